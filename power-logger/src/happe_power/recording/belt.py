@@ -27,7 +27,7 @@ def capacity(rate_hz: float, row_bytes: int) -> int:
 
 
 class Belt:
-    """Readings in order. One that finds it full becomes gaps `storage`, or waits if the source is `patient`."""
+    """A queue of readings. If it is full, a new reading becomes gaps `storage`, or waits if the source is `patient`."""
 
     def __init__(self, most_bytes: int, *, patient: bool = False) -> None:
         """Hold at most so many bytes of samples, but always one reading."""
@@ -40,7 +40,7 @@ class Belt:
         self._changed = Condition()
 
     def put(self, reading: Reading) -> None:
-        """Put a reading in, if there is anything in it. A real instrument never waits here."""
+        """Add a reading, unless it is empty. Only a patient source waits here, a real instrument never."""
         if not reading.items and reading.at is None:
             return
         size = _bytes(reading)
@@ -65,7 +65,7 @@ class Belt:
             self._changed.notify_all()
 
     def take(self) -> list[Reading] | None:
-        """The items of a tenth of a second, or sooner if there are many; None: the end."""
+        """Return the readings of a tenth of a second, or sooner once the queue is half full; None at the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._ended or self._bytes >= self._most_bytes // 2, LINGER_S)
             if self._ended and not self._readings:

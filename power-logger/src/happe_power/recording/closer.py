@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     Job = Callable[[], None]
 
 RETRY_S = 1.0
-LAST_TRIES = 3  # in a hurry
+LAST_TRIES = 3  # after `hurry`
 
 
 class Closer:
-    """Does jobs in order. `trouble` says why the one at hand can't be done; `failed` what was given up."""
+    """Does jobs in order. `trouble` says why the present job fails; `failed` lists why it gave jobs up."""
 
     def __init__(self, retry_s: float = RETRY_S) -> None:
         """Wait for jobs; `run` does them."""
@@ -35,14 +35,14 @@ class Closer:
         self._changed = threading.Condition()
 
     def put(self, job: Job) -> None:
-        """Do this when all before it is done."""
+        """Add a job. The thread does it after all earlier jobs."""
         with self._changed:
             if not self._over:
                 self._jobs.append(job)
             self._changed.notify_all()
 
     def hurry(self) -> None:
-        """From now on what can't be done soon is given up, and is for the next recovery."""
+        """Give up jobs that fail a few times from now on; the next recovery does them."""
         with self._changed:
             self._hurried = True
             self._changed.notify_all()
@@ -59,12 +59,12 @@ class Closer:
         return len(self._jobs) < most
 
     def wait_for_room(self, most: int) -> None:
-        """Wait until fewer than `most` jobs do."""
+        """Wait until fewer than `most` jobs wait."""
         with self._changed:
             self._changed.wait_for(lambda: self.has_room(most))
 
     def run(self) -> None:
-        """Do jobs until the end. After a mistake of ours there is room for whoever waits: nothing is done any more."""
+        """Do jobs until the end. After an unexpected error, drop all jobs, so that nobody waits for room."""
         try:
             while (job := self._next()) is not None:
                 self._insist(job)
@@ -83,7 +83,7 @@ class Closer:
             return self._jobs[0] if self._jobs else None
 
     def _insist(self, job: Job) -> None:
-        """Do a job, as often as it takes; in a hurry, a few times."""
+        """Try a job until it succeeds; after `hurry`, a few times only."""
         tries = 0
         while True:
             try:

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 
 def close_part(layout: Layout, number: int, kept: Sequence[Frame] | None = None) -> None:
-    """Close the part of this number out of its raw spool file, which is spare then.
+    """Make the part of this number from its raw spool file, and free that file for a later part.
 
-    Raises OSError; may be called again. `kept`: what is in the file, if that is still known.
+    Raises OSError; may be called again. `kept`: the frames in the file, if they are still in memory.
     """
     raw = layout.journal(number)
     if not layout.part(number).exists():
@@ -49,7 +49,7 @@ def write_gaps(layout: Layout, gaps: Sequence[Gap]) -> None:
 
 
 def write_summaries(layout: Layout, footer: Footer, columns: Sequence[NDArray[Any]], part: bytes | memoryview) -> None:
-    """The summaries of a part. They also hold its size and SHA-256, so that a later check finds damage."""
+    """Write a part's summaries. They also hold its size and SHA-256, so that a later check finds damage."""
     _write_summaries(layout, footer, _fine(layout, footer, columns), part)
 
 

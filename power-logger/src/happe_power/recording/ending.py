@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The end of a trace: its manifest, made of what is on the disk, whether the recorder ended by itself or was killed."""
+"""Ends a trace: writes its manifest from the files on the disk, also after the recorder was killed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class EndError(Exception):
 
 
 def end(layout: Layout, started: TimePair) -> None:
-    """Close what is open, and write the manifest. Raises OSError, EndError; may be called again."""
+    """Close the open parts, and write the manifest. Raises OSError, EndError; may be called again."""
     for raw in sorted(layout.folder.glob("open/[0-9]*.raw")):
         closing.close_part(layout, int(raw.stem))
     for name in ("parts", "summaries", "."):
@@ -47,7 +47,7 @@ def end(layout: Layout, started: TimePair) -> None:
 def manifest_of(
     layout: Layout, started: TimePair, footers: Sequence[Footer], contents: Sequence[Json], gaps: Sequence[Gap]
 ) -> Json:
-    """The manifest of parts with their sizes and digests. `gaps` and the parts' runs have every index once."""
+    """Return the manifest. `contents`: each part's size and digest. `gaps` and the runs cover each index once."""
     pairs = [started, *(pair for footer in footers for pair in footer.time_base)]
     ordered = time_base.thinned(pairs, layout.rate_hz, 1)
     ends = [layout.origin, *(footer.end_index for footer in footers[-1:]), *(gap.to_index for gap in gaps[-1:])]
@@ -76,7 +76,7 @@ def _footers(layout: Layout) -> list[Footer]:
 
 
 def _footer(path: Path, rate_hz: float) -> Footer:
-    """With a pair for each minute, and the last pair. All pairs of a day would take tens of megabytes."""
+    """Read a footer, with a time pair for each minute and the last. All pairs of a day take tens of megabytes."""
     try:
         footer = read_footer(path)
         pairs = (*time_base.thinned(footer.time_base, rate_hz, 60), footer.time_base[-1])
@@ -86,7 +86,7 @@ def _footer(path: Path, rate_hz: float) -> Footer:
 
 
 def _content(layout: Layout, footer: Footer) -> Json:
-    """The size and SHA-256 from when the part was closed; if unknown, those of the file."""
+    """A part's size and SHA-256 from its summary; if the summary lacks them, from the part itself."""
     path = layout.part(footer.number)
     try:
         said = arrow_files.read_said(layout.summary(footer.number, "1s"))
@@ -97,7 +97,7 @@ def _content(layout: Layout, footer: Footer) -> Json:
 
 
 def _explained(layout: Layout, footers: Sequence[Footer]) -> list[Gap]:
-    """The gaps, and a gap `killed` for samples that are missing without another reason."""
+    """Return the gaps. Add and store a gap `killed` for samples that are missing without another reason."""
     gaps = read_gaps(layout.gaps)
     runs = [(first, first + rows) for footer in footers for first, rows in footer.runs]
     spans = sorted([*runs, *((gap.from_index, gap.to_index) for gap in gaps)])

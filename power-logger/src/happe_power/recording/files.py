@@ -28,7 +28,7 @@ def write_whole(path: Path, data: bytes | memoryview) -> None:
 def write_all(files: Mapping[Path, bytes | memoryview]) -> None:
     """Make or replace files of one folder: temporary names, fsync, rename, fsync of the folder.
 
-    Raises OSError, leaving nothing that is temporary.
+    Raises OSError, and then leaves no temporary file.
     """
     temporary = {path: path.with_name(f".{path.name}{TEMPORARY}") for path in files}
     try:
@@ -81,5 +81,5 @@ def _write(file: FileIO, data: memoryview) -> None:
 def _forget(path: Path) -> None:
     try:
         path.unlink(missing_ok=True)
-    except OSError:  # a read-only disk, which the first error has said
+    except OSError:  # the disk is read-only, as the first error says
         return

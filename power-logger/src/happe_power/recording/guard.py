@@ -32,7 +32,7 @@ class UnusableError(ValueError):
 
 
 def guarded(block: Block, channels: Sequence[Channel], hold: int) -> list[Block | Gap]:
-    """A block as the pieces of it that can be used, and gaps `saturated` or `invalid` between them."""
+    """Split a block into the pieces that can be used, and gaps `saturated` or `invalid`."""
     suspects = [pair for pair in zip(channels, block.columns, strict=True) if _suspect(*pair)]
     if not suspects:
         return [block]
@@ -54,7 +54,7 @@ def usable(block: Block, channels: Sequence[Channel]) -> Block:
 
 
 def _suspect(channel: Channel, column: NDArray[Any]) -> bool:
-    """Whether any value of a column may be bad: its extremes tell, and a NaN is its own extreme.
+    """Whether any value of a column may be bad. Its extremes show that: a single NaN makes both NaN.
 
     A marker may stand at the ends of its range: it is on or off.
     """
@@ -66,7 +66,7 @@ def _suspect(channel: Channel, column: NDArray[Any]) -> bool:
 
 
 def _impossible(channel: Channel, column: NDArray[Any]) -> Mask:
-    """No number, or further outside of the range than the range is wide."""
+    """Mark values that are no number, or further outside the range than the range is wide."""
     bad: Mask = ~np.isfinite(column)
     if channel.lowest is not None and channel.highest is not None:
         width = channel.highest - channel.lowest
@@ -75,7 +75,7 @@ def _impossible(channel: Channel, column: NDArray[Any]) -> Mask:
 
 
 def _at_end(channel: Channel, column: NDArray[Any]) -> Mask:
-    """At an end of the range, or past it."""
+    """Mark values at or past an end of the range."""
     bad = np.zeros(len(column), bool)
     if channel.lowest is not None:
         bad |= column <= channel.lowest
@@ -85,7 +85,7 @@ def _at_end(channel: Channel, column: NDArray[Any]) -> Mask:
 
 
 def _held(kinds: NDArray[np.int8], hold: int) -> NDArray[np.int8]:
-    """The same, with the stretches of less than `hold` rows between two bad rows as bad as the one before."""
+    """Mark a stretch of less than `hold` good rows between two bad rows like the bad row before it."""
     for before, after in pairwise(np.flatnonzero(kinds)):
         if 1 < after - before <= hold:
             kinds[before:after] = kinds[before]
@@ -93,7 +93,7 @@ def _held(kinds: NDArray[np.int8], hold: int) -> NDArray[np.int8]:
 
 
 def _pieces(block: Block, kinds: NDArray[np.int8]) -> Iterator[Block | Gap]:
-    """The stretches of one kind: 0 can be used."""
+    """Yield a block's stretches of one kind: usable rows (kind 0) as a block, others as a gap."""
     starts = [0, *(np.flatnonzero(np.diff(kinds)) + 1).tolist(), block.rows]
     for start, end in pairwise(starts):
         if kinds[start] == 0:

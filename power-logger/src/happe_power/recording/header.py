@@ -43,7 +43,7 @@ def row_bytes(source: Source) -> int:
 
 
 def fitting_part_seconds(source: Source, wanted: int) -> int:
-    """The wanted seconds, or fewer if a part would not fit a server. ValueError: not even one second fits."""
+    """The wanted seconds, or fewer if a part would not fit a server. Raises ValueError if one second does not fit."""
     most = int(MOST_BYTES / 2 / (source.rate_hz * row_bytes(source)))
     if most < 1:
         count = len(source.channels)
@@ -52,7 +52,7 @@ def fitting_part_seconds(source: Source, wanted: int) -> int:
 
 
 def boot_clock() -> str:
-    """CLOCK_MONOTONIC of this boot, by name."""
+    """The name that a header gives to this boot's CLOCK_MONOTONIC."""
     return f"monotonic:{BOOT_ID.read_text(encoding='ascii').strip()}"
 
 

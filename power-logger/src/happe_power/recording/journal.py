@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The raw spool of the part under way: what came, in the order in which it came, as frames appended to a file.
+"""The raw spool of the part under way: a file of frames in their order of arrival.
 
 A frame is a head and, for samples, its channels' columns one after the other. The head has a CRC-32 of itself and the
-sum of the columns' 64-bit words (a tenth of a CRC's time), so that a frame which a killed program or a power cut left
-torn is known for one. A file is used again for a later part, as its pages are in
-memory and its blocks on the disk already; a head has its part's number, by which what an earlier part left is known.
-Nobody outside of recording/ reads it.
+sum of the columns' 64-bit words (a tenth of a CRC's time), so that a reader detects a frame that a kill or a power cut
+left torn. A later part reuses the file, whose pages are in memory and whose blocks are on the disk already. The part's
+number in each head tells its frames from those that an earlier part left. Only recording/ reads the file.
 """
 
 from __future__ import annotations
@@ -44,13 +43,13 @@ MOST_KEPT = 16 * 1024 * 1024
 
 
 class Journal:
-    """A raw spool file that is written. A write that fails leaves the file as it was before.
+    """A raw spool file for writing. A write that fails leaves the file as it was before.
 
-    `kept` is what was written, so that it need not be read again; None once that is more than 16 MiB.
+    `kept` has the written frames, so that nobody need read them again; None once they take more than 16 MiB.
     """
 
     def __init__(self, path: Path, number: int, spare: Path | None = None) -> None:
-        """Begin the file of a part, out of `spare` if that exists. Raises OSError."""
+        """Begin the file of a part; rename `spare` to it if that exists. Raises OSError."""
         if spare is not None:
             with suppress(FileNotFoundError):
                 spare.rename(path)
@@ -61,7 +60,7 @@ class Journal:
         self.kept: list[Frame] | None = []
 
     def append(self, frames: Sequence[Frame]) -> None:
-        """Write all frames or, with OSError, none."""
+        """Write all frames; if that fails, write none and raise OSError."""
         buffers = [buffer for frame in frames for buffer in _encoded(frame, self._number)]
         try:
             written = sum(self._write(buffers[at : at + MOST_BUFFERS]) for at in range(0, len(buffers), MOST_BUFFERS))
@@ -76,7 +75,7 @@ class Journal:
             self.kept = self.kept if self._size <= MOST_KEPT else None
 
     def _write(self, buffers: list[Any]) -> int:
-        """Write all of some buffers; a disk that fills up takes a first piece and says why with the next."""
+        """Write all buffers. A disk that fills up takes a first piece, and raises OSError at the next."""
         views = [memoryview(buffer).cast("B") for buffer in buffers]
         total = sum(view.nbytes for view in views)
         left = total
@@ -90,7 +89,7 @@ class Journal:
         return total
 
     def sync(self) -> None:
-        """Get what was written onto the disk (fdatasync)."""
+        """Sync the written data to the disk (fdatasync)."""
         os.fdatasync(self._file)
 
     def close(self) -> None:
@@ -100,7 +99,7 @@ class Journal:
 
 @dataclass
 class Content:
-    """What a raw spool file has: `runs` of (first index, rows), their columns, gaps, and time pairs by arrival.
+    """A raw spool file's content: `runs` of (first index, rows), their columns, gaps, and time pairs by arrival.
 
     `restarts` are the positions in `pairs` before which the instrument was started again or lost its place.
     """
@@ -121,7 +120,7 @@ RESTARTING = {Reason.OVERFLOW, Reason.STALL, Reason.UNPLUGGED, Reason.KILLED}
 
 
 def read(path: Path, number: int, channels: Sequence[Channel]) -> list[Frame]:
-    """The frames of a part's file up to where it is torn. Samples with a head and without values: gap `killed`."""
+    """The frames of a part's file up to the first torn head. Samples with damaged values become a gap `killed`."""
     data = memoryview(path.read_bytes())
     frames: list[Frame] = []
     at = 0
@@ -186,7 +185,7 @@ def _head(data: memoryview, at: int, number: int) -> tuple[int, tuple[int, int, 
 
 
 def _samples(body: memoryview, channels: Sequence[Channel], numbers: tuple[int, int, int], total: int) -> Block | Gap:
-    """The samples in a frame's body; a gap if that is not whole."""
+    """The samples in a frame's body; a gap if the body is damaged."""
     first_index, rows, _ = numbers
     lost = Gap(first_index, first_index + rows, Reason.KILLED)
     if len(body) != rows * sum(channel.dtype.itemsize for channel in channels):

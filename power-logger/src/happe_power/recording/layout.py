@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 FOLDERS = ("parts", "summaries", "open")
 LOCAL = "local"  # an empty file beside the header: do not upload this trace
-MEASURED = "measured"  # the same: each run in it has its figure, so a sealed trace's parts may go
+MEASURED = "measured"  # the same: each run in the trace has its figure, so its parts may go once it is sealed
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The account of indices: each is a row of one part or in one gap. Pure."""
+"""Accounts for each index: it is a row of one part, or lies in one gap. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def span(item: Block | Gap) -> tuple[int, int]:
 
 
 def add(gaps: list[Gap], gap: Gap) -> None:
-    """Put a gap behind the others; one that continues the last for the same reason makes it longer."""
+    """Append a gap. If it continues the last gap for the same reason, make that one longer."""
     if gap.to_index <= gap.from_index:
         return
     if gaps and gaps[-1].to_index == gap.from_index and gaps[-1].reason is gap.reason:
@@ -26,7 +26,7 @@ def add(gaps: list[Gap], gap: Gap) -> None:
 
 
 def merged(known: Iterable[Gap], found: Iterable[Gap]) -> list[Gap]:
-    """Known gaps and those found that lie behind them, by index. A known gap is not counted again."""
+    """Append found gaps to the known ones, by index. The stretch up to the end of the last known gap counts once."""
     gaps = list(known)
     for gap in found:
         end = gaps[-1].to_index if gaps else gap.from_index
@@ -35,7 +35,7 @@ def merged(known: Iterable[Gap], found: Iterable[Gap]) -> list[Gap]:
 
 
 def holes(first_index: int, end_index: int, spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The indices from `first_index` up to and without `end_index` that no span has. Spans: (first, end), by index."""
+    """Yield the stretches of [first_index, end_index) that no span covers. Spans: (first, end), by index."""
     reached = first_index
     for first, end in spans:
         if first > reached:
@@ -46,7 +46,7 @@ def holes(first_index: int, end_index: int, spans: Iterable[tuple[int, int]]) ->
 
 
 def overlaps(first_index: int, spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The indices that are before `first_index` or in more than one span. Spans: (first, end), by index."""
+    """Yield the stretches before `first_index` or in more than one span. Spans: (first, end), by index."""
     reached = first_index
     for first, end in spans:
         if first < reached:
@@ -55,9 +55,9 @@ def overlaps(first_index: int, spans: Iterable[tuple[int, int]]) -> Iterator[tup
 
 
 def continued(items: Iterable[Block | Gap], expected: int) -> Iterator[Block | Gap]:
-    """A source's items, without holes or repetitions.
+    """Yield a source's items without holes or repetitions.
 
-    Indices that it skips silently are a gap `invalid`; rows and gaps that it gives a second time are skipped.
+    Indices that the source skips become a gap `invalid`. Rows and gaps that it repeats are dropped.
     """
     for item in items:
         first, end = span(item)

@@ -31,11 +31,11 @@ OLD_S = 180  # three estimates of a clock have failed
 
 @dataclass(frozen=True)
 class Figures:
-    """A second of a recording. `watts` is of the latest samples; None: there are none, or `note` says what is missing.
+    """One second's figures. `watts` is the latest samples' mean; None: no samples, or `note` says why.
 
-    `energy_j` is the energy of all samples so far: each second's watts by the time of its samples.
-    `rate_hz` is what came of samples since the last figures, by the source's own times. `spool_bytes` is what traces
-    take on the disk.
+    `energy_j` is the energy of all samples so far: the sum of each second's watts times the time of its samples.
+    `rate_hz` counts the samples since the last figures, by the source's own times. `spool_bytes` is the size of the
+    traces on the disk.
     """
 
     watts: float | None
@@ -51,14 +51,14 @@ class Figures:
     energy_j: float | None = None
 
     def line(self) -> str:
-        """As a line of text."""
+        """The figures as a line of text."""
         watts = "no watts" if self.watts is None else f"{self.watts:z.2f} W"
         words = [watts, f"{self.rate_hz:.5g}/s", f"lost {self.lost}", f"spool {sized(self.spool_bytes)}", self._clock()]
         notes = [note for note in (self.trouble, self.note) if note]
         return "  ".join(words) + "".join(f"  [{note}]" for note in notes)
 
     def json(self) -> str:
-        """As a JSON object."""
+        """The figures as a JSON object."""
         return json.dumps(asdict(self))
 
     def _clock(self) -> str:
@@ -74,7 +74,7 @@ def clock_text(offset_us: int | None, uncertainty_us: int | None, age_s: float |
 
 
 def leave(folder: Path, said: bytes) -> None:
-    """Leave what is reported of a recording in its trace's folder, for whoever looks. Does nothing on a full disk."""
+    """Write the latest report of a recording as live.json into its trace's folder. Does nothing if the disk is full."""
     unfinished = folder / f".{LIVE}"
     with suppress(OSError):
         unfinished.write_bytes(said)
@@ -82,10 +82,10 @@ def leave(folder: Path, said: bytes) -> None:
 
 
 class Wattmeter:
-    """Watts of the latest samples, by a calibration record or with a note that says what is missing."""
+    """Computes watts from samples by a calibration record. `note` says what is missing or in doubt."""
 
     def __init__(self, channels: Sequence[Channel], rate_hz: float, calibration: Calibration | None, day: date) -> None:
-        """Work out what the channels give."""
+        """Find which channels give the power, and check the calibration's date."""
         rig = rig_of(channels, calibration)
         worth, said = standing(calibration, day)
         self._rig = None if isinstance(rig, Refusal) else rig
@@ -93,7 +93,7 @@ class Wattmeter:
         self.note = rig.detail if isinstance(rig, Refusal) else "" if worth is Standing.GOOD else said
 
     def watts(self, readings: Iterable[Reading]) -> float | None:
-        """The mean of readings; None without samples or watts."""
+        """The mean power of readings; None without samples, or if the channels give no watts."""
         blocks = [item for reading in readings for item in reading.items if isinstance(item, Block)]
         if self._rig is None or not blocks:
             return None
@@ -115,7 +115,7 @@ def _mean(rig: Rig, blocks: Sequence[Block]) -> float:
 
 
 def sized(count: float) -> str:
-    """Bytes for people."""
+    """A number of bytes as text for people."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if count < KIB or unit == "GiB":
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"

@@ -34,14 +34,14 @@ def encode(
 ) -> bytes | memoryview:
     """The file of a part: `columns` has an array for each channel, all of `footer.rows` values.
 
-    Its size is a multiple of `room`, so that it does not tell how well the samples compress.
+    Its size is a multiple of `room`, so that it does not reveal how well the samples compress.
     """
     named = {channel.name: column for channel, column in zip(channels, columns, strict=True)}
     return _padded(_encode(named, footer.to_json()), room)
 
 
 def _padded(file: memoryview, room: int) -> bytes | memoryview:
-    """A Parquet file with zeros between its last column and its footer, which names no place behind them."""
+    """Insert zeros before the footer of a Parquet file, which refers to nothing behind its last column."""
     lacking = -len(file) % room
     if not lacking:
         return file
@@ -61,7 +61,7 @@ def _encode(columns: Mapping[str, NDArray[Any]], said: Mapping[str, Any]) -> mem
         [pa.field(name, pa.from_numpy_dtype(each.dtype), nullable=False) for name, each in columns.items()]
     )
     table = pa.Table.from_arrays([as_array(each) for each in columns.values()], schema=schema)
-    stream = pa.BufferOutputStream()  # which takes no turns with Python, as a file of Python's would
+    stream = pa.BufferOutputStream()  # needs no GIL, unlike a file object of Python
     with pq.ParquetWriter(
         stream,
         schema,
@@ -90,7 +90,7 @@ def read_columns(path: Path) -> dict[str, NDArray[Any]]:
 
 
 def checked_columns(path: Path, channels: Sequence[Channel], footer: Footer) -> tuple[NDArray[Any], ...]:
-    """A part's columns, which are those of the channels and as long as its runs. Raises BadPartError, OSError."""
+    """Read a part's columns, and check their names, types and length. Raises BadPartError, OSError."""
     columns = read_columns(path)
     wanted = [(channel.name, channel.dtype) for channel in channels]
     found = [(name, column.dtype) for name, column in columns.items()]

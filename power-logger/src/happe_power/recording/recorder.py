@@ -36,16 +36,16 @@ if TYPE_CHECKING:
 READ_S = 0.2
 SYNC_S = 1.0
 MOST_WAITING = 30  # parts that may wait to be closed
-MOST_IN_MEMORY = 2  # of them
-KEPT_FREE = 16 << 20  # bytes of the disk, for manifest and seal and what the uploader notes: without it no room comes
-KEPT_SHARE = 20  # of a small disk, this part
+MOST_IN_MEMORY = 2  # of them that keep their frames in memory
+KEPT_FREE = 16 << 20  # bytes of the disk for manifest, seal and the uploader's notes: without them no part may go
+KEPT_SHARE = 20  # of a small disk, a twentieth
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How long a recording may be, in indices, and of how much a trace may be made before another one follows.
+    """The most indices of a recording, and the most parts and gaps of a trace before another trace follows it.
 
-    A manifest takes 32,768 parts and 16,384 gaps; the readings that are taken together may bring more than one.
+    A manifest takes 32,768 parts and 16,384 gaps. The limits are lower, as readings taken together may add several.
     """
 
     indices: float = math.inf
@@ -54,7 +54,7 @@ class Limits:
 
 
 def last_second(readings: Sequence[Reading], rate_hz: float) -> Sequence[Reading]:
-    """The readings at the end that have a second's indices, or the last one."""
+    """The last readings that together have a second's indices, or all if they have fewer."""
     indices = 0
     for position in range(len(readings) - 1, -1, -1):
         indices += sum(end - first for first, end in map(ledger.span, readings[position].items))
@@ -64,9 +64,9 @@ def last_second(readings: Sequence[Reading], rate_hz: float) -> Sequence[Reading
 
 
 class Recorder:
-    """A recording into the folder of a study. A trace that is full is followed by another, at the very next index.
+    """Records into the folder of a study. When a trace is full, another one follows at the very next index.
 
-    `folders` are the traces' folders so far, `errors` what ended it before its time.
+    `folders` are the traces' folders so far; `errors` are the faults that ended the recording early.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Recorder:
         limits: Limits | None = None,
         beside: Mapping[str, bytes] | None = None,
     ) -> None:
-        """Record a source that is not started. `beside`: files that each trace's folder has besides."""
+        """Record a source that is not started. `beside`: further files for each trace's folder, by name."""
         self.tended = tended
         self.folders: list[Path] = []
         self.errors: list[BaseException] = []
@@ -112,7 +112,7 @@ class Recorder:
             self._threads.append(thread)
 
     def finish_soon(self) -> None:
-        """Stop the instrument with the next reading, and close and end what is open and can be."""
+        """Stop the instrument after its next reading. Close the parts and end the trace if the disk allows it soon."""
         self._stop.set()
         self._closer.hurry()
 
@@ -123,23 +123,23 @@ class Recorder:
         self._trace.lock.close()
 
     def stop(self) -> None:
-        """Finish, and wait for it."""
+        """Finish the recording, and wait for its end."""
         self.finish_soon()
         self.wait()
 
     @property
     def over(self) -> bool:
-        """True if it has ended by itself, by an error or at the end of the source."""
+        """Whether the recording is ending or over: by request, by an error or at the end of the source."""
         return self._stop.is_set()
 
     @property
     def alive(self) -> bool:
-        """Whether all of its threads are."""
+        """Whether all threads of the recording run."""
         return all(thread.is_alive() for thread in self._threads)
 
     @property
     def lost(self) -> int:
-        """Indices that have no row, of all traces."""
+        """How many indices have no row, in all traces. Those of zero checks do not count."""
         return self._lost_before + self._spool.lost
 
     @property
@@ -153,10 +153,10 @@ class Recorder:
         return self._closer.failed
 
     def _guarded(self, work: Callable[[], None]) -> None:
-        """A thread's work. A mistake of ours in it ends the recording, with what there is."""
+        """Do a thread's work. An unexpected error in it ends the recording, with the data so far."""
         try:
             work()
-        except BaseException as error:  # noqa: BLE001 - whoever waits for the recording says it
+        except BaseException as error:  # noqa: BLE001 - whoever waits for the recording reports it
             self.errors.append(error)
             self._stop.set()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Rows in memory, one behind the other, so that a part that is full is whole columns already."""
+"""Keeps a part's rows one after the other in memory, so that the full part is whole columns without a copy."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 
 class Rows:
-    """Room for rows, which come to lie there one behind the other."""
+    """A buffer that holds rows one after the other."""
 
     def __init__(self, channels: Sequence[Channel], most: int) -> None:
-        """Room for so many rows."""
+        """Allocate room for `most` rows."""
         self._columns = tuple(np.empty(most, channel.dtype) for channel in channels)
         self._taken = 0
 
     def joined(self, blocks: Sequence[Block]) -> Block:
-        """A copy of blocks that follow each other as one. It lies behind those before, or elsewhere if that is full."""
+        """Copy blocks that follow each other into one, behind the earlier rows, or elsewhere if the buffer is full."""
         given = list(zip(*(block.columns for block in blocks), strict=True))
         taken = slice(self._taken, self._taken + sum(block.rows for block in blocks))
         if taken.stop > len(self._columns[0]):
@@ -40,7 +40,7 @@ class Rows:
 
 
 def concatenated(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Arrays of a kind one after the other as one array; a view, if that is how they lie in another's memory."""
+    """Join arrays of one type. Returns a view if they already lie one after the other in one array's memory."""
     whole = columns[0].base
     if not isinstance(whole, np.ndarray) or not all(_is_piece(column, whole) for column in columns):
         return np.concatenate(columns)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Spool:
-    """The raw spool of a trace. `full` is given each complete part: its number, and its content if still known.
+    """The raw spool of a trace. It passes each complete part's number, and its frames if still known, to `full`.
 
     A part ends at a multiple of its rows, and only once it has a row, so that parts are numbered without a hole.
     `trouble` is the reason why nothing can be written now; empty: no problem.
@@ -54,7 +54,7 @@ class Spool:
         self._unsynced = False
 
     def put(self, readings: Iterable[Reading]) -> None:
-        """Write readings. Never raises for what the disk does."""
+        """Write readings. A fault of the disk raises nothing; `trouble` reports it."""
         blocks: list[Block] = []
         pairs: list[TimePair] = []
         for reading in readings:
@@ -71,7 +71,7 @@ class Spool:
         self._put_all(blocks, pairs)
 
     def sync(self) -> None:
-        """Get what was written onto the disk."""
+        """Sync the written data to the disk."""
         if self._journal and self._unsynced:
             try:
                 self._journal.sync()
@@ -80,7 +80,7 @@ class Spool:
                 self.trouble = _said(error)
 
     def finish(self) -> None:
-        """Close what is open. Gaps that could not be written yet are tried once more, in what room there is."""
+        """Try once more to write the held gaps, in whatever room the disk has. Then close the open file."""
         if self._held:
             self._room = lambda: True
             self._write([])
@@ -90,7 +90,7 @@ class Spool:
             self._journal.close()
 
     def _put_all(self, blocks: list[Block], pairs: list[TimePair]) -> None:
-        """Put blocks that follow each other, each piece with the times up to its end."""
+        """Write blocks that follow each other, each piece with the times up to its end."""
         pairs = time_base.thinned(pairs, self.layout.rate_hz, 1)
         for of_part in self._by_part(blocks):
             for piece in guarded(self._rows.joined(of_part), self.layout.channels, self._hold):
@@ -100,7 +100,7 @@ class Spool:
         self._write(pairs)
 
     def _by_part(self, blocks: list[Block]) -> Iterator[list[Block]]:
-        """Blocks that follow each other, those of a part together, cut where parts end."""
+        """Group blocks that follow each other by part, and cut them where parts end."""
         of_part: list[Block] = []
         for block in blocks:
             while block.end_index > self._boundary:
@@ -112,7 +112,7 @@ class Spool:
             yield of_part
 
     def _part_end(self, index: int) -> int:
-        """Where the part ends in which an index is, had each a row."""
+        """The end of the part that contains `index`. Parts end at multiples of `part_rows`."""
         past = index - self.layout.origin
         return self.layout.origin + (past // self.layout.part_rows + 1) * self.layout.part_rows
 
@@ -147,7 +147,7 @@ class Spool:
         return True
 
     def _opened(self) -> Journal:
-        """The next part's raw file. It begins with the latest time, so that each part has one."""
+        """Open the next part's raw file. It begins with the latest time pair, so that each part has one."""
         if not self._room():
             raise OSError(
                 0, "No space left: the rest is kept for the upload, or parts can't be closed as fast as samples come"
@@ -175,13 +175,13 @@ class Spool:
         self._roll()
 
     def _room_for_rows(self) -> Rows:
-        """Room for a part's, unless the journal would not keep them."""
+        """Allocate room for the rows of a part; none if the journal would not keep so many."""
         rows, channels = self.layout.part_rows, self.layout.channels
         kept = rows * sum(channel.dtype.itemsize for channel in channels) <= MOST_KEPT
         return Rows(channels, rows if kept else 0)
 
     def _roll(self) -> None:
-        """Hand a part over that has a row."""
+        """Close the part and pass it to `full`, if it has a row."""
         if self._journal is None or not self._journal.rows:
             return
         self.sync()
@@ -192,7 +192,7 @@ class Spool:
 
 
 def _cut(block: Block, at: int) -> tuple[list[Block], Block]:
-    """The rows before an index, if there are any, and the others."""
+    """Split a block at an index: the rows before it, if there are any, and the others."""
     before = at - block.first_index
     if before == 0:
         return [], block

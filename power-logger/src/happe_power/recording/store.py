@@ -36,7 +36,7 @@ class Open:
     lock: ExitStack
 
     def end(self) -> None:
-        """Write the manifest, then let go. Raises OSError, ending.EndError; may be called again."""
+        """Write the manifest, then release the lock. Raises OSError, ending.EndError; may be called again."""
         ending.end(self.layout, self.started)
         self.lock.close()
         shutil.rmtree(self.layout.lock.parent, ignore_errors=True)
@@ -51,7 +51,7 @@ class Recovered:
 
 
 def create(study: Path, layout: Layout, header: Mapping[str, Any], beside: Mapping[str, bytes]) -> Open:
-    """A trace's folder with header and the files `beside` it, which appears whole. Raises OSError, BadDocumentError."""
+    """Make a trace's folder, header and files `beside` it in one step. Raises OSError, BadDocumentError."""
     schemas.check(schemas.Kind.POWER_TRACE, header)
     study.mkdir(parents=True, exist_ok=True)
     new = replace(layout, folder=study / f".{layout.trace}{NEW}")
@@ -72,7 +72,7 @@ def create(study: Path, layout: Layout, header: Mapping[str, Any], beside: Mappi
 
 
 def recover(spool: Path) -> Iterator[Recovered]:
-    """End each trace in a spool without a running recorder. Traces that cannot be ended raise nothing."""
+    """End each trace of a spool that no recorder is writing. A trace that can't be ended raises nothing."""
     for new in spool.glob(f"*/.*{NEW}/open/lock"):
         with locked(new) as free:
             if free:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from happe_contract.traces import Channel
 
 FINE, COARSE = "10ms", "1s"
-MOST_INT16 = 1 << 16  # their sum fits into 32 bits
+MOST_INT16 = 1 << 16  # the sum of so many int16 values fits into 32 bits
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Summary:
 
 
 def widths(rate_hz: float) -> dict[str, int]:
-    """Indices of a bin of 10 ms and of 1 s, by the nominal rate: at least 1, and the greater a multiple of the less."""
+    """Indices of a bin of 10 ms and of 1 s, by the nominal rate: at least 1; the second is a multiple of the first."""
     fine = max(1, round(rate_hz / 100))
     return {FINE: fine, COARSE: fine * max(1, round(rate_hz / fine))}
 
@@ -54,7 +54,7 @@ def summarise(columns: Sequence[NDArray[Any]], runs: Sequence[tuple[int, int]], 
 
 
 def coarser(fine: Summary, origin: int, width: int) -> Summary:
-    """The same samples in wider bins; `width` is a multiple of the width that `fine` has."""
+    """Return the same samples in wider bins; `width` is a multiple of the width of `fine`."""
     return _merged(fine, origin, width)
 
 
@@ -79,7 +79,7 @@ def as_columns(summary: Summary, channels: Sequence[Channel]) -> dict[str, NDArr
 
 
 def from_columns(columns: dict[str, NDArray[Any]], channels: Sequence[Channel]) -> Summary:
-    """The summary in a file's columns. KeyError: one is missing."""
+    """The summary in a file's columns. Raises KeyError if one is missing."""
     lowest, mean, highest = (
         tuple(columns[f"{channel.name}_{kind}"] for channel in channels) for kind in ("min", "mean", "max")
     )
@@ -106,7 +106,7 @@ def _of_run(columns: Sequence[NDArray[Any]], first: int, origin: int, width: int
 
 
 def _reduced(column: NDArray[Any], head: int, tail: int, width: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Lowest, sum and highest of the cut bin before `head`, of the whole ones up to `tail`, of the cut one after."""
+    """Lowest, sum and highest of each bin: one cut before `head`, the whole ones up to `tail`, one cut after."""
     wide = _wide(column.dtype, width)
     pieces = (column[None, :head], column[head:tail].reshape(-1, width), column[None, tail:])
     kept = [piece for piece in pieces if piece.size]
@@ -125,7 +125,7 @@ def _wide(dtype: np.dtype[Any], width: int) -> type:
 
 
 def _merged(fine: Summary, origin: int, width: int) -> Summary:
-    """Rows of the same bin made one."""
+    """Merge the rows that belong to the same bin."""
     bins = (fine.index - origin) // width
     starts = np.flatnonzero(np.diff(bins, prepend=-1))
     if len(starts) == len(bins):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Keeps an instrument going: what stalls or is unplugged becomes a gap, and is started again each second."""
+"""Keeps an instrument running: a stall or an unplugged instrument becomes a gap; it tries a restart each second."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def monotonic_us() -> int:
 
 
 class Tended:
-    """A source as an endless stream of readings without a hole. Its indices in trouble are from the clock.
+    """A source as a stream of readings without holes. While the source fails, the clock gives the indices.
 
-    `trouble` says what is wrong at present, for people; empty: nothing. `ended`: the source has no more.
+    `trouble` is the present problem, for people; empty if there is none. `ended`: the source has no more samples.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Tended:
         wait: Callable[[float], object] = time.sleep,
         stall_us: int | None = None,
     ) -> None:
-        """Tend a source that is not started. `wait` passes seconds when there is nothing to read from."""
+        """Tend a source that is not started. `wait` sleeps for some seconds while the source is down."""
         self.source = source
         self.trouble = ""
         self.ended = False
@@ -52,16 +52,16 @@ class Tended:
         self._retry_at = 0
         self._known = TimePair(0, 0, 0)
         self._heard_at = 0
-        self._late = 0  # what passed while the source started again, which its own indices lack
+        self._late = 0  # indices that passed during restarts, which the source did not count
 
     def start(self, first_index: int) -> TimePair:
-        """Start the source; the first sample's index and time. Raises SourceError."""
+        """Start the source; return the first sample's index and time. Raises SourceError."""
         pair = self.source.start(first_index)
         self._begun(pair, first_index)
         return pair
 
     def read(self, timeout_s: float) -> Reading:
-        """What has come, without a hole to what came before. Raises nothing of a source but FinalError."""
+        """Return new samples and gaps that continue the last reading. Raises no SourceError but FinalError."""
         if self._reason is not None:
             return self._missed(self._reason, timeout_s)
         try:
@@ -80,13 +80,13 @@ class Tended:
         return NOTHING
 
     def finish(self) -> Reading:
-        """Stop the source. The last reading counts the samples missed up to now."""
+        """Stop the source. Return a gap for the samples missed up to now, if any."""
         reason = self._reason
         self._stop()
         return NOTHING if reason is None else Reading(self._gap(reason, self._now_us()), None)
 
     def _begun(self, pair: TimePair, index: int) -> None:
-        """The source has started; its first sample has this index, which it calls that of `pair`."""
+        """Note a start. The first sample has this index here; the source itself gives it the index of `pair`."""
         self._late = index - pair.index
         self.next_index, self._known, self._heard_at = index, _later(pair, self._late), self._now_us()
 
@@ -116,14 +116,14 @@ class Tended:
         self._reason, self.trouble, self._retry_at = reason, why, self._now_us()
 
     def _stop(self) -> None:
-        """Stop the source, which may be too broken for that."""
+        """Stop the source. If the source is too broken for that, note why in `trouble`."""
         try:
             self.source.stop()
         except SourceError as error:
             self.trouble = str(error)
 
     def _missed(self, reason: Reason, timeout_s: float) -> Reading:
-        """The indices that passed without samples. Starts the source again when it is time."""
+        """Return a gap for the indices that passed without samples. Restart the source when it is time."""
         now = self._now_us()
         if now < self._retry_at:
             self._wait(min(timeout_s, (self._retry_at - now) / 1e6))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which pairs of index and time are kept. Pure.
+"""Chooses the pairs of index and time that a trace keeps. Pure.
 
-A reading comes late by what buses and schedulers take, never early. So of the pairs of a second (or a minute) the one
-that came least late by the nominal rate is the best, and is kept.
+Buses and schedulers make a reading late, never early. So the best pair of a second (or a minute) is the one that came
+least late by the nominal rate.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST_IN_MANIFEST = 8192
 def thinned(pairs: Sequence[TimePair], rate_hz: float, seconds: int, restarts: Iterable[int] = ()) -> list[TimePair]:
     """One pair for each `seconds` by the nominal rate, and at least one after each restart (positions in `pairs`).
 
-    `pairs` ascend; what goes back in index or monotonic time, or says the same again, is left out.
+    Drops a pair that goes back in index or monotonic time, or that repeats the pair before.
     """
     anew = set(restarts)
     best: dict[tuple[int, int], tuple[float, TimePair]] = {}
@@ -38,7 +38,7 @@ def thinned(pairs: Sequence[TimePair], rate_hz: float, seconds: int, restarts: I
 
 
 def lateness(pair: TimePair, rate_hz: float) -> float:
-    """How many microseconds one pair is later than another, assuming the nominal rate."""
+    """A pair's time in microseconds minus the time of its index at the nominal rate, to compare pairs by."""
     return pair.monotonic_us - pair.index * 1e6 / rate_hz
 
 

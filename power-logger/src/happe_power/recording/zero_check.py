@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Zero checks around a recording: the readings that a person makes before and after it, beside the trace."""
+"""Zero checks before and after a recording. A person makes the readings; they lie beside the trace."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ SECONDS = 2.0
 
 
 def has_zero(source: Source) -> bool:
-    """Whether a channel of it can be looked at with nothing to measure."""
+    """Whether a channel of the source has a zero to check."""
     return any(channel.measures in HAVE_A_ZERO for channel in source.channels)
 
 
 def take(source: Source, seconds: float = SECONDS) -> list[ZeroReading]:
-    """What the channels that have a zero give for some seconds.
+    """Read the zero of each channel that has one, for some seconds.
 
-    Raises SourceError; ValueError: no sample came, or some can't be used.
+    Raises SourceError; ValueError if no sample came, or if some can't be used.
     """
     channels = [(column, each) for column, each in enumerate(source.channels) if each.measures in HAVE_A_ZERO]
     wanted, deadline = seconds * source.rate_hz, time.monotonic() + 2 * seconds + 1
@@ -47,7 +47,7 @@ def take(source: Source, seconds: float = SECONDS) -> list[ZeroReading]:
 
 
 def _part(block: Block, channels: Sequence[tuple[int, Channel]]) -> Block:
-    """Some of a block's columns, all of whose samples can be used."""
+    """Pick the columns of these channels from a block. Raises UnusableError if a sample can't be used."""
     part = Block(block.first_index, tuple(block.columns[column] for column, _ in channels))
     return usable(part, [channel for _, channel in channels])
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Zero checks that nobody has to be there for: a relay shorts the inputs while the recording goes on.
+"""Automatic zero checks: a relay shorts the inputs while the recording goes on.
 
-The samples of a check are no laptop's power. They become a reading, and in the trace a gap `zero`.
+The samples of a check are not the laptop's power. They become a zero reading, and in the trace a gap `zero`.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ MOST_SAID = 200
 
 
 class SwitchError(Exception):
-    """The relay's command did not do it; the message says why."""
+    """The relay's command failed; the message says why."""
 
 
 class Switch(Protocol):
     """Shorts the inputs, and opens them."""
 
     def __call__(self, *, on: bool) -> None:
-        """Short them, or open them. SwitchError."""
+        """Short the inputs, or open them. Raises SwitchError."""
 
 
 class Relay:
     """A command that is run with `on` to short the inputs, and with `off` to open them."""
 
     def __init__(self, command: str) -> None:
-        """SwitchError if it is no command."""
+        """Take a shell-like command. Raises SwitchError if it has no words."""
         try:
             self._words = shlex.split(command)
         except ValueError as error:
@@ -56,7 +56,7 @@ class Relay:
             raise SwitchError("it names no command")
 
     def __call__(self, *, on: bool) -> None:
-        """Switch. SwitchError."""
+        """Run the command. Raises SwitchError."""
         words = [*self._words, "on" if on else "off"]
         try:
             ran = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=COMMAND_S, check=False)
@@ -68,13 +68,13 @@ class Relay:
 
 
 class Zeroing:
-    """A tended source whose zero is checked when it begins, every so often, and when it ends.
+    """A tended source. Its zero is checked at the beginning, every `every_s` seconds, and at the end.
 
-    `readings` are those so far, by time. A check that fails is in `failed`, and the recording goes on without it.
+    `readings` are the zero readings so far, by time. If a check fails, `failed` says why and the recording goes on.
     """
 
     def __init__(self, tended: Tended, switch: Switch, every_s: float = math.inf) -> None:
-        """Open the inputs. SwitchError."""
+        """Open the inputs. Raises SwitchError."""
         switch(on=False)
         self.source: Source = tended.source
         self.readings: list[ZeroReading] = []
@@ -85,23 +85,23 @@ class Zeroing:
         self._settle, self._check = math.ceil(SETTLE_S * rate), max(math.ceil(CHECK_S * rate), 2)
         self._due = 0.0
         self._closed_at: int | None = None  # the index at which the inputs were shorted
-        self._lost_until = 0  # what comes before this index is no laptop's power
+        self._lost_until = 0  # samples before this index are not the laptop's power
         self._blocks: list[Block] = []
         self._stuck = ""  # why the inputs are still shorted
 
     @property
     def trouble(self) -> str:
-        """What is wrong at present."""
+        """The present problem, for people; empty if there is none."""
         return self._stuck or self._tended.trouble
 
     @property
     def ended(self) -> bool:
-        """Whether the source has no more."""
+        """Whether the source has no more samples."""
         return self._tended.ended
 
     @property
     def next_index(self) -> int:
-        """The index that comes next."""
+        """The index of the next sample."""
         return self._tended.next_index
 
     def start(self, first_index: int) -> TimePair:
@@ -110,7 +110,7 @@ class Zeroing:
         return self._tended.start(first_index)
 
     def read(self, timeout_s: float) -> Reading:
-        """What has come; of a check a gap."""
+        """Return new samples and gaps. The samples of a zero check become a gap."""
         if self._stuck and self.next_index >= self._lost_until:
             self._open()
         elif self._closed_at is None and self.next_index >= self._due:
@@ -122,7 +122,7 @@ class Zeroing:
         return Reading(items, reading.at)
 
     def finish(self) -> Reading:
-        """Check once more, unless a check is under way, and stop."""
+        """Finish the zero check under way, or check once more; then stop the source."""
         items: list[Block | Gap] = []
         at = None
         if not (self.ended or self.trouble):
@@ -149,7 +149,7 @@ class Zeroing:
         self._closed_at = index
 
     def _looked_at(self, item: Block | Gap) -> Iterator[Block | Gap]:
-        """An item as it goes into the trace: what was sampled with shorted inputs, or soon after, is a gap."""
+        """Yield an item for the trace. Samples with shorted inputs, or soon after, become a gap."""
         shorted = self._closed_at is not None or bool(self._stuck)
         if isinstance(item, Gap) or not (shorted or item.first_index < self._lost_until):
             yield item
@@ -179,7 +179,7 @@ class Zeroing:
         self._open()
 
     def _open(self) -> None:
-        """Open the inputs. If that fails, what comes is no laptop's power, and it is tried again soon."""
+        """Open the inputs. If that fails, samples still become a gap, and `read` tries again soon."""
         self._closed_at, self._blocks, was = None, [], self._stuck
         try:
             self._switch(on=False)
