@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every kind of source: what it is, what this machine has of it, and the making of one from a line of text."""
+"""All kinds of source: finds this machine's instruments, and makes a source from a line of text."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ __all__ = [
 
 
 def make(text: str, clock: Clock | None = None) -> Source:
-    """The source that `text` names, e.g. comedi:/dev/comedi0,channels=0+1,rate=10000; not started.
+    """Make the source that `text` names, e.g. comedi:/dev/comedi0,channels=0+1,rate=10000. It is not started.
 
-    SpecError if the text is wrong, SourceError if the instrument is not there or can't do it.
+    Raises SpecError if the text is wrong, SourceError if the instrument is missing or can't do this.
     """
     kind, spec = parse(text, KINDS)
     source = kind.make(spec, clock or SystemClock())
@@ -42,23 +42,23 @@ def make(text: str, clock: Clock | None = None) -> Source:
 
 
 def named(said: str | Mapping[str, Any]) -> str:
-    """A source that a configuration names by a text or a table, as a text that `make` takes. SpecError, TableError."""
+    """Return a configuration's text or table for a source as a text for `make`. Raises SpecError, TableError."""
     text = said if isinstance(said, str) else text_of_table(said, KINDS)
     parse(text, KINDS)
     return text
 
 
 def found() -> list[Found]:
-    """What this machine has, kind by kind, and what it lacks, with the command that gets it."""
+    """The instruments of this machine, kind by kind; for what is missing, the command that installs it."""
     return [one for name in KINDS for one in KINDS.found(name)] + KINDS.passed_over()
 
 
 def notes_of(source: Source) -> tuple[str, ...]:
-    """What a person should know before trusting this source; lines, of which there may be more after a while."""
+    """Lines that a person should read before trusting this source. Their number may grow during a recording."""
     notes: tuple[str, ...] = getattr(source, "notes", ())
     return notes
 
 
 def help_text() -> str:
-    """What `--source` takes, kind by kind; without kinds that cannot be loaded, which `found` tells."""
+    """The values that `--source` takes, kind by kind, without kinds that cannot be loaded (`found` has these)."""
     return "\n\n".join(kind.help() for kind in KINDS.loaded())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The two clocks of a sample, as an argument. The simulated twin is a clock that only a test moves."""
+"""The two clocks that date a sample, passed as an argument. VirtualClock is for tests and moves only when told."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class VirtualClock:
     """Stands still until somebody sleeps: a day passes in no time."""
 
     def __init__(self, monotonic_us: int = 5_000_000_000, realtime_us: int = 1_793_440_000_000_000) -> None:
-        """Begin at these microseconds."""
+        """Begin at these microseconds of both clocks."""
         self._now = Instant(monotonic_us, realtime_us)
 
     @classmethod
     def at(cls, now: Instant) -> VirtualClock:
-        """One that stands at this instant."""
+        """A clock that stands at this instant."""
         return cls(now.monotonic_us, now.realtime_us)
 
     def now(self) -> Instant:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The paper's card (NI 6034E, section A.5.1.1) and every other board of the kernel's comedi that can stream."""
+"""Samples a board of the kernel's comedi that can stream, such as the paper's NI 6034E (section A.5.1.1)."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from happe_contract.traces import Channel, TimePair
     from happe_power.sources.clock import Clock
 
-BATCH_S = 0.05  # read so much at once; a quarter of the driver's buffer if that is less
-SILENT_S = 2.0  # a board that gives nothing for longer has stopped: it is started again
+BATCH_S = 0.05  # of samples in one read, or a quarter of the driver's buffer if that is less
+SILENT_S = 2.0  # a board that gives nothing for longer has stopped, and is started again
 SILENT_PERIODS = 5
-MOST_READS = 64  # in a row; a board that is faster than we are is let go on filling its buffer
+MOST_READS = 64  # in a row; a board that fills its buffer faster than we read must wait for the next call
 GONE = {errno.ENODEV, errno.EIO, errno.EBADF, errno.ENXIO}
-LINEAR_WITHIN = 0.5  # raw counts that the calibration may bend; a quantum is no more than that
+LINEAR_WITHIN = 0.5  # raw counts by which the calibration may bend; no more than the resolution
 WIDE_BUFFER_S = 0.5  # a warning names a shorter buffer: a busy host makes it overflow
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What to sample: an input for each channel, the volts it must take, what it measures."""
+    """What to sample: each channel's input, the largest volts at it, and what it measures."""
 
     inputs: tuple[int, ...]
     volts: tuple[float, ...]
@@ -47,13 +47,13 @@ class Setting:
 
 
 class Comedi:
-    """A source on a comedi board. It opens nothing by itself and closes the board when it is stopped for good."""
+    """A source that streams from an open comedi board. `stop` ends the sampling, and leaves the board open."""
 
     kind = "comedi"
     serial: str | None = None
 
     def __init__(self, board: Board, setting: Setting, clock: Clock) -> None:
-        """SourceError if the board can't do it, with what it can."""
+        """Set the board up. Raises SourceError or SpecError, which say what the board can do."""
         self._board = board
         self._clock = clock
         self.device = f"{board.name} ({board.driver})"
@@ -74,7 +74,7 @@ class Comedi:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a person should know."""
+        """Remarks on the buffer and the rate, for people."""
         if self.buffer_s >= WIDE_BUFFER_S:
             return self._ledger.notes
         held = f"the driver's buffer holds {self.buffer_s:.2g} s, and runs over when this host is busy for longer"
@@ -84,7 +84,7 @@ class Comedi:
         )
 
     def start(self, first_index: int) -> TimePair:
-        """Begin the command."""
+        """Begin to sample."""
         self._rest, self._error = b"", None
         try:
             self._board.command(self._inputs, self._scan_ns)
@@ -94,7 +94,7 @@ class Comedi:
         return self._ledger.begin(first_index)
 
     def read(self, timeout_s: float) -> Reading:
-        """A batch's worth of scans. A buffer that ran over, or a board gone silent, is started again after a gap."""
+        """Return a batch of scans. After an overflow or a silence of the board, start again and return a gap."""
         self._clock.sleep(min(timeout_s, self._batch_s))
         try:
             data, emptied = self._take(timeout_s)
@@ -111,13 +111,13 @@ class Comedi:
         return Reading((), None)
 
     def stop(self) -> None:
-        """Cancel the command."""
+        """End the sampling."""
         if self._running:
             self._running = False
             self._board.cancel()
 
     def _take(self, timeout_s: float) -> tuple[bytes, bool]:
-        """What the driver has, and whether nothing is left. An error after some data is kept for the next read."""
+        """The driver's data, and whether that is all. Keeps an error that follows some data for the next read."""
         if self._error:
             error, self._error = self._error, None
             raise error
@@ -131,7 +131,7 @@ class Comedi:
         return b"".join(parts), not parts[-1]
 
     def _columns(self, data: bytes) -> list[NDArray[Any]]:
-        """Signed columns; the bytes of an unfinished scan wait for the next read."""
+        """Split data into signed columns. Bytes of an unfinished scan wait for the next read."""
         data = self._rest + data
         whole = len(data) // self._scan_bytes * self._scan_bytes
         self._rest = data[whole:]
@@ -141,7 +141,7 @@ class Comedi:
         return [np.ascontiguousarray(signed[:, column]) for column in range(len(self._inputs))]
 
     def _begin_anew(self, reason: Reason) -> Reading:
-        """What came since is lost; sampling goes on after it."""
+        """Start again. The samples since the last read are lost."""
         self._rest = b""
         self._board.cancel()
         try:
@@ -169,9 +169,9 @@ def _input(board: Board, number: int, volts: float, aref: int) -> Input:
 
 
 def narrowest(ranges: list[Range], volts: float, device: str) -> int:
-    """The index of the smallest range that takes -`volts` to +`volts`, or if none is bipolar 0 to `volts`.
+    """The index of the smallest range from -`volts` to +`volts`; without one, of the smallest from 0 to `volts`.
 
-    A return-line shunt and its amplifier's zero can be a little negative, hence bipolar first.
+    Bipolar ranges come first because a return-line shunt and its amplifier's zero can be a little negative.
     """
     for low in (-volts, 0.0):
         fitting = [
@@ -184,7 +184,7 @@ def narrowest(ranges: list[Range], volts: float, device: str) -> int:
 
 
 def _channels(board: Board, inputs: list[Input], measures: tuple[Measures, ...]) -> tuple[Channel, ...]:
-    """Raw values are kept signed, by turning the top bit over: raw = signed + 2^15 (2^31)."""
+    """Make channels of signed values. The top bit is turned over: raw = signed + 2^15 (or 2^31)."""
     half = 1 << (31 if board.wide else 15)
     lines = [_line(board, one, half) for one in inputs]
     ends = [(float(-half), float(board.maxdata(one.number) - half)) for one in inputs]
@@ -193,7 +193,7 @@ def _channels(board: Board, inputs: list[Input], measures: tuple[Measures, ...])
 
 
 def _line(board: Board, one: Input, half: int) -> tuple[float, float]:
-    """Volts for a count and volts at signed 0, of the calibration's polynomial; SourceError if that is no line.
+    """Volts per count, and volts at signed 0, of the calibration. Raises SourceError if it is no straight line.
 
     The line is the chord of the polynomial over the raw values.
     """
@@ -211,7 +211,7 @@ def _line(board: Board, one: Input, half: int) -> tuple[float, float]:
 
 
 def make(spec: Spec, clock: Clock) -> Comedi:
-    """comedi:/dev/comedi0,channels=0+1,range=0.5+10,rate=10000."""
+    """Make a source from a spec such as comedi:/dev/comedi0,channels=0+1,range=0.5+10,rate=10000."""
     names = spec.names("channels")
     setting = Setting(
         tuple(int(name) for name in names),
@@ -225,7 +225,7 @@ def make(spec: Spec, clock: Clock) -> Comedi:
 
 
 def find() -> list[Found]:
-    """Every board behind a /dev/comediN, or what is missing."""
+    """All boards behind /dev/comediN, or what is missing to use one."""
     try:
         libcomedi.library()
     except SourceError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The door by which kinds of sources come in: entry points of HAPPE's own and of installed packages (ADR 38)."""
+"""Loads kinds of sources by entry points, HAPPE's own and those of installed packages (ADR 38)."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class Kinds(UserDict[str, Kind]):
         return kind
 
     def __iter__(self) -> Iterator[str]:
-        """The names: HAPPE's own, then others by the alphabet."""
+        """The names: HAPPE's own, then others in alphabetical order."""
         return iter((*OWN, *sorted(self._others)))
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of kinds."""
         return len(OWN) + len(self._others)
 
     def __contains__(self, name: object) -> bool:
@@ -56,11 +56,11 @@ class Kinds(UserDict[str, Kind]):
         return name in OWN or name in self._others
 
     def loaded(self) -> list[Kind]:
-        """All kinds but those that cannot be loaded."""
+        """All kinds that can be loaded."""
         return [kind for name in self if (kind := self._if_it_can(name))]
 
     def found(self, name: str) -> list[Found]:
-        """What this machine has of a kind; why not, if the kind or its search fails."""
+        """The instruments of a kind on this machine; if the kind or its search fails, the reason."""
         try:
             return self[name].find()
         except SourceError as error:
@@ -69,7 +69,7 @@ class Kinds(UserDict[str, Kind]):
             return [Found(name, None, f"looking for its instruments failed: {error!r}")]
 
     def passed_over(self) -> list[Found]:
-        """Entry points whose names cannot be used, or are another's."""
+        """The entry points that are ignored, because their names are bad or taken, and why."""
         return [Found(entry.name, None, f"{_who(entry)} is ignored: {why}") for entry, why in self._sorted[1]]
 
     @property

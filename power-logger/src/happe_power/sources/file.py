@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A recording of another program: CSV with a column of times or indices, or LabVIEW's TDMS."""
+"""Reads another program's recording: CSV with a column of times or indices, or LabVIEW's TDMS."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 CHUNK = 1 << 20
 SHORTEST_STEP_S, LONGEST_STEP_S = 1e-7, 1e3
 LARGEST_INDEX = 2**53 - 1  # power-trace.schema.json, index
-MISSED = 1.5  # periods between two times, from which on a sample is missing between them
+MISSED = 1.5  # periods: at this step between two times, a sample is missing between them
 MOST_TOLD = 5  # unreadable rows
 
 
@@ -49,9 +49,9 @@ Places = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of a file without a bad one between them. `places` are times in seconds or indices, if it has either.
+    """Consecutive good rows of a file. `places` are their times in seconds or their indices; None without either.
 
-    `line` is that of the first row.
+    `line` is the line number of the first row.
     """
 
     places: Places | None
@@ -60,25 +60,25 @@ class Rows:
 
 
 class Recording(Protocol):
-    """What File needs of a format."""
+    """The interface of a file format that File reads."""
 
     started: datetime | None  # when its first sample was taken, if that is known
     timed: bool | None  # places are seconds, or indices; None: there are none
 
     def read(self) -> Iterator[Rows | Bad]:
-        """All of it, in order, in chunks; the place of a bad one is its line. FinalError."""
+        """Yield the whole file in order, in chunks. A bad row's place is its line. Raises FinalError."""
 
 
 class File:
-    """A source that gives a file as fast as it is read, and then EndedError.
+    """A source that gives a file's samples as fast as they are read, and then raises EndedError.
 
-    Times are those of the file, laid on this boot's clock by the wall clock. A file that does not tell when it was
-    begun begins when it is read.
+    The wall clock translates the file's times to this boot's monotonic clock. If the file does not say when it began,
+    it begins at the start of the reading.
     """
 
     kind = "file"
     serial: str | None = None
-    patient = True  # it waits for whoever stores it
+    patient = True  # it waits for the recorder
 
     def __init__(
         self, recording: Recording, name: str, measures: tuple[Measures, ...], rate_hz: float, clock: Clock
@@ -94,7 +94,7 @@ class File:
         self._rows: Iterator[Rows | Bad] = iter(())
         self._ahead: Rows | Bad | None = None  # the chunk after the one that is read
         self._began = TimePair(0, 0, 0)
-        self._last = -1.0  # where the last row was by the file's own times or indices, in periods
+        self._last = -1.0  # the place of the last row by the file's own times or indices, in periods
         self._tied = 1  # rows up to now that have the last row's time
         self._first_place: float | None = None
         self._bad = 0  # unreadable rows since the last good one
@@ -103,12 +103,12 @@ class File:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Which rows cannot be read; of many the first ones, and how many more."""
+        """The first rows that cannot be read, and how many more there are."""
         more = (f"{self.device}: {self._untold} more rows cannot be read",) if self._untold else ()
         return (*self._unreadable, *more)
 
     def start(self, first_index: int) -> TimePair:
-        """From the beginning of the file. FinalError if it is older than this boot, whose clock has no time for it."""
+        """Begin the file. Raises FinalError if it began before this boot, whose clock has no such time."""
         now = self._clock.now()
         started = self._recording.started
         realtime = round(started.timestamp() * MICROS) if started else now.realtime_us
@@ -126,7 +126,7 @@ class File:
         return self._began
 
     def read(self, timeout_s: float) -> Reading:  # noqa: ARG002 - a file is always there
-        """The file's next chunk."""
+        """Return the file's next chunk. Raises EndedError at its end."""
         rows, self._ahead = self._ahead, next(self._rows, None)
         if rows is None and self._bad:
             return Reading((self._lose_bad(),), self._time())
@@ -144,7 +144,7 @@ class File:
         self._rows, self._ahead = iter(()), None
 
     def _unread(self, bad: Bad) -> Reading:
-        """A bad line is a lost sample; but where there are times or indices, these tell what was lost."""
+        """Count a bad line. Without times or indices it is a lost sample; with them, these show what is missing."""
         if len(self._unreadable) < MOST_TOLD:
             self._unreadable.append(f"{self.device}:{bad.place}: {bad.said}")
         else:
@@ -157,10 +157,10 @@ class File:
         return self._ledger.lose(lost, Reason.INVALID)
 
     def _placed(self, rows: Rows, places: Places) -> tuple[Block | Gap, ...]:
-        """Rows as blocks; where times or indices jump there is a gap. FinalError if they go back.
+        """Turn rows into blocks, with a gap where times or indices jump. Raises FinalError if they go back.
 
-        Only the step between two rows tells what is missing: the file's clock is none of the nominal rate, and goes
-        away from the rows' count by and by.
+        Only the step between two rows shows what is missing: the file's clock does not keep the nominal rate, and
+        drifts away from the count of rows.
         """
         if self._first_place is None:
             self._first_place = float(places[0])
@@ -180,13 +180,13 @@ class File:
         return tuple(items)
 
     def _indices(self, places: Places) -> Places:
-        """Where rows are, in periods from the trace's begin."""
+        """The places of rows, in periods since the trace's begin."""
         periods = self.rate_hz if self._recording.timed else 1.0
         found: Places = (places - (self._first_place or 0.0)) * periods + self._began.index
         return found
 
     def _lasting(self, missed: dict[int, int], indices: Places) -> dict[int, int]:
-        """What is missing except for times that are only late, with which later rows catch up."""
+        """Reduce `missed` to lost samples: if later rows catch up, a time was only late."""
         if not missed:
             return missed
         more = self._ahead.places if isinstance(self._ahead, Rows) else None
@@ -196,7 +196,7 @@ class File:
         return {row: missing for row, missing in found.items() if missing}
 
     def _in_order(self, rows: Rows, indices: Places, steps: Places) -> None:
-        """Times may be equal, indices may not. FinalError."""
+        """Check that times do not go back and that indices grow. Raises FinalError."""
         good = (
             np.isfinite(indices) & ((steps >= 0) if self._recording.timed else (steps > 0)) & (indices < LARGEST_INDEX)
         )
@@ -205,12 +205,12 @@ class File:
             raise FinalError(f"{self.device}:{line}: the {place} does not follow that of the row above")
 
     def _missed(self, steps: Places) -> dict[int, int]:
-        """How many samples are missing right before which of the next rows, by their steps in periods.
+        """Find how many samples are missing before which row, from the steps between rows in periods.
 
-        Rows of one time (a tie) are samples one after the other. The clock may be coarse: then they follow that time.
-        Or they were held up and came together: then they lead up to it. So a step between two ties is as long as either
-        says. What the chunk's end cuts off of the last one is not known: it counts as the longest. Bad rows that leave
-        no trace among ties are missing all the same.
+        Rows with the same time (a tie) are successive samples. Either the clock is coarse, and they follow that time,
+        or they were held up, and lead to it. So a step between two ties may be as long as the longer of both. A tie
+        that the chunk's end cuts counts as the longest. Bad rows among ties show in no step, but are missing all the
+        same.
         """
         if not steps[0]:
             self._tied += self._bad
@@ -228,17 +228,17 @@ class File:
         return missed
 
     def _time(self) -> TimePair:
-        """Of the next index: a period for each row of the file's last time after it, or by the nominal rate."""
+        """The next index and its time: a period for each row since the file's last time, or by the nominal rate."""
         reached = self._last + self._tied if self._recording.timed else self._ledger.next_index
         after = round((reached - self._began.index) * MICROS / self.rate_hz)
         return TimePair(self._ledger.next_index, self._began.monotonic_us + after, self._began.realtime_us + after)
 
 
 class Csv:
-    """A CSV file whose first line names its columns. A point is the decimal sign, a comma parts the columns."""
+    """A CSV file whose first line names its columns. The decimal sign is a point, the separator a comma."""
 
     def __init__(self, path: Path, names: tuple[str, ...], place: str | None, *, timed: bool) -> None:
-        """`names` are the columns to take, `place` that of times or indices. FinalError names the existing columns."""
+        """Take the columns `names`; `place` has times or indices. Raises FinalError, which lists the columns."""
         self.started: datetime | None = None
         self.timed = timed if place else None
         self._path = path
@@ -254,7 +254,7 @@ class Csv:
         self._line = 0
 
     def read(self) -> Iterator[Rows | Bad]:
-        """Chunks of a megabyte."""
+        """Yield chunks of a megabyte."""
         lines = Lines()
         with _opened(self._path) as file:
             file.readline(LONGEST_LINE)
@@ -286,10 +286,10 @@ class Csv:
 
 
 class Tdms:
-    """LabVIEW's format, by npTDMS. Channels are GROUP/CHANNEL; times are its waveforms', which have no gap."""
+    """A TDMS file of LabVIEW, read by npTDMS. Channels are GROUP/CHANNEL; waveforms give the times, without gaps."""
 
     def __init__(self, path: Path, names: tuple[str, ...]) -> None:
-        """FinalError says which channels are there, or what to install."""
+        """Read the file. Raises FinalError, which lists the channels or says what to install."""
         try:
             from nptdms import TdmsFile  # noqa: PLC0415 - an optional extra
         except ImportError:
@@ -312,7 +312,7 @@ class Tdms:
             raise FinalError(f"{path}: the channels {', '.join(names)} are of different lengths")
 
     def read(self) -> Iterator[Rows | Bad]:
-        """Chunks."""
+        """Yield chunks."""
         for begin in range(0, len(self._values[0]), CHUNK // 8):
             yield Rows(None, tuple(values[begin : begin + CHUNK // 8] for values in self._values))
 
@@ -325,7 +325,7 @@ def _numbers(path: Path, name: str, values: object) -> Places:
 
 
 def _started(time: object) -> datetime | None:
-    """TDMS's start of a waveform, which is UTC."""
+    """The start of a TDMS waveform, in UTC."""
     if isinstance(time, np.datetime64):
         return datetime.fromtimestamp(int(time.astype("datetime64[us]").astype(np.int64)) / MICROS, UTC)
     return None
@@ -339,7 +339,7 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def make(spec: Spec, clock: Clock) -> File:
-    """file:rig.csv,channels=shunt_v+supply_v,time=seconds,rate=10000."""
+    """Make a source from a spec such as file:rig.csv,channels=shunt_v+supply_v,time=seconds,rate=10000."""
     if not spec.place:
         raise SpecError(f"{spec.text}: which file? e.g. {KIND.example}")
     path, names = Path(spec.place), spec.names("channels")
@@ -358,7 +358,7 @@ def make(spec: Spec, clock: Clock) -> File:
 
 
 def _rate(spec: Spec, recording: Tdms) -> float:
-    """What the waveform says."""
+    """The rate of the waveform. Raises SpecError if the file does not state it."""
     step = recording.step_s
     if not isinstance(step, float) or not SHORTEST_STEP_S <= step <= LONGEST_STEP_S:
         raise SpecError(f"{spec.text}: the file does not say at what rate it was sampled; say rate=")
@@ -381,7 +381,7 @@ def _instant(spec: Spec, told: datetime | None) -> datetime | None:
 
 
 def find() -> list[Found]:
-    """Files have to be named."""
+    """Say which formats can be read; the user has to name the file."""
     says = "reads CSV and TDMS files" if importlib.util.find_spec("nptdms") else "CSV is read"
     command = None if importlib.util.find_spec("nptdms") else "pip install happe-power-logger[tdms]"
     return [Found("file", KIND.example, says, command)]

@@ -2,8 +2,8 @@
 """Converters of the kernel's industrial I/O by libiio: INA219, INA226 and others.
 
 Kernel document: Documentation/ABI/testing/sysfs-bus-iio: value = (raw + offset) * scale, in millivolts, milliamperes,
-milliwatts. Current and power that a chip of the INA2xx family computes itself stand on a shunt's resistance that its
-driver assumes (10 milliohm); its two voltages don't, and are what is taken unless `channels` says otherwise.
+milliwatts. A chip of the INA2xx family computes current and power from a shunt's resistance that its driver assumes
+(10 milliohm). Its two voltages do not depend on that, so they are the default `channels`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ JUMP = 2.5  # periods between two timestamps: beyond the jitter of drivers that 
 
 @dataclass(frozen=True)
 class Setting:
-    """Which channels, by the driver's ids, and what they measure. `rate_hz` None: as the buffer is filled."""
+    """The channels by the driver's ids, and what they measure. `rate_hz` None: the rate at which the buffer fills."""
 
     names: tuple[str, ...]
     measures: tuple[Measures, ...]
@@ -66,7 +66,7 @@ class Polled:
     serial: str | None = None
 
     def __init__(self, device: Device, setting: Setting, clock: Clock) -> None:
-        """SourceError if the device lacks a channel or the rate is too high for polling."""
+        """Take the channels. Raises SourceError if the device lacks one, or if the rate is too high for polling."""
         self.device = device.name
         self.channels = channels(device, setting, np.dtype(np.int32))
         self.rate_hz = setting.rate_hz or 0.0
@@ -76,15 +76,15 @@ class Polled:
         self._poller = Poller(self._sample, self.channels, self.rate_hz, clock)
 
     def start(self, first_index: int) -> TimePair:
-        """Poll from now on."""
+        """Begin to poll."""
         return self._poller.start(first_index)
 
     def read(self, timeout_s: float) -> Reading:
-        """Poll."""
+        """Poll, and return the samples."""
         return self._poller.read(timeout_s)
 
     def stop(self) -> None:
-        """Nothing is held."""
+        """Do nothing, as polling holds nothing open."""
 
     def _sample(self) -> Row | None:
         row = tuple(self._device.raw(name) for name in self._names)
@@ -92,13 +92,13 @@ class Polled:
 
 
 class Buffered:
-    """A source that takes what the driver puts into the device's buffer; its timestamps show lost samples."""
+    """A source that reads the device's buffer, which the driver fills. Its timestamps show lost samples."""
 
     kind = "iio"
     serial: str | None = None
 
     def __init__(self, device: Device, setting: Setting, clock: Clock) -> None:
-        """SourceError if the device has no buffer, or fills it at another rate than is asked for."""
+        """Open the buffer once to learn its formats. Raises SourceError without a buffer, or if the rate differs."""
         self.device = device.name
         told = device.sampling_hz()
         if not told or told <= 0:
@@ -117,21 +117,21 @@ class Buffered:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a person should know."""
+        """Remarks on ranges, timestamps and the rate, for people."""
         notes = (*self._unranged, *self._ledger.notes)
         if TIMESTAMP in self._formats:
             return notes
         return (f"{self.device} has no timestamps, so losses of its driver stay unseen", *notes)
 
     def start(self, first_index: int) -> TimePair:
-        """Let the buffer be filled."""
+        """Open the buffer, which the driver then fills."""
         self._device.close_buffer()
         self._stamp_ns = None
         self._open()
         return self._ledger.begin(first_index)
 
     def read(self, timeout_s: float) -> Reading:
-        """All full buffers."""
+        """Return the samples of all full buffers."""
         self._clock.sleep(min(timeout_s, BATCH_S))
         items: list[Block | Gap] = []
         try:
@@ -179,7 +179,7 @@ class Buffered:
         return items
 
     def _jumps(self, refill: dict[str, bytes], rows: int) -> list[tuple[int, int]]:
-        """Before which rows samples are missing, and how many."""
+        """Find before which rows samples are missing, and how many."""
         if TIMESTAMP not in self._formats or not rows:
             return []
         stamps = np.frombuffer(refill[TIMESTAMP], self._formats[TIMESTAMP].dtype)[:rows].astype(np.int64)
@@ -192,7 +192,7 @@ class Buffered:
         return [(place, missing) for place, missing in found if missing]
 
     def _values(self, words: bytes, form: Format) -> NDArray[Any]:
-        """The valuable bits of each word, with their sign."""
+        """Extract the value's bits from each word, with their sign."""
         value = np.frombuffer(words, form.dtype).astype(np.int64) >> form.shift
         value &= (1 << form.bits) - 1
         if form.signed:
@@ -203,9 +203,9 @@ class Buffered:
 def channels(
     device: Device, setting: Setting, dtype: np.dtype[Any], formats: Mapping[str, Format] | None = None
 ) -> tuple[Channel, ...]:
-    """Channels with the scales that the driver tells. SourceError if there is none, or a channel can't measure that.
+    """Make channels with the driver's scales. Raises SourceError without a scale, SpecError for a bad choice.
 
-    They end where their chip does; if that is not known, where the words of the buffer do.
+    Their ranges are the chip's; if these are unknown, those of the words in the buffer.
     """
     scales, offsets, ends = [], [], []
     for name, what in zip(setting.names, setting.measures, strict=True):
@@ -228,20 +228,20 @@ def _chips_ends(device: Device, name: str) -> Ends | None:
 
 
 def _words_ends(form: Format) -> Ends:
-    """An unsigned 0 is no end: a channel without a supply reads 0."""
+    """The ends of a buffer's word. An unsigned 0 is no end, because a channel without a supply reads 0."""
     if form.signed:
         return -(1 << (form.bits - 1)), (1 << (form.bits - 1)) - 1
     return None, (1 << form.bits) - 1
 
 
 def _unranged(device: Device, names: tuple[str, ...], says: str) -> tuple[str, ...]:
-    """A note if the chip's range is not known of some channels."""
+    """A note that names the channels whose range is unknown, if there are any."""
     unknown = [name for name in names if _chips_ends(device, name) is None]
     return (f"{device.name}: no range is known of {', '.join(unknown)}: saturation {says}",) if unknown else ()
 
 
 def make(spec: Spec, clock: Clock) -> Polled | Buffered:
-    """iio:ina226,channels=voltage0+voltage1,rate=100."""
+    """Make a source from a spec such as iio:ina226,channels=voltage0+voltage1,rate=100."""
     device = _device(spec)
     names = spec.names("channels")
     mode = spec.text_of("mode")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where the channels of an INA2xx end, and which have a sign. Pure.
+"""The ranges and signs of an INA2xx's channels. Pure.
 
 Data sheets: TI SBOS448 (INA219; INA220 is the same), SBOS547 (INA226; INA230 and INA231 are). Names and gains are those
 of the driver, drivers/iio/adc/ina2xx-adc.c. The basis of its channels of current and power differs between kernels,
@@ -15,9 +15,9 @@ Ends = tuple[float | None, float | None]
 
 
 def ends(chip: str, channel: str, scale: float, gain: float | None) -> Ends | None:
-    """The raw values at which a channel of so many volts a count saturates; None: not known.
+    """The raw values at which a channel of `scale` volts per count saturates; None if they are unknown.
 
-    `gain` is its hardwaregain, if the driver has one. A bus at 0 V is no end: a bus without a supply reads 0 V.
+    `gain` is the channel's hardwaregain, if the driver has one. 0 V is no end: a bus without a supply reads 0 V.
     """
     if channel not in (SHUNT, BUS) or not chip.startswith((*INA219, *INA226)):
         return None
@@ -30,5 +30,5 @@ def ends(chip: str, channel: str, scale: float, gain: float | None) -> Ends | No
 
 
 def has_sign(chip: str, channel: str) -> bool:
-    """Whether a channel has a sign for certain; of its buffer the driver says that none has."""
+    """Whether a channel surely has a sign. The driver wrongly calls every channel of its buffer unsigned."""
     return channel in (SHUNT, CURRENT) and chip.startswith((*INA219, *INA226))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The seam to the kernel's comedi: a board in our own words, on libcomedi.so.0 by ctypes.
+"""Wraps the kernel's comedi: a board in our own words, on libcomedi.so.0 by ctypes.
 
-Debian's python3-comedilib belongs to the system's Python and to one version of it; the C library's ABI is the same
-since 2005, and two dozen of its functions are all that streaming needs. Struct layouts: comedilib.h, linux/comedi.h.
+Debian's python3-comedilib fits only one version of the system's Python. The C library's ABI has not changed since
+2005, and streaming needs only two dozen of its functions. Struct layouts: comedilib.h, linux/comedi.h.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LARGEST_READ = 1 << 20
 
 @dataclass(frozen=True)
 class Range:
-    """Volts that a channel can be set to take."""
+    """A range of volts that a channel can be set to."""
 
     low: float
     high: float
@@ -58,7 +58,7 @@ class Input:
 
 
 class Board(Protocol):
-    """What Comedi (the source) needs of a board. The fake one is fakes/comedi.py."""
+    """The board that the source Comedi needs. Its fake is fakes/comedi.py."""
 
     driver: str
     name: str
@@ -72,25 +72,25 @@ class Board(Protocol):
         """The ranges of an input in volts, by index."""
 
     def converter(self, one: Input) -> Polynomial:
-        """From raw to volts: of the soft calibration's file if the board is calibrated that way, else the hard one."""
+        """The conversion from raw values to volts: the soft calibration's if the board has one, else the hard one."""
 
     def set_buffer(self, size: int) -> int:
-        """Have the driver keep up to `size` bytes; what it will keep, less if that is not allowed."""
+        """Ask the driver to keep `size` bytes. Return the size that it will keep, which may be less."""
 
     def granted_ns(self, inputs: list[Input], scan_ns: int) -> int:
-        """The time between two scans of all inputs that the board can do, closest to `scan_ns`."""
+        """The nanoseconds between two scans of all inputs that the board can do, closest to `scan_ns`."""
 
     def command(self, inputs: list[Input], scan_ns: int) -> None:
-        """Begin to sample, until cancelled."""
+        """Begin to sample, until `cancel`."""
 
     def cancel(self) -> None:
-        """End sampling; what was not read is gone."""
+        """End the sampling, and drop all samples that were not read."""
 
     def read(self, timeout_s: float) -> bytes:
-        """What there is, waiting for it if there is nothing yet; b"" if nothing came. OSError EPIPE: it ran over."""
+        """Return data, and wait for some if there is none; b"" if none came. Raises OSError EPIPE after an overflow."""
 
     def close(self) -> None:
-        """Let others have it."""
+        """Close the board, so that other programs can use it."""
 
 
 class CRange(Structure):
@@ -134,7 +134,7 @@ RESULTS = {
 
 @cache
 def library() -> ctypes.CDLL:
-    """libcomedi; SourceError if it is not installed."""
+    """Load libcomedi. Raises SourceError if it is not installed."""
     try:
         loaded = ctypes.CDLL(LIBRARY, use_errno=True)
     except OSError:
@@ -148,7 +148,7 @@ class RealBoard:
     """A board behind /dev/comediN: its first subdevice that can be read by commands."""
 
     def __init__(self, path: str) -> None:
-        """Open the device file. SourceError says why not, and what helps."""
+        """Open the device file. Raises SourceError, which says why that failed and what helps."""
         self._lib = library()
         handle = self._lib.comedi_open(path.encode())
         if not handle:
@@ -173,13 +173,13 @@ class RealBoard:
         return int(self._lib.comedi_get_maxdata(self._dev, self._sub, number))
 
     def ranges(self, number: int) -> list[Range]:
-        """The ranges in volts; one of another unit stands there as empty, so that indices hold."""
+        """The ranges in volts. A range in another unit is an empty one here, so that the indices stay."""
         count = self._lib.comedi_get_n_ranges(self._dev, self._sub, number)
         found = [self._lib.comedi_get_range(self._dev, self._sub, number, index).contents for index in range(count)]
         return [Range(one.min, one.max) if one.unit == UNIT_VOLT else Range(0.0, 0.0) for one in found]
 
     def converter(self, one: Input) -> Polynomial:
-        """Soft calibration only where the driver says so (SDF_SOFT_CALIBRATED), else comedi_get_hardcal_converter."""
+        """Use soft calibration only if the driver asks for it (SDF_SOFT_CALIBRATED), else the hard calibration."""
         result = CPolynomial()
         if self._soft:
             self._soft_converter(one, result)
@@ -205,7 +205,7 @@ class RealBoard:
             self._lib.comedi_cleanup_calibration(c_void_p(calibration))
 
     def set_buffer(self, size: int) -> int:
-        """comedi_set_max_buffer_size is root's; without it the buffer is as large as root has allowed (64 KiB)."""
+        """Only root may raise the largest size (64 KiB); for others the buffer is at most as large as that."""
         if self._lib.comedi_get_max_buffer_size(self._dev, self._sub) < size:
             self._lib.comedi_set_max_buffer_size(self._dev, self._sub, size)
         allowed = self._lib.comedi_get_max_buffer_size(self._dev, self._sub)
@@ -213,7 +213,7 @@ class RealBoard:
         return int(self._lib.comedi_get_buffer_size(self._dev, self._sub))
 
     def _command(self, inputs: list[Input], scan_ns: int) -> CCommand:
-        """A command for endless scans that the driver has no more to repair of."""
+        """Make a command for endless scans that comedi_command_test accepts."""
         command = CCommand()
         self._do("get_cmd_generic_timed", self._dev, self._sub, byref(command), len(inputs), scan_ns)
         packed = [(one.aref & 3) << 24 | (one.range & 0xFF) << 16 | one.number for one in inputs]
@@ -226,22 +226,22 @@ class RealBoard:
         raise SourceError(f"{self.name} can't sample these channels together {1e9 / scan_ns:g} times a second")
 
     def granted_ns(self, inputs: list[Input], scan_ns: int) -> int:
-        """As comedi_command_test leaves it."""
+        """The nanoseconds that comedi_command_test leaves in a command."""
         command = self._command(inputs, scan_ns)
         if command.scan_begin_src == TRIG_TIMER:
             return int(command.scan_begin_arg)
         return int(command.convert_arg) * len(inputs)  # scans follow each other without a pause
 
     def command(self, inputs: list[Input], scan_ns: int) -> None:
-        """comedi_command."""
+        """Call comedi_command."""
         self._do("command", self._dev, byref(self._command(inputs, scan_ns)))
 
     def cancel(self) -> None:
-        """comedi_cancel; of no use on a board that is gone."""
+        """Call comedi_cancel; its failure on an unplugged board does not matter."""
         self._lib.comedi_cancel(self._dev, self._sub)
 
     def read(self, timeout_s: float) -> bytes:
-        """poll, then read what there is."""
+        """Wait for data, then read all that is there."""
         ready, _, _ = select.select([self._fd], [], [], max(0.0, timeout_s))
         if not ready:
             return b""
@@ -254,7 +254,7 @@ class RealBoard:
         return data
 
     def close(self) -> None:
-        """comedi_close."""
+        """Call comedi_close."""
         self._lib.comedi_close(self._dev)
 
     def _do(self, name: str, *arguments: object) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The seam to libiio 0.x: a device in our own words, by ctypes (iio.h). Of this host, or of another by ip:HOST."""
+"""Wraps libiio 0.x (iio.h) by ctypes: a device in our own words, of this host or of another (ip:HOST)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TIMESTAMP = "timestamp"
 
 @dataclass(frozen=True)
 class Format:
-    """How a sample lies in the buffer. `dtype` is its whole word; the value are `bits` from `shift` up."""
+    """The layout of a sample in the buffer. `dtype` is the whole word; the value is `bits` bits from `shift` up."""
 
     dtype: np.dtype[np.generic]
     bits: int
@@ -32,33 +32,33 @@ class Format:
 
 
 class Device(Protocol):
-    """What the sources of iio.py need of a device. The fake one is fakes/iio.py."""
+    """The device that the sources of iio.py need. Its fake is fakes/iio.py."""
 
     @property
     def name(self) -> str:
-        """The chip's, as in its driver."""
+        """The chip's name in its driver."""
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Ids of the channels that are measured: voltage0, current3 and so on."""
+        """The ids of the input channels: voltage0, current3 and so on."""
 
     def attribute(self, channel: str, name: str) -> float | None:
         """A number that belongs to a channel (scale, offset); None if it has none."""
 
     def raw(self, channel: str) -> int:
-        """One reading. UnpluggedError."""
+        """Read one raw value. Raises UnpluggedError."""
 
     def sampling_hz(self) -> float | None:
-        """At what rate it fills a buffer; None if it does not say."""
+        """The rate at which the device fills a buffer; None if it does not say."""
 
     def open_buffer(self, channels: tuple[str, ...], samples: int) -> dict[str, Format] | None:
-        """Let it fill a buffer, with a TIMESTAMP if it can; how samples lie there. None: it has no buffer."""
+        """Open a buffer, with a TIMESTAMP if possible. Return the channels' layouts; None: there is no buffer."""
 
     def refill(self) -> dict[str, bytes] | None:
-        """The next samples of each channel as words one after the other; None: not yet so many. OSError."""
+        """The next samples of each channel, as words one after the other; None: too few yet. Raises OSError."""
 
     def close_buffer(self) -> None:
-        """No buffer any more. Does nothing the second time."""
+        """Close the buffer, if one is open."""
 
 
 class CFormat(Structure):
@@ -87,7 +87,7 @@ FLAGS = ("channel_is_output", "channel_is_scan_element")
 
 @cache
 def library() -> ctypes.CDLL:
-    """libiio; SourceError if it is not installed."""
+    """Load libiio. Raises SourceError if it is not installed."""
     try:
         loaded = ctypes.CDLL(LIBRARY, use_errno=True)
     except OSError:
@@ -103,10 +103,10 @@ def library() -> ctypes.CDLL:
 
 
 class Context:
-    """A host's devices."""
+    """The IIO devices of a host."""
 
     def __init__(self, uri: str) -> None:
-        """SourceError if it does not answer."""
+        """Connect. Raises SourceError if the host does not answer."""
         self.lib = library()
         handle = self.lib.iio_create_context_from_uri(uri.encode())
         if not handle:
@@ -115,21 +115,21 @@ class Context:
         self.handle = c_void_p(handle)
 
     def close(self) -> None:
-        """Its devices are of no use any more."""
+        """Close the connection. Its devices can't be used after that."""
         self.lib.iio_context_destroy(self.handle)
 
     def devices(self) -> list[RealDevice]:
-        """All of them that measure something."""
+        """All devices that measure something."""
         count = self.lib.iio_context_get_devices_count(self.handle)
         all_of_them = [RealDevice(self, self.lib.iio_context_get_device(self.handle, index)) for index in range(count)]
         return [device for device in all_of_them if device.inputs]
 
 
 class RealDevice:
-    """A device of a context, which it keeps."""
+    """A device of a context. It keeps the context alive."""
 
     def __init__(self, context: Context, handle: int) -> None:
-        """Of a handle of the library."""
+        """Take a handle of the library."""
         self._context = context
         self._lib = context.lib
         self._dev = c_void_p(handle)
@@ -181,7 +181,7 @@ class RealDevice:
         return formats
 
     def refill(self) -> dict[str, bytes] | None:
-        """iio_buffer_refill, cut into channels."""
+        """Call iio_buffer_refill, and split the buffer into channels."""
         got = self._lib.iio_buffer_refill(self._buffer)
         if got == -errno.EAGAIN:
             return None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Lab Streaming Layer, by pylsl: a stream of another program as a source, and a recording as a stream for others.
+"""Lab Streaming Layer, by pylsl: reads another program's stream as a source, and publishes a recording as a stream.
 
-LSL's clock on Linux is CLOCK_MONOTONIC in seconds, as the recorder's is. Streams of other hosts come with their times
-corrected by LSL's own comparison of clocks.
+LSL's clock on Linux is CLOCK_MONOTONIC in seconds, like the recorder's. LSL corrects the times of another host's
+stream by its own comparison of clocks.
 """
 
 from __future__ import annotations
@@ -46,18 +46,18 @@ ANSWER_S = 10.0
 BATCH_S = 0.1
 BUFFER_S = 60  # that LSL keeps for a busy host
 MOST_PULLED = 1 << 16
-HELD_S = 0.5  # how long a sample waits for those behind it, which tell whether its time is late or others are missing
-MISSED = 1.5  # periods between two times, from which on samples may be missing
+HELD_S = 0.5  # a sample waits for those behind it, which show whether its time is late or samples are missing
+MISSED = 1.5  # periods: at this step between two times, samples may be missing
 FORMATS = {1: np.float32, 2: np.float64, 4: np.int32, 5: np.int16, 7: np.int64}  # pylsl's cf_...; not text, not int8
 
 
 class Lsl:
-    """A source on a stream. The streams' times tell what is missing; a time that is only late loses nothing."""
+    """A source that reads a stream. The stream's times show missing samples; a time that is only late loses none."""
 
     kind = "lsl"
 
     def __init__(self, module: Any, name: str, spec: Spec, clock: Clock) -> None:  # noqa: ANN401 - pylsl, or its fake
-        """`module` is pylsl. SourceError if there is no such stream, or not such channels."""
+        """Find the stream; `module` is pylsl. Raises SourceError without such a stream or channels."""
         self._lsl, self._name, self._clock = module, name, clock
         self._inlet: Any = None
         info = self._described()
@@ -79,7 +79,7 @@ class Lsl:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a person should know of the stream's rate."""
+        """A warning if the stream's rate differs from the nominal one."""
         warning = rate_warning(self.rate_hz, self._first, self._latest)
         return (warning,) if warning else ()
 
@@ -101,7 +101,7 @@ class Lsl:
         return self._first
 
     def read(self, timeout_s: float) -> Reading:
-        """Samples that are old enough: no earlier one can still come."""
+        """Return the samples with enough samples behind them, or that have waited long enough."""
         if self._inlet is None:
             raise SourceError(f"{self.device} was not started")
         buffer = np.empty((MOST_PULLED, self._count), self._format)
@@ -120,7 +120,7 @@ class Lsl:
             inlet.close_stream()
 
     def _resolved(self) -> Any:  # noqa: ANN401 - pylsl.StreamInfo
-        """The stream as it is found now."""
+        """Find the stream on the network. Raises UnpluggedError, SourceError."""
         found = self._lsl.resolve_byprop("name", self._name, 1, FIND_S)
         if not found:
             raise UnpluggedError(f"no stream on the network is called {self._name!r}")
@@ -129,7 +129,7 @@ class Lsl:
         return found[0]
 
     def _described(self) -> Any:  # noqa: ANN401 - pylsl.StreamInfo
-        """The stream with the description that only its own host has."""
+        """The stream's full description, which only its host can give."""
         inlet = self._lsl.StreamInlet(self._resolved(), recover=False)
         try:
             return inlet.info(ANSWER_S)
@@ -137,7 +137,7 @@ class Lsl:
             raise UnpluggedError(f"the stream {self._name!r}: {error}") from None
 
     def _columns(self, info: Any, spec: Spec) -> list[int]:  # noqa: ANN401 - pylsl.StreamInfo
-        """The stream's columns that are taken, by their labels or numbers."""
+        """The positions of the chosen columns, by their labels or numbers."""
         labels = list(info.get_channel_labels() or [])
         known = [label or str(at) for at, label in enumerate(labels)] or list(map(str, range(self._count)))
         wanted = spec.names("channels") if spec.text_of("channels") else tuple(known)
@@ -147,7 +147,7 @@ class Lsl:
         return [known.index(name) for name in wanted]
 
     def _ready(self) -> int:
-        """How many of the rows have enough behind them, or have waited for long enough."""
+        """How many rows have enough rows behind them, or have waited for long enough."""
         if not len(self._times):
             return 0
         waited_s = self._clock.now().monotonic_us / MICROS - self._times
@@ -155,7 +155,7 @@ class Lsl:
         return max(0, enough, int(np.searchsorted(-waited_s, -2 * HELD_S, side="right")))
 
     def _told(self, ready: int) -> Reading:
-        """The rows that are ready, with gaps where their times say so."""
+        """Return the rows that are ready, with gaps where their times show a loss."""
         if not ready:
             return Reading((), None)
         periods = np.concatenate([[self._last or self._times[0] - 1 / self.rate_hz], self._times]) * self.rate_hz
@@ -187,7 +187,7 @@ class Lsl:
 
 
 class Published:
-    """A source whose samples are a stream, too, in each channel's unit. It adds and loses nothing."""
+    """A source that also publishes its samples as a stream, in each channel's unit. It adds and loses nothing."""
 
     def __init__(self, source: Source, module: Any, name: str) -> None:  # noqa: ANN401 - pylsl, or its fake
         """Publish `source` under this name."""
@@ -203,16 +203,16 @@ class Published:
         self._at: TimePair | None = None
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - all else is the source's
-        """What the source has."""
+        """Take all other attributes from the source."""
         return getattr(self._source, name)
 
     def start(self, first_index: int) -> TimePair:
-        """Start it."""
+        """Start the source."""
         self._at = self._source.start(first_index)
         return self._at
 
     def read(self, timeout_s: float) -> Reading:
-        """Read it, and publish each sample with its time."""
+        """Read the source, and publish each sample with its time."""
         reading = self._source.read(timeout_s)
         self._at = reading.at or self._at
         for block in (item for item in reading.items if isinstance(item, Block)):
@@ -228,7 +228,7 @@ class Published:
 
 
 def package() -> Any:  # noqa: ANN401 - a module without types
-    """The package. SourceError says what to install."""
+    """Import pylsl. Raises SourceError, which says what to install."""
     try:
         return importlib.import_module(PACKAGE)
     except (ImportError, RuntimeError, OSError):  # the two latter: without liblsl
@@ -236,14 +236,14 @@ def package() -> Any:  # noqa: ANN401 - a module without types
 
 
 def make(spec: Spec, clock: Clock) -> Lsl:
-    """lsl:NAME,channels=shunt+supply."""
+    """Make a source from a spec such as lsl:NAME,channels=shunt+supply."""
     if not spec.place:
         raise SpecError(f"{spec.text}: which stream? e.g. {KIND.example}")
     return Lsl(package(), spec.place, spec, clock)
 
 
 def find() -> list[Found]:
-    """The streams that answer."""
+    """All streams that answer."""
     try:
         streams = package().resolve_streams(1.0)
     except SourceError as error:

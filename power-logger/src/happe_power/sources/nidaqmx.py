@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Boards of National Instruments by NI's own driver and its Python package `nidaqmx`, which is of no use without it."""
+"""Samples boards of National Instruments by NI's own driver and its Python package `nidaqmx`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TERMINALS = {"default": "DEFAULT", "rse": "RSE", "nrse": "NRSE", "diff": "DIFF"}
 
 @dataclass(frozen=True)
 class Setting:
-    """What to sample: names below the device (ai0), the volts that each must take, what it measures."""
+    """What to sample: inputs of the device (ai0), the largest volts at each, and what it measures."""
 
     device: str
     names: tuple[str, ...]
@@ -45,12 +45,12 @@ class Setting:
 
 
 class Nidaqmx:
-    """A source on a task of NI-DAQmx. Values are volts as the driver has calibrated them."""
+    """A source that reads a task of NI-DAQmx. The driver gives calibrated volts."""
 
     kind = "nidaqmx"
 
     def __init__(self, module: Any, setting: Setting, clock: Clock) -> None:  # noqa: ANN401 - nidaqmx, or its fake
-        """`module` is the package nidaqmx. SourceError says what the driver says."""
+        """Check the setting with the driver; `module` is the package nidaqmx. Raises SourceError with its message."""
         self._ni = module
         self._setting = setting
         self._clock = clock
@@ -73,16 +73,16 @@ class Nidaqmx:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a person should know."""
+        """A warning if the rate differs from the nominal one."""
         return self._ledger.notes
 
     def start(self, first_index: int) -> TimePair:
-        """Begin the task."""
+        """Start the task."""
         self._run()
         return self._ledger.begin(first_index)
 
     def read(self, timeout_s: float) -> Reading:
-        """What the driver has. If it was overwritten before it was read the task is started again, after a gap."""
+        """Return the driver's samples. If it has overwritten some, start the task again and return a gap."""
         if self._task is None:
             raise SourceError(f"{self.device} was not started")
         self._clock.sleep(min(timeout_s, BATCH_S))
@@ -138,7 +138,7 @@ class Nidaqmx:
             raise self._failed(error) from None
 
     def _take(self, timeout_s: float) -> np.ndarray[Any, np.dtype[np.float32]]:
-        """All that has been sampled, at least one; a row for each channel."""
+        """Wait for a sample, and return all samples: a row for each channel."""
         waiting = min(LARGEST_BLOCK, max(1, int(self._task.in_stream.avail_samp_per_chan)))
         data = np.empty((len(self.channels), waiting))
         reader = self._ni.stream_readers.AnalogMultiChannelReader(self._task.in_stream)
@@ -157,7 +157,7 @@ class Nidaqmx:
 
 
 def package() -> Any:  # noqa: ANN401 - a module without types
-    """The package with the modules of it that are used here. SourceError says what to install."""
+    """Import nidaqmx and the modules that are used here. Raises SourceError, which says what to install."""
     try:
         module = importlib.import_module(PACKAGE)
         for name in ("constants", "errors", "stream_readers", "system"):
@@ -168,7 +168,7 @@ def package() -> Any:  # noqa: ANN401 - a module without types
 
 
 def make(spec: Spec, clock: Clock) -> Nidaqmx:
-    """nidaqmx:Dev1,channels=ai0+ai1,range=0.5+10,rate=10000."""
+    """Make a source from a spec such as nidaqmx:Dev1,channels=ai0+ai1,range=0.5+10,rate=10000."""
     names = spec.names("channels")
     setting = Setting(
         spec.place or "Dev1",

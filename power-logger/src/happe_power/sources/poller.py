@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reads what has no clock of its own, at times of ours: index = nominal rate x time."""
+"""Polls instruments that have no clock, at times of the host's clock: index = nominal rate x time."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ SLOWEST_HZ = 0.01
 
 
 class Poller:
-    """Polls once a period, and says which periods it missed.
+    """Polls an instrument once a period, and reports missed periods.
 
-    The sample of index k is read in the period that begins k periods after index 0 would have been. A period in which
-    nothing was read is a gap `stall`; one whose reading is of no use (`sample` returns None) a gap `invalid`.
+    The sample of index k is read in the period that begins k periods after that of index 0. A period without a reading
+    becomes a gap `stall`; one with a useless reading (`sample` returns None) a gap `invalid`.
     """
 
     def __init__(
         self, sample: Callable[[], Row | None], channels: Sequence[Channel], rate_hz: float, clock: Clock
     ) -> None:
-        """`sample` reads all channels, and may raise SourceError. SourceError for a rate that nobody polls at."""
+        """`sample` reads all channels, and may raise SourceError. Raises SourceError for a rate out of range."""
         if not SLOWEST_HZ <= rate_hz <= FASTEST_HZ:
             raise SourceError(f"rate={rate_hz:g}: a source is polled {SLOWEST_HZ:g} to {FASTEST_HZ:g} times a second")
         self._sample = sample
@@ -43,14 +43,14 @@ class Poller:
         self._from_index = self._next = self._from_us = 0
 
     def start(self, first_index: int) -> TimePair:
-        """Poll from now on."""
+        """Begin to poll."""
         now = self._clock.now()
         self._from_index = self._next = first_index
         self._from_us = now.monotonic_us
         return TimePair(first_index, now.monotonic_us, now.realtime_us)
 
     def read(self, timeout_s: float) -> Reading:
-        """Poll for a tenth of a second or `timeout_s`, whichever is shorter, but once if there is time for it."""
+        """Poll for a tenth of a second or `timeout_s`, whichever is shorter; at least once if `timeout_s` allows it."""
         now = self._clock.now().monotonic_us
         until = now + int(min(timeout_s, BATCH_S) * MICROS)
         until = max(until, min(self._due_us(self._next), now + int(timeout_s * MICROS)))
@@ -66,7 +66,7 @@ class Poller:
         return Reading(tuple(items), self._pair())
 
     def _poll(self, items: list[Block | Gap], rows: list[Row]) -> None:
-        """One period's sample, and before it what was missed."""
+        """Read one period's sample, after a gap for missed periods."""
         current = max(self._next, self._index_at(self._clock.now().monotonic_us))
         if current > self._next:
             self._lose(items, rows, current, Reason.STALL)
@@ -83,7 +83,7 @@ class Poller:
         self._next = to_index
 
     def _close(self, items: list[Block | Gap], rows: list[Row]) -> None:
-        """Make the rows so far, which end at the next index, a block."""
+        """Turn the rows so far, which end at the next index, into a block."""
         if rows:
             columns = tuple(
                 np.array(values, kind) for values, kind in zip(zip(*rows, strict=True), self._types, strict=True)
@@ -95,12 +95,12 @@ class Poller:
         return self._from_us + round((index - self._from_index) * MICROS / self._rate_hz)
 
     def _index_at(self, monotonic_us: int) -> int:
-        """The index whose period this is."""
+        """The index of the period that contains this time."""
         index = self._from_index + int((monotonic_us - self._from_us) * self._rate_hz / MICROS)
         return index + 1 if self._due_us(index + 1) <= monotonic_us else index
 
     def _pair(self) -> TimePair:
-        """The next index, at the beginning of its period."""
+        """The next index, and the begin of its period."""
         now = self._clock.now()
         due = self._due_us(self._next)
         return TimePair(self._next, due, now.realtime_us + due - now.monotonic_us)

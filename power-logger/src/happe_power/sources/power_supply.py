@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The battery's own gauge. Kernel document: Documentation/ABI/testing/sysfs-class-power."""
+"""Polls the battery's own gauge. Kernel document: Documentation/ABI/testing/sysfs-class-power."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ MICRO = 1e-6
 
 
 class PowerSupply:
-    """A source on a battery's gauge: what flows out of it while the machine runs on it.
+    """A source that reads a battery's gauge: the power that the machine takes from the battery.
 
-    A reading while the battery does not discharge says nothing of what the machine takes: a gap `invalid`.
+    If the battery does not discharge, a reading does not show the machine's power, and becomes a gap `invalid`.
     """
 
     kind = "power_supply"
 
     def __init__(self, battery: Path, rate_hz: float, clock: Clock) -> None:
-        """SourceError if the battery has no gauge of power, or of both voltage and current."""
+        """Find the gauges. Raises SourceError without a gauge of power, or of both voltage and current."""
         self._battery = battery
         self._clock = clock
         self._gauges = gauges_of(battery)
@@ -56,13 +56,13 @@ class PowerSupply:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """How seldom the gauge renews, as far as has been seen."""
+        """How seldom the gauge renews its values, as far as the source has seen."""
         return (
             f"{self._battery.name}: {self._renewal.said()}; these figures are the battery's own, without calibration",
         )
 
     def start(self, first_index: int) -> TimePair:
-        """Poll from now on. SourceError while the battery is being charged or is idle."""
+        """Begin to poll. Raises SourceError unless the battery discharges."""
         status = sysfs.word(self._battery / "status")
         if status != DISCHARGING:
             raise SourceError(
@@ -71,11 +71,11 @@ class PowerSupply:
         return self._poller.start(first_index)
 
     def read(self, timeout_s: float) -> Reading:
-        """Poll."""
+        """Poll, and return the samples."""
         return self._poller.read(timeout_s)
 
     def stop(self) -> None:
-        """Nothing is held."""
+        """Do nothing, as polling holds nothing open."""
 
     def _sample(self) -> Row | None:
         if sysfs.word(self._battery / "status") != DISCHARGING:
@@ -86,16 +86,16 @@ class PowerSupply:
 
 
 class Renewal:
-    """How long a gauge shows the same: most measure once in some seconds, and answer with that until then."""
+    """Finds how long a gauge repeats a value. Most gauges measure once in some seconds, and repeat that value."""
 
     def __init__(self) -> None:
-        """Nothing is seen yet."""
+        """Begin without a reading."""
         self._row: Row | None = None
         self._since_us: int | None = None
         self._shortest_us: int | None = None
 
     def see(self, row: Row, at_us: int) -> None:
-        """It showed these values at this time."""
+        """Note that the gauge showed these values at this time."""
         if row == self._row:
             return
         if self._since_us is not None:
@@ -111,14 +111,14 @@ class Renewal:
         return None if self._shortest_us is None else self._shortest_us / MICROS
 
     def said(self) -> str:
-        """A phrase for people."""
+        """What is known of the renewal, as a phrase for people."""
         if self.seconds is None:
             return "the gauge has changed less than twice; many change once in 1 to 60 s"
         return f"the gauge renews itself every {self.seconds:.2g} s or less often; it can't show shorter changes"
 
 
 def gauges_of(battery: Path) -> list[str]:
-    """The attributes that together tell the power; SourceError if it lacks them."""
+    """The attributes that together give the power. Raises SourceError if the battery lacks them."""
     if (battery / "power_now").exists():
         return ["power_now"]
     if (battery / "voltage_now").exists() and (battery / "current_now").exists():
@@ -132,7 +132,7 @@ def _told(battery: Path, attributes: tuple[str, ...]) -> list[str]:
 
 
 def batteries_in(folder: Path) -> list[Path]:
-    """Batteries of the machine; not those of mice."""
+    """The machine's own batteries, without those of devices such as mice."""
     return sorted(
         one
         for one in folder.glob("*")
@@ -143,7 +143,7 @@ def batteries_in(folder: Path) -> list[Path]:
 
 
 def make(spec: Spec, clock: Clock) -> PowerSupply:
-    """power_supply:BAT0,rate=1."""
+    """Make a source from a spec such as power_supply:BAT0,rate=1."""
     known = {battery.name: battery for battery in batteries_in(sysfs.SYS / FOLDER)}
     if not known:
         raise SourceError("this machine has no battery")
@@ -154,7 +154,7 @@ def make(spec: Spec, clock: Clock) -> PowerSupply:
 
 
 def find() -> list[Found]:
-    """Every battery."""
+    """All batteries of the machine."""
     found = [_found(battery) for battery in batteries_in(sysfs.SYS / FOLDER)]
     return found or [Found("power_supply", None, "this machine has no battery")]
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Running average power limit (RAPL): energy counters of the processor, by the kernel's powercap.
 
-Kernel document: Documentation/power/powercap/powercap.rst. The counters tell nothing of display, disk and losses of the
-supply, so that a figure of theirs is not the paper's whole-system power.
+Kernel document: Documentation/power/powercap/powercap.rst. The counters do not cover display, disk and losses of the
+supply, so their figure is not the paper's whole-system power.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ if TYPE_CHECKING:
     from happe_power.sources.clock import Clock
 
 FOLDER = "class/powercap"
-MOST_WATTS = 1000.0  # no zone takes more; how soon a counter can have gone round
-MARGIN = 2.0  # of what a counter may have grown, for readings that come late
+MOST_WATTS = 1000.0  # no zone takes more, so a counter can't wrap sooner than this allows
+MARGIN = 2.0  # a factor on the growth that is possible, for late readings
 MOST_CHANNELS = 16
 
 
 class Counter:
-    """A counter that goes round at `span` (max_energy_range_uj), as one that does not. All in microjoules.
+    """Turns a counter that wraps at `span` (max_energy_range_uj) into one that does not. All in microjoules.
 
-    At the wrap it counts up to one of the processor's own units (some 61 microjoules) too few: the kernel does not say
-    what comes after the highest value.
+    At a wrap it counts up to one of the processor's own units (some 61 microjoules) too few: the kernel does not say
+    which value follows the highest.
     """
 
     def __init__(self, first: int, span: int) -> None:
-        """It stands at `first`, which counts as 0."""
+        """Begin with the raw value `first`, which counts as 0."""
         self._last = first
         self._span = span
         self.total = 0
 
     def advance(self, raw: int, most: float) -> int:
-        """What it has counted when it stands at `raw`, having gone round once at most. SourceError beyond its span.
+        """Return the total at the raw value `raw`, after one wrap at most. Raises SourceError for one beyond `span`.
 
-        It can't have counted more than `most` since it was looked at: then it began again, as after hibernation, and
-        so does the total.
+        A growth of more than `most` since the last value is impossible. Then the counter began again, as after
+        hibernation, and the total does too.
         """
         if not 0 <= raw <= self._span:
             raise SourceError(f"an energy counter has the value {raw}, but its max_energy_range_uj is {self._span}")
@@ -59,13 +59,13 @@ class Counter:
 
 
 class Powercap:
-    """A source on the energy counters of some zones: a channel in joules for each."""
+    """A source that reads the energy counters of some zones: a channel in joules for each."""
 
     kind = "powercap"
     serial: str | None = None
 
     def __init__(self, zones: list[Path], rate_hz: float, clock: Clock) -> None:
-        """SourceError if a zone has no counter that one may read, or could go round between two polls."""
+        """Check the zones. Raises SourceError if a counter can't be read, or could wrap twice between two polls."""
         self._zones = zones
         self._clock = clock
         self._spans = [sysfs.number(zone / "max_energy_range_uj") for zone in zones]
@@ -83,7 +83,7 @@ class Powercap:
         self._read_us = 0
 
     def start(self, first_index: int) -> TimePair:
-        """Poll from now on. Counters go on, but begin at 0 the first time, and when wraps may have been missed."""
+        """Begin to poll. Totals go on; they begin at 0 the first time, and if a counter may have wrapped twice."""
         values = self._values()
         if not self._counters or self._may_have_wrapped_twice:
             self._counters = [Counter(value, span) for value, span in zip(values, self._spans, strict=True)]
@@ -91,11 +91,11 @@ class Powercap:
         return self._poller.start(first_index)
 
     def read(self, timeout_s: float) -> Reading:
-        """Poll."""
+        """Poll, and return the samples."""
         return self._poller.read(timeout_s)
 
     def stop(self) -> None:
-        """Nothing is held."""
+        """Do nothing, as polling holds nothing open."""
 
     def _sample(self) -> Row:
         if self._may_have_wrapped_twice:
@@ -118,7 +118,7 @@ class Powercap:
 
 
 def _channel_name(zone: str) -> str:
-    """A zone's name as a column's: package-0 becomes package_0."""
+    """Turn a zone's name into a column's: package-0 becomes package_0."""
     kept = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in zone.lower())
     return kept[:28] if kept[:1].isalpha() else f"zone_{kept}"[:28]
 
@@ -129,12 +129,12 @@ def _channel(name: str, index: int, names: list[str]) -> Channel:
 
 
 def zones_in(folder: Path) -> list[Path]:
-    """Every zone with an energy counter, outer ones first."""
+    """All zones with an energy counter, outer ones first."""
     return sorted(zone for zone in folder.glob("*:*") if (zone / "energy_uj").exists())
 
 
 def make(spec: Spec, clock: Clock) -> Powercap:
-    """powercap:intel-rapl:0,rate=10."""
+    """Make a source from a spec such as powercap:intel-rapl:0,rate=10."""
     folder = sysfs.SYS / FOLDER
     names = (
         spec.place.split("+") if spec.place else [zone.name for zone in zones_in(folder) if zone.name.count(":") == 1]
@@ -154,7 +154,7 @@ NOTHING = Found("powercap", None, "this machine has no energy counters of the pr
 
 
 def find() -> list[Found]:
-    """Every zone with a counter."""
+    """All zones with a counter, or a note that there is none."""
     zones = zones_in(sysfs.SYS / FOLDER)
     return [_found(zone) for zone in zones] or [NOTHING]
 

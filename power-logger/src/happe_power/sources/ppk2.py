@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Nordic Semiconductor's Power Profiler Kit II as an ampere meter, by ppk2-api: 100,000 samples a second, 1 A, 5 V.
 
-The library opens the port, sends commands and reads the calibration that the kit keeps. It gives samples without their
-counters and through a filter, so the words are taken apart here, as in Nordic's own pc-nrfconnect-ppk: 14 bits of
-the converter, 3 of the range, 6 of a counter, 8 of digital inputs. The formula of the current is the library's.
+The library opens the port, sends commands and reads the calibration that the kit keeps. But it gives filtered samples
+without their counters, so this module splits the words, as Nordic's own pc-nrfconnect-ppk does: 14 bits of the
+converter, 3 of the range, 6 of a counter, 8 of digital inputs. The formula of the current is the library's.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ RANGES = 5
 TOP = (1 << 14) - 1
 COUNTERS = 64
 WORD = np.dtype("<u4")
-LEAST_RUN = 8  # words whose counters follow each other; fewer may be chance
-MOST_STRANGE = 4096  # words in which no counter follows another
-BATCH = 512  # words that are waited for: half of what the kernel's terminal holds
+LEAST_RUN = 8  # words with consecutive counters; fewer may be chance
+MOST_STRANGE = 4096  # words without consecutive counters
+BATCH = 512  # words to wait for: half of the kernel's terminal buffer
 MOST_TAKEN = 1 << 18  # bytes
 
 
 class Ppk2:
-    """A source on a kit. Words that do not follow each other are losses, counted by the kit's counter and the clock."""
+    """A source that reads a kit. A jump between words is a loss; the kit's counter and the clock give its size."""
 
     kind = "ppk2"
 
     def __init__(self, module: Any, port: str, volt: float, clock: Clock, rate_hz: float = RATE_HZ) -> None:  # noqa: ANN401
-        """`module` is ppk2_api; `volt` what the measured device is supplied with. SourceError if there is no kit."""
+        """`module` is ppk2_api; `volt` is the supply of the measured device. Raises SourceError without a kit."""
         self._module, self._port, self._volt, self._clock = module, port, volt, clock
         self._kit: Any = None
         self.rate_hz = rate_hz
@@ -66,7 +66,7 @@ class Ppk2:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a person should know."""
+        """A warning if the rate differs from the nominal one."""
         return self._ledger.notes
 
     def start(self, first_index: int) -> TimePair:
@@ -78,7 +78,7 @@ class Ppk2:
         return self._ledger.begin(first_index)
 
     def read(self, timeout_s: float) -> Reading:
-        """What has come. Words whose counters do not follow each other for long are a SourceError: it starts again."""
+        """Return new samples and gaps. Raises SourceError if many words have no consecutive counters."""
         if self._kit is None:
             raise SourceError(f"{self._port} was not started")
         self._clock.sleep(min(timeout_s, BATCH / self.rate_hz))
@@ -101,7 +101,7 @@ class Ppk2:
                 kit.ser.close()
 
     def _open(self) -> dict[str, Any]:
-        """Open the kit as an ampere meter; its calibration. SourceError if it is none."""
+        """Open the kit as an ampere meter, and return its calibration. Raises SourceError if it is no kit."""
         self._gone = False
         try:
             self._kit = self._module.PPK2_API(self._port, timeout=1, write_timeout=1, exclusive=True)
@@ -121,13 +121,13 @@ class Ppk2:
         try:
             return call()
         except (OSError, TypeError) as error:  # pyserial on a port that is gone raises either
-            self._gone = True  # the library would only log that it cannot stop it
+            self._gone = True  # so `stop` sends nothing: the library would only log an error
             raise UnpluggedError(f"{self._port}: {error}") from None
         except ValueError:
             return None  # its metadata are no text
 
     def _items(self, data: bytes) -> list[Block | Gap]:
-        """The words of bytes that follow each other, as samples and gaps. Those at the end may wait for more."""
+        """Turn words with consecutive counters into samples and gaps. Words at the end may wait for more."""
         whole = len(data) // WORD.itemsize
         words = np.frombuffer(data, WORD, whole)
         counters = (words >> 18).astype(np.int64) % COUNTERS
@@ -138,7 +138,7 @@ class Ppk2:
         for begin, end in zip(begins, ends, strict=True):
             if end - begin < LEAST_RUN:
                 if end == whole:
-                    break  # the next words tell what these are
+                    break  # the next words show what these are
                 dropped += end - begin
                 continue
             items += self._after(int(counters[begin]), dropped, whole - begin)
@@ -149,7 +149,7 @@ class Ppk2:
         return items
 
     def _after(self, counter: int, dropped: int, waiting: int) -> list[Gap]:
-        """What was lost before a word with this counter, if anything: by the counter, and by the clock in 64s."""
+        """The gap before a word with this counter, if any. The counter gives the loss modulo 64, the clock the 64s."""
         if self._counter is None:
             return []
         lost = (counter - self._counter) % COUNTERS
@@ -161,10 +161,10 @@ class Ppk2:
 
 
 class Amperes:
-    """The library's formula of the current (get_adc_result) for many samples at once, without its filter."""
+    """Computes currents by the library's formula (get_adc_result), for many samples at once and without its filter."""
 
     def __init__(self, modifiers: dict[str, Any], volt: float) -> None:
-        """Of a kit's calibration."""
+        """Take a kit's calibration, and the supply of the measured device in volts."""
         constants = {
             key: [float(modifiers[key][str(r)]) for r in range(RANGES)]
             for key in ("R", "GS", "GI", "O", "S", "I", "UG")
@@ -174,7 +174,7 @@ class Amperes:
         self._volt = volt
 
     def __call__(self, ranges: NDArray[Any], counts: NDArray[Any]) -> NDArray[np.float32]:
-        """Amperes."""
+        """Return the amperes for the converter's ranges and counts."""
         of = {key: values[np.minimum(ranges, RANGES - 1)] for key, values in self._of.items()}
         plain = (counts * 4.0 - of["O"]) * (self._step / of["R"])
         amperes = of["UG"] * (plain * (of["GS"] * plain + of["GI"]) + of["S"] * self._volt + of["I"])
@@ -189,12 +189,12 @@ def _package() -> Any:  # noqa: ANN401 - a module without types
 
 
 def make(spec: Spec, clock: Clock) -> Ppk2:
-    """ppk2:/dev/ttyACM0,volt=5."""
+    """Make a source from a spec such as ppk2:/dev/ttyACM0,volt=5."""
     return Ppk2(_package(), spec.place or "/dev/ttyACM0", spec.number("volt"), clock)
 
 
 def find() -> list[Found]:
-    """The kits on USB."""
+    """All kits on USB."""
     try:
         ports = _package().PPK2_API.list_devices()
     except SourceError as error:

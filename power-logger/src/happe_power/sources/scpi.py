@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Instruments that speak SCPI, by PyVISA: power meters of Yokogawa, supplies of Keysight and Rigol.
+"""Polls instruments that speak SCPI, by PyVISA: power meters of Yokogawa, supplies of Keysight and Rigol.
 
 The commands are those of the makers' manuals: Yokogawa IM WT310E-17EN, Keysight E36300 and N6700 programming guides,
 Rigol DP800 programming guide.
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from happe_power.sources.source import Reading
 
 GET_PACKAGE = "pip install happe-power-logger[scpi]"
-NOT_A_NUMBER, OVER = 9.91e37, 9.9e37  # what SCPI writes for them (SCPI-99, 7.2.1.4 and 7.2.1.5)
+NOT_A_NUMBER, OVER = 9.91e37, 9.9e37  # SCPI's numbers for these (SCPI-99, 7.2.1.4 and 7.2.1.5)
 TIMED_OUT = -1073807339  # VI_ERROR_TMO
 MOST_ANSWER = 1000
 
 
 @dataclass(frozen=True)
 class Model:
-    """How instruments of a kind are asked. {channel} stands for the number of the instrument's channel.
+    """The commands for a family of instruments. {channel} stands for the number of the instrument's channel.
 
-    `query` is answered with a number for each of `measures`; `interval`, if there is such a question, with the seconds
-    over which each of the instrument's readings is the mean.
+    The answer to `query` has a number for each of `measures`. The answer to `interval`, if there is such a query, is
+    the seconds over which the instrument averages each reading.
     """
 
     maker: str
@@ -71,7 +71,7 @@ MODELS = {
 
 @dataclass(frozen=True)
 class Setting:
-    """Which instrument is asked what, how often, and how long it may take to answer."""
+    """The instrument, its channel, how often to ask it, and how long to wait for an answer."""
 
     resource: str
     model: Model
@@ -81,12 +81,12 @@ class Setting:
 
 
 class Scpi:
-    """A source that asks for each sample. An answer that takes longer than a period is lost: nobody knows its time."""
+    """A source that asks for each sample. It drops an answer that takes longer than a period: its time is unknown."""
 
     kind = "scpi"
 
     def __init__(self, manager: Any, setting: Setting, clock: Clock) -> None:  # noqa: ANN401 - pyvisa.ResourceManager
-        """Ask the instrument who it is. SourceError if it is another, or does not measure so often."""
+        """Ask for the instrument's identity. Raises SourceError if it is another, or measures too seldom."""
         self._manager, self._setting, self._clock = manager, setting, clock
         self._device: Any = None
         self.rate_hz = setting.rate_hz
@@ -107,7 +107,7 @@ class Scpi:
         self.device = f"{maker} {model} ({setting.resource}, channel {setting.channel})"[:200]
 
     def start(self, first_index: int) -> TimePair:
-        """Open the instrument and set what it answers with. The instrument's ranges and intervals stay as they are."""
+        """Open the instrument and set its answers up. Its ranges and intervals stay as they are."""
         self.stop()
         identity = self._opened()
         if identity != self._identity:
@@ -116,7 +116,7 @@ class Scpi:
         return self._poller.start(first_index)
 
     def read(self, timeout_s: float) -> Reading:
-        """Ask."""
+        """Poll, and return the samples."""
         return self._poller.read(timeout_s)
 
     def stop(self) -> None:
@@ -127,7 +127,7 @@ class Scpi:
                 device.close()
 
     def _opened(self) -> str:
-        """Open the instrument, and set it up; the identity that it reports."""
+        """Open the instrument and set it up. Return the identity that it reports."""
         setting = self._setting
         try:
             self._device = self._manager.open_resource(
@@ -148,7 +148,7 @@ class Scpi:
         return identity
 
     def _mean(self) -> Filter | None:
-        """What each reading is the mean over, of an instrument that tells. SourceError: it measures more seldom."""
+        """The averaging filter, if the instrument states its interval. Raises SourceError if that is too long."""
         if not self._setting.model.interval:
             return None
         seconds = _numbers(self._asked(self._setting.model.interval), 1)
@@ -178,9 +178,9 @@ class Scpi:
         return command.replace("{channel}", str(self._setting.channel))
 
     def _do(self, call: Any) -> Any:  # noqa: ANN401 - what PyVISA gives
-        """What a call of PyVISA gives. SourceError: no answer in time; UnpluggedError: any other failure.
+        """Return the result of a call of PyVISA. Raises SourceError for a timeout, UnpluggedError for another failure.
 
-        After either the connection is made again: a late answer would be taken for that to the next question.
+        After either, the recorder connects again. Else a late answer would pass for the answer to the next query.
         """
         try:
             return call()
@@ -193,7 +193,7 @@ class Scpi:
 
 
 def _numbers(answer: str, count: int) -> Row | None:
-    """The numbers of an answer; None if some are missing or not numbers. Out of range is infinity's SCPI number."""
+    """The numbers of an answer; None if one is missing or no number. Values out of range are SCPI's infinity."""
     words = answer.replace(";", ",").split(",")
     if len(words) != count:
         return None
@@ -211,7 +211,7 @@ def _said(error: Exception) -> str:
 
 
 def make(spec: Spec, clock: Clock) -> Scpi:
-    """scpi:TCPIP::192.168.0.7::INSTR,model=yokogawa_wt,rate=5."""
+    """Make a source from a spec such as scpi:TCPIP::192.168.0.7::INSTR,model=yokogawa_wt,rate=5."""
     if not spec.place:
         raise SpecError(f"{spec.text}: which instrument? e.g. {KIND.example}")
     setting = Setting(
@@ -236,7 +236,7 @@ def _manager(backend: str) -> Any:  # noqa: ANN401 - pyvisa.ResourceManager
 
 
 def find() -> list[Found]:
-    """Instruments have to be named: a search would broadcast on the network."""
+    """Explain how to name an instrument: a search would broadcast on the network."""
     try:
         _manager("@py")
     except SourceError as error:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every instrument of sigrok: multimeters, oscilloscopes, power analysers, through its own program sigrok-cli.
+"""Reads every instrument of sigrok (multimeters, oscilloscopes, power analysers) through its program sigrok-cli.
 
-What sigrok-cli 0.7.2 does, as seen: `--continuous` ends when its standard input is readable or closed, so that it is
-given a pipe that stays open. With several channels it prints each sample of all but one as `A1: 3.09 V DC` too; those
-lines are skipped. CSV's columns are in the device's order, whatever `-C` says: a comment names them. (So does
-`label=channel`, but then libsigrok 0.5.2 uses names that it has freed.)
+Observations of sigrok-cli 0.7.2: `--continuous` ends when its standard input is readable or closed, so it gets a pipe
+that stays open. With several channels it also prints each sample of all but one as `A1: 3.09 V DC`; the source skips
+those lines. CSV's columns are in the device's order, whatever `-C` says; a comment names them. (`label=channel` names
+them too, but then libsigrok 0.5.2 uses names that it has freed.)
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ CHANNEL = {"type": "string", "pattern": r"^[A-Za-z0-9_.-]{1,32}$"}
 
 @dataclass(frozen=True)
 class Setting:
-    """What sigrok-cli is to sample. `config` has further settings of the device, as in `voltage_threshold=1.8`."""
+    """The settings for sigrok-cli. `config` has further settings of the device, such as `voltage_threshold=1.8`."""
 
     device: str
     names: tuple[str, ...]
@@ -75,13 +75,13 @@ class Setting:
 
 
 class Sigrok:
-    """A source on a child process that writes CSV."""
+    """A source that reads the CSV of a child process."""
 
     kind = "sigrok"
     serial: str | None = None
 
     def __init__(self, setting: Setting, clock: Clock, program: str = PROGRAM) -> None:
-        """SourceError if sigrok-cli is not there."""
+        """Find sigrok-cli. Raises SourceError if it is not installed."""
         found = shutil.which(program)
         if found is None:
             raise SourceError(f"{program} is not installed; `{GET_PROGRAM}`")
@@ -97,11 +97,11 @@ class Sigrok:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a person should know."""
+        """A warning if the rate differs from the nominal one."""
         return self._ledger.notes
 
     def start(self, first_index: int) -> TimePair:
-        """Start sigrok-cli. The instrument began a sample period before each row that has come with the first line."""
+        """Start sigrok-cli. The first index is a sample period earlier for each row that came with the first line."""
         self.stop()
         self._child = Child(self._command(), self._setting.names)
         try:
@@ -112,7 +112,7 @@ class Sigrok:
         return self._ledger.begin(first_index, ago_us=round(self._child.waiting * MICROS / self.rate_hz))
 
     def read(self, timeout_s: float) -> Reading:
-        """A batch's worth of lines. A line that is no row of numbers is a gap `invalid` of one index."""
+        """Return a batch of samples. A line that is no row of numbers becomes a gap `invalid` of one index."""
         if self._child is None:
             raise SourceError(f"{self.device} was not started")
         self._clock.sleep(min(timeout_s, BATCH_S))
@@ -125,7 +125,7 @@ class Sigrok:
         return Reading(tuple(items), self._ledger.up_to_date() if items and emptied else None)
 
     def stop(self) -> None:
-        """End sigrok-cli: first by closing its input, which lets the instrument go."""
+        """End sigrok-cli: first close its input, so that it releases the instrument."""
         if self._child:
             child, self._child = self._child, None
             child.end()
@@ -137,7 +137,7 @@ class Sigrok:
             if isinstance(found, Bad):
                 items.append(self._ledger.lose(1, Reason.INVALID))
             else:
-                with np.errstate(over="ignore"):  # what no float32 holds is inf: out of the possible
+                with np.errstate(over="ignore"):  # a number too large for float32 becomes inf, which is out of range
                     items.append(self._ledger.block([found[column].astype(np.float32) for column in order]))
         return items
 
@@ -152,10 +152,10 @@ class Sigrok:
 
 
 class Child:
-    """sigrok-cli at work, and what it has written."""
+    """A running sigrok-cli, and its output."""
 
     def __init__(self, command: list[str], names: tuple[str, ...]) -> None:
-        """Start it. SourceError if that is not possible."""
+        """Start the command. Raises SourceError if that is not possible."""
         self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by end()
         try:
             self._process = subprocess.Popen(
@@ -167,7 +167,7 @@ class Child:
         assert self._process.stdout  # noqa: S101 - PIPE
         self._out = self._process.stdout.fileno()
         os.set_blocking(self._out, False)
-        with suppress(OSError):  # as large as this user may
+        with suppress(OSError):  # only as far as this user may enlarge it
             fcntl.fcntl(self._out, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
         self._lines = Lines()
         self._names = names
@@ -176,7 +176,7 @@ class Child:
         self.order: list[int] = []
 
     def wait_for_rows(self, timeout_s: float) -> None:
-        """Read the comments and the first rows. UnpluggedError if the child ends, or says nothing for so long."""
+        """Read the comments and the first rows. Raises UnpluggedError if the child ends, or is silent for so long."""
         until = time.monotonic() + timeout_s
         while not self._begun:
             if time.monotonic() > until:
@@ -189,7 +189,7 @@ class Child:
             raise SourceError(f"{PROGRAM} did not name its columns; version 0.7.2 does: `{PROGRAM} --version`")
 
     def _take_comment(self, line: str) -> None:
-        """Of `; Channels (2/3): A0, A2`, the columns that we want."""
+        """Learn the order of our columns from a comment such as `; Channels (2/3): A0, A2`."""
         if LABELS not in line:
             return
         labels = line.partition("): ")[2].strip().split(", ")
@@ -199,11 +199,11 @@ class Child:
 
     @property
     def waiting(self) -> int:
-        """Rows that have come and were not taken."""
+        """The number of rows that came and were not taken yet."""
         return self._begun.count(b"\n")
 
     def lines(self, timeout_s: float) -> tuple[bytes, bool]:
-        """Lines of numbers, and whether nothing more had been written."""
+        """Return lines of numbers, and whether the child had written nothing more."""
         begun, self._begun = self._begun, b""
         if begun:
             return begun, False
@@ -211,7 +211,7 @@ class Child:
         return self._echo.sub(b"", COMMENT.sub(b"", more)), emptied
 
     def end(self) -> None:
-        """End it, and take its exit status."""
+        """End the child, and wait for it."""
         for stream in (self._process.stdin, self._process.stdout):
             if stream:
                 stream.close()
@@ -223,7 +223,7 @@ class Child:
         self._said.close()
 
     def _whole_lines(self, timeout_s: float) -> tuple[bytes, bool]:
-        """Whole lines, waiting for some; and whether all that was written has been taken."""
+        """Wait for output. Return complete lines, and whether all output has been taken."""
         ready, _, _ = select.select([self._out], [], [], max(0.0, timeout_s))
         if not ready:
             return b"", True
@@ -236,7 +236,7 @@ class Child:
             raise SourceError(f"{PROGRAM}: {error}") from None
 
     def _ended(self) -> str:
-        """Why the child is no more, in its own last words."""
+        """Say why the child ended, with its own last words."""
         try:
             status = self._process.wait(ENDS_WITHIN_S)
         except subprocess.TimeoutExpired:
@@ -247,7 +247,7 @@ class Child:
 
 
 def make(spec: Spec, clock: Clock) -> Sigrok:
-    """sigrok:demo:analog_channels=2 and so on: PLACE is sigrok-cli's own --driver."""
+    """Make a source from a spec such as sigrok:demo:analog_channels=2. PLACE is sigrok-cli's --driver."""
     if not spec.place:
         raise SpecError(f"{spec.text}: which device? `sigrok-cli --scan` lists them; e.g. {KIND.example}")
     names = spec.names("channels")
@@ -259,7 +259,7 @@ def make(spec: Spec, clock: Clock) -> Sigrok:
 
 
 def find(program: str = PROGRAM) -> list[Found]:
-    """What `sigrok-cli --scan` finds; that looks at USB, not at serial lines, which have to be named."""
+    """The devices that `sigrok-cli --scan` finds on USB. The user must name devices on serial lines."""
     if shutil.which(program) is None:
         return [Found("sigrok", None, f"{program} is not installed", GET_PROGRAM)]
     try:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A simulated T61 on a simulated rig: the paper's measurement with every error at choice, and a known truth.
+"""Simulates a T61 on a simulated rig: the paper's measurement with any chosen error, and a known truth.
 
-The truth is Table A.2's power at what the laptop did. The rig has the supply's voltage at the laptop's side of the
+The truth is Table A.2's power for the laptop's load. The rig measures the supply's voltage on the laptop's side of the
 shunt: current = power / 20 V, shunt channel = current * shunt_ohm, supply channel = 20 V / divider. Each sample is
 the mean over its period, so no load hides between samples. Then come drift and noise, as shares of a channel's range
 (+-0.5 V, +-10 V, those of the NI 6034E), then 16 bits. A study counts it as no measurement.
@@ -35,7 +35,7 @@ MARK = ":"
 
 @dataclass(frozen=True)
 class Drop:
-    """Samples that the simulated driver loses: so many from an index on."""
+    """A range of indices whose samples the simulated driver loses."""
 
     from_index: int
     to_index: int
@@ -43,10 +43,10 @@ class Drop:
 
 @dataclass(frozen=True)
 class Rig:
-    """What is simulated.
+    """The simulated load and errors.
 
     `noise`: standard deviation as a share of a channel's range. `drift`: how far the zero moves in an hour, as a share
-    of the range. `rate_ppm`: how much faster than nominal it really samples. `shunt_ohm` and `divider` are its truth.
+    of the range. `rate_ppm`: how much faster than nominal it samples. `shunt_ohm` and `divider` are the true values.
     """
 
     load: t61.Load
@@ -63,7 +63,7 @@ class Rig:
 class Sim:
     """A source without an instrument. Its samples depend only on its rig, not on how it is read.
 
-    Unpaced, it is as fast as it is read, and its own clock goes with the samples; otherwise it keeps to `clock`.
+    Unpaced, it is as fast as its reader, and its own clock keeps up with the samples; paced, it follows `clock`.
     """
 
     kind = "sim"
@@ -89,7 +89,7 @@ class Sim:
         self._first = self._made = 0
 
     def start(self, first_index: int) -> TimePair:
-        """Begin. The load goes on from where it is, if this is not the first time."""
+        """Begin. At a second start, the load goes on from where it was."""
         if self._first == self._made == 0:
             now = self._clock.now()
             back = round(first_index * self._period_us)
@@ -98,7 +98,7 @@ class Sim:
         return self._pair()
 
     def read(self, timeout_s: float) -> Reading:
-        """A batch: of what the clock says has been sampled, or of `timeout_s` if unpaced."""
+        """Return a batch: all samples that are due by the clock, or those of `timeout_s` if unpaced."""
         if not self._paced:
             return self._give(min(LARGEST_BLOCK, max(1, int(timeout_s * self.rate_hz))))
         self._clock.sleep(min(timeout_s, REAL_BATCH_S))
@@ -108,10 +108,10 @@ class Sim:
         return self._give(ready) if ready else Reading((), None)
 
     def stop(self) -> None:
-        """Nothing is held."""
+        """Do nothing, as there is no instrument."""
 
     def truth_watts(self, from_index: int, to_index: int) -> float:
-        """The mean power over some samples' time, as in a perfect meter would."""
+        """The mean power over the time of some samples, as a perfect meter would show it."""
         return self._rig.load.mean(*(round(index * self._period_us) for index in (from_index, to_index)))
 
     def _ready(self) -> int:
@@ -119,7 +119,7 @@ class Sim:
         return min(LARGEST_BLOCK, max(0, int(passed / self._period_us) - self._made))
 
     def _give(self, count: int) -> Reading:
-        """The next samples, of which some may be dropped."""
+        """Return the next samples, with gaps for dropped ones."""
         begin, end = self._made, self._made + count
         columns = self._columns(begin, end)
         self._made = end
@@ -145,7 +145,7 @@ class Sim:
         return [self._counts(channel, volts[channel], times_us) for channel in range(2)]
 
     def _counts(self, channel: int, volts: NDArray[np.float64], times_us: NDArray[np.float64]) -> NDArray[np.int16]:
-        """Drift, noise, 16 bits. Beyond the range it stands at its end."""
+        """Add drift and noise, and quantise to 16 bits, clipped to the range."""
         full = RANGES_V[channel]
         drift = times_us * (self._rig.drift * full / HOUR_S / MICROS)
         noise = self._noise[channel].standard_normal(len(volts)) * (self._rig.noise * full)
@@ -158,7 +158,7 @@ class Sim:
 
 
 def make(spec: Spec, clock: Clock) -> Sim:
-    """sim:torcs.json,rate=10000,noise=0.002,seed=7."""
+    """Make a source from a spec such as sim:torcs.json,rate=10000,noise=0.002,seed=7."""
     always = t61.constant(spec.whole("khz"), spec.number("utilisation"))
     load = t61.load_of(Path(spec.place)) if spec.place else always
     rate = spec.number("rate")
@@ -185,7 +185,7 @@ def _markers(spec: Spec) -> list[int]:
 
 
 def _drops(spec: Spec, rate: float) -> tuple[Drop, ...]:
-    """drop=60:0.5+90:1 loses half a second from second 60 on, and one from 90 on."""
+    """Parse drop=60:0.5+90:1, which loses half a second from second 60 on, and one second from 90 on."""
     drops: list[Drop] = []
     for word in spec.names("drop") if spec.text_of("drop") else ():
         try:
@@ -200,7 +200,7 @@ def _drops(spec: Spec, rate: float) -> tuple[Drop, ...]:
 
 
 def find() -> list[Found]:
-    """Always there."""
+    """The simulation, which needs no instrument."""
     return [Found("sim", KIND.example, "a simulated T61, not a measurement")]
 
 

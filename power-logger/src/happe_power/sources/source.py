@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the recorder needs of an instrument. Each kind is one small class; its simulated twin has the same words."""
+"""The interface of an instrument for the recorder. Each kind is one small class; its simulated twin has the same."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ class SourceError(Exception):
 
 
 class UnpluggedError(SourceError):
-    """It went away while it was read. `start` may bring it back."""
+    """The instrument went away during a read. `start` may bring it back."""
 
 
 class FinalError(SourceError):
-    """What it gives is wrong, as a row of a file, and would be again: it is not started again."""
+    """The data are wrong, like a bad row of a file, and would be wrong again: the recorder does not start it again."""
 
 
 class EndedError(SourceError):
-    """It has no more, as a file at its end. `start` would begin it again."""
+    """The source has no more samples, like a file at its end. `start` would begin it again."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What has come since the last one: blocks and gaps in the order of their indices, without a hole between them.
+    """The blocks and gaps since the last reading, in the order of their indices, without a hole between them.
 
-    `at` is the time at which the last sample was taken as nearly as known, under the index that comes next: read
-    right after the driver handed it over. None: nothing has come.
+    `at` is the index that comes next, with the best known time of the last sample: the clock is read right after the
+    driver handed the sample over. None: no sample came.
     """
 
     items: tuple[Block | Gap, ...]
@@ -41,25 +41,25 @@ class Reading:
 class Source(Protocol):
     """An instrument that samples its channels together.
 
-    An index counts what the instrument sampled, at the nominal rate, whether it was kept or not. A source tells the
-    gaps that it alone can know (`overflow`, `stall`, `invalid` for short reads); values out of range and NaN are found
-    by the recorder, for all sources alike.
+    An index counts the instrument's samples at the nominal rate, kept or not. A source reports the gaps that only it
+    can know (`overflow`, `stall`, `invalid` for short reads). The recorder itself finds values out of range and NaN,
+    for all sources alike.
 
-    Two more attributes are for those who need them: `notes`, lines of which there may be more after a while, for the
-    person who records (`notes_of`); and `patient`, for a source that loses nothing while it is not read, as a file.
+    Two more attributes are optional: `notes`, lines for the person who records, whose number may grow (`notes_of`); and
+    `patient`, for a source that loses nothing while nobody reads it, such as a file.
     """
 
     kind: str  # of profiles/schema/power-trace.schema.json, source.kind
     device: str  # the instrument as its driver names it
     serial: str | None
     channels: tuple[Channel, ...]
-    rate_hz: float  # what the instrument agreed to, which may not be what was asked for
+    rate_hz: float  # the instrument's rate, which may differ from the rate asked for
 
     def start(self, first_index: int) -> TimePair:
         """Begin to sample; the first sample has this index. Raises SourceError."""
 
     def read(self, timeout_s: float) -> Reading:
-        """Wait for samples, not longer than this. Raises UnpluggedError, EndedError, FinalError, SourceError."""
+        """Wait at most so long for samples. Raises UnpluggedError, EndedError, FinalError, SourceError."""
 
     def stop(self) -> None:
-        """End sampling and leave the instrument as it was found. Does nothing the second time."""
+        """End the sampling, and restore the instrument. A second call does nothing."""

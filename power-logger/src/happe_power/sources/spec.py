@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How a source is named: by a text, KIND:PLACE,OPTION=VALUE,... with + between a list's words, or by a table.
+"""Names a source, by a text KIND:PLACE,OPTION=VALUE,... with + between a list's words, or by a table.
 
-Each kind has a JSON Schema of its options, which checks both.
+The JSON Schema of a kind's options checks both.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class TableError(SpecError):
     """The table that names a source can't be understood: which field, and why."""
 
     def __init__(self, name: str, why: str) -> None:
-        """Say both."""
+        """Take the field's name, and the reason."""
         super().__init__(f"{name}: {why}")
         self.name, self.why = name, why
 
@@ -67,10 +67,10 @@ YES_OR_NO: Json = {"type": "boolean"}
 
 @dataclass(frozen=True)
 class Option:
-    """A word that may stand in a spec. `default` None: it must be given; "": it may be left out.
+    """An option of a spec. `default` None: the option is required; "": a user may leave it out.
 
-    `schema` is the JSON Schema of its value. Its type says how the value is written in a spec: a number, yes or no for
-    a boolean, words joined by + for an array, a text.
+    `schema` is the JSON Schema of its value. The schema's type decides how a spec writes the value: a number, yes or no
+    for a boolean, words joined by + for an array, a text.
     """
 
     name: str
@@ -81,9 +81,10 @@ class Option:
 
 @dataclass(frozen=True)
 class Found:
-    """Something of a kind that this machine has, or what it lacks.
+    """An instrument that this machine has, or something that it lacks for a kind.
 
-    `spec` names it for `--source`, None if it can't be used as things are; then `command` is what helps, if any does.
+    `spec` is the text for `--source`; None if the instrument can't be used now. `command` then helps, if any command
+    does.
     """
 
     kind: str
@@ -94,7 +95,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of source, with all that a person needs to use it.
+    """A kind of source, with everything that a person needs to use it.
 
     `name` begins with a small letter; small letters, digits and _ follow, 32 in all. `tested_with`: the real
     instruments that this kind has measured with, for people.
@@ -102,7 +103,7 @@ class Kind:
 
     name: str  # of profiles/schema/power-trace.schema.json, source.kind
     summary: str
-    place: str  # what PLACE is, "" if there is none
+    place: str  # the meaning of PLACE; "" if there is none
     example: str
     options: tuple[Option, ...]
     make: Callable[[Spec, Clock], Source]
@@ -111,7 +112,7 @@ class Kind:
 
     @property
     def every_option(self) -> tuple[Option, ...]:
-        """Its own options, and those that all kinds have."""
+        """The kind's own options, and those of all kinds."""
         return (*self.options, *COMMON)
 
     @property
@@ -125,7 +126,7 @@ class Kind:
         }
 
     def help(self) -> str:
-        """Some lines that teach this kind: what it is, an example, every option with its default."""
+        """A help text of some lines: the kind, an example, and every option with its default."""
         place = f":{self.place}" if self.place else ""
         width = max(len(option.name) for option in self.every_option)
         lines = [f"{self.name}{place}[,OPTION=VALUE]...", f"  {self.summary}", f"  e.g. {self.example}"]
@@ -137,7 +138,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Spec:
-    """A spec's text, split. `values` has each option that was given or has a default, `given` names the former."""
+    """A spec's text, parsed. `values` has each option that was given or has a default; `given` names the given ones."""
 
     text: str
     place: str
@@ -157,15 +158,15 @@ class Spec:
         return int(self.number(name))
 
     def is_so(self, name: str) -> bool:
-        """Whether an option says yes."""
+        """Whether an option is yes."""
         return YES_NO[self.values[name]]
 
     def names(self, name: str) -> tuple[str, ...]:
-        """A list's words."""
+        """The words of a list option."""
         return tuple(self.values[name].split(LIST_MARK))
 
     def numbers(self, name: str, count: int) -> tuple[float, ...]:
-        """A list of as many numbers as there are channels, or one for all of them."""
+        """A list option as `count` numbers; one number stands for all channels. Raises SpecError."""
         words = self._list(name, count)
         if len(words) not in (1, count):
             raise SpecError(f"{self.text}: {name}={self.values[name]}: {len(words)} values for {count} channels")
@@ -173,14 +174,14 @@ class Spec:
         return numbers if len(numbers) == count else numbers * count
 
     def measures(self, count: int) -> tuple[Measures, ...]:
-        """What each channel measures: as given, else shunt, then supply."""
+        """The quantity that each channel measures: as given, else shunt, then supply. Raises SpecError."""
         words = self._list("measures", count)
         if len(words) != count:
             raise SpecError(f"{self.text}: say what each of the {count} channels measures, e.g. measures=shunt+supply")
         return tuple(map(Measures, words))
 
     def stated(self, channels: Sequence[Channel]) -> tuple[Channel, ...]:
-        """Channels with what COMMON options say of them. SpecError."""
+        """Add the values of the COMMON options to channels. Raises SpecError."""
         count = len(channels)
         if self.text_of("resolution"):
             steps = self.numbers("resolution", count)
@@ -199,7 +200,7 @@ class Spec:
         return Filter("bandwidth= of the source", float(hertz), int(poles or 1))
 
     def _list(self, name: str, count: int) -> list[str]:
-        """A list's words; a default may have more of them than are needed."""
+        """The words of a list option. A default may have more words than channels; the rest is cut off."""
         words = self.values[name].split(LIST_MARK)
         return words if name in self.given else words[:count]
 
@@ -224,7 +225,7 @@ COMMON = (
 
 
 def parse(text: str, kinds: Mapping[str, Kind]) -> tuple[Kind, Spec]:
-    """The kind and what was reported of it; SpecError says which word is wrong and what it may be."""
+    """Parse a spec's text. Raises SpecError, which says which word is wrong and what it may be."""
     head, *words = text.split(",")
     name, _, place = head.partition(":")
     if name not in kinds:
@@ -242,14 +243,14 @@ def parse(text: str, kinds: Mapping[str, Kind]) -> tuple[Kind, Spec]:
 
 
 def faults(kind: Kind, values: Mapping[str, str]) -> list[tuple[str, str]]:
-    """What is wrong with the values of options, by the kind's schema: an option's name, and why."""
+    """The faults of options' values by the kind's schema: an option's name, and the reason."""
     options = [option for option in kind.every_option if values.get(option.name, OPTIONAL) != OPTIONAL]
     said = {option.name: _typed(option.schema, values[option.name]) for option in options}
     return [(fault.pointer.split("/")[1], fault.detail) for fault in schemas.faults(kind.schema, said)]
 
 
 def _typed(schema: Json, word: str) -> Any:  # noqa: ANN401 - as in the schema
-    """A word as a value of the schema's type; a text if it is none."""
+    """Convert a word to the schema's type, or return it as a text if that fails."""
     match schema.get("type"):
         case "array":
             return [_typed(schema.get("items", {}), each) for each in word.split(LIST_MARK)]
@@ -265,9 +266,9 @@ def _typed(schema: Json, word: str) -> Any:  # noqa: ANN401 - as in the schema
 
 
 def text_of_table(table: Mapping[str, Any], kinds: Mapping[str, Kind]) -> str:
-    """The spec that a table stands for: its `kind`, its `place` if it has one, and the kind's options.
+    """Convert a table into a spec: its `kind`, its `place` if it has one, and the kind's options.
 
-    TableError says which field is wrong.
+    Raises TableError, which says which field is wrong.
     """
     options = dict(table)
     name, place = options.pop("kind", None), options.pop("place", "")
@@ -290,14 +291,14 @@ def text_of_table(table: Mapping[str, Any], kinds: Mapping[str, Kind]) -> str:
 
 
 def _finite(value: Any) -> Any:  # noqa: ANN401 - as in TOML
-    """A value that JSON can hold. An infinite number or NaN becomes text, which the schema refuses as a number."""
+    """Return a value that JSON can hold. An infinite number or NaN becomes a text, which the schema refuses."""
     if isinstance(value, list):
         return [_finite(each) for each in value]
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _word(key: str, value: Any) -> str:  # noqa: ANN401 - as in TOML
-    """A value as it is written in a spec. TableError."""
+    """Write a value as in a spec. Raises TableError."""
     if isinstance(value, list):
         words = [_word(key, each) for each in value]
         if any(LIST_MARK in word for word in words):
@@ -340,7 +341,7 @@ def channels_of(
     offsets: Sequence[float],
     ends: Sequence[tuple[float | None, float | None]] | None = None,
 ) -> tuple[Channel, ...]:
-    """Channels named by what they measure; the second of a kind is `shunt2` and so on."""
+    """Make channels, each named by its quantity; a second one of the same quantity is `shunt2` and so on."""
     ends = ends or [(None, None)] * len(measures)
     channels: list[Channel] = []
     for what, scale, offset, (lowest, highest) in zip(measures, scales, offsets, ends, strict=True):

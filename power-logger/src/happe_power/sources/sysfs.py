@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Attributes of the kernel: small files with one value. The simulated twin is a folder of plain files."""
+"""Reads attributes of the kernel: small files with one value. The simulated twin is a folder of plain files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SYS = Path("/sys")
 
 
 def number(file: Path) -> int:
-    """A whole number. UnpluggedError if the attribute is gone or does not answer; SourceError if it has no number."""
+    """Read a whole number. Raises UnpluggedError if the attribute is gone or fails, SourceError if it is no number."""
     text = word(file)
     try:
         return int(text)
@@ -20,7 +20,7 @@ def number(file: Path) -> int:
 
 
 def word(file: Path) -> str:
-    """A line. UnpluggedError, SourceError as above."""
+    """Read a line. Raises UnpluggedError if the attribute is gone or fails, SourceError if only root can read it."""
     try:
         return file.read_text(encoding="utf-8", errors="replace").strip()
     except PermissionError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A ThinkPad T61's power by Table A.2, and what it does: by a run record, a script, or one thing all the time."""
+"""The power of a ThinkPad T61 by Table A.2, for the load of a run record or a script, or a constant load."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class PowerTable:
     watts: NDArray[np.float64]
 
     def at(self, khz: int, utilisation: float) -> float:
-        """Watts, on a straight line between the table's figures; beyond its ends those of the end."""
+        """Watts, interpolated linearly between the table's figures; beyond its ends, the figure at the end."""
         rows = [float(np.interp(utilisation, self.utilisation, row)) for row in self.watts]
         return float(np.interp(khz, self.khz, rows))
 
@@ -56,7 +56,7 @@ def table_a2() -> PowerTable:
 
 @dataclass(frozen=True)
 class Load:
-    """Watts from each of some times on (microseconds from the start, ascending, the first 0) until the next."""
+    """Watts as steps, each from its time in `from_us` (microseconds since the start, ascending from 0) to the next."""
 
     from_us: tuple[int, ...]
     watts: tuple[float, ...]
@@ -67,7 +67,7 @@ class Load:
         return np.array(self.watts)[np.maximum(places, 0)]
 
     def means(self, edges_us: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Mean watts between each of some times and the next."""
+        """Mean watts between each edge and the next."""
         knots, watts = np.array(self.from_us, dtype=np.float64), np.array(self.watts)
         energy = np.concatenate([[0.0], np.cumsum(watts[:-1] * np.diff(knots))])
         places = np.maximum(np.searchsorted(knots, edges_us, side="right") - 1, 0)
@@ -76,7 +76,7 @@ class Load:
         return made
 
     def mean(self, from_us: int, to_us: int) -> float:
-        """Mean watts over an interval, exactly: what a perfect meter would show."""
+        """Mean watts over an interval, exactly as a perfect meter would show."""
         cuts = [from_us, *(cut for cut in self.from_us if from_us < cut < to_us), to_us]
         energies = [
             self.watts[max(0, bisect.bisect_right(self.from_us, begin) - 1)] * (end - begin)
@@ -85,7 +85,7 @@ class Load:
         return sum(energies) / (to_us - from_us)
 
     def with_markers(self, starts_us: Sequence[int]) -> Load:
-        """The same, with the marker pattern (arithmetic/marker.py) played from each of these times on."""
+        """The load with the marker pattern (arithmetic/marker.py) from each of these times on."""
         table = table_a2()
         busy, idle = table.at(table.khz[-1], 1.0), table.at(table.khz[0], 0.0)
         steps = dict(zip(self.from_us, self.watts, strict=True))
@@ -104,12 +104,12 @@ def _load(steps: Iterable[tuple[int, float]]) -> Load:
 
 
 def constant(khz: int, utilisation: float) -> Load:
-    """The same all the time."""
+    """A load that never changes."""
     return Load((0,), (table_a2().at(khz, utilisation),))
 
 
 def load_of(path: Path) -> Load:
-    """A run record (JSON) or a script (CSV). SourceError says which line or field is wrong."""
+    """Read a run record (JSON) or a script (CSV). Raises SourceError, which says which line or field is wrong."""
     try:
         raw = path.read_bytes() if path.stat().st_size <= LARGEST_FILE else None
     except OSError as error:
@@ -120,7 +120,7 @@ def load_of(path: Path) -> Load:
 
 
 def run_record(raw: bytes, name: str) -> Load:
-    """What a laptop did in a run: each observation is of the period that ends with it (docs/traces.md)."""
+    """The load of a run. Each observation covers the period that it ends (docs/traces.md). Raises SourceError."""
     try:
         record = schemas.read(schemas.Kind.RUN_RECORD, raw)
     except BadDocumentError as error:
@@ -128,7 +128,7 @@ def run_record(raw: bytes, name: str) -> Load:
     steps: dict[int, float] = {}
     begin = record["started_us"]
     for number, observation in enumerate(record["observations"]):
-        if observation["policies"]:  # without any it goes on as it was
+        if observation["policies"]:  # without a policy, the load goes on unchanged
             steps[begin - record["started_us"]] = _watts(observation, f"{name}: observations[{number}]")
         begin = observation["t_us"]
     if not steps:
@@ -137,7 +137,7 @@ def run_record(raw: bytes, name: str) -> Load:
 
 
 def _watts(observation: dict[str, Any], where: str) -> float:
-    """By CPU 0's policy and utilisation, as the table was measured."""
+    """The watts for CPU 0's policy and utilisation, as in the table. Raises SourceError."""
     policy = min(observation["policies"], key=lambda one: int(one["id"]))
     if "cur_khz" not in policy:
         raise SourceError(f"{where} has no cur_khz: the frequency that the laptop ran at; happed writes it")
@@ -145,7 +145,7 @@ def _watts(observation: dict[str, Any], where: str) -> float:
 
 
 def script(raw: bytes, name: str) -> Load:
-    """Lines of seconds,khz,utilisation (of 1), by time from 0 on, under a line with these names."""
+    """Read lines of seconds,khz,utilisation (0 to 1) below a line with these names. Seconds ascend from 0."""
     head, *lines = raw.decode("utf-8", "replace").splitlines() or [""]
     if [word.strip() for word in head.split(",")] != SCRIPT_HEAD:
         raise SourceError(f"{name}:1: a script of loads begins with the line {','.join(SCRIPT_HEAD)}")

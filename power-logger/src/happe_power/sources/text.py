@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Lines of numbers, as sigrok-cli writes them and CSV files hold them, whoever wrote them and whatever is in them."""
+"""Parses lines of numbers from sigrok-cli and CSV files, however hostile their content is."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ Table = tuple["NDArray[np.float64]", ...]
 
 
 class LongLineError(ValueError):
-    """A line goes on for more than 64 KiB: that is no table of numbers."""
+    """A line is longer than 64 KiB, so the text is no table of numbers."""
 
 
 class Lines:
-    """Cuts a stream of bytes into whole lines, and holds no more than the longest line."""
+    """Splits a stream of bytes into complete lines, and holds no more than the longest line."""
 
     def __init__(self) -> None:
-        """Nothing has come."""
+        """Begin without data."""
         self._rest = b""
 
     def take(self, data: bytes) -> bytes:
-        """All lines that are complete now, each with its end. LongLineError."""
+        """Return all lines that are complete now, each with its end. Raises LongLineError."""
         head, mark, tail = data.rpartition(b"\n")
         if not mark:
             self._rest += data
@@ -42,7 +42,7 @@ class Lines:
         return head
 
     def last(self) -> bytes:
-        """What came after the last whole line."""
+        """Return the data after the last complete line."""
         rest, self._rest = self._rest, b""
         return rest
 
@@ -57,7 +57,7 @@ class Bad:
 
 @dataclass(frozen=True)
 class Shape:
-    """What a row is: so many columns, those of them that are taken, and of these the one that may be ISO 8601."""
+    """The form of a row: how many columns it has, which are taken, and which of these may be ISO 8601."""
 
     columns: int
     taken: tuple[int, ...]
@@ -65,14 +65,14 @@ class Shape:
 
 
 def numbers_only(columns: int) -> Shape:
-    """Rows of so many numbers."""
+    """The form of rows with so many numbers."""
     return Shape(columns, tuple(range(columns)))
 
 
 def table(lines: bytes, shape: Shape) -> Table | None:
-    """The taken columns of lines that are all such rows (NaN and inf are numbers); None if one is not.
+    """The taken columns, if all lines have this form (NaN and inf are numbers); None if one line has not.
 
-    Instants become seconds since 1970; one without a zone is taken for UTC.
+    Instants become seconds since 1970. An instant without a zone counts as UTC.
     """
     names = [f"c{column}" for column in range(shape.columns)]
     taken = [names[column] for column in shape.taken]
@@ -102,7 +102,7 @@ def _numbers(column: pa.ChunkedArray) -> NDArray[np.float64]:
 
 
 def tables(lines: bytes, shape: Shape) -> list[Table | Bad]:
-    """Rows in order, as tables without a bad line between them, and the bad lines."""
+    """Parse lines into tables of consecutive good rows, and the bad lines between them, in order."""
     whole = table(lines, shape) if lines else None
     if whole is not None:
         return [whole]
@@ -126,7 +126,7 @@ def _close(found: list[Table | Bad], good: list[list[float]]) -> None:
 
 
 def _row(line: bytes, shape: Shape) -> list[float] | None:
-    """The numbers of a line."""
+    """The numbers of a line; None if the line has not this form."""
     words = line.split(b",")
     if len(words) != shape.columns:
         return None
@@ -139,14 +139,14 @@ def _row(line: bytes, shape: Shape) -> list[float] | None:
 
 
 def _number(word: bytes) -> float:
-    """As Python reads numbers, but without its underscores. ValueError."""
+    """Read a number as Python does, but without its underscores. Raises ValueError."""
     if b"_" in word:
         raise ValueError(word)
     return float(word)
 
 
 def _instant(word: bytes) -> float:
-    """A number, or ISO 8601 as seconds since 1970. ValueError."""
+    """Read a number, or ISO 8601 as seconds since 1970. Raises ValueError."""
     try:
         return _number(word)
     except ValueError:

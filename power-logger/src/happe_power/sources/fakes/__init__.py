@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A simulated twin of each instrument, behind the same seam as the real one."""
+"""Simulated twins of instruments, with the same interface as the real ones."""

@@ -19,7 +19,7 @@ NI_6034E = [Range(-10, 10), Range(-5, 5), Range(-0.5, 0.5), Range(-0.05, 0.05)]
 
 @dataclass
 class FakeBoard:
-    """Samples by its clock into a buffer that runs over, as the kernel's does. A test breaks it by its fields."""
+    """Samples by its clock into a buffer that can overflow, like the kernel's. A test sets its fields to break it."""
 
     clock: Clock
     driver: str = "fake_pcimio"
@@ -27,7 +27,7 @@ class FakeBoard:
     wide: bool = False
     inputs: int = 16
     step_ns: int = 50  # of the board's timer
-    slowest_scan_ns: int = 0  # what it grants at best
+    slowest_scan_ns: int = 0  # the fastest scan that it grants
     most_buffer: int = 1 << 16
     volts: list[Range] = field(default_factory=lambda: list(NI_6034E))
     polynomial: Polynomial | None = None
@@ -35,36 +35,36 @@ class FakeBoard:
     gone: bool = False  # unplugged
     short_by: int = 0  # bytes that the next read leaves for later
     commands: int = 0
-    ppm: float = 0.0  # its timer is faster by this
+    ppm: float = 0.0  # how much faster its timer is
     _buffer: int = 1 << 16
     _running: bool = False
     _scan_ns: int = 0
     _count: int = 0  # inputs of a scan
     _began_us: int = 0
     _taken: int = 0  # bytes since then
-    _full_at: int | None = None  # bytes, where it ran over
+    _full_at: int | None = None  # bytes, at the overflow
 
     def maxdata(self, number: int) -> int:
-        """16 bits or 32."""
+        """The highest value of 16 or 32 bits."""
         return (1 << (32 if self.wide else 16)) - 1 - 0 * number
 
     def ranges(self, number: int) -> list[Range]:
-        """Those of every input."""
+        """The ranges, which are the same for every input."""
         return self.volts if number < self.inputs else []
 
     def converter(self, one: Input) -> Polynomial:
-        """Ideal, unless the test has another."""
+        """An ideal conversion, unless the test has set another."""
         chosen = self.volts[one.range]
         scale = (chosen.high - chosen.low) / (self.maxdata(one.number) + 1)
         return self.polynomial or Polynomial((chosen.low, scale), 0.0)
 
     def set_buffer(self, size: int) -> int:
-        """As far as root has allowed."""
+        """Set the buffer, as large as root has allowed."""
         self._buffer = min(size, self.most_buffer)
         return self._buffer
 
     def granted_ns(self, inputs: list[Input], scan_ns: int) -> int:
-        """Whole steps of the timer."""
+        """The nearest time in whole steps of the timer."""
         wanted = max(scan_ns, self.slowest_scan_ns, self.step_ns * len(inputs))
         return round(wanted / self.step_ns) * self.step_ns
 
@@ -78,11 +78,11 @@ class FakeBoard:
         self.commands += 1
 
     def cancel(self) -> None:
-        """End."""
+        """End the sampling."""
         self._running = False
 
     def read(self, timeout_s: float) -> bytes:
-        """What was sampled since, or the error that comes after the last that fitted."""
+        """Return the samples since the last read, or raise the overflow after the last sample that fitted."""
         if self.gone:
             raise OSError(errno.ENODEV, "No such device")
         if not self._running:
@@ -100,10 +100,10 @@ class FakeBoard:
         return data
 
     def close(self) -> None:
-        """Nobody else wants it."""
+        """Do nothing, as there is no device file."""
 
     def _there(self) -> int:
-        """Bytes sampled; from where it ran over on no more."""
+        """The count of sampled bytes; it stops at an overflow."""
         passed_ns = (self.clock.now().monotonic_us - self._began_us) * 1000 * (1 + self.ppm / 1e6)
         sampled = int(passed_ns // self._scan_ns) * self._count * self._width
         if self._full_at is None and sampled - self._taken > self._buffer:

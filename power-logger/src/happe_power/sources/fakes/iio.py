@@ -21,7 +21,7 @@ STAMP = Format(np.dtype("<i8"), 64, 0, signed=True)
 
 @dataclass
 class FakeDevice:
-    """Gives what `values` says, and fills its buffer by the clock. A test breaks it by its fields."""
+    """Returns `values`, and fills its buffer by the clock. A test sets its fields to break it."""
 
     clock: Clock
     values: dict[str, int] = field(default_factory=lambda: {"voltage0": 8000, "voltage1": 16_000, "power2": 100})
@@ -60,7 +60,7 @@ class FakeDevice:
         return self.hz
 
     def open_buffer(self, channels: tuple[str, ...], samples: int) -> dict[str, Format] | None:
-        """Begin to fill."""
+        """Begin to fill the buffer."""
         if not self.has_buffer:
             return None
         self._open, self._size, self._taken = channels, samples, 0
@@ -69,7 +69,7 @@ class FakeDevice:
         return formats | ({TIMESTAMP: STAMP} if self.stamped else {})
 
     def refill(self) -> dict[str, bytes] | None:
-        """A full buffer."""
+        """Return a full buffer; None if it is not full yet."""
         if self.gone:
             raise OSError(errno.ENODEV, "No such device")
         hz = self.hz or 1.0
@@ -86,7 +86,7 @@ class FakeDevice:
         )
 
     def close_buffer(self) -> None:
-        """End."""
+        """End the filling."""
         self._open = ()
 
     def _dtype(self, name: str) -> np.dtype[np.generic]:

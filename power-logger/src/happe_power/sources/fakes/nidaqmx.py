@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""As much of the package nidaqmx as the source uses, with a board that counts. NI simulates boards on Windows only."""
+"""The parts of the package nidaqmx that the source uses, with a board that counts. NI simulates only on Windows."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ OVERWRITTEN, TIMED_OUT, GONE, BAD_CHANNEL = -200279, -200284, -201003, -200170
 
 
 class Error(Exception):
-    """nidaqmx.errors.Error; by itself: there is no driver."""
+    """nidaqmx.errors.Error; raised alone, it means that the driver is missing."""
 
 
 class DaqError(Error):
-    """What the driver says."""
+    """An error of the driver, as nidaqmx.errors.DaqError."""
 
     def __init__(self, message: str, error_code: int) -> None:
-        """As nidaqmx.errors.DaqError."""
+        """Take the same arguments as nidaqmx.errors.DaqError."""
         super().__init__(message)
         self.error_code = error_code
 
@@ -47,7 +47,7 @@ class TerminalConfiguration(Enum):
 
 @dataclass
 class FakeNi:
-    """The package. A test breaks the board by the fields; input n gives sample number + n, in millivolts."""
+    """The package. A test sets its fields to break the board; input n gives sample number + n, in millivolts."""
 
     clock: Clock
     granted: float = 1.0  # of the rate that is asked for
@@ -60,7 +60,7 @@ class FakeNi:
     buffers: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """The package's modules."""
+        """Make the package's modules."""
         self.constants = SimpleNamespace(AcquisitionType=AcquisitionType, TerminalConfiguration=TerminalConfiguration)
         self.system = SimpleNamespace(
             Device=lambda name: SimpleNamespace(product_type="PCI-6034E", serial_num=0xBEEF, name=name)
@@ -68,7 +68,7 @@ class FakeNi:
         self.stream_readers = SimpleNamespace(AnalogMultiChannelReader=Reader)
 
     def Task(self) -> FakeTask:  # noqa: N802 - nidaqmx.Task
-        """A task on this board."""
+        """Make a task on this board."""
         if not self.driver:
             raise Error("Could not find an installation of NI-DAQmx.")
         self.check()
@@ -85,7 +85,7 @@ class FakeTask:
     """nidaqmx.Task, with its timing, channels and stream in one."""
 
     def __init__(self, ni: FakeNi) -> None:
-        """On a board."""
+        """Take the board."""
         self.ni = ni
         self.inputs: list[int] = []
         self.samp_clk_rate = 0.0
@@ -95,14 +95,14 @@ class FakeTask:
         self.timing = self.ai_channels = self.in_stream = self
 
     def add_ai_voltage_chan(self, name: str, *, terminal_config: Enum, min_val: float, max_val: float) -> None:
-        """A channel."""
+        """Add a channel."""
         number = int(name.rpartition("/ai")[2])
         if number >= self.ni.most_inputs or terminal_config is None or min_val >= max_val:
             raise DaqError(f"Physical channel specified does not exist on this device: {name}", BAD_CHANNEL)
         self.inputs.append(number)
 
     def cfg_samp_clk_timing(self, rate: float, *, sample_mode: Enum, samps_per_chan: int) -> None:
-        """Continuous, with a buffer."""
+        """Set a continuous sampling, with a buffer."""
         if sample_mode is not AcquisitionType.CONTINUOUS:
             raise DaqError("a finite task would end by itself", BAD_CHANNEL)
         self.samp_clk_rate = rate * self.ni.granted
@@ -110,17 +110,17 @@ class FakeTask:
         self.ni.buffers.append(samps_per_chan)
 
     def start(self) -> None:
-        """Begin."""
+        """Begin the task."""
         self.ni.check()
         self._began_us = self.ni.clock.now().monotonic_us
 
     def close(self) -> None:
-        """End."""
+        """End the task."""
         self.ni.closed += 1
 
     @property
     def avail_samp_per_chan(self) -> int:
-        """Sampled and not taken."""
+        """The number of samples of each channel that were not taken yet. Raises DaqError."""
         self.ni.check()
         if self._began_us is None:
             raise DaqError("the task was not started", BAD_CHANNEL)
@@ -135,11 +135,11 @@ class Reader:
     """nidaqmx.stream_readers.AnalogMultiChannelReader."""
 
     def __init__(self, task: FakeTask) -> None:
-        """Of a task's stream."""
+        """Take a task's stream."""
         self._task = task
 
     def read_many_sample(self, data: NDArray[np.float64], *, number_of_samples_per_channel: int, timeout: float) -> int:
-        """Fill `data`; how many samples of each channel."""
+        """Fill `data`, and return the number of samples of each channel. Raises DaqError."""
         if self._task.avail_samp_per_chan < number_of_samples_per_channel:
             self._task.ni.clock.sleep(timeout)
         count = min(number_of_samples_per_channel, self._task.avail_samp_per_chan)
