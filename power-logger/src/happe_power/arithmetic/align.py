@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Finds the marker (marker.py) in a trace, as a check of the clock offset that owes nothing to a network.
+"""Finds the marker (marker.py) in a trace, to check the clock offset without help of a network.
 
-It only reports. The offset that cuts are made with is the clocks', never the marker's: a laptop's power supply answers
-a load some milliseconds late, and that is in what is found here.
+It only reports. Cuts always use the clocks' offset, never the marker's: a laptop's power supply follows a load some
+milliseconds late, and the delay that is found here includes that.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 BIN_US = 10_000
 SEARCH_US = 10_000_000
-FALSE_ALARM = 1e-3  # the probability of finding a marker where there is none, over all delays that are searched
+FALSE_ALARM = 1e-3  # the probability to find a marker where there is none, over all searched delays
 ROUNDS = 8
 SETTLED_US = 0.1
 
@@ -32,12 +32,12 @@ BINS: int = (DURATION_US + 2 * SEARCH_US) // BIN_US
 
 
 class Alignment(NamedTuple):
-    """What was found.
+    """The result of a search for the marker.
 
-    `correlation` is the normalised cross-correlation (-1 to 1) at the best delay, `threshold` what chance does not
-    reach. `late_us` is how much later than expected the power shows the marker, with `uncertainty_us` (k = 1);
-    `step` is what the load adds, in the series' unit. None: no marker was found, or less than half of the samples are
-    there.
+    `correlation` is the normalised cross-correlation (-1 to 1) at the best delay; `threshold` is the least that counts.
+    `late_us` is how much later than expected the power shows the marker, with the standard uncertainty `uncertainty_us`
+    (k = 1). `step` is the load's addition, in the series' unit. The three are None without a marker, or if fewer than
+    half of the samples are there.
     """
 
     correlation: float
@@ -48,35 +48,35 @@ class Alignment(NamedTuple):
 
     @property
     def found(self) -> bool:
-        """Whether there is a marker."""
+        """Whether the search found the marker."""
         return self.late_us is not None
 
 
 def threshold(delays: int, ways: int = 1) -> float:
-    """What the correlation of anything else stays below, if a series is looked at in so many ways.
+    """The correlation that a series without a marker stays below, if a search looks at it in `ways` ways.
 
-    Of n = 127 independent chips it scatters by 1 / sqrt(n); the normal quantile is for FALSE_ALARM shared among as many
-    looks as delays differ by a chip (C. Bonferroni). Loads that change more slowly than a chip are fewer than 127
-    independent values; `align` therefore looks at differences from the mean of two chips around.
+    For n = 127 independent chips, the correlation scatters by 1 / sqrt(n). The normal quantile is for FALSE_ALARM
+    divided by the number of looks, one for each chip of delay (C. Bonferroni). Loads that change more slowly than a
+    chip have fewer than 127 independent values, so `align` looks at differences from the mean of the two chips around.
     """
     looks = max(1, math.ceil(delays * BIN_US / CHIP_US)) * 2 * ways
     return NormalDist().inv_cdf(1 - FALSE_ALARM / looks) / math.sqrt(len(chips()))
 
 
 def align_channel(means: Values, deviations: Values) -> Alignment:
-    """Look for the marker in a channel that a line, a light or a sound switches, by means and deviations of BINS bins.
+    """Look for the marker in a channel of a line, a light or a sound, by means and deviations of BINS bins.
 
-    The marker may be a higher level, a lower one (a photodiode that pulls a line down), or more of a tone, whose mean
-    is the same: the way that correlates best counts.
+    The marker may be a higher level, a lower one (a photodiode that pulls a line down), or a stronger tone, whose mean
+    does not change. The way with the best correlation counts.
     """
     ways = (means, -means, deviations)
     return max((align(each, len(ways)) for each in ways), key=lambda found: found.correlation)
 
 
 def align(watts: Values, ways: int = 1) -> Alignment:
-    """Look for the marker in BINS mean powers of BIN_US each, NaN where samples lack.
+    """Look for the marker in BINS mean powers of BIN_US each, NaN where samples are missing.
 
-    The first bin begins SEARCH_US before the marker is expected to begin. ValueError for another number of bins.
+    The first bin begins SEARCH_US before the expected marker. Raises ValueError for another number of bins.
     """
     if len(watts) != BINS:
         raise ValueError(f"{len(watts)} bins; {BINS} are wanted")
@@ -95,9 +95,9 @@ def align(watts: Values, ways: int = 1) -> Alignment:
 
 
 def template(late_us: float, bins: int = DURATION_US // BIN_US) -> Values:
-    """The share of each bin in which the load is on, the marker beginning `late_us` after the first bin."""
+    """The share of each bin in which the load is on, if the marker begins `late_us` after the first bin."""
     edges = np.arange(bins + 1) * BIN_US - late_us
-    on = np.concatenate([[0.0], np.cumsum(chips())]) * CHIP_US  # how long it has been on, at each chip's begin
+    on = np.concatenate([[0.0], np.cumsum(chips())]) * CHIP_US  # how long the load has been on at each chip's begin
     shares: Values = np.diff(np.interp(edges, np.arange(len(on)) * CHIP_US, on)) / BIN_US
     return shares
 
@@ -124,10 +124,10 @@ def _correlations(series: Values, pattern: Values) -> Values:
 
 
 def _fitted(watts: Values, late_us: float) -> tuple[float, float, float]:
-    """Delay, its standard uncertainty and the step, by Gauss and Newton's least squares between bins.
+    """Fit the delay, its standard uncertainty and the step, by Gauss and Newton's least squares between bins.
 
-    Power is fitted by a base, a step times the template, and the template's change with the delay. The uncertainty is
-    that of the linear fit, times the square root of the residuals' autocorrelation time (noise.scatter).
+    The model of the power is a base, a step times the template, and the template's change with the delay. The
+    uncertainty is that of the linear fit times the square root of the residuals' autocorrelation time (noise.scatter).
     """
     uncertainty_us, step_w = math.inf, 0.0
     for _ in range(ROUNDS):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Compare two intervals: the difference of their mean powers, and the paper's improvement.
 
-Each line of a budget has the key of its input. Those that both have (shunt, divider, gains, zeros, clock estimates)
-are one error each, so their sensitivities are put together with their signs before they are squared (GUM 5.2.2,
-correlation 1): what scales both powers drops out of the ratio by itself, nothing is left out by hand.
+Each line of a budget has the key of its input. An input that both intervals share (shunt, divider, gains, zeros,
+clock estimates) has one error, so its two sensitivities are added with their signs before they are squared (GUM
+5.2.2, correlation 1). A factor of both powers thus drops out of the ratio by itself.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def difference(one: Figure, other: Figure) -> Comparison | Refusal:
 
 
 def improvement(one: Figure, reference: Figure) -> Comparison | Refusal:
-    """1 - P / P_reference: what an interval saves against another, as in Table A.1 of the paper."""
+    """1 - P / P_reference: the share of power that an interval saves against another, as in the paper's Table A.1."""
     if refusal := _overlapping(one, reference):
         return refusal
     if reference.mean_w <= 0 or one.mean_w <= 0:

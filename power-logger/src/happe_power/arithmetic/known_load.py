@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A rig's figures from two readings: nothing to read, and a resistor in the laptop's place.
+"""Calibrates a rig by two readings: one of nothing, and one of a resistor in the laptop's place.
 
-Through the resistor goes I = U / r, with the voltage U over it by a multimeter. Of what the channels gave then, less
-what they gave for nothing, follow the shunt's resistance, the divider's ratio, and the gain of a channel in amperes or
-watts. Shunt and divider are measured through their channels, whose gains are in them.
+The resistor carries I = U / r, where U is the voltage over it by a multimeter. The difference of a channel's two
+readings gives the shunt's resistance, the divider's ratio, or the gain of a channel in amperes or watts. Shunt and
+divider are measured through their channels, so they include the gains of these.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _corrected(each: Readings, load: Load | None) -> Correction:
 
 def _stands_out(each: Readings) -> tuple[float, float]:
     """The load's contribution to a reading, and its relative standard uncertainty. Raises LoadError."""
-    assert each.load is not None  # noqa: S101 - callers have looked
+    assert each.load is not None  # noqa: S101 - callers have checked
     added = each.load.mean - each.zero.mean
     uncertainty = math.hypot(each.load.standard_uncertainty, each.zero.standard_uncertainty)
     if added <= LEAST_RATIO * uncertainty:
@@ -108,7 +108,7 @@ def _relative(quantity: Quantity) -> float:
 
 
 def _shunt(each: Readings, load: Load) -> Quantity:
-    """R = v r / U. Of U's uncertainty see `_divider`."""
+    """R = v r / U. For the uncertainty of U see `_divider`."""
     volts, relative = _stands_out(each)
     ohm = volts * load.ohm.value / load.volt.value
     relative = math.hypot(relative, _relative(load.ohm), math.sqrt(2) * _relative(load.volt))
@@ -118,9 +118,8 @@ def _shunt(each: Readings, load: Load) -> Quantity:
 def _divider(each: Readings, load: Load, drop: float) -> Quantity:
     """Ratio = (U + drop) / s.
 
-    Power goes with ratio / R and so with U squared: twice U's relative uncertainty. A record has no covariances; so
-    shunt and divider each get the square root of 2 times it, which makes the power's right and each alone a little too
-    large.
+    Power grows with ratio / R and so with U squared: it has twice U's relative uncertainty. A record has no
+    covariances, so shunt and divider each get sqrt(2) times U's: right for the power, too large for each alone.
     """
     volts, relative = _stands_out(each)
     ratio = (load.volt.value + drop) / volts
@@ -128,7 +127,7 @@ def _divider(each: Readings, load: Load, drop: float) -> Quantity:
 
 
 def _gain(each: Readings, load: Load) -> Quantity:
-    """True units for a unit that a channel of amperes or watts gives: I = U / r, P = U U / r. 1 if it is elsewhere."""
+    """True units per unit that a channel of amperes (I = U / r) or watts (P = U U / r) shows. See ELSEWHERE."""
     if each.channel.measures in ELSEWHERE:
         return Quantity(1.0, 0.0, ELSEWHERE[each.channel.measures])
     added, relative = _stands_out(each)

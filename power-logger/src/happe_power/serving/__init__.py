@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a recording is doing, as a page and as OpenMetrics, on loopback."""
+"""Shows a recording in progress, as a page and as OpenMetrics, on loopback."""

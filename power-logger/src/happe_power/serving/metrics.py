@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A recording as OpenMetrics, by prometheus_client."""
+"""Writes a recording's figures as OpenMetrics, with prometheus_client."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ COUNTERS = {
 
 
 class Collected:
-    """A recording, as a registry of prometheus_client asks for it."""
+    """A recording as a collector for a registry of prometheus_client."""
 
     def __init__(self, state: State | None) -> None:
-        """Of this state; None: there is no recording."""
+        """Take a recording's state; None: there is no recording."""
         self._state = state
 
     def collect(self) -> Iterator[Metric]:
-        """Each metric that has a value."""
+        """Yield each metric that has a value."""
         state = self._state
         yield GaugeMetricFamily(
             "happe_power_recording", "Whether a recording is in progress.", state.runs if state else 0

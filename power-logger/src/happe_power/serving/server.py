@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The page and the metrics over HTTP, for this machine alone: on loopback, and under no other name than loopback's."""
+"""Serves the page and the metrics over HTTP, to this machine only: on loopback, under loopback's names."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NOTHING = "\u2013"
 
 
 class Server(ThreadingHTTPServer):
-    """Answers from what `state` gives; port 0 takes a free one."""
+    """An HTTP server of the recording that `state` returns; port 0 takes a free port."""
 
     daemon_threads = True
 
@@ -50,7 +50,7 @@ class Server(ThreadingHTTPServer):
 
     @property
     def hosts(self) -> set[str]:
-        """What a browser on this machine calls it. Another name would be another site's that leads here."""
+        """The server's names for a browser on this machine. Another name comes from a foreign website."""
         port = self.server_address[1]
         return {f"{name}:{port}" for name in (LOOPBACK, "localhost")}
 
@@ -62,7 +62,7 @@ class Handler(BaseHTTPRequestHandler):
     timeout = SLOWEST_S
 
     def do_GET(self) -> None:
-        """Answer, if the request is for this server and something that it has."""
+        """Answer a request that is addressed to one of this server's names."""
         if self.headers.get("Host", "") not in self.server.hosts:
             self._answer(HTTPStatus.MISDIRECTED_REQUEST, "text/plain", b"This server is for its own machine alone.\n")
             return
@@ -93,15 +93,15 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def version_string(self) -> str:
-        """Nobody needs to know which."""
+        """Return the name without a version."""
         return "happe-power"
 
     def log_message(self, *_arguments: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 def document(state: State | None) -> dict[str, Any]:
-    """What the page's script reads: each text of the page, rows of gaps, and the recording as it is."""
+    """The document for the page's script: the page's texts, rows of gaps, and the recording itself."""
     rows = (
         [[f"{gap['at_s']:.1f} s", f"{gap['seconds']:.3g} s", str(gap["samples"]), gap["reason"]] for gap in state.gaps]
         if state
@@ -138,7 +138,7 @@ def texts(state: State | None) -> dict[str, str]:
 
 
 def page(state: State | None) -> bytes:
-    """The page, whole without its script."""
+    """The page, complete without its script."""
     said = document(state)
     filled = {name: html.escape(text) for name, text in said["texts"].items()}
     cells = ("".join(f"<td>{html.escape(text)}</td>" for text in row) for row in said["gaps"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the latest recording of a spool is doing: from live.json of each second, gaps.jsonl of each part."""
+"""Finds out what the latest recording of a spool does, from live.json (each second) and gaps.jsonl (each part)."""
 
 from __future__ import annotations
 
@@ -38,25 +38,25 @@ class State:
 
     @property
     def runs(self) -> bool:
-        """Whether it goes on."""
+        """Whether the recording goes on."""
         return self.age_s < RUNS_WITHIN_S and not self.figures.get("ended")
 
     def document(self) -> dict[str, Any]:
-        """As in JSON."""
+        """The state as a JSON object."""
         return {**vars(self), "runs": self.runs}
 
 
 class Watched:
-    """A spool that is looked into again and again. A file that did not change is not read again."""
+    """A spool that is looked into again and again. Reads gaps.jsonl again only if its size has changed."""
 
     def __init__(self, spool: Path) -> None:
-        """Have read nothing."""
+        """Read nothing yet."""
         self._spool = spool
         self._trace: Trace | None = None
         self._gaps: tuple[int, list[Gap]] = (-1, [])
 
     def state(self) -> State | None:
-        """The latest recording; None: there was none. Raises TraceError."""
+        """The state of the latest recording; None: there was none. Raises TraceError."""
         found = [(seen, path) for path in self._spool.glob(f"*/*/{LIVE}") if (seen := _changed(path)) is not None]
         if not found:
             return None

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Traces for people and other programs: curves, pictures, tables, and a trace played again."""
+"""Shows traces to people and other programs: as curves, pictures and tables, or played again."""

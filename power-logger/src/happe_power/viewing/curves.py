@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A curve of watts or of one channel, out of summaries where they are fine enough, else out of samples."""
+"""Makes a curve of watts or of one channel, from summaries if they are fine enough, else from samples."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ BAND = "line: mean; band: lowest to highest sample"
 class Curve:
     """Lowest, mean and highest value of bins, at seconds since the trace's first sample.
 
-    `gaps` have their first and last second, and why. `notes` are for every reader. `caption` says what the band is, and
-    what the watts rest on.
+    `gaps` have their first and last second and their reason. `notes` are for every reader. `caption` explains the band
+    and the calibration of the watts.
     """
 
     name: str
@@ -55,10 +55,10 @@ class Curve:
 
 
 def curve(trace: Trace, name: str | None, first: int, end: int, points: int = POINTS) -> Curve:
-    """The curve of `watts`, or of a channel by its name, between two indices, in about so many points.
+    """The curve of `watts`, or of the channel `name`, between two indices, with about `points` points.
 
-    None: watts if the trace's calibration gives them, else its first channel. The extremes of watts are those of the
-    channels' extremes. Raises TraceError; ValueError: there is no such channel, or no watts.
+    Without a name: watts if the trace's calibration gives them, else the first channel. The extremes of watts are
+    computed from the channels' extremes. Raises TraceError; ValueError without such a channel, or without watts.
     """
     found, notes = _chosen(trace, name)
     summary = _thinned(_summary(trace, first, end, points), points)
@@ -76,7 +76,7 @@ def curve(trace: Trace, name: str | None, first: int, end: int, points: int = PO
 
 
 def _caption(trace: Trace, found: Rig, summary: Summary) -> str:
-    """The calibration, and its part of the expanded uncertainty of the mean power (k = 2)."""
+    """A caption with the calibration's name, and its part of the expanded uncertainty of the mean power (k = 2)."""
     calibration = from_header(trace.calibration)
     if calibration is None or found.channel.measures is Measures.ENERGY or not len(summary.rows):
         return BAND
@@ -91,7 +91,7 @@ def _caption(trace: Trace, found: Rig, summary: Summary) -> str:
 
 
 def rig(trace: Trace) -> tuple[Rig | Refusal, tuple[str, ...]]:
-    """What makes watts of a trace, or why nothing does; and what stands on every figure. Raises TraceError."""
+    """The rig that gives a trace's watts, or why none does; and notes for every figure. Raises TraceError."""
     calibration = from_header(trace.calibration)
     found = rig_of(trace.channels, calibration)
     worth, said = standing(calibration, datetime.fromtimestamp(trace.started.realtime_us / 1e6, UTC).date())
@@ -99,7 +99,7 @@ def rig(trace: Trace) -> tuple[Rig | Refusal, tuple[str, ...]]:
 
 
 def _chosen(trace: Trace, name: str | None) -> tuple[Rig | int, tuple[str, ...]]:
-    """A rig, or a channel's position; and the notes."""
+    """The chosen rig, or a channel's position; and the notes."""
     names = [channel.name for channel in trace.channels]
     if name in names:
         return names.index(name), ()
@@ -113,7 +113,7 @@ def _chosen(trace: Trace, name: str | None) -> tuple[Rig | int, tuple[str, ...]]
 
 
 def _summary(trace: Trace, first: int, end: int, points: int) -> Summary:
-    """Bins that are about as many as the points or more, by the least reading."""
+    """About `points` bins or more, from the coarsest that suffice: summaries of 1 s, of 10 ms, or samples."""
     width = summaries.widths(trace.rate_hz)
     indices = (end - first) / points
     if indices >= width[summaries.COARSE]:
@@ -143,7 +143,7 @@ def _taken(summary: Summary, kept: slice) -> Summary:
 
 
 def _thinned(summary: Summary, points: int) -> Summary:
-    """The same in fewer bins: extremes stay, means are weighted by rows."""
+    """Join bins until at most `points` are left: extremes stay, means are weighted by rows."""
     step = -(-len(summary.index) // points)
     if step <= 1:
         return summary
@@ -159,7 +159,7 @@ def _thinned(summary: Summary, points: int) -> Summary:
 
 
 def _watts(rig: Rig, summary: Summary, seconds: Values) -> tuple[Values, Values, Values]:
-    """Watts of the bins' lowest, mean and highest values. Of an energy counter: of its steps from bin to bin."""
+    """Watts of the bins' lowest, mean and highest values; of an energy counter, of its steps from bin to bin."""
     kinds = (summary.lowest, summary.mean, summary.highest)
     if rig.channel.measures is Measures.ENERGY:
         joules = values(rig.channel, summary.lowest[rig.column])

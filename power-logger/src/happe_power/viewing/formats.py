@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Samples as Parquet, HDF5 and XDF, with units and the trace's header in the file; a block at a time (ADR 39).
+"""Writes samples as Parquet, HDF5 and XDF, with units and the trace's header, a block at a time (ADR 39).
 
 Parquet and HDF5 have the table's columns. XDF 1.0 (github.com/sccn/xdf/wiki/Specifications) has a stream of the
 channels, whose times are those of the host's CLOCK_MONOTONIC, as Lab Streaming Layer writes them.
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from happe_power.viewing.tables import Table
 
 GET_H5PY = "pip install happe-power-logger[hdf5]"
-CHUNK = 1 << 16  # rows of a data set that are compressed together
+CHUNK = 1 << 16  # rows of an HDF5 data set that are compressed together
 STREAM = 1
 FILE_HEADER, STREAM_HEADER, SAMPLES, STREAM_FOOTER = 1, 2, 3, 6  # tags of XDF's chunks
 NOT_VALUES = ("index", "seconds")
@@ -37,9 +37,9 @@ MICROS = 1e6
 
 
 def write_parquet(table: Table, file: IO[bytes]) -> None:
-    """Columns; the file's metadata has `happe`, `gaps` and `units`, all JSON. Raises TraceError.
+    """Write the table's columns; the file's metadata has `happe`, `gaps` and `units` as JSON. Raises TraceError.
 
-    Arrow's own schema has each field's `unit`, too, which other readers than Arrow do not see.
+    Arrow's own schema also has each field's `unit`, which only Arrow's readers see.
     """
     facts = {name: json.dumps(value) for name, value in (_facts(table) | {"units": table.units}).items()}
     with ExitStack() as opened:
@@ -55,9 +55,9 @@ def write_parquet(table: Table, file: IO[bytes]) -> None:
 
 
 def write_hdf5(table: Table, file: IO[bytes]) -> None:
-    """A data set for each column, with the attribute `unit`; attributes `happe` and `gaps` of the file are JSON.
+    """Write a data set for each column, with the attribute `unit`. The file's attributes `happe` and `gaps` are JSON.
 
-    Raises TraceError, OSError; Failure: h5py is not installed.
+    Raises TraceError, OSError; Failure if h5py is not installed.
     """
     try:
         import h5py  # noqa: PLC0415 - an optional extra
@@ -78,7 +78,7 @@ def write_hdf5(table: Table, file: IO[bytes]) -> None:
 
 
 def write_xdf(table: Table, file: IO[bytes]) -> None:
-    """A stream of the channels in double precision. Lost samples are missing from it. Raises TraceError, OSError."""
+    """Write one stream of the channels in double precision, without lost samples. Raises TraceError, OSError."""
     names = [name for name in table.columns if name not in NOT_VALUES]
     file.write(b"XDF:")
     _chunk(file, FILE_HEADER, _xml("info", {"version": "1.0"}))
@@ -98,7 +98,7 @@ def write_xdf(table: Table, file: IO[bytes]) -> None:
 
 
 def _pieces(table: Table) -> Iterator[dict[str, NDArray[Any]]]:
-    """The columns of each block. Raises TraceError, also if there is no block: a file without a sample has no types."""
+    """Yield each block's columns. Raises TraceError, also without a block: a file without samples has no types."""
     block = None
     for block in table.blocks():
         yield {name: make(block) for name, make in table.columns.items()}
@@ -144,5 +144,5 @@ def _text(element: ET.Element) -> bytes:
 
 
 def _chunk(file: IO[bytes], tag: int, content: bytes) -> None:
-    """A chunk: the length of what follows in 4 bytes, its tag, its content."""
+    """Write a chunk: the length of the rest in 4 bytes, the tag, the content."""
     file.write(struct.pack("<BIH", 4, len(content) + 2, tag) + content)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A curve as a picture (matplotlib) and in a terminal (plotext)."""
+"""Draws a curve as a picture (matplotlib) or in a terminal (plotext)."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _draw(axes: Any, curve: Curve, title: str, colours: dict[str, str]) -> None:
 
 
 def terminal(curve: Curve, title: str, size: tuple[int, int], theme: str) -> str:
-    """A curve in columns and rows of characters, in one of THEMES: its mean as a line, its extremes as dots.
+    """Draw a curve in columns and rows of characters, in one of THEMES: its mean as a line, its extremes as dots.
 
     Raises Failure without plotext.
     """
@@ -92,6 +92,6 @@ def _after_gaps(curve: Curve, seconds: Any) -> list[int]:  # noqa: ANN401 - an a
 
 
 def broken(curve: Curve) -> tuple[Any, ...]:
-    """Seconds, lowest, mean and highest, with a break at each gap: nothing is drawn where nothing was measured."""
+    """The curve's seconds, lowest, mean and highest, with a NaN at each gap, which interrupts the drawn line."""
     at = np.searchsorted(curve.seconds, [begin for begin, _end, _reason in curve.gaps])
     return tuple(np.insert(each, at, np.nan) for each in (curve.seconds, curve.lowest, curve.mean, curve.highest))

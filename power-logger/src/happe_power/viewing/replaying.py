@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A stored trace as a source: it gives the samples and gaps again, as fast as they were taken or otherwise."""
+"""Replays a stored trace as a source of samples and gaps, at the recorded speed or another."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ MOST_ROWS = 1 << 20
 class Replay:
     """A stretch of a trace, as a source (sources/source.py).
 
-    Times are those between the stored samples, from now on. `speed` is how many seconds pass in one; infinite: as fast
-    as they are read. The kind is `file`: whoever measured then does not measure now.
+    Times keep the distances of the stored samples, and begin now. `speed` is how many recorded seconds pass in one
+    second; infinite: as fast as a reader takes them. The kind is `file`, because this is no new measurement.
     """
 
     kind = "file"
@@ -45,7 +45,7 @@ class Replay:
         self._shift = 0
 
     def start(self, first_index: int) -> TimePair:
-        """Begin, or go on where it was; the first sample has this index."""
+        """Begin, or continue after a stop. The first sample has this index."""
         if not hasattr(self, "_began"):
             self._began = self._clock.now()
             self._at = self._first
@@ -53,7 +53,7 @@ class Replay:
         return self._pair(self._at)
 
     def read(self, timeout_s: float) -> Reading:
-        """What is due by now. Raises EndedError, TraceError."""
+        """Return the samples and gaps that are due by now. Raises EndedError, TraceError."""
         if self._at >= self._end:
             raise EndedError(f"{self._trace.folder}: the trace has no more")
         if not self.patient:
@@ -63,7 +63,7 @@ class Replay:
         return Reading(items, self._pair(self._at)) if items else Reading((), None)
 
     def stop(self) -> None:
-        """Nothing is held."""
+        """Do nothing, as a trace holds no instrument."""
 
     def _due(self) -> int:
         if self.patient:
@@ -72,7 +72,7 @@ class Replay:
         return self._axis.at(float(self._axis.seconds(np.array([self._first]))[0]) + passed)
 
     def _until(self, due: int) -> Iterator[Block | Gap]:
-        """The stored items up to an index, renumbered."""
+        """Yield the stored items up to an index, renumbered."""
         while self._at < due:
             item = self._held or next(self._items, None)
             if item is None:
@@ -83,7 +83,7 @@ class Replay:
             yield _shifted(given, self._shift)
 
     def _stored(self) -> Iterator[Block | Gap]:
-        """Blocks and gaps of the stretch, in the order of their indices."""
+        """Yield the blocks and gaps of the stretch in the order of their indices."""
         inside = (gap for gap in self._trace.gaps if gap.to_index > self._first and gap.from_index < self._end)
         gaps = [Gap(max(g.from_index, self._first), min(g.to_index, self._end), g.reason) for g in inside]
         for block in self._trace.blocks(self._first, self._end):
@@ -103,7 +103,7 @@ def _span(item: Block | Gap) -> tuple[int, int]:
 
 
 def _split(item: Block | Gap, at: int) -> tuple[Block | Gap, Block | Gap | None]:
-    """What of an item is before an index, and what is not."""
+    """Split an item at an index: the part before it, and the rest, if any."""
     first, end = _span(item)
     if end <= at:
         return item, None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A stretch of a trace: indices and the seconds since its first sample, by the pairs of index and time that it has."""
+"""Converts between indices of a trace and seconds since its first sample, by the trace's pairs of index and time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MICROS = 1_000_000
 class Axis:
     """Knots of index and microseconds since the first sample, both ascending; straight lines between them.
 
-    Before the first and behind the last the nominal rate holds.
+    The nominal rate holds before the first knot and after the last.
     """
 
     index: NDArray[np.float64]
@@ -36,7 +36,7 @@ class Axis:
         return np.asarray(inside + beyond / self.rate_hz, dtype=np.float64)
 
     def at(self, seconds: float) -> int:
-        """The first index at or after so many seconds."""
+        """The first index at or after so many seconds since the first sample."""
         last = float(self.after_us[-1])
         after_us = seconds * MICROS
         if after_us > last:
@@ -45,7 +45,7 @@ class Axis:
 
 
 def axis(trace: Trace) -> Axis:
-    """The axis of a trace: of its manifest if it has ended (a pair a minute), else of its parts. Raises TraceError."""
+    """A trace's axis, from its manifest if it has ended (a pair a minute), else from its parts. Raises TraceError."""
     pairs = trace.time_base
     if trace.manifest:
         said = [*trace.manifest["time_base"], trace.manifest["ended"]]
@@ -60,7 +60,7 @@ def axis(trace: Trace) -> Axis:
 
 
 def between(trace: Trace, from_s: float | None, to_s: float | None) -> tuple[int, int]:
-    """The indices of a stretch given in seconds since the first sample. Raises TraceError; ValueError: it is empty."""
+    """The first index of a stretch and the one after its end, from seconds. Raises TraceError; ValueError if empty."""
     line = axis(trace)
     first = trace.started.index if from_s is None else max(line.at(from_s), trace.started.index)
     end = trace.end_index if to_s is None else min(line.at(to_s), trace.end_index)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Samples as CSV and NPZ, a block at a time: memory does not grow with the stretch."""
+"""Writes samples as CSV and NPZ, a block at a time: memory does not grow with the stretch."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ ZIPPED = zipfile.ZIP_DEFLATED
 
 
 class Table:
-    """Columns of a stretch of a trace: index, seconds since the first sample, each channel, and watts if there are any.
+    """A trace's stretch in columns: index, seconds since the first sample, each channel, and watts if there are any.
 
     `raw`: the channels' counts, without watts. Otherwise values at the instrument's input, in each channel's unit.
     """
 
     def __init__(self, trace: Trace, first: int, end: int, *, raw: bool) -> None:
-        """Look at what there is. Raises TraceError."""
+        """Find the columns, and their units. Raises TraceError."""
         self.trace, self.first, self.end = trace, first, end
         line = axis(trace)
         self.columns: dict[str, Column] = {"index": _index, "seconds": lambda block: line.seconds(_index(block))}
@@ -55,11 +55,11 @@ class Table:
             self.units[WATTS] = "W"
 
     def blocks(self) -> Iterator[Block]:
-        """The samples. Raises TraceError."""
+        """The stretch's samples. Raises TraceError."""
         return self.trace.blocks(self.first, self.end)
 
     def write_csv(self, file: IO[bytes]) -> None:
-        """A line of names, then a line for each sample; missing indices were lost. Raises TraceError."""
+        """Write a line of names, then a line for each sample; lost indices have no line. Raises TraceError."""
         writer = None
         options = pa.csv.WriteOptions(quoting_style="none", include_header=False)
         file.write(",".join(self.columns).encode() + b"\n")
@@ -71,7 +71,7 @@ class Table:
             writer.close()
 
     def write_npz(self, file: IO[bytes]) -> None:
-        """An array for each column, `gaps` (first index, one past the last), and `header`, the trace's as JSON."""
+        """Write an array for each column, `gaps` (first index, one past the last), and `header` as JSON."""
         rows = sum(block.rows for block in self.blocks())
         with zipfile.ZipFile(file, "w", ZIPPED, compresslevel=1) as archive:
             for name, make in self.columns.items():
@@ -100,7 +100,7 @@ def _watts(found: Rig) -> Column:
 
 
 def _write_array(out: IO[bytes], rows: int, pieces: Iterator[NDArray[Any]]) -> None:
-    """An array in numpy's format, as it comes."""
+    """Write an array in numpy's format, piece by piece."""
     for number, piece in enumerate(pieces):
         if number == 0:
             shape = {"descr": np.lib.format.dtype_to_descr(piece.dtype), "fortran_order": False, "shape": (rows,)}
@@ -116,13 +116,13 @@ def _write_whole(archive: zipfile.ZipFile, name: str, array: NDArray[Any]) -> No
 
 @contextmanager
 def new_file(path: Path) -> Iterator[IO[bytes]]:
-    """A file that appears whole under its name when the body is done, and never in the place of another.
+    """Open a new file that appears under its name only when the body has succeeded. Never replaces a file.
 
     Raises FileExistsError, OSError.
     """
     if path.exists():
         raise FileExistsError(17, "File exists", str(path))
-    path.parent.stat()  # else the error would name a file that nobody asked for
+    path.parent.stat()  # a missing folder is named here, not the unfinished file
     unfinished = path.with_name(f".{path.name}.unfinished")
     try:
         with unfinished.open("w+b") as file:
