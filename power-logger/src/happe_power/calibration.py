@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Calibration records as TOML files, as they are written by hand. Pure: bytes in, text out.
+"""Reads and writes calibration records as TOML files, which people also write by hand. Pure: bytes in, text out.
 
-docs/calibration.md has a file. The record itself is happe_contract.calibration.
+docs/calibration.md has an example. The record itself is happe_contract.calibration.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MOST_TEXT = 200  # characters, as in the header's schema
 
 
 def parse(content: bytes, file: str) -> Calibration:
-    """The record in a file's bytes. Raises TomlFileError with everything that is wrong, as `FILE:LINE: FIELD: WHY`."""
+    """The record in a file's bytes. Raises TomlFileError with every mistake, as `FILE:LINE: FIELD: WHY`."""
     top = toml_fields.read(content, file)
     made = Calibration(
         name=top.text("name", MOST_TEXT),
@@ -57,7 +57,7 @@ def parse(content: bytes, file: str) -> Calibration:
 
 
 def to_toml(record: Calibration) -> str:
-    """A record as a file, which `parse` reads; its digest is of these bytes, so `sha256` is not in it."""
+    """A record as the text of a file for `parse`. It lacks `sha256`, which is the digest of the text itself."""
     document = tomlkit.document()
     document.add(
         tomlkit.comment(

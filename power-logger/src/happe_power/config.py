@@ -28,9 +28,9 @@ class ConfigError(Exception):
 class Config:
     """The program's settings. Paths in the file are relative to its folder.
 
-    `server` is the study server's address, `ca_file` certificates of authorities to trust instead of the system's,
-    `plain_http` whether a server beyond loopback may be spoken to without TLS. `keep` is how long a trace's
-    parts stay that the server has sealed. `record` has defaults of `happe-power record`'s options.
+    `server` is the study server's address. `ca_file` has certificates of authorities to trust instead of the system's.
+    `plain_http` allows a server beyond loopback without TLS. `keep` is how long the parts of a sealed trace stay.
+    `record` has defaults for options of `happe-power record`.
     """
 
     server: str | None = None
@@ -52,7 +52,7 @@ KNOWN = [each.name for each in fields(Config) if each.name not in ("path", "docu
 
 
 def load(path: Path, *, named: bool) -> Config:
-    """The configuration in a file. One that was not `named` need not be there. Raises ConfigError."""
+    """The configuration in a file. Only a `named` file must exist. Raises ConfigError."""
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
@@ -67,7 +67,7 @@ def load(path: Path, *, named: bool) -> Config:
 
 
 def parse(raw: bytes, path: Path) -> Config:
-    """The configuration in a file's bytes. All that is wrong is reported at once. Raises ConfigError."""
+    """The configuration in a file's bytes. Raises ConfigError, which reports all mistakes at once."""
     try:
         document = toml_lines.read(raw)
     except TomlError as error:

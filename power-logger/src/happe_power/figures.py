@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A trace's folder made ready for the arithmetic: its rig, clocks and zero checks, and figures of intervals of it."""
+"""Prepares a trace's folder for the arithmetic: its rig, clocks and zero checks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from happe_power.trace import Trace
 
-OWN_CLOCK_US = 1  # a wall clock is read in whole microseconds
+OWN_CLOCK_US = 1  # the resolution of a wall clock
 
 
 def session(
@@ -37,10 +37,10 @@ def session(
     own_clock: bool = False,
     zeros: Path | None = None,
 ) -> Session | Refusal:
-    """A trace made ready. `record` is another calibration record's file than the trace's own.
+    """Prepare a trace. `record` is the file of a calibration record to use instead of the trace's own.
 
-    `own_clock`: the time is that of the host's wall clock, as it went with the samples, and not the server's.
-    `zeros`: its zero checks, if they are not beside it.
+    `own_clock`: take times from the host's wall clock, as recorded with the samples, not from the server's.
+    `zeros`: the file of its zero checks, if it is not in the trace's folder.
     Raises TraceError, TomlFileError, OSError.
     """
     calibration, notes = _calibration(trace, record)
@@ -73,7 +73,7 @@ def clocks_of(trace: Trace, *, own_clock: bool = False) -> Clocks | Refusal:
 
 
 def _nominal(trace: Trace) -> bool:
-    """Whether a file's times were computed from its rate. Raises TraceError."""
+    """Whether the trace is from a file whose times were computed from its rate. Raises TraceError."""
     return trace.header["source"]["kind"] == "file" and is_nominal(trace.time_base, trace.rate_hz)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs measured from several traces in folders: which trace has a run."""
+"""Measures runs from the folders of several traces, and finds the trace that covers each run."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ class How(NamedTuple):
 
 
 class Covered:
-    """A trace, with the times of the server's that it covers. Its session is made when it is first asked for."""
+    """A trace, and the server's times that it covers. Its session is made at the first use."""
 
     def __init__(self, trace: Trace, how: How, zeros: Path | None = None) -> None:
-        """Read no more than the header yet. `zeros`: its zero checks, if they are not beside it."""
+        """Read only the header yet. `zeros`: the file of its zero checks, if it is not in the trace's folder."""
         self.trace = trace
         self.laptop = str(trace.header["measured"])
         self._how, self._zeros = how, zeros
 
     @cached_property
     def session(self) -> Session | Refusal:
-        """The session; or why there are no figures of this trace, such as a damaged file. Raises TomlFileError."""
+        """The session, or why this trace gives no figures, such as a damaged file. Raises TomlFileError."""
         try:
             found = figures.session(self.trace, **self._how._asdict(), zeros=self._zeros)
         except TraceError as error:
@@ -59,14 +59,14 @@ class Covered:
 
     @cached_property
     def span(self) -> tuple[int, int] | None:
-        """Its start and end in the server's time; None: unknown."""
+        """The trace's start and end in the server's time, in microseconds; None: unknown."""
         if isinstance(self.session, Refusal):
             return None
         whole = self.session.interval(Times())
         return whole.begin.server_us, whole.end.server_us
 
     def shares(self, run: StudyRun) -> int:
-        """How many microseconds it has in common with a run."""
+        """How many microseconds of a run the trace covers."""
         begin, end = self.span or (0, 0)
         return max(0, min(end, run.end_us) - max(begin, run.begin_us))
 
@@ -74,7 +74,7 @@ class Covered:
 def opened(folders: Iterable[Path], how: How) -> list[Covered]:
     """The traces of these folders, each once, by their ids. Raises TraceError.
 
-    A trace may be in several, as in a download, which has no zero checks, and in the spool, whose parts are deleted.
+    A trace may be in several folders: a download has no zero checks, and the spool may have no parts any more.
     """
     copies: dict[str, list[Trace]] = {}
     for trace in map(Trace.open, folders):
@@ -83,14 +83,14 @@ def opened(folders: Iterable[Path], how: How) -> list[Covered]:
 
 
 def _covered(copies: Sequence[Trace], how: How) -> Covered:
-    """A trace by the copy with most parts, of two such by one that has ended, and zero checks of any."""
+    """Choose the copy of a trace with most parts, at best an ended one, and the zero checks of any copy."""
     best = max(copies, key=lambda each: (len(each.numbers), (each.folder / "manifest.json").exists()))
     zeros = (each.folder / zero_check.NAME for each in (best, *copies))
     return Covered(best, how, next((path for path in zeros if path.exists()), None))
 
 
 def measured(runs: Iterable[StudyRun], traces: Sequence[Covered], limits: Limits) -> Iterator[Measured]:
-    """Each run from the trace of its laptop that shares most of it. Raises TomlFileError."""
+    """Measure each run by the trace of its laptop that covers most of it. Raises TomlFileError."""
     for run in runs:
         mine = [each for each in traces if each.laptop == run.laptop]
         best = max(mine, key=lambda each: each.shares(run), default=None)

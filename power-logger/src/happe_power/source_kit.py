@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What every kind of source and every source must keep to, as checks for their tests: HAPPE's own and those of others.
+"""Checks for the tests of any source, HAPPE's own or another: they raise BrokenError if it breaks its contract.
 
-It needs no test framework: what is broken raises BrokenError, which is an AssertionError.
+BrokenError is an AssertionError, so no test framework is needed.
 docs/how-to/own-instrument.md has an example.
 """
 
@@ -38,18 +38,18 @@ RATE_WITHIN = 0.01
 
 
 class BrokenError(AssertionError):
-    """A source does not keep to what happe_power.sources.source promises; the message says in what."""
+    """A source breaks a promise of happe_power.sources.source; the message says which."""
 
 
 def require(holds: object, says: str) -> None:
-    """Raise BrokenError unless something holds."""
+    """Raise BrokenError unless `holds`."""
     if not holds:
         raise BrokenError(says)
 
 
 @dataclass
 class Taken:
-    """What a source gave."""
+    """The samples, gaps and times that a source gave."""
 
     began: TimePair
     items: list[Block | Gap] = field(default_factory=list)
@@ -57,17 +57,17 @@ class Taken:
 
     @property
     def blocks(self) -> list[Block]:
-        """The samples."""
+        """The blocks of samples."""
         return [item for item in self.items if isinstance(item, Block)]
 
     @property
     def gaps(self) -> list[Gap]:
-        """What was lost."""
+        """The gaps."""
         return [item for item in self.items if isinstance(item, Gap)]
 
     @property
     def rows(self) -> int:
-        """How many samples of each channel."""
+        """The number of samples of each channel."""
         return sum(block.rows for block in self.blocks)
 
     @property
@@ -84,7 +84,7 @@ class Taken:
         return np.concatenate([block.columns[channel] for block in self.blocks])
 
     def add(self, reading: Reading) -> None:
-        """Check that it joins, and keep it."""
+        """Check that a reading continues the earlier ones, and keep it."""
         for item in reading.items:
             first, end = span(item)
             require(first == self.end_index, f"{item} comes after index {self.end_index}")
@@ -101,7 +101,7 @@ class Taken:
 
 
 def take(source: Source, reads: int, timeout_s: float = 0.2, first_index: int = 0) -> Taken:
-    """Start a source and read it so often."""
+    """Start a source and read it `reads` times."""
     taken = Taken(source.start(first_index))
     require(taken.began.index == first_index, f"started at index {first_index}, it says {taken.began}")
     with suppress(EndedError):
@@ -116,7 +116,7 @@ def take(source: Source, reads: int, timeout_s: float = 0.2, first_index: int = 
 
 
 def check_kind(kind: Kind) -> None:
-    """A kind has a good name, options that its example fits, and a search that lists found and missing instruments."""
+    """Check a kind: its name, its example, the help on its options, and its search for instruments."""
     require(NAME.fullmatch(kind.name), f"{kind.name!r}: a name has small letters, digits and _")
     parsed, spec = parse(kind.example, {kind.name: kind})
     require(parsed is kind, "the example names another kind")
@@ -132,9 +132,9 @@ def check_kind(kind: Kind) -> None:
 
 
 def check_source(source: Source, reads: int = 50, timeout_s: float = 0.2) -> Taken:
-    """A source that is not started gives samples whose indices join, whose times fit their rate, and can start again.
+    """Check a source that is not started: its indices join, its times fit its rate, and it can start again.
 
-    Returns what the first start gave.
+    Returns what the source gave after the first start.
     """
     taken = take(source, reads, timeout_s)
     header = header_of(source, Purpose("a-study"), str(uuid.uuid4()), taken.began, boot_clock())
@@ -151,7 +151,7 @@ def check_source(source: Source, reads: int = 50, timeout_s: float = 0.2) -> Tak
 
 
 def _check_times(taken: Taken, rate_hz: float) -> None:
-    """Times never go back, and indices keep to the nominal rate within 1 % and a quarter of a second."""
+    """Check that times never go back, and that indices keep the nominal rate within 1 % and a quarter of a second."""
     pairs = [taken.began, *taken.pairs]
     times = [pair.monotonic_us for pair in pairs]
     require(times == sorted(times), "times go back")
@@ -164,9 +164,9 @@ def _check_times(taken: Taken, rate_hz: float) -> None:
 def tended(
     source: Source, clock: VirtualClock, seconds: float, each: Callable[[float], object], timeout_s: float = 0.2
 ) -> Taken:
-    """Read a source as the recorder does, for so long by a clock of its own: what fails is a gap, and is started again.
+    """Read a source for `seconds` of `clock` as the recorder does: a failure becomes a gap, and the source restarts.
 
-    `each` is called before each reading with the seconds passed: a test breaks the instrument there and repairs it.
+    `each` gets the seconds passed before each reading; a test can break and repair the instrument there.
     """
     began = clock.now().monotonic_us
     reader = Tended(source, now_us=lambda: clock.now().monotonic_us, wait=clock.sleep)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The complete runs in the table `runs` of a study's export, as CSV, JSON lines or Parquet.
 
-When a run began and ended is in its record, by the laptop's clock; the server's `started_us` is earlier by the
-countdown, and by a whole attempt where a run was begun again. So `records` and `clocks` are taken from beside `runs`.
+A run's record has its begin and end by the laptop's clock. The server's `started_us` is earlier by the countdown, or
+by a whole attempt if a run was begun again. So this reads `records` and `clocks` too, if they lie beside `runs`.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ MOST_TOLD = 20
 
 
 class RunsError(ValueError):
-    """A table of runs can't be read; lines of FILE: row: column: what is wrong."""
+    """A table of runs can't be read; each line of the message is FILE: row: column: what is wrong."""
 
 
 def read_runs(path: Path) -> list[StudyRun]:
-    """The complete runs of a file, as in it. Raises RunsError, OSError."""
+    """The complete runs of a file, in its order. Raises RunsError, OSError."""
     found = _complete(path)
     beside = [path.with_name(f"{path.stem.removesuffix('runs')}{name}{path.suffix}") for name in ("records", "clocks")]
     if not (path.stem.endswith("runs") and all(map(Path.exists, beside))):
@@ -48,7 +48,7 @@ def read_runs(path: Path) -> list[StudyRun]:
 
 
 def _by_record(run: StudyRun, record: dict[str, Any], clocks: dict[tuple[str, str], list[ClockEstimate]]) -> StudyRun:
-    """A run between the times of its record; as it was, if the laptop's clock was not compared with the server's."""
+    """Give a run the times of its record; leave it if the laptop's clock was never compared with the server's."""
     name = str(record["clock"])
     try:
         clock = server_clock(f"laptop {run.laptop} {name}", clocks.get((run.laptop, name), []))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""TOML read field by field: every mistake is collected with the line of its field and told at once. Pure."""
+"""Reads TOML field by field, and reports all mistakes at once, each with the line of its field. Pure."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from happe_contract.toml_lines import Document, Path
 
 FIRST_DATE, LAST_DATE = dt.date(2000, 1, 1), dt.date(2099, 12, 31)  # the header's schema
-SOMETHING = 1.0  # goes on in the place of a number that can't be read
+SOMETHING = 1.0  # stands in for a number that can't be read
 
 
 class TomlFileError(Exception):
-    """A file that can't be used: each reason as `FILE:LINE: FIELD: WHY`, in the order of lines."""
+    """A file can't be used. The message has each reason as `FILE:LINE: FIELD: WHY`, in the order of lines."""
 
     def __init__(self, file: str, mistakes: Sequence[tuple[int, str, str]]) -> None:
-        """Say them, a line each."""
+        """Take the mistakes as line, field and reason."""
         super().__init__(
             "\n".join(f"{file}:{line}: {f'{path}: ' if path else ''}{why}" for line, path, why in sorted(mistakes))
         )
@@ -31,25 +31,25 @@ class TomlFileError(Exception):
 
 
 class Fields:
-    """A table whose fields are taken one by one. Mistakes are collected; `finish` of the top table raises it."""
+    """A table whose fields are taken one by one. It collects mistakes; `finish` of the top table raises them."""
 
     def __init__(self, data: dict[str, Any], path: Path, file: _File) -> None:
-        """Begin with a table's values; `path` is where it is in the file."""
+        """Begin with a table's values; `path` is the table's place in the file."""
         self._data = dict(data)
         self._path = path
         self._file = file
 
     @property
     def mistakes(self) -> list[tuple[int, str, str]]:
-        """What is wrong with the file so far: line, field, why."""
+        """The mistakes in the file so far: line, field, reason."""
         return self._file.mistakes
 
     def has(self, name: str) -> bool:
-        """Whether a field is there and was not taken yet."""
+        """Whether a field exists and was not taken yet."""
         return name in self._data
 
     def mistake(self, name: str, why: str) -> None:
-        """Keep what is wrong with a field."""
+        """Note a mistake in a field."""
         path = (*self._path, name) if name else self._path
         self._file.mistakes.append((self._file.document.line(path), ".".join(map(str, path)), why))
 
@@ -112,7 +112,7 @@ class Fields:
                 yield name, table
 
     def no_more(self) -> None:
-        """What has not been taken is not known."""
+        """Report each field that was not taken as unknown."""
         for name in self._data:
             self.mistake(name, "is not known")
 
@@ -125,7 +125,7 @@ class Fields:
 
 @dataclass(frozen=True)
 class _File:
-    """A file's name, what it says, and what is wrong with it."""
+    """A file's name, its content, and the mistakes in it."""
 
     name: str
     document: Document

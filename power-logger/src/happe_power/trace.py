@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reads a trace's folder on the measuring host, also one that is still being recorded. docs/power-logger.md, Files.
+"""Reads a trace's folder on the measuring host, also during its recording. docs/power-logger.md, Files.
 
-Of a trace that is being recorded everything is seen up to the last part that was closed.
+During a recording, it shows everything up to the last closed part.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["Summary", "Trace", "TraceError"]
 
 
 class Trace:
-    """A trace's folder. Attributes are read when they are first asked for, and then kept."""
+    """A trace's folder. Most attributes are read at the first use, and then kept."""
 
     def __init__(self, folder: Path, header: Json) -> None:
         """Use `open`."""
@@ -71,12 +71,12 @@ class Trace:
 
     @cached_property
     def channels(self) -> tuple[Channel, ...]:
-        """What the columns are. The header has no ends of range, so `lowest` and `highest` are None."""
+        """The channel of each column. The header has no ends of ranges, so `lowest` and `highest` are None."""
         return channels_of(self.header)
 
     @property
     def numbers(self) -> list[int]:
-        """The numbers of the parts that are here, ascending."""
+        """The numbers of the parts in the folder, ascending."""
         return sorted(int(path.stem) for path in self.folder.glob("parts/[0-9]*.parquet"))
 
     def part(self, number: int) -> Path:
@@ -85,7 +85,7 @@ class Trace:
 
     @cached_property
     def footers(self) -> list[Footer]:
-        """What the parts that are here say of themselves, by number. Raises TraceError."""
+        """The footers of the parts in the folder, by number. Raises TraceError."""
         return [self._footer(number) for number in self.numbers]
 
     @cached_property
@@ -101,7 +101,7 @@ class Trace:
 
     @property
     def sealed(self) -> bool:
-        """Whether the server has all of it and has said so."""
+        """Whether the server has confirmed that it has the whole trace."""
         return (self.folder / "seal.json").exists()
 
     @cached_property
@@ -114,7 +114,7 @@ class Trace:
 
     @cached_property
     def gaps(self) -> list[Gap]:
-        """What was lost, by index, up to `end_index`. Raises TraceError."""
+        """The gaps, by index, up to `end_index`. Raises TraceError."""
         return read_gaps(self.folder / "gaps.jsonl")
 
     @property
@@ -127,9 +127,9 @@ class Trace:
 
     @cached_property
     def clocks(self) -> list[ClockEstimate]:
-        """How far this trace's clock was off the server's, by time. A last line that is torn is skipped.
+        """The estimates of the trace's clock against the server's, by time.
 
-        Estimates made after a reboot are of another clock, and skipped, too.
+        Skips a torn last line, and estimates after a reboot, which are of another clock.
         """
         lines = [each for each in _json_lines(self.folder / "clocks.jsonl") if each["clock"] == self.header["clock"]]
         found = [ClockEstimate(each["monotonic_us"], each["offset_us"], each["uncertainty_us"]) for each in lines]
@@ -138,7 +138,7 @@ class Trace:
     def blocks(self, from_index: int | None = None, to_index: int | None = None) -> Iterator[Block]:
         """The samples from `from_index` up to and without `to_index`, in blocks without a gap, by index.
 
-        One part is in memory at a time. Raises TraceError, also for parts of the manifest that are not here.
+        Holds one part in memory at a time. Raises TraceError, also if a part of the manifest is not in the folder.
         """
         first = self.started.index if from_index is None else from_index
         end = self.end_index if to_index is None else to_index
@@ -150,7 +150,7 @@ class Trace:
     def summary(self, width: str = summaries.FINE) -> Summary:
         """Lowest, mean and highest raw values over bins of "10ms" or "1s". Raises TraceError.
 
-        Of a trace whose parts were deleted after the seal it is still here.
+        It remains after a sealed trace's parts are deleted.
         """
         if width not in (summaries.FINE, summaries.COARSE):
             raise ValueError(f"{width}: there are summaries of {summaries.FINE} and {summaries.COARSE}")
@@ -204,7 +204,7 @@ def read_gaps(path: Path) -> list[Gap]:
 
 
 def _json_lines(path: Path) -> list[dict[str, Any]]:
-    """The documents of a file with one on each line. A last line without its end was never finished."""
+    """The documents of a JSON Lines file. Skips a last line without its end, which was never finished."""
     try:
         whole = path.read_bytes().rpartition(b"\n")[0]
     except FileNotFoundError:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reads all of a trace again and says what is wrong with it, file by file.
+"""Reads a whole trace again, and reports the faults of each file.
 
-That a part is what it was when it was closed is seen by its size and SHA-256 (manifest, and its summaries' metadata);
-that it says the truth by its footer, rows and summaries; that nothing is missing or twice by the account of indices.
+A part's size and SHA-256 (in the manifest and the summaries' metadata) show whether it changed since it was closed.
+Its footer, rows and summaries must agree. The account of indices shows whether one is missing or there twice.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MOST_ULPS = 16  # between two sums of the same floats
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with a file of the trace, by its name in the trace's folder."""
+    """A fault of a file, which is named by its path in the trace's folder."""
 
     file: str
     detail: str
@@ -43,7 +43,7 @@ class Problem:
 
 @dataclass
 class Report:
-    """What was found. `state`: open (no manifest yet), ended, or sealed (by the server)."""
+    """The result of a check. `state`: open (no manifest yet), ended, or sealed (by the server)."""
 
     folder: Path
     state: str
@@ -60,7 +60,7 @@ class Report:
 
 
 def verify(folder: Path) -> Report:
-    """Check a trace. A trace under way is checked up to its last closed part. Raises nothing that a file may cause."""
+    """Check a trace; one under way up to its last closed part. Reports faults of files, and raises none of them."""
     try:
         trace = Trace.open(folder)
     except TraceError as error:
@@ -80,7 +80,7 @@ def _state(trace: Trace) -> str:
 
 
 def _check(trace: Trace, report: Report) -> None:
-    """Put everything that is wrong into the report."""
+    """Add all faults to the report."""
     layout = layout_of(trace)
     said = {part["number"]: part for part in trace.manifest["parts"]} if trace.manifest else {}
     footers = [footer for n in trace.numbers if (footer := _part(layout, n, said.get(n), report.problems))]
@@ -88,13 +88,13 @@ def _check(trace: Trace, report: Report) -> None:
     report.lost = sum(gap.to_index - gap.from_index for gap in trace.gaps)
     report.end_index = trace.end_index
     report.problems += _missing(trace)
-    if len(footers) == len(said or trace.numbers):  # else its indices are missing because a part is, which is reported
+    if len(footers) == len(said or trace.numbers):  # else a part is missing, which is reported already
         report.problems += _account(trace, footers)
     report.problems += [*_times(trace, footers), *_manifest(trace, footers)]
 
 
 def _missing(trace: Trace) -> Iterator[Problem]:
-    """Parts that should be here. Once the server has sealed the trace they may go."""
+    """Report missing parts. Once the server has sealed the trace, parts may be deleted."""
     here = trace.numbers
     wanted = trace.manifest["count"] if trace.manifest else max(here, default=-1) + 1
     if not trace.sealed:
@@ -103,7 +103,7 @@ def _missing(trace: Trace) -> Iterator[Problem]:
 
 
 def _part(layout: Layout, number: int, said: dict[str, Any] | None, problems: list[Problem]) -> Footer | None:
-    """A part's footer, if it can be read; what is wrong with it and its summaries is put to the problems."""
+    """Return a part's footer if it can be read. Adds the faults of the part and its summaries to `problems`."""
     path = layout.part(number)
     name = f"parts/{path.name}"
     try:
@@ -134,7 +134,7 @@ def _part_faults(layout: Layout, number: int, said: dict[str, Any] | None, foote
 def _summaries(
     layout: Layout, footer: Footer, columns: Sequence[NDArray[Any]], content: tuple[int, str]
 ) -> Iterator[Problem]:
-    """What is wrong with a part's summaries; they know, too, what the part was when it was closed."""
+    """Report faults of a part's summaries. Their metadata also shows whether the part changed since it was closed."""
     fine = summaries.summarise(columns, footer.runs, layout.origin, layout.widths[summaries.FINE])
     for width, indices in layout.widths.items():
         path = layout.summary(footer.number, width)
@@ -167,7 +167,7 @@ def _agree(stored: Summary, made: Summary) -> bool:
 
 
 def _account(trace: Trace, footers: Sequence[Footer]) -> Iterator[Problem]:
-    """Indices that nothing explains, and those that are explained twice."""
+    """Report indices that are in no row and no gap, and those that are in more than one."""
     end = trace.end_index if trace.manifest else max([trace.started.index, *(each.end_index for each in footers)])
     rows = [(first, first + count) for footer in footers for first, count in footer.runs]
     if sorted(rows) != rows:
@@ -202,7 +202,7 @@ def _backward(pairs: Sequence[TimePair]) -> Iterator[int]:
 
 
 def _manifest(trace: Trace, footers: Sequence[Footer]) -> Iterator[Problem]:
-    """What the manifest says beside the parts."""
+    """Check the manifest against the gaps and the parts."""
     if trace.manifest is None:
         return
     if trace.manifest["trace"] != trace.id:
@@ -216,7 +216,7 @@ def _manifest(trace: Trace, footers: Sequence[Footer]) -> Iterator[Problem]:
 
 
 def _named(trace: Trace, message: str) -> str:
-    """The file that an error begins with, by its name in the trace's folder."""
+    """The file at the beginning of an error's message, by its path in the trace's folder."""
     path = message.partition(": ")[0]
     return path.removeprefix(f"{trace.folder}/")
 
@@ -226,9 +226,9 @@ def _after_path(message: str) -> str:
 
 
 def repair(folder: Path) -> list[str]:
-    """Make summaries again that are missing or do not agree with sound parts; what was done, a line each.
+    """Make summaries again that are missing or disagree with sound parts. Return a line for each.
 
-    Raises TraceError. A part is never touched, and one that is not as it was when it was closed is skipped.
+    Raises TraceError. Changes no part, and skips a part that has changed since it was closed.
     """
     from happe_power.recording import closing  # noqa: PLC0415 - it reads traces by this package's trace module
 

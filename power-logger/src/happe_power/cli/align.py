@@ -84,7 +84,7 @@ class Bins:
     """A trace around an instant, in bins. `signal` returns the values of a block's rows."""
 
     def __init__(self, trace: Recorded, clocks: Clocks, signal: Callable[[Block], Values]) -> None:
-        """Read nothing yet."""
+        """Read no samples yet."""
         self.clocks = clocks
         self._trace, self._signal = trace, signal
 
@@ -93,7 +93,7 @@ class Bins:
         return [each.at(self.clocks, self._trace.started.index) for each in moments]
 
     def at(self, at_us: int) -> tuple[Values, Values]:
-        """Mean and standard deviation in each bin around where a marker should begin; NaN where nothing was recorded.
+        """Mean and standard deviation in each bin around a marker's expected begin; NaN in bins without samples.
 
         Raises TraceError.
         """

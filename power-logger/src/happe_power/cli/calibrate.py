@@ -106,17 +106,17 @@ class Asks:
     """Answers from the command line, or from the person at the terminal."""
 
     def __init__(self, chosen: dict[str, Any], *, waits: bool) -> None:
-        """`waits`: somebody is there."""
+        """Take the command's options. `waits`: a person is at the terminal, and can be asked."""
         self._chosen = chosen
         self.waits = waits
 
     def ready(self, what: str) -> None:
-        """Wait until something was done."""
+        """Ask the person to do something, and wait for Enter."""
         if self.waits:
             click.prompt(f"{what} Then press Enter", default="", show_default=False, prompt_suffix="", err=True)
 
     def text(self, name: str, question: str, options: Sequence[str] = ()) -> str:
-        """A text, or one of some words."""
+        """The answer as a text, or as one of `options`."""
         kind = click.Choice(options) if options else str
         return str(self._chosen[name] or self._asked(name, question, kind))
 
@@ -163,10 +163,10 @@ def _readings(source: Source, seconds: float) -> dict[str, ZeroReading]:
     try:
         blocks.extend(_until(source, wanted))
     except EndedError:
-        pass  # a file that was recorded before: all of it counts
+        pass  # the source is a file: all of it counts
     finally:
         source.stop()
-    if (had := sum(block.rows for block in blocks)) < 2:  # noqa: PLR2004 - of one sample nothing is known
+    if (had := sum(block.rows for block in blocks)) < 2:  # noqa: PLR2004 - one sample has no spread
         raise Failure(os.EX_UNAVAILABLE, f"{source.device}: gave {had} samples of {wanted}")
     return {each.name: read_zero(each, column, blocks, at_us) for column, each in enumerate(source.channels)}
 
@@ -223,7 +223,7 @@ def _record(
 
 
 def _write(file: Path, record: Calibration, *, force: bool) -> None:
-    """Write a record that reads back. Raises OSError, Failure."""
+    """Write a record, after a check that `parse` accepts it. Raises OSError, Failure."""
     content = calibration.to_toml(record).encode()
     try:
         calibration.parse(content, str(file))

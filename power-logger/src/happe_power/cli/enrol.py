@@ -52,7 +52,7 @@ def enrol(host: Host, url: str | None, code: str, again: bool, as_json: bool) ->
 
 
 def _enrolled(server: Server, code: str) -> Identity:
-    """The server's answer to the enrolment. Raises Failure, NoAnswerError."""
+    """Enrol with a code, and return the identity that the server gives. Raises Failure, NoAnswerError."""
     answer = server.send_json("POST", "devices/enrol", json.dumps({"code": code}).encode())
     if answer.status not in DONE:
         raise Failure(os.EX_NOPERM, f"{server.url}: {answer.detail}")

@@ -82,7 +82,7 @@ def export(  # noqa: PLR0913 - click's
 
 
 def _by_name(file: Path) -> str:
-    """The format that belongs to a file's name. Failure for an unknown one."""
+    """The format that a file's name stands for. Raises Failure for an unknown one."""
     found = file.suffix.removeprefix(".").lower() or FORMATS[0]
     if found not in FORMATS:
         known = ", ".join(f".{form}" for form in FORMATS)

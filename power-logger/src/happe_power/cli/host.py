@@ -25,7 +25,7 @@ class Host:
     """The host that the program runs on. Reads only what the command needs."""
 
     def __init__(self, path: Path | None) -> None:
-        """Read nothing yet. `path` is the configuration's; None: the usual one, if it exists."""
+        """Read nothing yet. `path` is the configuration file; None: the usual file, if it exists."""
         self._path = path
 
     @cached_property
@@ -47,7 +47,7 @@ class Host:
 
     @property
     def enrolled(self) -> Identity:
-        """The same for a host that must be enrolled. Raises Failure."""
+        """The enrolment of a host that must have one. Raises Failure if it has none."""
         if self.identity is None:
             raise Failure(os.EX_CONFIG, "this host is not enrolled with a study server", ENROL)
         return self.identity

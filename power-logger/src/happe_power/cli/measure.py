@@ -94,7 +94,7 @@ def opened(host: Host, name: str, *, calibration: Path | None, channel: str | No
 
 
 def granted(found: Given | Refusal) -> Given:
-    """The results that were not refused. Raises Failure."""
+    """Return a result that is no refusal. Raises Failure for a refusal."""
     if isinstance(found, Refusal):
         raise Failure(os.EX_DATAERR, f"refused ({found.why}): {found.detail}")
     return found
@@ -249,7 +249,7 @@ def print_budget(budget: Budget, unit: str) -> None:
     click.echo(f"U (k = 2) {budget.expanded:.3g} {unit}")
 
 
-MANY = 1e6  # degrees of freedom that are not worth counting
+MANY = 1e6  # so many degrees of freedom print as infinite
 
 
 def with_uncertainty(value: float, expanded: float) -> str:

@@ -80,7 +80,7 @@ def measures(host: Host, /, runs: Path, names: tuple[str, ...], out: Path, **cho
 
 
 def _folders(host: Host, names: Sequence[str]) -> list[Path]:
-    """The folders of traces that are named, and those inside of folders that are."""
+    """The folders of the named traces, and of all traces inside named folders."""
     found: list[Path] = []
     for name in names:
         inside = sorted(path.parent for depth in DEPTHS for path in Path(name).glob(f"{depth}/header.json"))
@@ -88,11 +88,11 @@ def _folders(host: Host, names: Sequence[str]) -> list[Path]:
     return found
 
 
-DEPTHS = ("[!.]*", "[!.]*/[!.]*")  # what begins with a dot is not finished
+DEPTHS = ("[!.]*", "[!.]*/[!.]*")  # a folder whose name begins with a dot is not finished
 
 
 def _measured(runs: list[StudyRun], folders: Sequence[Path], how: How, limits: Limits) -> list[Measured]:
-    """Every run measured, while a bar on the terminal grows."""
+    """Measure every run, and show a progress bar on a terminal."""
     try:
         found = measured(runs, opened(folders, how), limits)
         shown: dict[str, Any] = {"label": "runs", "file": sys.stderr, "hidden": not is_terminal()}

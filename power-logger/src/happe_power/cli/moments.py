@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The times that show, export, replay, measure and align take, and what they are in a trace."""
+"""The times that the commands show, export, replay, measure and align accept, and their meaning in a trace."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SECOND = 1_000_000
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 AFTER = re.compile(r"(\d+(?:\.\d+)?)([smh]?)", re.ASCII)
 CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d{1,6})?))?(Z?)", re.ASCII)
-LEAST_US = 1_000_000_000_000  # fewer digits than this are seconds after the first sample; it was in 1970
+LEAST_US = 1_000_000_000_000  # a smaller number is seconds after the first sample; as microseconds it would be in 1970
 SAY = "say 15m after the first sample, 10:30 of its day, 2026-11-21T14:05:00Z, or microseconds since 1970"
 TIMES = """A TIME is 90, 12.5s, 15m or 2h after the first sample; 10:30 or 10:30:15.5 in this host's time zone
 (10:30Z for UTC), the first such time after the trace began; 2026-11-21T14:05:00Z; or microseconds since 1970."""
@@ -59,7 +59,7 @@ class MomentType(click.ParamType[Moment]):
     name = "time"
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Moment:  # noqa: ANN401 - click's
-        """The moment."""
+        """The moment that a text means."""
         text = str(value)
         if found := AFTER.fullmatch(text):
             number = float(found[1]) * UNITS[found[2]]

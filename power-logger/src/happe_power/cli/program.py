@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""happe-power's commands put together. Each is imported when it is run."""
+"""Puts happe-power's commands together. Each command's module is imported when the command runs."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ COMMANDS = {
 
 
 class Commands(LazyGroup):
-    """The program."""
+    """All commands of the program."""
 
     lazy = COMMANDS
 
@@ -125,7 +125,7 @@ class RecordDefaults(UserDict[str, Any]):
 @describes_itself(NAME, __version__, section=1, more=MANUAL)
 @click.pass_context
 def program(context: click.Context, path: Path | None) -> None:
-    """Begin with a configuration that is read when a command needs it."""
+    """Prepare the configuration; it is read when a command needs it."""
     context.obj = Host(path)
     context.default_map = RecordDefaults(context.obj)
 

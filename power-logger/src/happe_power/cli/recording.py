@@ -70,7 +70,7 @@ class Session:
     """A recording from the command line. `failed`, `lost` and `samples` describe its result."""
 
     def __init__(self, host: Host, wanted: Wanted, study: str, codes: tuple[str | None, str | None]) -> None:
-        """Take what was typed; nothing is done yet. `codes`: of meter and laptop."""
+        """Take the command line's values; do nothing yet. `codes`: of the meter and the laptop."""
         self.failed: list[str] = []
         self.lost = self.samples = 0
         self._noted: list[str] = []
@@ -93,7 +93,7 @@ class Session:
     def run(self, listen: Callable[[], Waiting], *, asks: bool) -> None:
         """Record until a signal or the end. Raises Failure, SourceError, OSError.
 
-        `listen` is called before the first sample. What it returns waits some seconds and says whether to end.
+        Calls `listen` before the first sample. The function it returns waits some seconds and says whether to end.
         """
         source = self._source()
         self._note(source)
@@ -118,7 +118,7 @@ class Session:
             self._ended(recorder)
         if self._zeroing:
             self._judge_zeros(self._zeroing.readings, [])
-        _keep_zeros(recorder, before, [])  # the one who is asked may go away, or the instrument
+        _keep_zeros(recorder, before, [])  # before the question: the person or the instrument may go away
         after = self._zero("after") if asks else []
         _keep_zeros(recorder, before, after)
         self._judge_zeros(before, after)
@@ -126,7 +126,7 @@ class Session:
             self._sealed(beside.finish(recorder.folders[-1], SEAL_S))
 
     def _source(self) -> Source:
-        """The source, which others may listen to."""
+        """The source; with --lsl, one that also publishes its samples."""
         source = sources.make(self._wanted.source)
         if self._wanted.lsl is None:
             return source

@@ -42,7 +42,7 @@ class Speed(click.ParamType[float]):
     name = "factor"
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> float:  # noqa: ANN401 - click's
-        """The factor; infinite: max."""
+        """The factor; infinite for max."""
         if value == "max":
             return math.inf
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How to end a command that runs on."""
+"""Ends a long-running command on a signal."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class Ending:
-    """SIGINT or SIGTERM ends a command at its next `wait`; the second one ends the program at once.
+    """SIGINT or SIGTERM ends a command at its next `wait`; a second signal ends the program at once.
 
     A signal may come in the middle of a wait. A `threading.Event` would then wait for its own lock; a SimpleQueue's
     `put` may interrupt its `get` (Python's library reference, queue).
     """
 
     def __init__(self) -> None:
-        """Listen from now on. Only the main thread can."""
+        """Begin to listen for signals. Only the main thread can."""
         self._told = False
         self._news: queue.SimpleQueue[None] = queue.SimpleQueue()
         for number in (signal.SIGTERM, signal.SIGINT):

@@ -100,7 +100,7 @@ def _as_json(event: str, **facts: Any) -> None:  # noqa: ANN401 - the same
 
 
 def _say(line: str) -> None:
-    """Print a line, unless it goes to a disk that is full: the upload goes on, as it is what makes room."""
+    """Print a line. A full disk raises nothing, because the upload must go on to make room."""
     try:
         click.echo(line)
         sys.stdout.flush()

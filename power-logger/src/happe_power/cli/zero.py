@@ -62,7 +62,7 @@ def _read(trace: Trace, first: int, end: int) -> list[ZeroReading]:
     if not columns:
         raise Failure(os.EX_DATAERR, f"{trace.folder}: none of its channels has a zero to check")
     blocks = list(trace.blocks(first, end))
-    if sum(block.rows for block in blocks) < 2:  # noqa: PLR2004 - of one sample nothing is known
+    if sum(block.rows for block in blocks) < 2:  # noqa: PLR2004 - one sample has no spread
         raise Failure(os.EX_DATAERR, f"{trace.folder}: fewer than two samples lie between these times")
     at_us = trace.started.monotonic_us + round((first - trace.started.index) * 1e6 / trace.rate_hz)
     return [read_zero(trace.channels[column], column, blocks, at_us) for column in columns]
