@@ -17,7 +17,7 @@ def new_code() -> str:
 
 
 def is_code(text: str) -> bool:
-    """Whether a text can be a code. What can't is never asked of the database: PostgreSQL takes no NUL."""
+    """Whether a text can be a code. Check before a query: PostgreSQL refuses a text with NUL."""
     return len(text) == CODE_LENGTH and set(text) <= set(ALPHABET)
 
 

@@ -23,7 +23,7 @@ SECRET_BYTES = 32
 SECRET_NAMES = ("session", "password", "allocation")
 MEBI = 1 << 20
 HIGHEST_PORT = 65535
-MOST_BYTES = 64 * 1024  # of the file
+MOST_BYTES = 64 * 1024  # of the configuration file
 DATABASES = ("sqlite", "postgresql+psycopg")
 OFF = "off"
 HOST_AND_PORT = r"(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9.-]+):[0-9]{1,5}"
@@ -48,7 +48,7 @@ def _rate(text: str) -> str:
     return text
 
 
-# HOST:PORT; port 0 is any that is free.
+# HOST:PORT; with port 0 the system chooses a free port.
 Address = Annotated[str, Field(pattern=rf"^{HOST_AND_PORT}$"), AfterValidator(_port)]
 AddressOrOff = Annotated[str, Field(pattern=rf"^({OFF}|{HOST_AND_PORT})$"), AfterValidator(_port)]
 Rate = Annotated[str, AfterValidator(_rate)]
@@ -79,13 +79,13 @@ class Limits(BaseModel):
 class Config(BaseModel):
     """The server's data folder, addresses and limits.
 
-    `database_url` is SQLAlchemy's (`postgresql+psycopg://...`); left out, SQLite in the data folder.
-    `database_url_file` names a file that holds it, for a URL with a password. `public_url` is how browsers reach the
-    server; with https, cookies travel over https only. `trusted_proxies` counts the reverse proxies whose X-Forwarded
-    headers are believed. `custodian_wait_hours` is how long a custodian waits whose role or password is younger than
-    the study's lock. `least_share_of_run` is how much of its planned time a run must last to end without being aborted.
-    `backups` is the folder of backups that jobs make. `s3` is the store of power traces, if that is no folder in the
-    data.
+    `database_url` is a URL for SQLAlchemy (`postgresql+psycopg://...`); the default is SQLite in the data folder.
+    `database_url_file` names a file with that URL, if it has a password. `public_url` is the URL for browsers; if it is
+    https, browsers send cookies over https only. `trusted_proxies` is the number of reverse proxies whose X-Forwarded
+    headers the server believes. A custodian who got the role or a password after the study's lock must wait
+    `custodian_wait_hours` before unblinding. A run that ends before `least_share_of_run` of its planned time counts as
+    aborted. Jobs write backups to the folder `backups`. `s3` is the store of power traces; the default is a folder in
+    the data folder.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -118,17 +118,17 @@ class Config(BaseModel):
 
     @property
     def secrets_folder(self) -> Path:
-        """The folder of the secrets."""
+        """The folder that holds the secrets' files."""
         return self.secrets or self.data / "secrets"
 
     @property
     def traces_folder(self) -> Path:
-        """The folder of the parts of power traces."""
+        """The folder that holds the parts of power traces."""
         return self.data / "traces"
 
     @property
     def url(self) -> str:
-        """The database's URL. Raises ConfigError."""
+        """The database's URL. Raises ConfigError if `database_url_file` cannot be read or holds no usable URL."""
         if self.database_url_file is None:
             return self.database_url or f"sqlite:///{self.data / 'server.db'}"
         try:
@@ -154,7 +154,7 @@ class Secrets:
 
 
 def read_url(text: str) -> URL:
-    """A database's URL. Raises ValueError, whose message does not repeat it: it may hold a password."""
+    """Parse a database's URL. The ValueError for a wrong URL does not repeat the text, which may hold a password."""
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):
@@ -167,7 +167,7 @@ def read_url(text: str) -> URL:
 
 
 def load_config(path: Path) -> Config:
-    """The configuration in a file. Relative paths in it start at its folder. Raises ConfigError, OSError.
+    """Read the configuration from a file. Its relative paths start at the file's folder. Raises ConfigError, OSError.
 
     The message of a ConfigError has a line `FILE:LINE: FIELD: what is wrong` for each mistake.
     """
@@ -200,7 +200,7 @@ def read_config(fields: dict[str, Any], folder: Path) -> Config:
 
 
 def said(error: ErrorDetails) -> str:
-    """A mistake in our words: field, and what is wrong. The value is not repeated."""
+    """A pydantic error in plain words: the field, and what is wrong with it. The value does not appear."""
     name = ".".join(map(str, error["loc"]))
     match error["type"]:
         case "extra_forbidden":
@@ -242,7 +242,7 @@ COPY_SECRETS = (
 
 
 def load_secrets(folder: Path) -> Secrets:
-    """The secrets in a folder, one hexadecimal file each, readable by their owner alone. Raises ConfigError."""
+    """Read the secrets of a folder. Each file is hexadecimal, readable only by its owner. Raises ConfigError."""
     return Secrets(**{name: _load_secret(folder / f"{name}.key") for name in SECRET_NAMES})
 
 

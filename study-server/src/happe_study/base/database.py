@@ -28,12 +28,12 @@ Serial = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts up in INT
 
 BUSY_SECONDS = 30
 ALONE = "AUTOCOMMIT"  # each statement is its own transaction
-TAKE_TURN = "SELECT pg_advisory_xact_lock(7310579)"  # any number that no other lock of this database has
-PIPES = "happe_pipes"  # to close between a transaction's end and its connection's
+TAKE_TURN = "SELECT pg_advisory_xact_lock(7310579)"  # the number is arbitrary; no other lock here has it
+PIPES = "happe_pipes"  # pipelines to close after the transaction ends and before its connection does
 
 
 class Base(DeclarativeBase):
-    """Every table's base. Constraints have names, so that migrations can speak of them."""
+    """The base class of all tables. Constraints have names, so that migrations can refer to them."""
 
     metadata = MetaData(
         naming_convention={
@@ -48,29 +48,29 @@ class Base(DeclarativeBase):
 
 
 def table(model: type[Base]) -> Table:
-    """A model's table, for statements on hot paths: they cost a third of what objects do."""
+    """A model's table, for statements on hot paths: they cost a third of the time that objects cost."""
     return cast("Table", model.__table__)
 
 
 class Database:
     """One database and its pool of connections.
 
-    `reading()` and `writing()` give a session that ends with the block. A writing block is one transaction: committed
-    at its end, rolled back by an exception. On SQLite it is BEGIN IMMEDIATE, and writers queue for a lock of the
-    operating system first: SQLite's own wait polls, which is unfair and slow when many write.
+    `reading()` and `writing()` give a session that ends with the block. A writing block is one transaction: its end
+    commits it, an exception rolls it back. On SQLite the transaction starts with BEGIN IMMEDIATE, after writers have
+    queued for a file lock: SQLite itself would poll, which is unfair and slow when many write.
     """
 
     def __init__(self, url: str, *, pool_size: int = 8, busy: Callable[[int], None] = lambda _change: None) -> None:
-        """Does not connect yet. `busy` gets +1 when a writer comes and -1 when it goes, waiting or writing."""
+        """Do not connect yet. `busy` gets +1 when a writer starts to wait, and -1 when it has finished."""
         self.url = make_url(url)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self._busy = busy
         options: dict[str, Any] = {"pool_size": pool_size, "max_overflow": 8, "hide_parameters": True}
-        options["pool_use_lifo"] = True  # the connection used last has its statements prepared and planned
+        options["pool_use_lifo"] = True  # the most recently used connection has prepared and planned its statements
         if self.is_sqlite:
             options["connect_args"] = {"timeout": BUSY_SECONDS, "isolation_level": None}
         else:
-            options["use_native_hstore"] = False  # the search for a missing type is an error in the server's log
+            options["use_native_hstore"] = False  # else psycopg looks for hstore, and PostgreSQL logs an error
         self.engine = create_engine(self.url, **options)
         self._looking = self.engine if self.is_sqlite else create_engine(self.url, isolation_level=ALONE, **options)
         self._writers = _Turns(Path(f"{self.url.database}-writers")) if self.is_sqlite else None
@@ -81,27 +81,27 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
-        """A session that discards its changes. After the block it refuses a question, which would keep a connection."""
+        """A session that discards its changes. After the block it refuses queries, which would keep a connection."""
         with Session(self.engine, autoflush=False, close_resets_only=False) as session:
             yield session
 
     def row(self, statement: Select[*tuple[Any, ...]], values: dict[str, Any]) -> Row[*tuple[Any, ...]] | None:
-        """The first row of a question, asked by itself, which costs half of what a session does."""
+        """The first row of a query, without a session: half the time of one."""
         with self._looking.connect() as connection:
             return connection.execute(statement, values).first()
 
     @contextmanager
     def looking_up(self) -> Iterator[Session]:
-        """A session for a look at a row or two, as each request begins with: PostgreSQL is asked once, not thrice."""
+        """A session that reads a row or two, as each request does first. It sends PostgreSQL no BEGIN and ROLLBACK."""
         with Session(self._looking, autoflush=False, close_resets_only=False) as session:
             yield session
 
     @contextmanager
     def writing_in_turn(self) -> Iterator[Session]:
-        """Like `writing()`, for a writer that also writes what others have queued.
+        """Like `writing()`, for a thread that also writes the work that other threads have queued.
 
-        On SQLite all writers take turns. On PostgreSQL those who ask for it do, of all processes, until they have
-        committed; they would wait for the audit log's head anyhow, but later, with what they took along before.
+        On SQLite all writers take turns. On PostgreSQL only the callers of this method do, across processes, until they
+        commit. They would wait for the audit log's head anyhow, but only after they had taken work from the queue.
         """
         with self.writing() as session:
             if not self.is_sqlite:
@@ -123,7 +123,7 @@ class Database:
                 session.begin(),
             ):
                 yield session
-        except self.engine.dialect.loaded_dbapi.Error as error:  # out of a pipeline, which SQLAlchemy does not watch
+        except self.engine.dialect.loaded_dbapi.Error as error:  # SQLAlchemy does not wrap a pipeline's errors
             base, dialect = self.engine.dialect.loaded_dbapi.Error, self.engine.dialect
             raise DBAPIError.instance(None, None, error, base, hide_parameters=True, dialect=dialect) from error
         finally:
@@ -137,10 +137,10 @@ class Database:
 
 @contextmanager
 def pipelined(session: Session, *, to_the_end: bool) -> Iterator[None]:
-    """Statements of this block, which must answer nothing, are sent without waiting for one another, on PostgreSQL.
+    """On PostgreSQL, send the block's statements without waiting for their results. They must return no rows.
 
-    An error of one shows at the block's end. `to_the_end`: nothing but the transaction's end follows, which is sent
-    with them; so what they lock is locked no longer than the database itself needs.
+    The block's end raises the error of a statement. `to_the_end`: the caller sends nothing more in this transaction.
+    COMMIT then goes out with the statements, and the database holds their locks only as long as it works.
     """
     connection = session.connection()
     driver = connection.connection.driver_connection
@@ -154,7 +154,7 @@ def pipelined(session: Session, *, to_the_end: bool) -> Iterator[None]:
 
 
 class _Turns:
-    """Writers of one SQLite file take turns, among threads and among processes."""
+    """A lock by which the writers of one SQLite file take turns, in all threads and processes."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -163,7 +163,7 @@ class _Turns:
     @contextmanager
     def turn(self) -> Iterator[None]:
         with self._threads, self._path.open("ab") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)  # let go when the file is closed, or its process dies
+            fcntl.flock(file, fcntl.LOCK_EX)  # the kernel releases it when the file is closed or the process dies
             yield
 
 
@@ -173,7 +173,7 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401 -
     try:
         for pragma in (*durable, *safe, "secure_delete=ON"):  # secure_delete overwrites erased data
             cursor.execute(f"PRAGMA {pragma}")
-    except sqlite3.Error:  # of a damaged file
+    except sqlite3.Error:  # the file is damaged
         connection.close()
         raise
     cursor.close()

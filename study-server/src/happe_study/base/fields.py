@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Fields that several domains' requests and answers have."""
+"""Field types that requests and answers of several domains share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from happe_study.base.codes import CODE_PATTERN
 
-# C0, DEL, C1, line separators and marks of text direction: a name with one of these can look like another name.
+# C0, DEL, C1, line separators and marks of text direction: with one of these, a name can look like another name.
 _CONTROL = r"\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff"
 PRINTABLE = rf"[^{_CONTROL}]"
 

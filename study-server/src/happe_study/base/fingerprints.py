@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What tells secrets apart. The database has those of its server's: a server with other secrets does not start."""
+"""Fingerprints of secrets. The database stores its server's; a server with other secrets refuses to start."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class SecretFingerprint(Base):
 
 
 def of(secrets: Secrets) -> dict[str, str]:
-    """The fingerprints of secrets. They are 256 random bits each, so their hashes tell nobody what they are."""
+    """The SHA-256 fingerprint of each secret, by name. Nobody can guess the secret, because it has 256 random bits."""
     return {
         name: hashlib.sha256(b"happe fingerprint " + name.encode() + getattr(secrets, name)).hexdigest()
         for name in SECRET_NAMES
@@ -35,18 +35,18 @@ def of(secrets: Secrets) -> dict[str, str]:
 
 
 def known(session: Session) -> dict[str, str]:
-    """Those that the database has."""
+    """The fingerprints that the database stores, by the secret's name."""
     return {row.name: row.sha256 for row in session.scalars(select(SecretFingerprint))}
 
 
 def record(session: Session, secrets: Secrets) -> None:
-    """Let the database have those of these secrets, and no others."""
+    """Replace the stored fingerprints by those of these secrets."""
     session.execute(delete(SecretFingerprint))
     session.add_all(SecretFingerprint(name=name, sha256=digest) for name, digest in of(secrets).items())
 
 
 def require(database: Database, secrets: Secrets) -> None:
-    """Raise ConfigError if these are not the secrets of the server whose database this is."""
+    """Raise ConfigError unless the database stores the fingerprints of these secrets."""
     with database.reading() as session:
         found = known(session)
     if not found:

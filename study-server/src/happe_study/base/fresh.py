@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Rows under a fresh random code: made again in the rare case that the code is taken."""
+"""Rows with a new random code. In the rare case that a row has the code already, another code is tried."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Row = TypeVar("Row", bound="Base")
 
 
 def add(session: Session, make: Callable[[str], Row]) -> Row:
-    """The row that `make` makes of a code, written. Raises IntegrityError if it is refused with eight codes."""
+    """Insert the row that `make` returns for a new code. Raises IntegrityError after eight codes."""
     for left in reversed(range(TRIES)):
         row = make(new_code())
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Requests with JSON, read as strictly as uploaded documents, at every endpoint."""
+"""JSON bodies of requests: every endpoint reads them as strictly as uploaded documents."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class StrictRequest(Request):
     """A request. Its JSON must be declared as JSON, without a content coding, complete, and unambiguous."""
 
     def get_data(self, cache: bool = True, as_text: bool = False, parse_form_data: bool = False) -> Any:  # noqa: ANN401, FBT001, FBT002 - werkzeug's
-        """The body. Raises Problem 400 if the client hung up before its Content-Length was there."""
+        """The body. Raises Problem 400 if it is shorter than its Content-Length, as when the client hung up."""
         content = super().get_data(cache, as_text, parse_form_data)  # type: ignore[call-overload] # passed on
         if not as_text and not parse_form_data and len(content) < (self.content_length or 0):
             raise bad_request("The body is shorter than its Content-Length.")
         return content
 
     def get_json(self, force: bool = False, silent: bool = False, cache: bool = True) -> Json:  # noqa: ARG002, FBT001, FBT002 - werkzeug's
-        """The body's JSON object. Raises Problem 415: another type, or coded; 400: no strict JSON; 422: no object.
+        """The body's JSON object. Problem 415: another type or a content coding; 400: no strict JSON; 422: no object.
 
         `force` and `silent` do not relax the rules.
         """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The languages of the participants' pages. All other pages and answers are in English.
 
-A page is in the language that the participant chose on it, or else the protocol's, or else one that the browser asks
-for. The texts in English are the keys of translations/LANGUAGE.po, which is read when it is needed first.
+A page uses the language that the participant chose, else the protocol's, else one that the browser asks for. The
+English texts are the keys of translations/LANGUAGE.po, which the server reads when a page first needs it.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from flask import Blueprint, Flask, Response
 
 ENGLISH = "en"
-LANGUAGES = {ENGLISH: "English", "de": "Deutsch"}  # by the names that they have themselves
+LANGUAGES = {ENGLISH: "English", "de": "Deutsch"}  # each language's name in that language
 COOKIE = "happe_language"
 COOKIE_PATH = "/p"
 FOLDER = Path(__file__).parents[1] / "translations"
-SPEAKING: set[str] = set()  # the names of blueprints whose pages are in these languages
+SPEAKING: set[str] = set()  # the names of the blueprints whose pages are translated
 
 
 def install(app: Flask) -> None:
-    """Let templates translate: `_`, `ngettext` and `trans` texts of their own, the filter `in_language` others."""
+    """Let templates translate: their own texts by `_`, `ngettext` and `trans`, others by the filter `in_language`."""
     environment = app.jinja_env
     environment.policies["ext.i18n.trimmed"] = True
     environment.add_extension("jinja2.ext.i18n")
@@ -44,7 +44,7 @@ def install(app: Flask) -> None:
 
 
 def speak(blueprint: Blueprint) -> None:
-    """Let a blueprint's pages have the participant's language, and remember what they choose by `?language=`."""
+    """Translate a blueprint's pages. A cookie keeps the language that a participant chooses with `?language=`."""
     SPEAKING.add(blueprint.name)
 
     @blueprint.after_request
@@ -57,7 +57,7 @@ def speak(blueprint: Blueprint) -> None:
 
 
 def prefer(wanted: Callable[[], str | None]) -> None:
-    """Speak the language of a protocol, unless the participant has chosen one. It is asked for with the first text."""
+    """Use the language that `wanted` returns, unless the participant chose one. The first text calls `wanted`."""
     g.happe_wanted = wanted
     g.pop("happe_language", None)
 
@@ -86,7 +86,7 @@ def gettext(text: str) -> str:
 
 
 def ngettext(one: str, many: str, number: int) -> str:
-    """The same for a text that depends on a number."""
+    """The text for a number, singular or plural, in the language of this request's page."""
     return _catalogue(language()).ngettext(one, many, number)
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How often something may be asked for, by whom. All processes and servers of one database count together.
+"""Rate limits for each address or account. All processes and servers of one database count together.
 
-The database has a row for each count, under a keyed digest: it has neither addresses nor accounts. A count begins with
-its first hit and ends a period later. Of a generous limit a process takes a twentieth at once, so that a page of a
-participant rarely waits for the database. Threads that come at the same time count in one transaction.
+The database has a row for each count, under a keyed digest that hides the address or account. A count begins with its
+first call and ends a period later. A process reserves a twentieth of a limit at once, so that a participant's page
+rarely waits for the database. Threads that call at the same time count in one transaction.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from happe_study.base.database import Database
 
 HOST_BITS = 64
-SHARES = 20  # that a process takes of a limit at once
+SHARES = 20  # a process reserves 1/20 of a limit at once
 SECOND_US = 1_000_000
 
 View = TypeVar("View", bound=Callable[..., Any])
@@ -67,7 +67,7 @@ OVER = text("DELETE FROM rate_hits WHERE ends_us <= :now")
 
 
 def limited(name: str) -> Callable[[View], View]:
-    """Limit an address to the calls that the configuration's `limits.NAME` allows; then answer 429."""
+    """Answer 429 to an address that makes more calls than the configuration's `limits.NAME` allows."""
 
     def wrap(view: View) -> View:
         @wraps(view)
@@ -81,7 +81,7 @@ def limited(name: str) -> Callable[[View], View]:
 
 
 def address() -> str:
-    """The address of a request. For IPv6 the network, because the owner of one address has 2^64 of them."""
+    """A request's IPv4 address, or its IPv6 network of 64 bits: whoever has one address there has 2^64 of them."""
     found = ip_address(request.remote_addr or "::")
     if isinstance(found, IPv6Address) and found.ipv4_mapped is None:
         return str(ip_network((found, HOST_BITS), strict=False))
@@ -89,7 +89,7 @@ def address() -> str:
 
 
 def count(name: str, *who: str) -> None:
-    """Count one more call of somebody. Raises Problem 429 if that is one too many by the configuration."""
+    """Count a call by `who`. Raises Problem 429 if it exceeds the configuration's `limits.NAME`."""
     taken: dict[str, tuple[int, int]] = current_app.extensions.setdefault("happe_limits", {})
     for limit in _limits(name):
         key, now = _key(name, limit, who), now_us()
@@ -106,7 +106,7 @@ def count(name: str, *who: str) -> None:
 
 
 def require(name: str, *who: str) -> None:
-    """Raise Problem 429 if one more call of somebody would be too many."""
+    """Raise Problem 429 if another call by `who` would exceed the limit. Counts nothing."""
     with parts().database.looking_up() as session:
         for limit in _limits(name):
             now = now_us()
@@ -117,7 +117,7 @@ def require(name: str, *who: str) -> None:
 
 @dataclass(frozen=True)
 class _Hit:
-    """Some calls of a limit to take."""
+    """A reservation of `step` calls of a limit, at the time `now` (microseconds)."""
 
     limit: RateLimitItem
     key: str
@@ -138,7 +138,7 @@ def _hit_all(session: Session, hits: Sequence[_Hit]) -> list[int | Exception]:
 
 
 def _hit(session: Session, hit: _Hit) -> int | Exception:
-    """When the count ends of which some calls were taken; Problem 429: there are not so many left."""
+    """Reserve the calls, and return when their count ends; a Problem 429 if fewer calls are left."""
     values = {"key": hit.key, "now": hit.now, "step": hit.step, "amount": hit.limit.amount}
     ends_us = session.scalar(HIT, values | {"ends": hit.now + hit.limit.get_expiry() * SECOND_US})
     return int(ends_us) if ends_us else _too_many(session.scalar(FULL, values) or hit.now, hit.now)

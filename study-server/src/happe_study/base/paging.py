@@ -22,7 +22,7 @@ Row = TypeVar("Row")
 
 
 class Page(BaseModel):
-    """Which part of a list is asked for: `cursor` is `next` of the page before."""
+    """The part of a list that a request asks for. `cursor` is the field `next` of the previous page."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -33,9 +33,9 @@ class Page(BaseModel):
 def rows_after(
     session: Session, query: Select[Row], code: InstrumentedAttribute[str], page: Page
 ) -> tuple[list[Row], str | None]:
-    """A page of a query's rows and the cursor of the next page, None after the last. 422: no cursor of ours.
+    """A page of a query's rows, and the cursor of the next page (None after the last). Problem 422: a wrong cursor.
 
-    A row that comes while somebody pages through is on its page, or on one that has been read.
+    A row that is added while a client reads page by page appears on a later page, or belongs to one already read.
     """
     if page.cursor is not None:
         query = query.where(code > _code(page.cursor))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Errors as answers: RFC 9457 problem+json for programs, a page for people. They never repeat what was sent."""
+"""Errors as answers: RFC 9457 problem+json for programs, a page for people. They never repeat the request's values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ log = structlog.get_logger(__name__)
 MOST_ERRORS = 20
 MOST_TEXT = 200
 
-# Pages where people do what a problem asks for.
+# The page that solves a problem, by the problem's kind.
 DOORS = {"unauthorized": "/sign-in", "sign-in-again": "/sign-in-again", "password-given": "/password"}
 
 
@@ -49,7 +49,7 @@ class Problem(Exception):  # noqa: N818 - RFC 9457's word
         errors: Sequence[FieldError] = (),
         retry_after: int | None = None,
     ) -> None:
-        """Retry after some seconds, if that can help."""
+        """`retry_after` is in seconds; None if a later try does not help."""
         super().__init__(detail)
         self.status = status
         self.kind = kind
@@ -71,37 +71,37 @@ class Problem(Exception):  # noqa: N818 - RFC 9457's word
 
 
 def bad_request(detail: str, *errors: FieldError) -> Problem:
-    """400: what was sent can't be read."""
+    """400: the server can't read the request."""
     return Problem(HTTPStatus.BAD_REQUEST, "bad-request", detail, errors)
 
 
 def unprocessable(detail: str, *errors: FieldError) -> Problem:
-    """422: what was sent can be read, and breaks a rule."""
+    """422: the server can read the request, but it breaks a rule."""
     return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", detail, errors)
 
 
 def not_found(detail: str = "It does not exist, or you may not see it.") -> Problem:
-    """404: it does not exist, or the asker may not know that it does."""
+    """404: the thing does not exist, or the caller may not know that it does."""
     return Problem(HTTPStatus.NOT_FOUND, "not-found", detail)
 
 
 def conflict(kind: str, detail: str, *errors: FieldError) -> Problem:
-    """409: it does not go with what exists already."""
+    """409: the request conflicts with what exists already."""
     return Problem(HTTPStatus.CONFLICT, kind, detail, errors)
 
 
 def forbidden(detail: str = "Your role does not allow this.") -> Problem:
-    """403."""
+    """403: the caller's role does not allow the request."""
     return Problem(HTTPStatus.FORBIDDEN, "forbidden", detail)
 
 
 def too_large(detail: str) -> Problem:
-    """413: larger than the limits allow."""
+    """413: the request is larger than the limits allow."""
     return Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", detail)
 
 
 def storage_full(detail: str = "The server has no room for this now. Keep it and try again later.") -> Problem:
-    """507: nothing was stored; the client keeps what it has and tries again."""
+    """507: the server stored nothing; the client keeps its data and tries again."""
     return Problem(HTTPStatus.INSUFFICIENT_STORAGE, "storage-full", detail, retry_after=60)
 
 
@@ -121,7 +121,7 @@ def answer(problem: Problem) -> Response:
 
 
 def _lead(problem: Problem, door: str) -> Response:
-    """Through a door and back: at once who only looks, by a link who had sent something."""
+    """Lead to a page of DOORS, and back. A GET is redirected at once; after a POST the error page has a link."""
     if request.method in {"GET", "HEAD"}:
         back = request.full_path if request.query_string else request.path
         return make_response(redirect(f"{door}?{urlencode({'next': back})}", HTTPStatus.SEE_OTHER))
@@ -136,7 +136,7 @@ def _page(problem: Problem, door: str = "") -> Response:
 
 
 def of_database(error: DBAPIError) -> Problem:
-    """The problem that a failed database is: full, or away."""
+    """The problem for a database error: 422 for a refused value, 507 for a full disk, otherwise 503."""
     if isinstance(error, DataError):  # such as a text with a NUL in it
         return unprocessable("The database can't hold one of the values.")
     code = getattr(error.orig, "sqlite_errorcode", None)
@@ -151,7 +151,7 @@ def of_database(error: DBAPIError) -> Problem:
 
 
 def of_fault(error: Exception) -> Problem:
-    """The problem that an unexpected error is. The log has the error, and the problem's words do not."""
+    """The problem for an unexpected error. The log has the error's details, the answer does not."""
     if isinstance(error, DBAPIError):
         problem = of_database(error)
         if not isinstance(error.orig, Exception) or not error.connection_invalidated:
@@ -166,7 +166,7 @@ def of_fault(error: Exception) -> Problem:
 
 
 def of_input(error: HTTPError) -> Problem:
-    """The problem that APIFlask found in a request's query or body."""
+    """The problem for an error that APIFlask found in a request's query or body."""
     found = error.detail if isinstance(error.detail, dict) else {}
     errors = [
         FieldError(

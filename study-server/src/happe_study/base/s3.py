@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where an S3 store is and who we are to it: the section [s3] of the configuration, and its credentials."""
+"""An S3 store's address and the server's credentials for it: the section [s3] of the configuration."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ SECTION = "default"
 
 
 class AwayError(OSError):
-    """The store does not answer, or not as a store should; nothing is known of what was asked."""
+    """The store does not answer, or not as S3 does. Whether it did what the server asked is unknown."""
 
 
 class CredentialsError(Exception):
-    """There are no credentials that can be used; the message says what to do, and never repeats them."""
+    """There are no usable credentials. The message says what to do, and never repeats credentials."""
 
 
 class S3(BaseModel):
-    """A bucket. Without `endpoint` it is Amazon's. `credentials_file` is in the format of ~/.aws/credentials."""
+    """A bucket; without `endpoint`, at Amazon. `credentials_file` has the format of ~/.aws/credentials."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -36,7 +36,7 @@ class S3(BaseModel):
 
     @property
     def address(self) -> str:
-        """Where it is, for people."""
+        """The bucket's address, for messages."""
         return f"{self.endpoint or 's3:/'}/{self.bucket}"
 
 
@@ -49,7 +49,7 @@ class Credentials:
 
 
 def credentials(settings: S3) -> Credentials:
-    """From the file that the configuration names, else from the environment. Raises CredentialsError."""
+    """The credentials from the configured file, else from the environment. Raises CredentialsError."""
     found = _in_file(settings.credentials_file) if settings.credentials_file else os.environ
     where = settings.credentials_file or "the environment"
     key, secret = (found.get(name if settings.credentials_file else name.upper(), "") for name in FIELDS)

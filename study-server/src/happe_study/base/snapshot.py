@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reading with several statements what the database was at one moment."""
+"""Consistent reading: several statements see the database as it was at one moment."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ if TYPE_CHECKING:
 
 
 def at_one_moment(session: Session) -> None:
-    """Make a new session of `reading()` see a single moment. On SQLite every session does."""
+    """Make all statements of a new session of `reading()` see one moment. On SQLite they always do."""
     if session.get_bind().dialect.name == "postgresql":
         session.connection(execution_options={"isolation_level": "REPEATABLE READ"})

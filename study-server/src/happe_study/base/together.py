@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Work of threads that come at the same time, done by one of them in one transaction: one wait for the disk, not many.
+"""Group commit: one thread writes the work of several threads in one transaction, so they wait for the disk once.
 
-Writers queue anyhow, for SQLite's lock or for the audit log's head. The first in the queue also writes what has
-gathered behind it, so the more come, the less each costs. Nobody is answered before the transaction that has their work
-is on the disk.
+Writers queue anyhow, for SQLite's lock or for the audit log's head. The first thread in the queue also writes the work
+that waits behind it, so each piece costs less the more threads wait. No thread gets its result before the transaction
+with its work is on the disk.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from happe_study.base.database import Database
 
-MOST = 16  # done in one transaction
+MOST = 16  # pieces of work in one transaction
 
 Work = TypeVar("Work")
 Result = TypeVar("Result")
@@ -28,29 +28,29 @@ Result = TypeVar("Result")
 @dataclass(eq=False)
 class _Item(Generic[Work, Result]):
     work: Work
-    outcome: list[Result | Exception] = field(default_factory=list)  # one, when it is done
-    turn: threading.Event = field(default_factory=threading.Event)  # set when it is done, or is the next to lead
+    outcome: list[Result | Exception] = field(default_factory=list)  # empty until the work is done, then one entry
+    turn: threading.Event = field(default_factory=threading.Event)  # set when the work is done or its thread must lead
 
 
 class Together(Generic[Work, Result]):
     """One kind of work on one database, for the threads of one process.
 
-    `do` does several pieces in a session of `writing()`: for each its result, or the exception that its thread is to
-    raise. If it raises itself, or the commit fails, nothing is kept, and each piece is done again by itself.
+    `do` does several pieces of work in a session of `writing()`. It returns for each its result, or the exception that
+    its thread raises. If `do` raises, or the commit fails, the transaction is rolled back and each piece is done alone.
     """
 
     def __init__(
         self, database: Database, do: Callable[[Session, Sequence[Work]], Sequence[Result | Exception]]
     ) -> None:
-        """Start without work."""
+        """Start with an empty queue."""
         self._database = database
         self._do = do
         self._waiting: list[_Item[Work, Result]] = []
         self._led = False
-        self._gathering = threading.Lock()  # of the two above
+        self._gathering = threading.Lock()  # guards _waiting and _led
 
     def result(self, work: Work) -> Result:
-        """Get a piece of work done, by this thread or another. Raises its exception, or the database's error."""
+        """The result of a piece of work that this or another thread does. Raises its exception, or a database error."""
         item: _Item[Work, Result] = _Item(work)
         with self._gathering:
             leads, self._led = not self._led, True
@@ -66,13 +66,13 @@ class Together(Generic[Work, Result]):
         return outcome
 
     def _lead(self, own: _Item[Work, Result]) -> None:
-        """Do the work that has gathered until the database lets this thread write."""
+        """Do this thread's work and the work that queued while the thread waited for the database."""
         taken = [own]
         try:
             with self._database.writing_in_turn() as session:
                 taken += self._take()
                 outcomes = self._do(session, [item.work for item in taken])
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is its thread's
+        except Exception as error:  # noqa: BLE001 - the thread with the work raises it
             self._one_by_one(taken, error)
         else:
             for item, outcome in zip(taken, outcomes, strict=True):
@@ -86,7 +86,7 @@ class Together(Generic[Work, Result]):
         return taken
 
     def _hand_over(self, others: Sequence[_Item[Work, Result]]) -> None:
-        """Let the next thread lead, and wake those whose work is done. If a thread is ending, its work comes first."""
+        """Let the next thread lead, and wake threads whose work is done. Work left undone goes to the queue's front."""
         with self._gathering:
             self._waiting = [item for item in others if not item.outcome] + self._waiting
             following = self._waiting.pop(0) if self._waiting else None
@@ -98,7 +98,7 @@ class Together(Generic[Work, Result]):
                 item.turn.set()
 
     def _one_by_one(self, items: list[_Item[Work, Result]], error: Exception) -> None:
-        """Do each by itself, after an error of all together; a single one had that error itself."""
+        """After a failed transaction, do each piece in its own. If there is only one piece, the error is its own."""
         if len(items) == 1:
             items[0].outcome.append(error)
             return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Uploaded documents: their bodies out of requests, and their faults as problems."""
+"""Uploaded documents: reading their bodies from requests, and reporting their faults as problems."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ def openapi_body(kind: Kind) -> dict[str, Any]:
 
 
 def with_file(most: int) -> Callable[[View], View]:
-    """A view that a form with a file is sent to, `most` bytes in all. The form's token is looked for before it runs."""
+    """Mark a view as taking a form with a file, of at most `most` bytes. The form's token is checked before it runs."""
 
     def mark(view: View) -> View:
-        view.happe_most_bytes = most  # type: ignore[attr-defined] # a mark of ours
+        view.happe_most_bytes = most  # type: ignore[attr-defined] # an attribute of our own
         return view
 
     return mark
 
 
 def most_bytes(app: Flask, endpoint: str | None) -> int | None:
-    """The number of bytes that an endpoint's form may have; None: the general limit."""
+    """The most bytes that an endpoint's form may have; None: the general limit holds."""
     return getattr(app.view_functions.get(endpoint or ""), "happe_most_bytes", None)
 
 
 def json_body(most: int) -> bytes:
-    """The request's JSON, unread. Raises Problem 413 above `most` bytes, 415 for another type or a coded body.
+    """The request's JSON, not parsed. Raises Problem 413 above `most` bytes, 415 for another type or a coded body.
 
-    Coded bodies are not taken: a few kilobytes of gzip can be gigabytes.
+    The server refuses content codings, because a few kilobytes of gzip can expand to gigabytes.
     """
     require_type(JSON)
     request.max_content_length = most
@@ -58,7 +58,7 @@ def json_body(most: int) -> bytes:
 
 
 def require_type(types: Collection[str]) -> None:
-    """Raise Problem 415 unless the body is plainly of one of these media types."""
+    """Raise Problem 415 unless the body has one of these media types and no content coding."""
     if request.mimetype not in types:
         raise _unsupported(f"Send {' or '.join(sorted(types))}.")
     if request.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
@@ -66,7 +66,7 @@ def require_type(types: Collection[str]) -> None:
 
 
 def of_document(error: BadDocumentError) -> Problem:
-    """422: a document that breaks its contract, with the faults found."""
+    """422: the document breaks its contract; the problem lists the faults."""
     return unprocessable(
         "The document breaks its contract, which is in docs/uploads.md.",
         *(FieldError(fault.pointer, fault.detail) for fault in error.faults),

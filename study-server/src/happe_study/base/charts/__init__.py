@@ -4,8 +4,8 @@
     chart = Chart("power", "Power", seconds(0, 240), numbers(0, 30, "W"), (Step(points, "look-1", "mean"),))
     {% import "charts/_charts.html" as charts %} ... {{ charts.figure(chart) }}
 
-A page that shows one links to static/charts.css. Where scripts run, static/charts.js draws the same with uPlot, from
-what `values` writes beside it. Nothing here knows a study, a request or numpy.
+A page with a chart links to static/charts.css. Where scripts run, static/charts.js draws the same chart with uPlot,
+from the JSON of `values` beside it. This package imports neither studies nor requests nor numpy.
 """
 
 from happe_study.base.charts.axes import Axis, Tick, categories, ladder, moments, numbers, seconds

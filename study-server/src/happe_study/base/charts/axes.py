@@ -16,13 +16,13 @@ ROUND = (1.0, 2.0, 5.0, 10.0)
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 ROUND_SECONDS = (10, 15, 30, 60, 120, 300, 600, 900, 1800, HOUR, 2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY)
 MOST_TICKS = 50
-MOST_STEPS = 12  # more do not fit beside each other and get a linear scale
+MOST_STEPS = 12  # more steps do not fit beside each other; `ladder` then uses a linear scale
 SECOND_US = 1_000_000
 
 
 @dataclass(frozen=True)
 class Tick:
-    """A value with its words; a minor one is left out where there is little room."""
+    """A value on an axis and its label. Narrow pages leave minor ticks out."""
 
     at: float
     text: str
@@ -33,7 +33,7 @@ class Tick:
 class Axis:
     """Values from `low` to `high`. Raises ValueError unless both are finite and low < high.
 
-    `steps`: ascending values between them that have the same distance on the axis, however near they are.
+    `steps`: ascending values between `low` and `high`, drawn at equal distances whatever their differences.
     """
 
     low: float
@@ -74,12 +74,12 @@ def ladder(steps: Sequence[float], title: str = "") -> Axis:
 
 
 def shortest(value: float) -> str:
-    """A frequency in GHz to the MHz, without zeros at its end: 0.8, 2.201."""
+    """A frequency in GHz as text, rounded to 1 MHz, without trailing zeros: 0.8, 2.201."""
     return f"{value:.3f}".rstrip("0").rstrip(".")
 
 
 def numbers(low: float, high: float, title: str = "", about: int = 4) -> Axis:
-    """An axis of plain numbers with about so many ticks."""
+    """An axis of plain numbers with about `about` ticks."""
     step = round_step((high - low) / about)
     return Axis(low, high, title, _ticks(low, high, step, lambda value: plain(value, step)))
 
@@ -105,7 +105,7 @@ def moments(low_us: int, high_us: int, title: str = "", about: int = 6) -> Axis:
 
 
 def categories(names: Sequence[str], title: str = "") -> Axis:
-    """An axis of things: number n, from 0, takes n to n + 1, and its name stands in the middle."""
+    """An axis of named categories: category n, from 0, covers n to n + 1, with its name in the middle."""
     ticks = tuple(Tick(n + 0.5, name) for n, name in enumerate(names))
     return Axis(0, max(len(names), 1), title, ticks, "categories")
 
@@ -133,7 +133,7 @@ def minutes(value: float) -> str:
 
 
 def _ticks(low: float, high: float, step: float, words: Callable[[float], str]) -> tuple[Tick, ...]:
-    """Multiples of a step between two values. Every other one is minor, so that zero never is."""
+    """Ticks at the multiples of `step` from `low` to `high`. Odd multiples are minor, so zero never is."""
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     chosen = range(first, min(last, first + MOST_TICKS) + 1)
     return tuple(Tick(number * step, words(number * step), minor=number % 2 == 1) for number in chosen)

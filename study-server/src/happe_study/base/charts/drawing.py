@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A chart as SVG. Pure.
 
-The outer box is as wide as the page lets it, without a viewBox, so that text keeps its size on every screen; words of
-the axes stand beside it, where static/charts.css leaves room. The paths are in a box within that is stretched, their
-strokes not.
+The outer SVG element fills the page's width and has no viewBox, so text keeps its size on every screen. The labels of
+the axes stand outside it, where static/charts.css leaves room. An inner SVG element holds the paths: it stretches them,
+but not the width of their strokes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Layer = Line | Step | Band | Spans | Marks | Cells
 
 @dataclass(frozen=True)
 class Table:
-    """The content of a chart in words, for people who do not see it."""
+    """The content of a chart as a table, for people who cannot see the chart."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -91,7 +91,7 @@ def values(chart: Chart) -> str:
 
 
 def _axis(axis: Axis) -> dict[str, Any]:
-    """An axis; its ticks as [value, share of the axis, words, whether it is minor]."""
+    """An axis for static/charts.js. Each tick is [value, share of the axis, label, whether it is minor]."""
     ticks = [[tick.at, round(axis.share(tick.at), 6), tick.text, tick.minor] for tick in axis.ticks]
     about = {"low": axis.low, "high": axis.high, "title": axis.title, "kind": axis.kind}
     return {**about, "ticks": ticks, "steps": axis.steps}
@@ -109,7 +109,7 @@ def swatch(layer: Layer) -> Markup:
     else:
         inside = f'<rect class="span {layer.look}" width="24" height="14"/>'
     box = f'<svg class="swatch" width="24" height="14" aria-hidden="true">{inside}</svg>'
-    return Markup(box)  # noqa: S704 - all of it is ours
+    return Markup(box)  # noqa: S704 - no user's text is in it
 
 
 def _stretched(paths: Markup) -> Markup:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The shapes on a chart's axes: lines, steps, bands, marks, cells, spans. Pure; each returns its SVG.
 
-Paths live in a box of their own that is stretched to the room there is (`STRETCHED` wide and high); what must keep its
-shape stands at percentages. `look` is a class of static/charts.css: look-1 to look-6, and what a page defines. Words
-are escaped here, and the rest is ours: a page has hundreds of shapes, and Markup.format takes 6 us a part.
+Paths have coordinates from 0 to `STRETCHED` in an SVG element that the browser stretches to the chart's size. Shapes
+that must not be stretched have positions in percent. `look` is a class of static/charts.css: look-1 to look-6, or a
+class of the page. This module escapes words itself, since a page has hundreds of shapes and Markup.format takes 6 us a
+part.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Step:
-    """A value that lasts until the next point's x, the last one until `until`. None ends it at that point.
+    """Values that each last until the next point's x; the last value lasts until `x = until`. None is a gap.
 
     `aside`: the share of the height by which the line is drawn above its values, so that equal lines stay apart.
     """
@@ -123,13 +124,13 @@ class Spans:
         return {"look": self.look, "name": self.name, "spans": _rounded(self.spans)}
 
     def shapes(self, x: Axis, _y: Axis) -> Markup:
-        """A rectangle for each visible one, at least a hair wide."""
+        """A rectangle for each visible span, at least 1/500 of the chart wide."""
         return _joined(_rect(f"span {self.look}", *_clipped(x, a, b), 0, 1) for a, b in self.spans if _seen(x, a, b))
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A sign at a point, with words that a pointer brings up."""
+    """A symbol at a point, with words that appear when a pointer is over it."""
 
     x: float
     y: float
@@ -138,7 +139,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Marks:
-    """Signs of one shape (SHAPES) at points."""
+    """Symbols of one shape (a key of SHAPES) at points."""
 
     marks: Sequence[Mark]
     look: str
@@ -151,7 +152,7 @@ class Marks:
         return {"look": self.look, "name": self.name, "path": SHAPES[self.shape], "shape": self.shape, "marks": marks}
 
     def shapes(self, x: Axis, y: Axis) -> Markup:
-        """The signs within the axis."""
+        """The symbols between the ends of the x axis."""
         return _joined(self._one(mark, x, y) for mark in self.marks if x.low <= mark.x <= x.high)
 
     def _one(self, mark: Mark, x: Axis, y: Axis) -> str:
@@ -175,7 +176,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Cells:
-    """Boxes such as a heat map's. `look` is a class of all; each also has heat-0 to heat-10, or no-heat."""
+    """Boxes, such as a heat map's. All have the class `look`; each also has the class heat-0 to heat-10, or no-heat."""
 
     cells: Sequence[Cell]
     look: str = "heat"
@@ -201,7 +202,7 @@ def _rounded(rows: Sequence[tuple[float, ...] | None]) -> list[list[float] | Non
 
 
 def percent(share: float) -> str:
-    """A share as SVG takes it, to a thousandth of a percent."""
+    """A share (0 to 1) as a percentage for SVG, to a thousandth of a percent."""
     return f"{100 * share:.3f}".rstrip("0").rstrip(".") + "%"
 
 
@@ -221,11 +222,11 @@ def _title(words: str) -> str:
 
 
 def _joined(shapes: Iterable[str]) -> Markup:
-    return Markup("".join(shapes))  # noqa: S704 - of shapes whose words are escaped
+    return Markup("".join(shapes))  # noqa: S704 - the shapes' words are escaped
 
 
 def _clipped(x: Axis, low: float, high: float) -> tuple[float, float]:
-    """The start and width of a span: at least a five-hundredth of the chart, so that it is visible."""
+    """The start and width of a span as shares of the axis. The width is at least 1/500, so that a span is visible."""
     left, right = max(x.share(low), 0), min(x.share(high), 1)
     return left, max(right - left, 0.002)
 
@@ -235,7 +236,7 @@ def _seen(x: Axis, low: float, high: float) -> bool:
 
 
 def _runs(points: Sequence[T | None]) -> Iterator[list[T]]:
-    """The parts between gaps."""
+    """The runs of points between gaps (None)."""
     run: list[T] = []
     for point in points:
         if point is not None:

@@ -27,9 +27,9 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Column:
-    """A column. In a table that comes straight out of the database a value is that of `sql`, or `of` applied to it.
+    """A column. In a table read directly from the database, its value is `sql`, or `of(sql)` where `of` is set.
 
-    `blinded`: hidden from everybody until the study is unblinded.
+    `blinded`: nobody sees the column until the study is unblinded.
     """
 
     name: str

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Rows as CSV, JSON lines or Parquet, a piece at a time: memory does not grow with the number of rows.
 
-CSV (RFC 4180, UTF-8, lines end with CR LF): nothing is empty, booleans are true and false. A text that a spreadsheet
-would take for a formula gets an apostrophe before it; the other formats have it as it is.
+CSV (RFC 4180, UTF-8, lines end with CR LF): None is an empty field, booleans are true and false. Text that a
+spreadsheet would take for a formula gets an apostrophe in front; the other formats leave it unchanged.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 class Format(StrEnum):
-    """A file format, by the ending of its files' names."""
+    """A file format. The value is the extension of its files."""
 
     CSV = "csv"
     JSON_LINES = "jsonl"
@@ -84,7 +84,7 @@ def _json_lines(columns: Sequence[Column], rows: Iterable[tuple[Any, ...]]) -> I
 
 
 def _parquet(columns: Sequence[Column], rows: Iterable[tuple[Any, ...]]) -> Iterator[bytes]:
-    from happe_study.base.tables import parquet  # noqa: PLC0415 - 10 MB of each worker, which uploads do without
+    from happe_study.base.tables import parquet  # noqa: PLC0415 - it takes 10 MB, which workers for uploads save
 
     return parquet.encoded(columns, _batches(rows, ROWS_IN_GROUP))
 

@@ -18,7 +18,7 @@ TYPES = {Kind.TEXT: pa.string(), Kind.INTEGER: pa.int64(), Kind.NUMBER: pa.float
 
 
 def encoded(columns: Sequence[Column], batches: Iterable[Sequence[tuple[Any, ...]]]) -> Iterator[bytes]:
-    """A file of these rows, in pieces: each batch is a group."""
+    """A file of these rows, in pieces. Each batch becomes a row group."""
     schema = pa.schema([pa.field(c.name, TYPES[c.kind], metadata={"unit": c.unit, "about": c.about}) for c in columns])
     sink = _Sink()
     with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
@@ -32,7 +32,7 @@ def encoded(columns: Sequence[Column], batches: Iterable[Sequence[tuple[Any, ...
 
 
 class _Sink(io.RawIOBase):
-    """A file that hands on its content while it is written."""
+    """A writable file whose content can be taken while the writer goes on."""
 
     def __init__(self) -> None:
         super().__init__()
