@@ -12,7 +12,7 @@ from happe_study.base.database import Base, Digest, Micros, Name, Serial
 
 
 class StudyState(StrEnum):
-    """A study's life. Once locked, its protocol and allocation stay as they are."""
+    """The states of a study, in order. Locking makes its protocol and allocation final."""
 
     DRAFT = "draft"
     LOCKED = "locked"
@@ -20,7 +20,7 @@ class StudyState(StrEnum):
 
 
 class Study(Base):
-    """A study: its protocol, and the seed of its allocation, sealed until unblinding."""
+    """A study: its protocol, and the seed of its allocation, which stays sealed until unblinding."""
 
     __tablename__ = "studies"
     __table_args__ = (CheckConstraint("state IN ('draft', 'locked', 'unblinded')", "state"),)

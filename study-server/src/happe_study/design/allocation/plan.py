@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The allocation: who plays what under which condition, computed only from a protocol, a seed and a salt.
 
-Anyone who has the three after the reveal can compute it again; docs/allocation.md says how, to the bit.
+After unblinding, anybody can compute it again from these three; docs/allocation.md says how, to the bit.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
     from happe_study.design.protocol.conditions import Condition, Phase
 
-SECRET_BYTES = 32  # of the seed, and of the salt
+SECRET_BYTES = 32  # the length of the seed, and of the salt
 _WORD_BYTES = 8
 
 T = TypeVar("T")
 
 
 class CommitmentError(Exception):
-    """A seed and a salt that are not the ones committed to."""
+    """The seed and the salt do not match the commitment."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Draws:
     """
 
     def __init__(self, seed: bytes, salt: bytes, purpose: str) -> None:
-        """Start at the stream's beginning. ValueError for a seed or salt of another length than 32 bytes."""
+        """Start at the stream's beginning. Raises ValueError unless seed and salt have 32 bytes each."""
         _check_lengths(seed, salt)
         self._seed = seed
         self._message = salt + purpose.encode("ascii")
@@ -62,7 +62,7 @@ class Draws:
         self._left = b""
 
     def below(self, bound: int) -> int:
-        """A number from 0 to `bound` - 1, all equally likely: words from the last multiple on are skipped."""
+        """A number from 0 to `bound` - 1, all equally likely: words from `bound`'s last multiple on are skipped."""
         usable = (1 << 8 * _WORD_BYTES) // bound * bound
         while (word := self._word()) >= usable:
             pass
@@ -95,10 +95,10 @@ class _Secrets:
 
 
 def plan(protocol: Protocol, seed: bytes, salt: bytes) -> dict[str, list[SlotPlan]]:
-    """The slots of each stratum, in order. Without strata there is one, "".
+    """The slots of each stratum, in order. A protocol without strata has one stratum, "".
 
-    Slots come in blocks of `protocol.block_size`, in each of which every sequence is equally often, for each
-    application. Seed and salt have 32 bytes each (else ValueError).
+    Slots come in blocks of `protocol.block_size`. In each block, each application has every sequence equally often.
+    Raises ValueError unless seed and salt have 32 bytes each.
     """
     _check_lengths(seed, salt)
     size = protocol.block_size
@@ -110,18 +110,18 @@ def plan(protocol: Protocol, seed: bytes, salt: bytes) -> dict[str, list[SlotPla
 
 
 def commitment(seed: bytes, salt: bytes) -> str:
-    """SHA-256 of the seed followed by the salt, in hexadecimal. Published at lock; ValueError if not 32 bytes each."""
+    """SHA-256 of the seed followed by the salt, in hexadecimal. ValueError unless they have 32 bytes each."""
     _check_lengths(seed, salt)
     return hashlib.sha256(seed + salt).hexdigest()
 
 
 def verify(committed: str, seed: bytes, salt: bytes) -> bool:
-    """Whether a revealed seed and salt are the ones that were committed to."""
+    """Whether a revealed seed and salt match the commitment."""
     return hmac.compare_digest(commitment(seed, salt).encode(), committed.lower().encode())
 
 
 def recompute(protocol: Protocol, committed: str, seed: bytes, salt: bytes) -> dict[str, list[SlotPlan]]:
-    """The allocation from the revealed seed and salt. CommitmentError if they do not match the commitment."""
+    """The allocation from the revealed seed and salt. Raises CommitmentError unless they match the commitment."""
     if not verify(committed, seed, salt):
         raise CommitmentError("the seed and the salt are not the ones committed to")
     return plan(protocol, seed, salt)
@@ -140,7 +140,7 @@ def _block(protocol: Protocol, made: _Secrets, name: str, size: int) -> list[Slo
 
 
 def _sequences(protocol: Protocol, made: _Secrets, name: str, size: int) -> dict[str, list[tuple[Condition, ...]]]:
-    """For each application the block's sequences, shuffled. If nested in blocks, all applications share one shuffle."""
+    """Each application's shuffled sequences, one for each slot of a block. With block nesting all share one shuffle."""
     every = protocol.sequences * (size // len(protocol.sequences))
     keys = [application.key for application in protocol.applications]
     if protocol.order.nesting is Nesting.BLOCK:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Sealing: what the database and the network see of the allocation. All seals of a kind have one length.
+"""Encryption (sealing) of the allocation in the database and on the network. All seals of a kind have one length.
 
 At rest: XChaCha20-Poly1305 under the server's key. Its associated data is the seal's purpose (a run's code, a slot's
-place, a study's name), so that a seal moved to another row does not open. On its way: a sealed box that only the
-enrolled device opens. Records of runs and manifests of power traces reveal conditions too: they are sealed under keys
-derived from the server's, and are as long as runs/records/stored.py and evidence/traces/sealed.py want them. Each power
-trace has a key of its own, for its parts (evidence/traces/sealed_parts.py); the database has that key sealed.
+place, a study's name), so that a seal moved to another row does not open. On the network: a sealed box that only the
+enrolled device can open. Records of runs and manifests of power traces reveal conditions too. They are sealed under
+keys derived from the server's, and padded as runs/records/stored.py and evidence/traces/sealed.py say. Each power trace
+has its own key for its parts (evidence/traces/sealed_parts.py), which the database stores sealed.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 KEY_BYTES = nacl.secret.Aead.KEY_SIZE  # 32
-CONDITION_BYTES = 64  # of a condition's label, padded
+CONDITION_BYTES = 64  # a condition's label is padded to this
 SLOT_BLOCK_BYTES = 4096  # a slot's plan is padded to a multiple of this
 RECORDS, RECORD_DIGESTS = b"happe records", b"happe digests"
 TRACE_KEYS, MANIFESTS, PART_DIGESTS = (
     b"happe trace keys",
     b"happe manifests",
     b"happe parts",
-)  # the purpose of a derived key; at most 16 bytes
-DOCUMENT_BYTES = 512  # of a device's document, padded
+)  # purposes of derived keys; at most 16 bytes each
+DOCUMENT_BYTES = 512  # a device's document is padded to this
 DOCUMENT_FORMAT = "happe-condition/1"
 PROBES = b"happe probes"
 PUBLIC_KEY_BYTES = nacl.public.PublicKey.SIZE  # 32
@@ -45,7 +45,7 @@ _ANY_SCALAR = b"\x40" * 32
 
 
 class SealError(Exception):
-    """A seal that does not open: made with another key or for another purpose, or damaged."""
+    """A seal does not open: it was made with another key or for another purpose, or is damaged."""
 
 
 class TooLongError(Exception):
@@ -62,19 +62,19 @@ def seal_condition(key: bytes, run_code: str, condition: Condition) -> bytes:
 
 
 def open_condition(key: bytes, run_code: str, sealed: bytes) -> Condition:
-    """A run's condition. SealError if it is not this run's."""
+    """Open a run's condition. Raises SealError if the seal is not this run's."""
     return Condition.of_label(_open(key, f"condition/{run_code}", sealed).decode())
 
 
 def seal_seed(key: bytes, study: str, seed: bytes, salt: bytes) -> bytes:
-    """A study's seed and salt, 32 bytes each (else ValueError), sealed for the database."""
+    """A study's seed and salt, sealed for the database. Raises ValueError unless they have 32 bytes each."""
     if len(seed) != SECRET_BYTES or len(salt) != SECRET_BYTES:
         raise ValueError(f"seed and salt must have {SECRET_BYTES} bytes each")
     return _seal(key, f"seed/{study}", seed + salt, 2 * SECRET_BYTES + 1)
 
 
 def open_seed(key: bytes, study: str, sealed: bytes) -> tuple[bytes, bytes]:
-    """A study's seed and salt. SealError if they are not this study's."""
+    """Open a study's seed and salt. Raises SealError if the seal is not this study's."""
     both = _open(key, f"seed/{study}", sealed)
     return both[:SECRET_BYTES], both[SECRET_BYTES:]
 
@@ -89,7 +89,7 @@ def seal_slot(key: bytes, place: tuple[str, str, int], slot: SlotPlan) -> bytes:
 
 
 def open_slot(key: bytes, place: tuple[str, str, int], sealed: bytes) -> SlotPlan:
-    """A slot's plan. SealError if it is not this slot's."""
+    """Open a slot's plan. Raises SealError if the seal is not this slot's."""
     runs = json.loads(_open(key, _slot_name(place), sealed))
     return tuple(
         PlannedRun(position, application, Condition.of_label(label))
@@ -98,12 +98,12 @@ def open_slot(key: bytes, place: tuple[str, str, int], sealed: bytes) -> SlotPla
 
 
 def seal_record(key: bytes, run_code: str, document: bytes, room: int) -> bytes:
-    """A run's record, sealed for the database as if it had a byte less than a multiple of `room`."""
+    """A run's record, sealed for the database and padded to a multiple of `room` bytes."""
     return _seal(_derived(key, RECORDS), f"record/{run_code}", document, room, most=None)
 
 
 def open_record(key: bytes, run_code: str, sealed: bytes) -> bytes:
-    """A run's record. SealError if it is not this run's."""
+    """Open a run's record. Raises SealError if the seal is not this run's."""
     return _open(_derived(key, RECORDS), f"record/{run_code}", sealed)
 
 
@@ -118,35 +118,35 @@ def seal_trace_key(key: bytes, trace: str, trace_key: bytes) -> bytes:
 
 
 def open_trace_key(key: bytes, trace: str, sealed: bytes) -> bytes:
-    """The key of a power trace's parts. SealError if it is not this trace's."""
+    """Open the key of a power trace's parts. Raises SealError if the seal is not this trace's."""
     return _open(_derived(key, TRACE_KEYS), f"trace/{trace}", sealed)
 
 
 def seal_manifest(key: bytes, trace: str, document: bytes, room: int) -> bytes:
-    """A power trace's manifest, sealed for the database as if it had a byte less than a multiple of `room`."""
+    """A power trace's manifest, sealed for the database and padded to a multiple of `room` bytes."""
     return _seal(_derived(key, MANIFESTS), f"manifest/{trace}", document, room, most=None)
 
 
 def open_manifest(key: bytes, trace: str, sealed: bytes) -> bytes:
-    """A power trace's manifest. SealError if it is not this trace's."""
+    """Open a power trace's manifest. Raises SealError if the seal is not this trace's."""
     return _open(_derived(key, MANIFESTS), f"manifest/{trace}", sealed)
 
 
 def part_digest(key: bytes, size: int, sha256: str) -> str:
-    """The stored digest of a part's size and SHA-256. Holders of the key can recognise the same part."""
+    """The stored digest of a part's size and SHA-256. Without the key, nobody can compare it with a guessed part."""
     return hmac.digest(_derived(key, PART_DIGESTS), f"{size} {sha256}".encode(), "sha256").hex()
 
 
 def probe_seed(key: bytes, run_code: str) -> int:
-    """What a run's probes are drawn from, 0 to 2^63 - 1: nobody without the server's key can foretell it."""
+    """The random seed of a run's probes, 0 to 2^63 - 1. Without the server's key, nobody can predict it."""
     digest = hmac.digest(_derived(key, PROBES), run_code.encode(), "sha256")
     return int.from_bytes(digest[:8], "big") >> 1
 
 
 def check_public_key(public_key: bytes) -> None:
-    """Check that a device may have this X25519 key; otherwise raise PublicKeyError.
+    """Raise PublicKeyError unless a device may have this X25519 key.
 
-    A point of low order (the all-zero key among them) gives the same secret, zero, with any scalar; libsodium says so.
+    A key of low order, such as the all-zero key, gives the shared secret zero with any scalar. libsodium refuses it.
     """
     if len(public_key) != PUBLIC_KEY_BYTES:
         raise PublicKeyError(f"has {len(public_key)} bytes, must have {PUBLIC_KEY_BYTES}")
@@ -159,7 +159,7 @@ def check_public_key(public_key: bytes) -> None:
 def seal_for_device(public_key: bytes, document: Mapping[str, Any]) -> bytes:
     """A document as JSON of exactly 512 bytes, sealed to a device's X25519 key: 560 bytes.
 
-    The member `pad` fills it up. PublicKeyError for a key that is none, TooLongError for a document that does not fit.
+    The member `pad` fills the JSON up. Raises PublicKeyError for an unusable key, TooLongError for a longer document.
     """
     check_public_key(public_key)
     body = json.dumps({**document, "pad": ""}, separators=(",", ":"))
@@ -170,7 +170,7 @@ def seal_for_device(public_key: bytes, document: Mapping[str, Any]) -> bytes:
 
 
 def _derived(key: bytes, purpose: bytes) -> bytes:
-    """Another key for another purpose, as libsodium's crypto_kdf makes it: keyed and personalised BLAKE2b."""
+    """A key derived from `key` for a purpose, by keyed and personalised BLAKE2b, as in libsodium's crypto_kdf."""
     return hashlib.blake2b(key=key, person=purpose, digest_size=KEY_BYTES).digest()
 
 

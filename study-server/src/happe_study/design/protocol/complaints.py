@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Errors of single fields: pydantic's, in plain words for people who write protocols."""
+"""Errors of single fields: pydantic finds them, this module says them in plain words for authors of protocols."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _of_field(error: ErrorDetails) -> tuple[Path, str]:
 
 
 def _unknown(path: Path) -> str:
-    """The nearest known key of the table, for an unknown key."""
+    """The message for an unknown key, with the most similar known key of its table."""
     *table, key = path
     near = get_close_matches(str(key), names(tuple(table)), n=1)
     return f"unknown; did you mean {near[0]}?" if near else "unknown"
@@ -85,7 +85,7 @@ def names(table: Path) -> list[str]:
 
 
 def _named(section: type) -> Iterator[tuple[str, type | None]]:
-    """Each name in a section with the section that it opens; None for a value."""
+    """Each name in a section, with its own section if it is a table; None if it is a value."""
     infos: Mapping[str, FieldInfo] = section.__pydantic_fields__  # type: ignore[attr-defined]  # a pydantic dataclass
     for field in fields(section):
         info = infos[field.name]
@@ -93,7 +93,7 @@ def _named(section: type) -> Iterator[tuple[str, type | None]]:
 
 
 def _section_in(annotation: Any) -> type | None:  # noqa: ANN401 - annotations are of any type
-    """The section within an annotation: itself, an optional one, or the items of a tuple."""
+    """The section in an annotation `Section`, `Section | None` or `tuple[Section, ...]`; None if there is none."""
     if isinstance(annotation, type) and is_dataclass(annotation):
         return annotation
     return next((found for inner in get_args(annotation) if (found := _section_in(inner))), None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The conditions of a run, and the sequences in which each scheme of a protocol has an application go through them."""
+"""The conditions of a run, and for each scheme of a protocol the orders in which an application has the conditions."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Condition:
     indicator: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse, by ValueError, what no device knows."""
+        """Raise ValueError for a condition that no device knows."""
         if not _GOVERNOR.fullmatch(self.governor):
             raise ValueError(f"{self.governor!r} is not a condition")
         if self.governor == "B-HAPPE" and not self.indicator:
@@ -55,13 +55,13 @@ class Condition:
 
     @property
     def label(self) -> str:
-        """Its name in exports: the governor's, and `+indicator` where that is not understood."""
+        """Its name in exports: the governor's, plus `+indicator` if the indicator is shown (B-HAPPE implies it)."""
         shown = self.indicator and self.governor != "B-HAPPE"
         return self.governor + (_WITH_INDICATOR if shown else "")
 
     @classmethod
     def of_label(cls, label: str) -> Condition:
-        """The condition of a label. ValueError for an unknown label."""
+        """The condition of a label. Raises ValueError for an unknown label."""
         governor = label.removesuffix(_WITH_INDICATOR)
         condition = cls(governor, indicator=governor != label or governor == "B-HAPPE")
         if condition.label != label:
@@ -70,7 +70,7 @@ class Condition:
 
     @property
     def extended(self) -> bool:
-        """Whether HAPPE is in mode `extended`, and tries less by itself."""
+        """Whether HAPPE runs in mode `extended`, in which it tries lower frequencies by itself."""
         return self.governor == "L-HAPPE"
 
     @property
@@ -110,10 +110,10 @@ def conditions(scheme: Scheme, levels: int | None = None) -> tuple[Condition, ..
 
 
 def sequences(scheme: Scheme, levels: int | None = None) -> tuple[tuple[Condition, ...], ...]:
-    """The orders in which an application is run under the conditions; each condition is once in each.
+    """The orders in which an application has the conditions. Each order has each condition once.
 
-    paper: one order, the paper's. levels: a Williams design. crossover and extended: T-HAPPE, then a Williams design
-    of the others.
+    paper: the paper's single order. levels: a Williams design. crossover and extended: T-HAPPE, then a Williams design
+    of the other conditions.
     """
     every = conditions(scheme, levels)
     match scheme:

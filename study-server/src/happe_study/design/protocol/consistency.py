@@ -20,7 +20,7 @@ Rule = Callable[[Protocol, dict[str, Any]], Iterator[Complaint]]
 
 
 def contradictions(protocol: Protocol, data: dict[str, Any]) -> Iterator[Complaint]:
-    """Path and message of each conflict. `data` is the file's content, which shows the fields that it sets."""
+    """Path and message of each conflict. `data` is the parsed TOML: it shows which fields the file itself sets."""
     for rule in _RULES:
         yield from rule(protocol, data)
 
@@ -128,7 +128,7 @@ def _quota_keys(quota: dict[str, int], options: tuple[str, ...]) -> Iterator[Com
 
 
 def _balance(protocol: Protocol, _data: dict[str, Any]) -> Iterator[Complaint]:
-    """Every stratum is made of whole blocks, so that who completes is exactly balanced."""
+    """Every stratum must consist of whole blocks, so that a completed study is exactly balanced."""
     if not _can_be_counted(protocol):
         return
     size = protocol.block_size

@@ -11,10 +11,10 @@ Row = tuple[int, ...]  # treatments, numbered from 0, in the order of their peri
 
 
 def williams(treatments: int) -> tuple[Row, ...]:
-    """The sequences of a Williams design: `treatments` of them if that is even (or 1), else twice as many.
+    """The sequences of a Williams design: as many as `treatments` if that is even (or 1), else twice as many.
 
-    Over all sequences each treatment is equally often in each period, and each is equally often followed at once by
-    each other. With an odd number one such square does not do, so a second one mirrors the first. ValueError below 1.
+    Over all sequences, each treatment is equally often in each period, and directly follows each other treatment
+    equally often. An odd number needs a second square, the mirror image of the first. Raises ValueError below 1.
     """
     if treatments < 1:
         raise ValueError(f"{treatments} treatments: at least 1")

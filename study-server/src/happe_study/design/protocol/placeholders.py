@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The places in the shipped protocols that must be filled in, and the search for them in a protocol."""
+"""The placeholders of the shipped protocols, and the search for those that a protocol still contains."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-# The texts as in the files. A short one includes the words before it, because other capitals are not placeholders.
+# (words before, placeholder) as in the files. A short placeholder needs its words before: other capitals match too.
 _SHIPPED = (
     ("", "NAME OF THE GROUP"),
     ("", "NAME OF THE INSTITUTION"),
@@ -34,19 +34,19 @@ _EVERY = [re.compile(_pattern(*each)) for each in _SHIPPED]
 
 @dataclass(frozen=True)
 class Placeholder:
-    """A place that must still be filled in: its line, from 1, and its text."""
+    """A placeholder that nobody has filled in: its line, from 1, and its text."""
 
     line: int
     words: str
 
     @property
     def to_do(self) -> str:
-        """The advice for it."""
+        """What the protocol's author must do."""
         return f"{self.words} must still be filled in"
 
 
 def left(text: str) -> list[Placeholder]:
-    """The places that must still be filled in, in the order of a protocol's TOML. Comments do not count."""
+    """The placeholders left in a protocol's TOML text, in order. Those in comments do not count."""
     found = (each for expression in _EVERY for each in expression.finditer(text) if not _is_comment(text, each.start()))
     return [
         Placeholder(text.count("\n", 0, each.start(1)) + 1, " ".join(each[1].split()))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A study's protocol, read from its TOML file. It reports all mistakes at once, with line numbers."""
+"""Reading a study's protocol from its TOML file. The error lists all mistakes at once, with line numbers."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ class Mistake:
 
 
 class ProtocolError(Exception):
-    """A protocol that cannot be used, with at most 100 reasons by line."""
+    """The protocol cannot be used. `mistakes` has at most 100, in the order of their lines."""
 
     def __init__(self, file: str, mistakes: Iterable[Mistake]) -> None:
-        """The mistakes as `FILE:LINE: FIELD: MESSAGE`, one a line."""
+        """Make the message: `FILE:LINE: FIELD: MESSAGE`, a line for each mistake."""
         every = sorted(mistakes)
         self.file = file
         self.mistakes = tuple(every[:MOST_MISTAKES])
@@ -69,9 +69,9 @@ class ProtocolError(Exception):
 
 
 def read_protocol(content: bytes, file: str = "protocol.toml") -> Protocol:
-    """The protocol in a file's content. ProtocolError if anything is wrong with it; `file` is its name for messages.
+    """Read a protocol. Raises ProtocolError if anything is wrong with it; `file` is its name for messages.
 
-    It reports fields that are wrong by themselves first. Only without these it checks whether fields go together.
+    It first reports fields that are wrong by themselves. Only if there are none it checks whether fields fit together.
     """
     document = _document(content, file)
     try:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A preregistration from a protocol: what the study asks and how the analysis answers, before there are data.
+"""A preregistration from a protocol: the study's question and its planned analysis, fixed before there are data.
 
-The same protocol gives the same text, whose SHA-256 the audit log has from the study's lock on.
+The same protocol always gives the same text. The lock of a study writes the text's SHA-256 to the audit log.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def registration(protocol: Protocol) -> str:
-    """The text, as Markdown."""
+    """The text of the preregistration, as Markdown."""
     return "\n".join(_lines(protocol)) + "\n"
 
 
 def digest(protocol: Protocol) -> str:
-    """The text's SHA-256."""
+    """The SHA-256 of the preregistration, in hexadecimal."""
     return hashlib.sha256(registration(protocol).encode()).hexdigest()
 
 

@@ -29,13 +29,13 @@ class Application:
     key: Slug
     name: Line
     command: Annotated[tuple[Argument, ...], Field(min_length=1, max_length=64)]  # program and arguments, no shell
-    seconds: Annotated[StrictInt, Field(ge=1, le=MOST_SECONDS)]  # a run ends by itself after these
+    seconds: Annotated[StrictInt, Field(ge=1, le=MOST_SECONDS)]  # how long a run lasts
     practice_seconds: Annotated[StrictInt, Field(ge=0, le=MOST_SECONDS)] = 0  # before the first run; 0: none
     cpu: Annotated[StrictInt, Field(ge=0, le=1023)] | None = None
 
 
 class Nesting(StrEnum):
-    """What comes first: one application under all conditions, or one condition with all applications."""
+    """The order of runs: one application under all conditions, then the next; or all applications, then again."""
 
     APPLICATION = "application"
     BLOCK = "block"
@@ -100,7 +100,7 @@ class Consent:
 
 
 class ItemKind(StrEnum):
-    """How an item is answered: one of its options, a line of text, a number."""
+    """The kind of answer that an item takes: one of its options, a line of text, or a number."""
 
     CHOICE = "choice"
     TEXT = "text"
@@ -201,7 +201,7 @@ class Keys:
 
 @dataclass(frozen=True, kw_only=True, config=_CLOSED)
 class Strata:
-    """Strata: participants by their answer to a question. The quota gives the number of slots for each answer."""
+    """Strata: participants grouped by their answer to the item `by`. `quota` is the number of slots for each answer."""
 
     by: Slug
     quota: Annotated[dict[Line, Annotated[StrictInt, Field(ge=0, le=10_000)]], Field(min_length=1, max_length=50)]
@@ -209,17 +209,17 @@ class Strata:
 
 @dataclass(frozen=True, kw_only=True, config=_CLOSED)
 class Sites:
-    """The places at which the study goes on, each with its number of slots. Staff invite participants for a site."""
+    """The study's sites and their numbers of slots. Staff invite each participant for a site."""
 
     quota: Annotated[dict[Slug, Annotated[StrictInt, Field(ge=1, le=10_000)]], Field(min_length=2, max_length=50)]
 
 
 @dataclass(frozen=True, kw_only=True, config=_CLOSED)
 class Analysis:
-    """What the study is to show, fixed with the protocol when it is locked: that ratings are not worse by `margin`.
+    """The hypothesis, which the study's lock fixes: the treatment's ratings are worse by less than `margin`.
 
     `margin` is in points of the rating scale, `alpha` one-sided; `treatment` and `reference` are labels of conditions.
-    `reason` says why the margin is no larger, and `planned` what simulated studies of this kind showed.
+    `reason` justifies the margin; `planned` says what simulations of the study showed.
     """
 
     margin: Annotated[StrictFloat, Field(ge=0.01, le=10, allow_inf_nan=False)]
@@ -239,7 +239,7 @@ class Review:
 
 @dataclass(frozen=True, kw_only=True, config=_CLOSED)
 class Retention:
-    """When the server erases who the participants are: after a day (UTC), or some days after the unblinding."""
+    """When the server erases what identifies participants: after a date (UTC), or some days after the unblinding."""
 
     until: Day | None = None
     days_after_unblinding: Annotated[StrictInt, Field(ge=1, le=36_500)] | None = None
@@ -247,7 +247,7 @@ class Retention:
 
 @dataclass(frozen=True)
 class GuessChoice:
-    """An answer that can be guessed, and the labels of the conditions for which it is right."""
+    """An answer that participants can choose as their guess, and the labels of the conditions for which it is right."""
 
     key: str
     text: str
@@ -261,7 +261,7 @@ DONT_KNOW = GuessChoice("dont-know", "I don't know")
 class Protocol:
     """A study's protocol: up to 16 applications, 1 to 10,000 participants.
 
-    Sections that are left out have their defaults; a section that the scheme has no use for is an error.
+    A section that is left out has its defaults. A section that the scheme does not use is an error.
     """
 
     name: Slug
@@ -292,12 +292,12 @@ class Protocol:
 
     @property
     def sequences(self) -> tuple[tuple[Condition, ...], ...]:
-        """The orders in which an application goes through all conditions, the training's included."""
+        """The orders in which an application has all conditions, including training."""
         return sequences_of(self.order.scheme, self.order.levels)
 
     @property
     def block_size(self) -> int:
-        """The fewest slots with every sequence, and every order of applications, equally often."""
+        """The fewest slots that contain every sequence, and every order of applications, equally often."""
         ordered = self.order.applications is Arrangement.WILLIAMS
         return lcm(len(self.sequences), len(williams(len(self.applications))) if ordered else 1)
 
@@ -309,7 +309,7 @@ class Protocol:
 
     @property
     def runs_per_participant(self) -> int:
-        """How many runs everybody has."""
+        """The number of runs of each participant."""
         return len(self.applications) * len(self.conditions)
 
     @property
@@ -323,7 +323,7 @@ class Protocol:
 
 
 def _guesses(scheme: Scheme, every: tuple[Condition, ...]) -> tuple[GuessChoice, ...]:
-    """What participants guess: each level, whether HAPPE tried less by itself, or whether HAPPE governed."""
+    """The choices of a scheme: the level, whether HAPPE tried to save by itself, or whether HAPPE governed."""
     if scheme is Scheme.LEVELS:
         return tuple(
             GuessChoice(f"level-{n}", f"Speed {n} of {len(every)} (1 is the slowest)", frozenset({condition.label}))

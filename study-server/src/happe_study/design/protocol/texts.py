@@ -14,7 +14,7 @@ LONGEST_VERSION = 40
 LONGEST_TEXT = 20_000
 LONGEST_ARGUMENT = 4096
 
-# C0, DEL, C1; lines of Unicode and turns of the direction of text; no characters.
+# C0, DEL, C1; Unicode's line separators; marks of text direction; noncharacters.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]")
 _LAYOUT = str.maketrans("", "", "\n\t")
 _SLUG = re.compile(r"[a-z][a-z0-9_-]*")
@@ -75,7 +75,7 @@ def _printable(text: str, checked: str) -> str:
 
 
 def paragraphs(text: str) -> tuple[str, ...]:
-    """The paragraphs of a text, which blank lines separate, each as one line."""
+    """The paragraphs of a text, each as one line. Blank lines separate them."""
     return tuple(" ".join(part.split()) for part in _PARAGRAPHS.split(text) if part.strip())
 
 
