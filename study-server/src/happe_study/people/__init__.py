@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Staff, devices and participants, and the tokens by which they are known."""
+"""Staff, devices and participants, and the tokens that identify them."""

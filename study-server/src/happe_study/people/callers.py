@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whose token it is: a participant's, a device's or an account's, as the caller that rules are about."""
+"""From a token to its caller: the participant, device or account that the access rules check."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from happe_study.people.accounts.models import Grant
 
 LONGEST_TOKEN = 128
-PARTICIPANT_COOKIE = "happe_participant"  # by which a participant's browser carries the token
+PARTICIPANT_COOKIE = "happe_participant"  # the cookie in which a participant's browser keeps the token
 
 _TOKENS, _DEVICES, _PEOPLE = table(Token).c, table(Device).c, table(Participant).c
-_FIND = (  # every request of a device or participant begins with it, so it is one statement
+_FIND = (  # a single statement, because every request of a device or participant begins with it
     select(*_TOKENS)
     .add_columns(_DEVICES.code, _DEVICES.study_id, _DEVICES.enrolled_us)
     .add_columns(_DEVICES.kind.label("device_kind"), _DEVICES.revoked_us.label("device_revoked_us"))
@@ -39,7 +39,7 @@ _FIND = (  # every request of a device or participant begins with it, so it is o
 
 
 def caller_of(session: Session, secret: str) -> Caller | None:
-    """Whose token this is; None if it is nobody's any more."""
+    """The caller who has this token; None if the token is unknown, expired or revoked, or its owner may not call."""
     if len(secret) > LONGEST_TOKEN:
         return None
     token = session.execute(_FIND, {"secret_sha256": digest(secret)}).first()
@@ -51,7 +51,7 @@ def caller_of(session: Session, secret: str) -> Caller | None:
 
 
 def calling(database: Database, secret: str) -> Caller | None:
-    """The same, by a look of its own: one statement for participants and devices, who ask often."""
+    """Like `caller_of`, without a session: a single statement for participants and devices, who call often."""
     if len(secret) > LONGEST_TOKEN:
         return None
     token = database.row(_FIND, {"secret_sha256": digest(secret)})
@@ -89,7 +89,7 @@ def _account(row: Account, proven_us: int) -> Caller | None:
 
 
 def staff_caller(account_id: int, email: str, grants: list[Grant], proven_us: int) -> Caller:
-    """The caller that an account is, known since `proven_us`."""
+    """The caller for an account whose owner gave the password at `proven_us`."""
     roles = frozenset((Role(grant.role), grant.study_id) for grant in grants)
     sites = frozenset((grant.study_id, grant.site) for grant in grants if grant.study_id is not None and grant.site)
     return Caller(Who.STAFF, account_id, email, roles=roles, proven_us=proven_us, sites=sites)

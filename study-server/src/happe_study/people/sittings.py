@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 def sit(session: Session, device: Caller, token: str) -> Participant:
-    """The participant whose token this is sits at the laptop from now on; whoever sat there before no longer does.
+    """Begin a sitting at the laptop of the participant with this token. Ends other sittings of laptop and participant.
 
-    A participant sits at one laptop only. Again: nothing more. 422: nobody's token. 409: not enrolled yet.
+    Does nothing if the participant sits there already. Problem 422: an unknown token. 409: not enrolled yet.
     """
     session.execute(select(Device.id).where(Device.id == device.id).with_for_update())
     participant = _participant(session, device, token)
@@ -39,7 +39,7 @@ def sit(session: Session, device: Caller, token: str) -> Participant:
 
 
 def leave(session: Session, device: Caller) -> None:
-    """Whoever sits at the laptop leaves it. Nobody does: nothing happens."""
+    """End the sitting at the laptop, if there is one."""
     participant_id = current(session, device.id)
     if participant_id is None:
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Accounts of staff, what they may do where, and the tokens of everybody who has one."""
+"""Accounts of staff, their roles in studies, and the tokens of accounts, devices and participants."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from happe_study.base.database import Base, Digest, Micros, Name, Serial
 
 
 class Account(Base, UserMixin):
-    """A member of staff, known by e-mail address. The columns are those that Flask-Security asks for."""
+    """A member of staff, identified by an e-mail address. The columns have the names that Flask-Security asks for."""
 
     __tablename__ = "accounts"
 
@@ -22,17 +22,17 @@ class Account(Base, UserMixin):
     email: Mapped[str] = mapped_column(Name, unique=True)
     password: Mapped[str | None] = mapped_column(Name)  # argon2
     active: Mapped[bool] = mapped_column(default=True)
-    password_given: Mapped[bool] = mapped_column(default=False)  # by somebody else: to be changed first of all
+    password_given: Mapped[bool] = mapped_column(default=False)  # somebody else chose it, so the owner must change it
     password_given_us: Mapped[int | None] = mapped_column(Micros)  # when somebody else last chose the password
-    totp_secret: Mapped[bytes | None]  # sealed (second_factor.py); none: the account has no second factor
-    totp_step: Mapped[int | None] = mapped_column(BigInteger)  # of the code that was used last
+    totp_secret: Mapped[bytes | None]  # sealed (second_factor.py); None: the account has no second factor
+    totp_step: Mapped[int | None] = mapped_column(BigInteger)  # the time step of the last code that was used
     fs_uniquifier: Mapped[str] = mapped_column(Name, unique=True)  # changing it ends every session
     created_us: Mapped[int] = mapped_column(Micros)
     grants: Mapped[list[Grant]] = relationship(back_populates="account", cascade="all, delete-orphan")
 
 
 class Grant(Base):
-    """A role of an account, in one study or (with no study) in all, perhaps at one site of the study."""
+    """A role of an account, in one study or (without a study) in all; an experimenter's may be for one site only."""
 
     __tablename__ = "grants"
     __table_args__ = (
@@ -47,13 +47,13 @@ class Grant(Base):
     account_id: Mapped[int] = mapped_column(ForeignKey("accounts.id", ondelete="CASCADE"))
     role: Mapped[str] = mapped_column(Name)
     study_id: Mapped[int | None] = mapped_column(ForeignKey("studies.id", ondelete="CASCADE"))
-    site: Mapped[str | None] = mapped_column(Name)  # the only one of the study that an experimenter sees
+    site: Mapped[str | None] = mapped_column(Name)  # the only site of the study that an experimenter sees; None: all
     granted_us: Mapped[int] = mapped_column(Micros, default=now_us)
     account: Mapped[Account] = relationship(back_populates="grants")
 
 
 class TokenKind(StrEnum):
-    """Whose token it is."""
+    """The kind of a token's owner."""
 
     PARTICIPANT = "participant"
     DEVICE = "device"
@@ -61,7 +61,7 @@ class TokenKind(StrEnum):
 
 
 class Token(Base):
-    """A bearer token, of which only the SHA-256 is kept."""
+    """A bearer token. The database stores only its SHA-256."""
 
     __tablename__ = "tokens"
     __table_args__ = (

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Pages about accounts: the administrator's list and roles, and one's own password and tokens.
+"""Pages about accounts: for administrators the list and the roles, for everybody their own password and tokens.
 
-Whoever gives roles gives away everything else, so a page that does asks for the password again.
+Somebody who gives roles can open everything else, so those pages ask for the password again.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def accounts() -> Response:
 @pages.get("/new-account")
 @staff(Right.ACCOUNT_MANAGE, everywhere=True, fresh=True)
 def new_account_form(problem: Problem | None = None) -> Response:
-    """The address of a new account."""
+    """The form for a new account's address."""
     return page("people/account_new", "New account", problem=problem, trail=_above())
 
 
@@ -106,7 +106,7 @@ def me() -> Response:
 @pages.get("/me/second-factor")
 @signed_in_again
 def second_factor_form(problem: Problem | None = None) -> Response:
-    """The secret for an app, and the first code that it makes."""
+    """The form that shows the secret for an app and asks for the first code that the app makes."""
     sent = request.form.get("secret", "")
     secret = sent if second_factor.is_secret(sent) else second_factor.new_secret()
     title, picture = "Codes from an app", second_factor.picture(secret, caller().name)
@@ -117,7 +117,7 @@ def second_factor_form(problem: Problem | None = None) -> Response:
 @signed_in_again
 @or_again(second_factor_form)
 def set_up_second_factor() -> AnyResponse:
-    """Ask for a code at each sign-in from now on."""
+    """Turn the second factor on: each later sign-in asks for a code."""
     app = second_factor.App(field("secret", longest=64), field("code", longest=16))
     with parts().database.writing() as session:
         mine = services.get(session, caller().name)
@@ -128,7 +128,7 @@ def set_up_second_factor() -> AnyResponse:
 @pages.post("/me/second-factor/end")
 @signed_in_again
 def end_second_factor() -> AnyResponse:
-    """Ask for the password alone."""
+    """Turn the second factor off: each later sign-in asks only for the password."""
     with parts().database.writing() as session:
         second_factor.remove(session, caller(), services.get(session, caller().name))
     return done("You need only your password to sign in.", "account_pages.me")
@@ -137,7 +137,7 @@ def end_second_factor() -> AnyResponse:
 @pages.get("/me/token")
 @signed_in_again
 def token_form(problem: Problem | None = None) -> Response:
-    """How long a new access token is valid."""
+    """The form that asks how long a new access token is valid."""
     return page("people/token", "New access token", problem=problem, trail=_mine(), longest=services.LONGEST_TOKEN_DAYS)
 
 

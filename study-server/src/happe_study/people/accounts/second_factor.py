@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A second factor: the code of six digits that an app makes from a shared secret every 30 s (TOTP, RFC 6238).
 
-The database has the secret sealed under a key that is derived from the server's (`secrets/password`), for its account.
-A code counts once: who reads it over a shoulder cannot use it again.
+The database stores the secret sealed for its account, under a key derived from the server's (`secrets/password`).
+A code works once: somebody who reads it over a shoulder cannot use it again.
 """
 
 from __future__ import annotations
@@ -41,26 +41,26 @@ def new_secret() -> str:
 
 
 def is_secret(text: str) -> bool:
-    """Whether new_secret() could have made it."""
+    """Whether a text has the form of a secret of `new_secret`."""
     return len(text) == SECRET_CHARACTERS and set(text) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
 
 
 def picture(secret: str, email: str) -> Markup:
-    """What an app reads with the camera: a QR code of the secret, as SVG."""
+    """A QR code of the secret, as SVG. An app reads it with the camera."""
     address = pyotp.TOTP(secret).provisioning_uri(name=email, issuer_name=ISSUER)
     drawn: str = segno.make(address, micro=False).svg_inline(scale=5, svgclass=None, lineclass=None)
-    return Markup(drawn)  # noqa: S704 - segno's, of modules alone
+    return Markup(drawn)  # noqa: S704 - segno draws only the code's modules
 
 
 class App(NamedTuple):
-    """The secret that an app was given, and the code that it made of it."""
+    """The secret that an app has, and a code that the app made from it."""
 
     secret: str
     code: str
 
 
 def set_up(session: Session, keys: Secrets, who: Caller, account: Account, app: App) -> None:
-    """Ask an account for a code from now on, if the app makes the right ones. Raises Problem 422."""
+    """Turn on an account's second factor. Raises Problem 422 unless the app's code is right now."""
     if not is_secret(app.secret):
         raise unprocessable("Not a secret.", FieldError("/secret", "Open this page again, and scan the new picture."))
     step = _step(app.secret, app.code)
@@ -73,13 +73,13 @@ def set_up(session: Session, keys: Secrets, who: Caller, account: Account, app: 
 
 
 def remove(session: Session, who: Caller | None, account: Account) -> None:
-    """Ask an account for its password alone."""
+    """Turn off an account's second factor."""
     account.totp_secret = account.totp_step = None
     chain.append(session, "account.second-factor", who, account=account.email, asked=False)
 
 
 def accepts(session: Session, keys: Secrets, account: Account, code: str) -> bool:
-    """Whether an account has no second factor, or this is a code that it has not used yet.
+    """Whether the code is right now and unused, or the account has no second factor. Marks the code as used.
 
     Raises RuntimeError if the secret was sealed under another key, or for another account.
     """
@@ -99,7 +99,7 @@ def accepts(session: Session, keys: Secrets, account: Account, code: str) -> boo
 
 
 def _step(secret: str, code: str) -> int | None:
-    """In which step, of those about now, the app makes this code; None: in none."""
+    """The time step, at most one from now, in which the app makes this code; None if there is none."""
     typed, now = "".join(code.split()), now_us() // STEP_US
     steps = [now + off for off in STEPS_OFF]
     app = pyotp.TOTP(secret)

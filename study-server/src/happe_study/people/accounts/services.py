@@ -34,7 +34,7 @@ LONGEST_TOKEN_DAYS = 366
 
 
 def create(session: Session, who: Caller | None, email: str, password: str, *, given: bool) -> Account:
-    """A new account, without any role. `given`: somebody else chose the password, so its owner must change it first."""
+    """Create an account without roles. `given`: somebody else chose the password, so the owner must change it first."""
     email = address(email)
     if find(session, email) is not None:
         raise conflict("account-exists", "An account with this address exists already.")
@@ -76,9 +76,9 @@ def grant(  # noqa: PLR0913, PLR0917 - what a grant is
     study: Study | None,
     site: str | None = None,
 ) -> None:
-    """Give an account a role, in one study or (None) in all. Twice is once. Raises Problem 409.
+    """Give an account a role, in one study or (None) in all, unless it has it. Problem 409 if that is not allowed.
 
-    `site`: the only site of the study whose participants an experimenter sees. 422: the study has no such site.
+    `site`: the only site of the study whose participants an experimenter sees. Problem 422: no such site.
     """
     _not_oneself(who, account)
     study_id = study.id if study else None
@@ -110,7 +110,7 @@ def _require_site(role: Role, study: Study | None, site: str) -> None:
 
 
 def revoke(session: Session, who: Caller | None, account: Account, role: Role, study: Study | None) -> None:
-    """Take a role from an account. Not having it is an error: somebody thinks otherwise."""
+    """Take a role from an account. Raises Problem 404 if the account does not have it, 409 if that is not allowed."""
     _not_oneself(who, account)
     study_id = study.id if study else None
     held = next((g for g in account.grants if g.role == role and g.study_id == study_id), None)
@@ -148,10 +148,9 @@ def set_password(session: Session, who: Caller | None, account: Account, passwor
 
 
 def keep_password(session: Session, changed: Account) -> None:
-    """Keep the password that an account's owner has chosen; a hash that was only made again is kept too.
+    """Store the new password that an account's owner chose, or the old password with a newer hash.
 
-    `changed` was read in another session: its grants and whether it is active may be others by now, and stay as they
-    are.
+    `changed` was read in another session. Its grants and `active` may be out of date by now, so they are not stored.
     """
     account = session.get_one(Account, changed.id, with_for_update=True)
     account.password = changed.password
@@ -170,7 +169,7 @@ def end_sessions(session: Session, account_id: int) -> None:
 
 
 def token_count(session: Session, account: Account) -> int:
-    """How many access tokens of an account are valid."""
+    """The number of an account's valid access tokens."""
     valid = select(func.count()).where(Token.account_id == account.id, Token.revoked_us.is_(None))
     return session.scalar(valid.where(or_(Token.expires_us.is_(None), Token.expires_us > now_us()))) or 0
 
@@ -182,9 +181,10 @@ def revoke_tokens(session: Session, who: Caller | None, account: Account) -> Non
 
 
 def issue_token(session: Session, who: Caller | None, account: Account, days: int) -> str:
-    """An access token for scripts, with the account's rights. Shown once.
+    """Make an access token for scripts, with the account's rights. The caller shows it once.
 
-    What takes a password given lately takes a token by it: made with another token, it is no younger than that one.
+    Some actions need a recent password. If `who` came with a token, the new token counts its time from the same
+    password, so that a token cannot renew itself.
     """
     if not 1 <= days <= LONGEST_TOKEN_DAYS:
         raise unprocessable("Not a lifetime.", FieldError("/days", f"1 to {LONGEST_TOKEN_DAYS}"))
@@ -206,7 +206,7 @@ def _renew(session: Session, account: Account) -> None:
 
 
 def address(email: str) -> str:
-    """An account's address, in small letters. Raises Problem."""
+    """An e-mail address, normalised and in small letters. Raises Problem 422 if it is not one."""
     try:
         found = validate_email(email, check_deliverability=False).normalized.lower()
     except EmailNotValidError as error:

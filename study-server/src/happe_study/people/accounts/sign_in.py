@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Signing in and out, by Flask-Security: argon2, sessions, fresh sign-in for what can't be undone.
+"""Signing in and out, by Flask-Security: argon2, sessions, and a fresh sign-in before actions that can't be undone.
 
-A session is a signed cookie with the account's `fs_uniquifier`, which a new password, disabling and signing out
-change: every session of the account ends then, wherever its cookie was copied to.
+A session is a signed cookie with the account's `fs_uniquifier`. A new password, disabling and signing out change
+`fs_uniquifier`, which ends every session of the account, wherever its cookie was copied to.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ RULES = {
 }
 ASKS_PASSWORD = ("security.login", "security.verify", "security.change_password")
 OPEN_WITH_GIVEN_PASSWORD = {"security.change_password", "security.logout", "static"}
-OF_THE_SIGN_IN = ("_user_id", "_fresh", "_id", "fs_cc", "fs_paa")  # what signing in puts into a session
+OF_THE_SIGN_IN = ("_user_id", "_fresh", "_id", "fs_cc", "fs_paa")  # the values that signing in puts into a session
 KNOWN_COOKIE, KNOWN_SECONDS = "happe_known", 365 * 86400
-OWN_PATH = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f]*")  # and no other host, whatever a browser makes of it
+OWN_PATH = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f]*")  # a path that no browser reads as another host
 REFUSED = ("The address, the password or the code is not right.", "error")
 
 
@@ -60,13 +60,13 @@ class NoRole(RoleMixin):
 
 
 class SignIn(LoginForm):
-    """Address, password, and the code of an account with a second factor. Nobody is remembered beyond the session."""
+    """Address, password, and the second factor's code, if any. The server remembers nobody beyond the session."""
 
     remember = None
     code = StringField()
 
     def validate(self, **more: Any) -> bool:  # noqa: ANN401 - theirs
-        """Whether all are right."""
+        """Whether address, password and code are right."""
         if not super().validate(**more):
             return False
         if _is_right(self.user, self.code.data):
@@ -76,12 +76,12 @@ class SignIn(LoginForm):
 
 
 class SignInAgain(VerifyForm):
-    """Password, and the code of an account with a second factor."""
+    """Password, and the second factor's code, if the account has one."""
 
     code = StringField()
 
     def validate(self, **more: Any) -> bool:  # noqa: ANN401 - theirs
-        """Whether both are right."""
+        """Whether password and code are right."""
         if not super().validate(**more):
             return False
         if _is_right(self.user, self.code.data):
@@ -100,15 +100,15 @@ def _is_right(user: UserMixin | None, code: str | None) -> bool:
 
 
 class Accounts(UserDatastore):
-    """Accounts as Flask-Security wants to find and change them."""
+    """The interface by which Flask-Security finds and changes accounts."""
 
     def __init__(self, database: Database) -> None:
-        """Accounts in this database."""
+        """Use the accounts in this database."""
         super().__init__(Account, NoRole)
         self._database = database
 
     def find_user(self, case_insensitive: bool = False, session: object = None, **kwargs: object) -> Account | None:  # noqa: ARG002, FBT001, FBT002 - theirs
-        """The account whose column has a value."""
+        """The account whose column (the keyword) has this value; None if there is none."""
         ((name, value),) = kwargs.items()
         if "\0" in str(value):
             return None
@@ -118,13 +118,13 @@ class Accounts(UserDatastore):
             return found.scalars(select(Account).where(match).options(joinedload(Account.grants))).unique().first()
 
     def put(self, model: Account) -> Account:
-        """Keep a new password, and nothing else that the model may have been holding for a while."""
+        """Store only the model's password: its other fields may be out of date."""
         with self._database.writing() as kept:
             services.keep_password(kept, model)
         return model
 
     def commit(self) -> None:
-        """Nothing: `put` has committed."""
+        """Do nothing: `put` has committed."""
 
 
 def install(app: Flask) -> None:
@@ -135,7 +135,7 @@ def install(app: Flask) -> None:
         app, Accounts(found.database), register_blueprint=True, login_form=SignIn, verify_form=SignInAgain
     )
     security.want_json(lambda _request: False)
-    security.login_manager.request_loader(lambda _request: None)  # theirs reads every JSON body, before the rules
+    security.login_manager.request_loader(lambda _request: None)  # Flask-Security's reads JSON bodies before the rules
     for endpoint in ASKS_PASSWORD:
         app.view_functions[endpoint] = _counted(app.view_functions[endpoint])
     user_authenticated.connect(_renew_session, app)
@@ -198,11 +198,11 @@ def _settings(secrets: Secrets) -> dict[str, Any]:
 
 
 def _counted(view: Callable[[], Any]) -> Callable[[], Response]:
-    """A view that is given a password. Wrong ones count, and `limits.login` says how many there may be.
+    """Count the wrong passwords that a view gets, and refuse more than `limits.login` allows.
 
-    At the sign-in they count for the address that they come from, so nobody can lock an owner out from elsewhere. A
-    browser in which somebody has signed in to the account has a count of its own, so nobody can from the same address.
-    For somebody who is signed in they count for the account.
+    At the sign-in they count for the sender's address, so nobody can lock an owner out from another address. A browser
+    in which somebody has signed in to the account has its own count, so nobody can lock it out from the same address
+    either. For somebody who is signed in, they count for the account.
     """
 
     @wraps(view)
@@ -227,7 +227,7 @@ def _counted(view: Callable[[], Any]) -> Callable[[], Response]:
 
 
 def _known_browser(account: str) -> tuple[str, str] | None:
-    """Under what wrong passwords of a browser count in which somebody has signed in to this account; None: nobody."""
+    """The key of a browser's own count; None if nobody has signed in to this account with this browser."""
     try:
         known, browser = _signer().loads(request.cookies.get(KNOWN_COOKIE, ""), max_age=KNOWN_SECONDS)
     except (BadSignature, ValueError):
@@ -236,7 +236,7 @@ def _known_browser(account: str) -> tuple[str, str] | None:
 
 
 def _know_browser(response: Response, account: str) -> None:
-    """Let a browser keep that somebody has signed in to this account. It lets nobody in."""
+    """Set a cookie which says that somebody has signed in to this account. It gives no access."""
     https = parts().config.https
     response.set_cookie(
         KNOWN_COOKIE,
@@ -254,7 +254,7 @@ def _signer() -> URLSafeTimedSerializer:
 
 
 def _renew_session(_app: Flask, **_about: object) -> None:
-    """Whoever signs in starts with an empty session: values planted in it before are invalid."""
+    """Empty the session at sign-in, so that values which somebody planted in it before are gone."""
     kept = {name: session[name] for name in OF_THE_SIGN_IN if name in session}
     session.clear()
     session.update(kept)
@@ -262,6 +262,6 @@ def _renew_session(_app: Flask, **_about: object) -> None:
 
 
 def _end_sessions(app: Flask, user: Account, **_about: object) -> None:
-    """Signing out ends every session of the account: a cookie that was copied is no good afterwards."""
+    """End every session of the account at sign-out, so that a copied cookie no longer works."""
     with app.extensions["happe"].database.writing() as changed:
         services.end_sessions(changed, user.id)

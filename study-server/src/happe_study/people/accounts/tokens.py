@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 def issue(
     session: Session, kind: TokenKind, owner_id: int, *, expires_us: int | None = None, proven_us: int | None = None
 ) -> str:
-    """A new token of a participant, device or account. The server keeps no copy of it.
+    """Make a token for a participant, device or account. The server keeps only its SHA-256.
 
-    `proven_us`: when the password was given for it (None: now).
+    `proven_us`: when the owner gave the password for this token (None: now).
     """
     secret, now = new_secret(), now_us()
     more = {f"{kind}_id": owner_id, "proven_us": now if proven_us is None else proven_us}

@@ -10,7 +10,7 @@ import hashlib
 from happe_study.base.codes import ALPHABET, CODE_LENGTH, new_code
 from happe_study.design.allocation.sealing import check_public_key
 
-MISREAD = str.maketrans({"O": "0", "I": "1", "L": "1", "-": None, " ": None})  # as Crockford says
+MISREAD = str.maketrans({"O": "0", "I": "1", "L": "1", "-": None, " ": None})  # as in Crockford's base 32
 
 
 def new_enrolment_code() -> str:
@@ -19,13 +19,13 @@ def new_enrolment_code() -> str:
 
 
 def plain(code: str) -> str | None:
-    """A code as it was typed, without hyphens, spaces and misread letters; None if it can't be one."""
+    """A typed code without hyphens and spaces, with misread letters corrected; None if it can't be a code."""
     read = code.upper().translate(MISREAD)
     return read if len(read) == 2 * CODE_LENGTH and set(read) <= set(ALPHABET) else None
 
 
 def public_key(text: str) -> bytes:
-    """An X25519 public key out of base64. Raises binascii.Error, or PublicKeyError for a key of no use."""
+    """Decode an X25519 public key from base64. Raises binascii.Error, or PublicKeyError for an unusable key."""
     try:
         key = base64.b64decode(text.encode("ascii"), validate=True)
     except UnicodeEncodeError:
@@ -35,5 +35,5 @@ def public_key(text: str) -> bytes:
 
 
 def fingerprint(key: bytes | None) -> str | None:
-    """By which people know a laptop's key: SHA-256 of its 32 bytes, in hexadecimal. A meter has none."""
+    """The fingerprint by which people recognise a laptop's key: SHA-256 in hexadecimal. None for a meter's."""
     return hashlib.sha256(key).hexdigest() if key else None

@@ -12,7 +12,7 @@ from happe_study.base.database import Base, Code, Digest, Micros, Name, Serial
 
 
 class Device(Base):
-    """A machine of a study. It enrols once, with a code that works once."""
+    """A laptop or meter of a study. It enrols with a code that works once."""
 
     __tablename__ = "devices"
     __table_args__ = (
@@ -49,7 +49,7 @@ class Sitting(Base):
 
 
 class ClockEstimate(Base):
-    """How far a device's clock is from the server's: server time = device time + offset, within the uncertainty."""
+    """A device's clock compared with the server's: server time = device time + offset, within the uncertainty."""
 
     __tablename__ = "clock_estimates"
     __table_args__ = (

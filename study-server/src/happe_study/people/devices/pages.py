@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Staff's pages about devices: the list, a new one's enrolment code, which is shown once, renewing and revoking."""
+"""Staff's pages about devices: list them, create one (its enrolment code is shown once), renew and revoke them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def devices(study: str) -> Response:
 @pages.get("/studies/<study>/new-device")
 @staff(Right.DEVICE_MANAGE)
 def new_device_form(study: str, problem: Problem | None = None) -> Response:
-    """Name and kind of a new device."""
+    """The form for a new device's name and kind."""
     with parts().database.reading() as session:
         found = _study(session, study)
         return page("people/device_new", "New device", study=found, problem=problem, trail=_above(study), kinds=KINDS)
@@ -75,7 +75,7 @@ def new_device(study: str) -> Response:
 @pages.get("/studies/<study>/devices/<code>/renew")
 @staff(Right.DEVICE_MANAGE)
 def renew_form(study: str, code: str, problem: Problem | None = None) -> Response:
-    """What a new enrolment code means."""
+    """The form that explains a new enrolment code and asks for confirmation."""
     return _about_one("people/device_renew", "New enrolment code", study, code, problem)
 
 
@@ -93,7 +93,7 @@ def renew(study: str, code: str) -> Response:
 @pages.get("/studies/<study>/devices/<code>/revoke")
 @staff(Right.DEVICE_MANAGE)
 def revoke_form(study: str, code: str, problem: Problem | None = None) -> Response:
-    """What revoking means."""
+    """The form that explains revoking and asks for confirmation."""
     return _about_one("people/device_revoke", "Revoke a device", study, code, problem)
 
 
@@ -109,7 +109,7 @@ def revoke(study: str, code: str) -> AnyResponse:
 
 
 def _study(session: Session, name: str) -> Study:
-    """A study that the rule has let the caller see."""
+    """The study of this name. The view's access rule has checked that the caller may see it."""
     return session.get_one(Study, g.happe_study_ids(name))
 
 

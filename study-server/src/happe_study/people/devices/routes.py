@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Devices over HTTP: staff name and revoke them, and they enrol, show that they live, and compare clocks."""
+"""Devices over HTTP: staff create and revoke them; devices enrol, send heartbeats and compare their clocks."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ Boot = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 
 class NewDevice(Strict):
-    """A device as staff names it."""
+    """A new device, as staff describe it."""
 
     name: Text
     kind: Annotated[DeviceKind, Field(strict=False)]
 
 
 class Heartbeat(Strict):
-    """What a device says of itself. Free room is in whole GiB: a size to the byte would tell what was recorded.
+    """A device's report on itself. Free space is in whole GiB: a size in bytes could reveal a recording's content.
 
-    A meter that records adds the gaps of its trace, without reasons: saturation would tell of power.
+    A recording meter adds the gaps of its trace, without reasons: saturation would reveal a high power.
     """
 
     state: Literal["idle", "running", "recording", "uploading", "fault"]
@@ -54,7 +54,7 @@ class Heartbeat(Strict):
 
 
 class DeviceOut(BaseModel):
-    """A device as staff sees it."""
+    """A device, as staff see it."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -76,7 +76,7 @@ class DevicesOut(BaseModel):
 
 
 class Invitation(BaseModel):
-    """What somebody types at a new device."""
+    """The enrolment code that somebody types at a new device."""
 
     device: str
     enrolment_code: str
@@ -84,14 +84,14 @@ class Invitation(BaseModel):
 
 
 class Enrolment(Strict):
-    """A device that enrols: a laptop with its X25519 public key in base64, a meter without."""
+    """A device that enrols. A laptop sends its X25519 public key in base64, a meter none."""
 
     code: Annotated[str, Field(min_length=1, max_length=64)]
     public_key: Annotated[str, Field(max_length=64)] | None = None
 
 
 class Enrolled(BaseModel):
-    """A device's own name and token. The token is shown only once."""
+    """An enrolled device's code, study, kind and token. The server shows the token only once."""
 
     device: str
     study: str
@@ -106,7 +106,7 @@ class LaptopsOut(BaseModel):
 
 
 class Clock(BaseModel):
-    """When the server received the question and when it answered: t1 and t2 of a probe."""
+    """When the server received the request and when it answered: t1 and t2 of a probe, in microseconds."""
 
     receive_us: int
     send_us: int
@@ -134,7 +134,7 @@ class EstimateOut(BaseModel):
 @staff(Right.DEVICE_READ)
 @api.output(DevicesOut)
 def list_devices(study: str) -> Json:
-    """A study's devices."""
+    """List a study's devices."""
     study_id = g.happe_study_ids(study)
     with parts().database.reading() as session:
         rows = session.scalars(select(Device).where(Device.study_id == study_id).order_by(Device.name))
@@ -147,7 +147,7 @@ def list_devices(study: str) -> Json:
 @api.output(Invitation, 201)
 @api.doc(responses={409: "The study already has a device of this name."})
 def create_device(study: str, json_data: NewDevice) -> Json:
-    """Name a new device. The enrolment code is shown only once, works once and for a day."""
+    """Create a device. The server shows the enrolment code only once; the code works once, within a day."""
     study_id = g.happe_study_ids(study)
     with parts().database.writing() as session:
         row, code = services.create(session, study_id, json_data.name, json_data.kind, caller())
@@ -195,7 +195,7 @@ def enrol_device(json_data: Enrolment) -> Json:
 @api.input(Heartbeat)
 @api.output({}, 204)
 def beat(json_data: Heartbeat) -> str:
-    """Say that the device lives, and how it is."""
+    """Report that the device works, and its state."""
     with parts().database.writing() as session:
         services.heartbeat(session, caller().id, json_data.model_dump())
     return ""
@@ -205,7 +205,7 @@ def beat(json_data: Heartbeat) -> str:
 @device()
 @api.output(LaptopsOut)
 def list_laptops() -> Json:
-    """The laptops of the device's study: what a meter may measure."""
+    """List the laptops of the device's study. A meter may measure these."""
     of_study = (Device.study_id == caller().study_id) & (Device.kind == DeviceKind.LAPTOP)
     with parts().database.reading() as session:
         return {"laptops": [*session.scalars(select(Device.code).where(of_study).order_by(Device.code))]}
@@ -215,7 +215,7 @@ def list_laptops() -> Json:
 @device()
 @api.output(Clock)
 def read_clock() -> Json:
-    """The server's clock, twice: when this request came and when its answer left."""
+    """Read the server's clock twice: when this request arrived, and when its answer left."""
     return {"receive_us": g.happe_received_us, "send_us": now_us()}
 
 
@@ -225,7 +225,7 @@ def read_clock() -> Json:
 @api.output(EstimateOut, 201)
 @api.doc(responses={200: "It was known.", 409: "This id has other probes."})
 def put_clock(client_id: UUID, json_data: Probes) -> tuple[EstimateOut, int]:
-    """Estimate how far the device's clock is from the server's. The device chooses the id and may send it again."""
+    """Estimate the offset of the device's clock to the server's. The device chooses the id and may send it again."""
     with parts().database.writing() as session:
         row, new = services.estimate_clock(session, caller().id, str(client_id), json_data.clock, json_data.probes)
         return EstimateOut.model_validate(row), 201 if new else 200

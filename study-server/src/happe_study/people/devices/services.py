@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is done with devices: named by staff, enrolled by themselves, revoked; their heartbeats and clocks.
+"""Devices: staff create and revoke them; they enrol, send heartbeats and compare their clocks.
 
 Every function takes a session of `writing()` and raises Problem.
 """
@@ -38,7 +38,7 @@ ENROL_US = 24 * 3600 * 1_000_000  # how long an enrolment code works
 
 
 def create(session: Session, study_id: int, name: str, kind: DeviceKind, who: Caller | None) -> tuple[Device, str]:
-    """A new device of a study, and the code that it enrols with, which is shown only once. 409: the name is taken."""
+    """Create a device. Returns it and its enrolment code, to be shown once. Problem 409: the name is taken."""
     try:
         device = fresh.add(
             session, lambda code: Device(study_id=study_id, code=code, name=name, kind=kind, created_us=now_us())
@@ -53,7 +53,7 @@ def create(session: Session, study_id: int, name: str, kind: DeviceKind, who: Ca
 
 
 def find(session: Session, study_id: int, code: str) -> Device:
-    """A study's device, locked for a change. 404: it has no such device."""
+    """A study's device, its row locked for a change. Problem 404: the study has no such device."""
     query = select(Device).where(Device.code == code, Device.study_id == study_id).with_for_update()
     device = session.scalar(query) if is_code(code) else None
     if device is None:
@@ -62,7 +62,7 @@ def find(session: Session, study_id: int, code: str) -> Device:
 
 
 def renew(session: Session, device: Device, who: Caller | None) -> str:
-    """A new enrolment code for a device that was there before: another disk, another key. Its tokens end now."""
+    """Make a new enrolment code for a device that lost its key, as with a new disk. Its tokens end now."""
     _end(session, device)
     code = _offer(device)
     device.revoked_us = None
@@ -71,7 +71,7 @@ def renew(session: Session, device: Device, who: Caller | None) -> str:
 
 
 def revoke(session: Session, device: Device, who: Caller | None) -> None:
-    """End a device's tokens and its sitting, and its code if it has not enrolled yet. Again: nothing more."""
+    """End a device's tokens, its sitting, and its enrolment code. Does nothing for a revoked device."""
     if device.revoked_us is not None:
         return
     _end(session, device)
@@ -81,9 +81,10 @@ def revoke(session: Session, device: Device, who: Caller | None) -> None:
 
 
 def enrol(session: Session, code: str, key: str | None) -> tuple[Device, str]:
-    """The device whose enrolment code this is, and its token, which is shown only once.
+    """Enrol the device with this enrolment code. Returns it and its token, to be shown once.
 
-    A laptop gives its X25519 public key in base64. 403: no such code, or not any more. 422: a bad key; the code stays.
+    A laptop sends its X25519 public key in base64. Problem 403: the code is unknown, used or too old. 422: a bad key;
+    the code stays valid.
     """
     device = _invited(session, code)
     device.public_key = _checked_key(DeviceKind(device.kind), key)
@@ -101,14 +102,14 @@ def enrol(session: Session, code: str, key: str | None) -> tuple[Device, str]:
 
 
 def heartbeat(session: Session, device_id: int, said: dict[str, Any]) -> None:
-    """Keep what a device says of itself. The one before is forgotten, and nothing is audited."""
+    """Store a device's report on itself in place of the last one. The audit log has no entry of it."""
     session.execute(update(Device).where(Device.id == device_id).values(heartbeat_us=now_us(), heartbeat=said))
 
 
 def estimate_clock(
     session: Session, device_id: int, client_id: str, clock: str, probes: Sequence[Sequence[int]]
 ) -> tuple[ClockEstimate, bool]:
-    """A device's clock estimated from probes, and whether it is new. 409: that id has another. 422: bad probes."""
+    """Estimate a device's clock from probes, once for each id; whether the estimate is new. 409: the id has others."""
     try:
         found = clocks.estimate(probes)
     except BadDocumentError as error:
@@ -133,14 +134,14 @@ def _offer(device: Device) -> str:
 
 
 def _end(session: Session, device: Device) -> None:
-    """What a device had is no longer valid."""
+    """End a device's tokens, sitting and public key."""
     tokens.revoke_all(session, TokenKind.DEVICE, device.id)
     sittings.close(session, device_id=device.id)
     device.public_key = device.enrolled_us = None
 
 
 def _invited(session: Session, code: str) -> Device:
-    """The device that waits for this code."""
+    """The device with this enrolment code. Raises Problem 403 for a code that is unknown, used or too old."""
     read = enrolment.plain(code)
     query = select(Device).where(Device.enrol_sha256 == digest(read or "")).with_for_update()
     device = session.scalar(query) if read else None
@@ -151,7 +152,7 @@ def _invited(session: Session, code: str) -> Device:
 
 
 def last_clocks(session: Session, study_id: int) -> dict[int, ClockEstimate]:
-    """Each device's last clock estimate: one look for each, however many there are."""
+    """Each device's last clock estimate, by the device's id. The query looks up one row a device, not all estimates."""
     mine = select(ClockEstimate.id).where(ClockEstimate.device_id == Device.id).correlate(Device)
     newest = mine.order_by(ClockEstimate.server_us.desc(), ClockEstimate.id.desc()).limit(1).scalar_subquery()
     ids = session.scalars(select(newest).where(Device.study_id == study_id)).all()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Who sits at which device, and the end of it."""
+"""Which participant sits at which device, and the end of a sitting."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ def close(session: Session, *, device_id: int | None = None, participant_id: int
 
 
 def current(session: Session, device_id: int) -> int | None:
-    """Who sits at a device."""
+    """The id of the participant who sits at a device; None: nobody does."""
     query = select(Sitting.participant_id).where(Sitting.device_id == device_id, Sitting.ended_us.is_(None))
     return session.scalar(query.limit(1))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Participants in the database: pseudonyms, consent and answers. Names are never asked for."""
+"""Participants in the database: pseudonyms, consent and answers. The server never asks for names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from happe_study.base.database import Base, Code, Micros, Name, Serial
 
 
 class ParticipantState(StrEnum):
-    """How far a participant is."""
+    """A participant's progress."""
 
     INVITED = "invited"  # has a link
     CONSENTED = "consented"
@@ -24,14 +24,14 @@ class ParticipantState(StrEnum):
 
 
 class OnWithdrawal(StrEnum):
-    """What the consent says is to happen with the data if the participant withdraws."""
+    """The participant's choice in the consent: what happens with the data after a withdrawal."""
 
     ERASE = "erase"
     DEIDENTIFY = "deidentify"
 
 
 class Participant(Base):
-    """A participant under a random code."""
+    """A participant, known by a random code."""
 
     __tablename__ = "participants"
     __table_args__ = (
@@ -46,11 +46,11 @@ class Participant(Base):
     code: Mapped[str] = mapped_column(Code, unique=True)
     state: Mapped[str] = mapped_column(Name, default=ParticipantState.INVITED)
     stratum: Mapped[str | None] = mapped_column(Name)
-    site: Mapped[str | None] = mapped_column(Name)  # for which they were invited
+    site: Mapped[str | None] = mapped_column(Name)  # the site for which staff invited them
     consent_version: Mapped[str | None] = mapped_column(Name)
     consent_us: Mapped[int | None] = mapped_column(Micros)
     on_withdrawal: Mapped[str | None] = mapped_column(Name)
-    answers: Mapped[dict[str, Any] | None]  # of the questionnaire, by item
+    answers: Mapped[dict[str, Any] | None]  # to the questionnaire, by item
     created_us: Mapped[int] = mapped_column(Micros)
     enrolled_us: Mapped[int | None] = mapped_column(Micros)
     handout_us: Mapped[int | None] = mapped_column(Micros)  # when the handout was read

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Answers to a questionnaire, as they were typed and as they are kept. Pure."""
+"""Answers to a questionnaire: checked and cleaned for storage. Pure."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 LONGEST_ANSWER = 200  # characters
-LONGEST_ECHO = 4000  # of an answer that is too long, for its writer to shorten
+LONGEST_ECHO = 4000  # characters of a too long answer that the page shows again, for its writer to shorten
 
-# C0, DEL, C1, turns of the direction of text, no characters, halves of characters.
+# C0, DEL, C1, marks of text direction, noncharacters, lone surrogates.
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff]")
 _NUMBER = re.compile(r"[+-]?\d{1,12}(\.\d{1,6})?")
 
@@ -26,14 +26,14 @@ Answer = str | int | float
 
 @dataclass(frozen=True)
 class Answers:
-    """The answers, by the item's key; and what is wrong with the rest, in words for the participant."""
+    """The valid answers (`kept`) and the messages about wrong ones for the participant (`wrong`), by the item's key."""
 
     kept: dict[str, Answer] = field(default_factory=dict)
     wrong: dict[str, str] = field(default_factory=dict)
 
 
 def read(items: Iterable[Item], form: Mapping[str, str]) -> Answers:
-    """The answers in a form. Fields that are no item's are skipped; an optional item may be left empty."""
+    """Read the answers from a form. Fields without an item are ignored; an optional item may be left empty."""
     found = Answers()
     for item in items:
         text = clean(form.get(item.key, ""))
@@ -45,12 +45,12 @@ def read(items: Iterable[Item], form: Mapping[str, str]) -> Answers:
 
 
 def clean(text: str) -> str:
-    """A line of text: composed (NFC), its white space single spaces, none at the ends."""
+    """The text in Unicode's form NFC, with single spaces for white space and none at the ends."""
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
 def echo(text: str) -> str:
-    """An answer to show again to its writer."""
+    """An answer for showing it to its writer again: cut to LONGEST_ECHO, unprintable characters replaced."""
     return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text[:LONGEST_ECHO])
 
 
