@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Studies: made from a protocol, locked, with their slots and custodians."""
+"""Studies: creating them from a protocol, locking them, their slots and custodians."""

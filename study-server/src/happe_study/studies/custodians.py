@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Who may unblind a study, and from when.
 
-Whoever gives roles and passwords could make a custodian of their own, or become the one there is, and unblind. So a
-role that was given, or a password that somebody else chose, after the study was locked waits before it unblinds. Until
-then everybody who may read the study sees it, and the custodian who was there can no longer sign in.
+An administrator could give a friend the role of custodian, or a custodian a new password, and so unblind a study. So
+somebody who got the role, or a password that somebody else chose, after the study's lock must wait before unblinding.
+In that time everybody who may read the study sees the change, and a custodian whose password changed cannot sign in.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ SECOND_US = 1_000_000
 
 @dataclass(frozen=True)
 class Custodian:
-    """Somebody who may unblind a study, from `unblinds_from_us` on (None: since its lock, or at once).
+    """Somebody who may unblind a study, from `unblinds_from_us` on (None: without waiting).
 
-    `password_given_us` is when somebody else last chose the password. An account that is disabled can be enabled again.
+    `password_given_us` is when somebody else last chose the password. A disabled account (not `active`) is listed too,
+    because an administrator can enable it again.
     """
 
     email: str
@@ -45,7 +46,7 @@ class Custodian:
 
     @property
     def waits(self) -> bool:
-        """Whether they may not unblind yet."""
+        """Whether the custodian must still wait."""
         return self.unblinds_from_us is not None and now_us() < self.unblinds_from_us
 
 
@@ -63,12 +64,12 @@ def of_study(session: Session, study: Study, wait_hours: int) -> list[Custodian]
 
 
 def shown(session: Session, study: Study, wait_hours: int) -> list[dict[str, Any]]:
-    """The same, as in answers."""
+    """A study's custodians as JSON objects for answers."""
     return [asdict(each) for each in of_study(session, study, wait_hours)]
 
 
 def require(session: Session, study: Study, who: Caller, wait_hours: int) -> None:
-    """Problem 403 for a custodian who may not unblind yet, saying from when, and for anybody who is no custodian."""
+    """Raise Problem 403 for anybody who is not a custodian, or must still wait; its text says until when."""
     mine = next((each for each in of_study(session, study, wait_hours) if each.email == who.name), None)
     if mine is None:
         raise forbidden()
@@ -80,6 +81,6 @@ def require(session: Session, study: Study, who: Caller, wait_hours: int) -> Non
 
 
 def _from(study: Study, wait_hours: int, *since_us: int) -> int | None:
-    """From when somebody unblinds who has had what they need since these moments."""
+    """When the wait ends for what somebody got at these moments (microseconds); None if all were before the lock."""
     late = [each for each in since_us if study.locked_us is not None and each >= study.locked_us]
     return max(late) + wait_hours * HOUR_US if late else None

@@ -10,10 +10,10 @@ from happe_study.base.database import Base, Name, Serial
 
 
 class Slot(Base):
-    """A participant's place in the allocation. Made when the study is locked.
+    """A participant's place in the allocation. Locking a study makes its slots.
 
-    `plan_sealed` holds which conditions in which order. A slot whose participant drops out is free again, so that a
-    study whose slots are all completed is exactly balanced.
+    `plan_sealed` holds the conditions and their order. When a participant drops out, another can take the slot, so a
+    study that completes all slots is exactly balanced.
     """
 
     __tablename__ = "slots"

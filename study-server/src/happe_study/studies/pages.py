@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Staff's pages about studies: a new one from its protocol, the protocol, locking it, and who has which role."""
+"""Staff's pages about studies: create a study from a protocol, change the protocol, lock the study, see its roles."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ WORDS = {
 @pages.get("/new-study")
 @staff(Right.STUDY_CREATE, everywhere=True)
 def new_study_form(problem: Problem | None = None) -> Response:
-    """Where a protocol is pasted or sent as a file."""
+    """The form for a new study's protocol, as text or as a file."""
     if problem is None and (name := request.args.get("example")):
         text = EXAMPLES[name].read_text(encoding="utf-8") if name in EXAMPLES else ""
     else:
@@ -66,7 +66,7 @@ def new_study_form(problem: Problem | None = None) -> Response:
 @staff(Right.STUDY_CREATE, everywhere=True)
 @or_again(new_study_form)
 def new_study() -> AnyResponse:
-    """Create a study. A name that is taken is no way to change that study by mistake."""
+    """Create a study. A taken name is an error, so that nobody changes another draft by mistake."""
     with parts().database.writing() as session:
         made, new = services.put(session, _sent(), caller(), _file_name())
         if not new:
@@ -77,7 +77,7 @@ def new_study() -> AnyResponse:
 @pages.get("/studies/<study>/protocol")
 @staff(Right.STUDY_READ)
 def protocol(study: str) -> Response:
-    """The protocol, as it was sent."""
+    """The protocol's text as the investigator sent it."""
     with parts().database.reading() as session:
         found = services.find(session, study)
         digest = registration.digest(services.protocol_of(found))
@@ -87,7 +87,7 @@ def protocol(study: str) -> Response:
 @pages.get("/studies/<study>/protocol/preregistration")
 @staff(Right.STUDY_READ)
 def preregistration(study: str) -> Response:
-    """The preregistration that follows from the protocol, as a file."""
+    """The preregistration for the protocol, as a Markdown file."""
     with parts().database.reading() as session:
         text = registration.registration(services.protocol_of(services.find(session, study)))
     answer = Response(text, mimetype="text/markdown")
@@ -98,7 +98,7 @@ def preregistration(study: str) -> Response:
 @pages.get("/studies/<study>/protocol/change")
 @staff(Right.STUDY_CREATE)
 def change_form(study: str, problem: Problem | None = None) -> Response:
-    """Where a draft's protocol is changed."""
+    """The form for changing a draft's protocol."""
     with parts().database.reading() as session:
         found = services.find(session, study)
         above = ((url_for("study_pages.protocol", study=study), "Protocol"),)
@@ -110,7 +110,7 @@ def change_form(study: str, problem: Problem | None = None) -> Response:
 @staff(Right.STUDY_CREATE)
 @or_again(change_form)
 def change(study: str) -> AnyResponse:
-    """Give a draft another protocol, of the same name."""
+    """Replace a draft's protocol by another with the same name."""
     with parts().database.writing() as session:
         changed, _new = services.put(session, _sent(), caller(), _file_name())
         if changed.name != study:
@@ -121,7 +121,7 @@ def change(study: str) -> AnyResponse:
 @pages.get("/studies/<study>/lock")
 @staff(Right.STUDY_LOCK)
 def lock_form(study: str, problem: Problem | None = None) -> Response:
-    """What locking means."""
+    """The form that explains locking and asks for confirmation."""
     with parts().database.reading() as session:
         found = services.find(session, study)
         kept = services.protocol_of(found)
@@ -144,7 +144,7 @@ def lock(study: str) -> AnyResponse:
 @pages.get("/studies/<study>/roles")
 @staff(Right.STUDY_READ)
 def roles(study: str) -> Response:
-    """Who may see and do what."""
+    """The roles of a study: what each may do, and who has it."""
     with parts().database.reading() as session:
         found = services.find(session, study)
         holders = _holders(session, found)
@@ -153,7 +153,7 @@ def roles(study: str) -> Response:
 
 
 def _sent() -> str:
-    """The protocol that a form was sent with: the file, if there is one, else the text."""
+    """The protocol in the form that was sent: the file, if there is one, else the text."""
     file = request.files.get("file")
     if file is None or not file.filename:
         return request.form.get("protocol", "").replace("\r\n", "\n")
@@ -186,7 +186,7 @@ def _custodians(session: Session, study: Study) -> list[Custodian]:
 
 
 def _holders(session: Session, study: Study) -> dict[Role, list[tuple[str, bool]]]:
-    """For each role, the addresses of those who have it in a study, and whether in every study."""
+    """Each role's holders in a study: their addresses, and whether they have the role in every study."""
     here = select(Account.email, Grant.role, Grant.study_id).join(Grant, Grant.account_id == Account.id)
     rows = session.execute(
         here.where(Account.active, or_(Grant.study_id == study.id, Grant.study_id.is_(None))).order_by(Account.email)

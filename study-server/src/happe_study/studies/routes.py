@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Studies over HTTP: created from a protocol, looked at, locked.
+"""Studies over HTTP: creating them from a protocol, reading and locking them.
 
-The commitment is for everybody who knows the study's name: it is published so that people without an account can note
-it when the study is locked, and check it when it is unblinded. A draft has none, and is not found.
+Anybody who knows a study's name can read its commitment: people without an account note it when the study is locked,
+and check it when the study is unblinded. A draft has no commitment, so the answer is 404.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class CommitmentOut(BaseModel):
 @staff(Right.STUDY_READ)
 @api.output(StudiesOut)
 def list_studies() -> Json:
-    """List the studies that one may read."""
+    """List the studies that the caller may read."""
     with parts().database.reading() as session:
         fields = StudyLine.model_fields
         return {"studies": [{f: getattr(each, f) for f in fields} for each in services.visible(session, caller())]}
@@ -119,7 +119,7 @@ def read_study(study: str) -> Json:
 @api.output(StudyOut)
 @api.doc(responses={409: "It is locked already, or not ready: `errors` lists what is missing."})
 def lock_study(study: str) -> Json:
-    """Draw and seal the allocation, and publish the commitment. The protocol stays as it is from now on."""
+    """Draw and seal the allocation, and publish the commitment. The protocol can't change afterwards."""
     with parts().database.writing() as session:
         found = services.find(session, study)
         services.lock(session, found, parts().secrets, caller())
@@ -130,7 +130,7 @@ def lock_study(study: str) -> Json:
 @anybody
 @api.output(CommitmentOut)
 def readcommitment_of(study: str) -> Json:
-    """Read the commitment of a locked study; of an unblinded one also seed and salt. Anybody may."""
+    """Read the commitment of a locked study, and the seed and salt of an unblinded one. Anybody may."""
     with parts().database.reading() as session:
         return commitment_of(services.find(session, study))
 
@@ -140,7 +140,7 @@ def _shown(study: Study) -> Json:
 
 
 def commitment_of(study: Study) -> Json:
-    """What anybody may read of a locked study. Raises Problem 404 for a draft."""
+    """A locked study's commitment, as anybody may read it. Raises Problem 404 for a draft."""
     if study.commitment is None:
         raise not_found()
     return {

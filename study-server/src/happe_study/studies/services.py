@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What happens to a study: it is created from its protocol, locked, and looked at."""
+"""Studies: creating them from a protocol, locking and finding them."""
 
 from __future__ import annotations
 
@@ -35,18 +35,17 @@ LONGEST_PATH = 4096
 
 
 def create(session: Session, text: str | bytes, who: Caller | None, file: str | None = None) -> Study:
-    """A new draft from a protocol's TOML text; or the draft of that name, with this protocol instead of its own.
+    """Create a draft from a protocol's TOML text, or give the draft of the same name this protocol.
 
-    `file` is what its sender calls the file of the protocol: `require_ready` names lines of it.
-
-    Raises Problem: 422 with every mistake and its line, 409 for a name whose study is locked or another's, 403 for a
-    new study by somebody who may not create one in every study (`who` None: the command line, which may).
+    `file` is the sender's name of the protocol's file, for the messages of `require_ready`. `who` is None for the
+    command line, which has every right. Raises Problem: 422 with every mistake and its line; 409 if the study of this
+    name is locked or not the caller's; 403 if the caller may not create studies.
     """
     return put(session, text, who, file)[0]
 
 
 def put(session: Session, text: str | bytes, who: Caller | None, file: str | None = None) -> tuple[Study, bool]:
-    """As `create`, and whether the study is new."""
+    """Do as `create` does. Returns the study, and whether it is new."""
     content = text.encode() if isinstance(text, str) else text
     protocol = _read(content)
     study = session.scalar(select(Study).where(Study.name == protocol.name).with_for_update())
@@ -67,7 +66,7 @@ def put(session: Session, text: str | bytes, who: Caller | None, file: str | Non
 
 
 def lock(session: Session, study: Study, secrets: Secrets, who: Caller | None) -> None:
-    """Lock a study that is ready for it (`require_ready`), as `allocate` does."""
+    """Check that a study is ready (`require_ready`), then lock it (`allocate`)."""
     require_ready(session, study)
     allocate(session, study, secrets, who)
 
@@ -80,9 +79,9 @@ def allocate(
     *,
     draw: Callable[[int], bytes] = random.token_bytes,
 ) -> None:
-    """Draw the allocation, seal it, and publish the commitment. From now on the protocol stays as it is.
+    """Draw the allocation, seal it, and publish the commitment. The protocol can't change afterwards.
 
-    Raises Problem 409 for a study that is locked already. `draw` gives as many random bytes as it is asked for.
+    Raises Problem 409 for a study that is locked already. `draw(n)` returns n random bytes.
     """
     session.refresh(study, with_for_update=True)
     _require_draft(study)
@@ -102,7 +101,7 @@ def allocate(
 
 
 def require_ready(session: Session, study: Study) -> None:
-    """Problem 409 for a study that is locked, has something to be filled in, or lacks an investigator or custodian."""
+    """Raise Problem 409 if a study is locked, has placeholders left, or lacks an investigator or custodian."""
     _require_draft(study)
     found = placeholders.left(study.protocol)
     file = study.protocol_file
@@ -145,12 +144,12 @@ def visible(session: Session, who: Caller) -> list[Study]:
 
 
 def protocol_of(study: Study) -> Protocol:
-    """A study's protocol. It was checked when it was sent."""
+    """A study's protocol. `put` has checked it."""
     return _cached(study.protocol_sha256, study.protocol)
 
 
 def seed_of(study: Study, secrets: Secrets) -> tuple[bytes, bytes]:
-    """A locked study's seed and salt. Raises Problem 409: it was locked under another allocation key."""
+    """Open a locked study's seed and salt. Raises Problem 409 if the study was locked with another `allocation.key`."""
     try:
         return open_seed(secrets.allocation, study.name, study.seed_sealed or b"")
     except SealError:

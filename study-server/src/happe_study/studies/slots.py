@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Slots are made when a study is locked. Participants take one each, and return it when they drop out."""
+"""Slots: locking a study makes them. Each participant takes one, and returns it when dropping out."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def make_slots(
     session: Session, study: Study, protocol: Protocol, seed_and_salt: tuple[bytes, bytes], secrets: Secrets
 ) -> int:
-    """Write the sealed slots of a study that is being locked; how many. Positions count from 1 in each stratum."""
+    """Write the sealed slots of a study, and return their number. Positions count from 1 in each stratum."""
     rows = [
         {
             "study_id": study.id,
@@ -41,7 +41,7 @@ def make_slots(
 
 
 def take(session: Session, study: Study, participant: Participant, secrets: Secrets) -> SlotPlan:
-    """Give a participant the first free slot of their stratum; its plan. 409: `enrolled` before, or `full`."""
+    """Give a participant the first free slot of their stratum. Returns its plan. Problem 409: `enrolled` or `full`."""
     if session.scalar(select(Slot.id).where(Slot.participant_id == participant.id)):
         raise conflict("enrolled", "The participant is enrolled already.")
     slot = _next_slot(session, study, participant.stratum or "")
@@ -50,7 +50,7 @@ def take(session: Session, study: Study, participant: Participant, secrets: Secr
 
 
 def give_back(session: Session, participant: Participant) -> bool:
-    """Free a participant's slot: the stratum's next one takes it. Whether there was one."""
+    """Free a participant's slot for the next participant of the stratum. Returns whether there was one."""
     slot = session.scalar(select(Slot).where(Slot.participant_id == participant.id).with_for_update())
     if slot is None:
         return False
