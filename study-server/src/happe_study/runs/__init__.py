@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs and those who play them: enrolment, ratings, records."""
+"""Runs and their participants: enrolment, ratings, guesses, records."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The course of a run: planned, started, ended, rated, guessed, recorded; or aborted, and planned again."""
+"""The course of a run: it is planned, started, ended, rated, guessed and recorded; or aborted and planned again."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs over HTTP, for laptops: start, end, abort, and what the participant says, on the participant's behalf."""
+"""Runs over HTTP, for laptops: start, end and abort a run, and send the participant's rating and guess."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 api = APIBlueprint("device_runs", __name__, url_prefix="/api/v1", tag="Runs of a laptop")
 
-MOST_POINTS = 100  # whatever the scale of the protocol is
+MOST_POINTS = 100  # above the scale of any protocol
 
 
 class Start(Strict):
-    """A start under an id that the laptop made. A start that is repeated has the same id."""
+    """The start of a run, with an id that the laptop made. A repeated request has the same id."""
 
     id: Annotated[UUID, Field(strict=False)]
 
@@ -53,13 +53,13 @@ class Guess(Strict):
 
 
 class Sealed(BaseModel):
-    """What the laptop must know of the condition, in a sealed box to its key: 560 bytes in base64."""
+    """The run's condition for the laptop, sealed to the laptop's key: 560 bytes in base64."""
 
     sealed: str
 
 
 class RunState(BaseModel):
-    """How far a run is."""
+    """A run's code and state."""
 
     code: Code
     state: State
@@ -71,7 +71,7 @@ class RunState(BaseModel):
 @api.output(Sealed)
 @api.doc(responses={409: "It can't be started now, by this laptop, or under this id; `type` gives the reason."})
 def start_run(code: str, json_data: Start) -> dict[str, str]:
-    """Start the next run of the participant who sits here. The same id again, while the run is on: the same answer."""
+    """Start the next run of the participant at this laptop. A repeated id gets the same answer while the run lasts."""
     with parts().database.writing() as session:
         run = _found(session, code)
         sealed = services.start(session, run, caller(), str(json_data.id), parts().secrets)
@@ -83,7 +83,7 @@ def start_run(code: str, json_data: Start) -> dict[str, str]:
 @api.output(RunState)
 @api.doc(responses={403: "Another laptop started it.", 409: "It is not in progress, or has not lasted as planned."})
 def end_run(code: str) -> dict[str, str]:
-    """Say that a run has ended. Its participant may now rate it."""
+    """Report that a run has ended. Its participant may now rate it."""
     with parts().database.writing() as session:
         run = _found(session, code)
         services.require_lasted(session, run, parts().config.least_share_of_run)
@@ -102,7 +102,7 @@ def end_run(code: str) -> dict[str, str]:
     }
 )
 def abort_run(code: str, json_data: Abortion) -> dict[str, str]:
-    """Say that a run doesn't count, and why."""
+    """Abort a run, with the reason why it doesn't count."""
     with parts().database.writing() as session:
         run = _found(session, code)
         services.abort(session, run, json_data.reason, caller())

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The state machine of a run. The past events decide the state; the state decides what may happen next.
+"""The state machine of a run. Past events decide the state; the state decides which events may follow.
 
     planned --start--> started --rate--> rated --guess, record--> complete
                           |                |
                           +-----abort------+--> aborted --replace--> replaced
 
-A run is complete when it is rated, its record is there, and its condition was guessed if the protocol asks for that.
+A run is complete when it has a rating, a record and, if the protocol asks for it, a guess.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from enum import StrEnum
 
 
 class State(StrEnum):
-    """How far a run is."""
+    """The state of a run."""
 
     PLANNED = "planned"
-    STARTED = "started"  # it runs, or has ended and waits for its rating
+    STARTED = "started"  # it is in progress, or has ended and waits for its rating
     RATED = "rated"
     COMPLETE = "complete"
     ABORTED = "aborted"
-    REPLACED = "replaced"  # aborted, and another attempt was planned at its position
+    REPLACED = "replaced"  # aborted, and another attempt is planned at its position
 
 
 class Event(StrEnum):
@@ -37,7 +37,7 @@ class Event(StrEnum):
     REPLACE = "replace"
 
 
-# What may happen in each state for the first time. The record of an aborted run is kept, and changes nothing.
+# The events that may happen in each state for the first time. An aborted run keeps its state when its record arrives.
 ALLOWED: dict[State, frozenset[Event]] = {
     State.PLANNED: frozenset({Event.START}),
     State.STARTED: frozenset({Event.END, Event.RATE, Event.RECORD, Event.ABORT}),
@@ -49,10 +49,10 @@ ALLOWED: dict[State, frozenset[Event]] = {
 
 
 class IllegalEventError(Exception):
-    """An event that may not happen in the run's state."""
+    """The event may not happen in the run's state."""
 
     def __init__(self, state: State, event: Event, why: str) -> None:
-        """Say from what state, which event, and why not."""
+        """Make the message from the state, the event and the reason."""
         super().__init__(f"{event} of a run that is {state}: {why}")
         self.state = state
         self.event = event
@@ -61,14 +61,14 @@ class IllegalEventError(Exception):
 
 @dataclass(frozen=True)
 class Run:
-    """What has happened to a run, and whether the participant must guess its condition."""
+    """The past events of a run, and whether the protocol asks for a guess."""
 
     asks_guess: bool
     happened: frozenset[Event] = frozenset()
 
     @property
     def state(self) -> State:
-        """The state that follows from what has happened."""
+        """The state that follows from the past events."""
         needed = {Event.RATE, Event.RECORD} | ({Event.GUESS} if self.asks_guess else set())
         if Event.REPLACE in self.happened:
             return State.REPLACED
@@ -82,22 +82,22 @@ class Run:
 
     @property
     def is_on(self) -> bool:
-        """Whether the run has started and not yet ended."""
+        """Whether the run is in progress: it has started and not yet ended."""
         return self.state is State.STARTED and Event.END not in self.happened
 
 
 def is_repeated(run: Run, event: Event) -> bool:
-    """Whether an event has happened before; repeating it has no effect. The caller compares the contents.
+    """Whether an event has happened before, so that repeating it has no effect. The caller compares the contents.
 
-    A start may be repeated only while the run is on: afterwards nobody needs its condition any more.
+    A laptop may repeat a start only while the run is in progress: afterwards it does not need the condition.
     """
     return event in run.happened and (event is not Event.START or run.is_on)
 
 
 def apply(run: Run, event: Event) -> Run:
-    """The run after an event; the same run if the event is repeated. IllegalEventError if it may not happen.
+    """The run after an event; the same run if the event is repeated. Raises IllegalEventError if it may not happen.
 
-    A record is made when a run has ended, so it says that too.
+    A laptop sends the record after the run has ended, so RECORD implies END.
     """
     if is_repeated(run, event):
         return run

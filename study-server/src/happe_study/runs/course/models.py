@@ -10,10 +10,10 @@ from happe_study.base.database import Base, Code, Digest, Micros, Name, Serial
 
 
 class Run(Base):
-    """One application under one condition by one participant, under a fresh random code.
+    """One participant uses one application under one condition. Each run has a random code.
 
-    `condition` is empty in every row until unblinding writes it; before, there is only `condition_sealed`.
-    `attempt` counts from 1: an aborted run is replaced by a new one at the same position.
+    `condition` is empty until unblinding writes it; before, the database has only `condition_sealed`.
+    `attempt` counts from 1: a new run at the same position replaces an aborted one.
     """
 
     __tablename__ = "runs"
@@ -29,11 +29,9 @@ class Run(Base):
 
     id: Mapped[int] = mapped_column(Serial, primary_key=True)
     participant_id: Mapped[int] = mapped_column(ForeignKey("participants.id", ondelete="CASCADE"))
-    study_id: Mapped[int] = mapped_column(
-        BigInteger
-    )  # the participant's: a study's runs are listed and counted by an index
+    study_id: Mapped[int] = mapped_column(BigInteger)  # the participant's study, repeated here for the indexes
     code: Mapped[str] = mapped_column(Code, unique=True)
-    position: Mapped[int]  # from 1, within the participant
+    position: Mapped[int]  # counts the participant's runs from 1
     attempt: Mapped[int] = mapped_column(default=1)
     application: Mapped[str] = mapped_column(Name)
     phase: Mapped[str] = mapped_column(Name)
@@ -42,12 +40,12 @@ class Run(Base):
     condition_sealed: Mapped[bytes]
     condition: Mapped[str | None] = mapped_column(Name)
     device_id: Mapped[int | None] = mapped_column(ForeignKey("devices.id"))
-    start_id: Mapped[str | None] = mapped_column(Uuid(as_uuid=False))  # the device's name for this start
-    start_sealed: Mapped[bytes | None]  # what the device was answered, while the run is on
+    start_id: Mapped[str | None] = mapped_column(Uuid(as_uuid=False))  # the laptop's id for this start
+    start_sealed: Mapped[bytes | None]  # the answer to the laptop, while the run is in progress
     started_us: Mapped[int | None] = mapped_column(Micros)
     ended_us: Mapped[int | None] = mapped_column(Micros)
     rating: Mapped[int | None]
-    rating_id: Mapped[str | None] = mapped_column(Uuid(as_uuid=False))  # the client's name for this rating
+    rating_id: Mapped[str | None] = mapped_column(Uuid(as_uuid=False))  # the client's id for this rating
     rated_us: Mapped[int | None] = mapped_column(Micros)
     guess: Mapped[str | None] = mapped_column(Name)
     guess_id: Mapped[str | None] = mapped_column(Uuid(as_uuid=False))
@@ -59,7 +57,7 @@ class Run(Base):
 
 
 class RunRecord(Base):
-    """What a laptop recorded of a run (profiles/schema/run-record.schema.json), sealed (runs/records/stored.py)."""
+    """A laptop's record of a run (profiles/schema/run-record.schema.json), sealed (runs/records/stored.py)."""
 
     __tablename__ = "run_records"
     __table_args__ = (
@@ -74,9 +72,9 @@ class RunRecord(Base):
     id: Mapped[int] = mapped_column(Serial, primary_key=True)
     run_id: Mapped[int] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), unique=True)
     client_id: Mapped[str] = mapped_column(Uuid(as_uuid=False), unique=True)
-    digest: Mapped[str] = mapped_column(Digest)  # keyed, of the document as it came
+    digest: Mapped[str] = mapped_column(Digest)  # keyed digest of the document as the laptop sent it
     document: Mapped[bytes]
     received_us: Mapped[int] = mapped_column(Micros)
     taken_out: Mapped[bool] = mapped_column(
         default=False
-    )  # whether what it taught is in rows (evidence/profiles/services.py)
+    )  # whether its lessons are in tables of their own (evidence/profiles/services.py)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A participant's runs as in their slot: planned at enrolment, planned again, restored with the slot."""
+"""Planning a participant's runs from their slot: at enrolment, and again after an aborted run. Freeing the slot."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 
 def enrol(session: Session, participant: Participant, study: Study, protocol: Protocol, secrets: Secrets) -> None:
-    """Give a participant the first free slot of their stratum and make their runs, whose order is the slot's.
+    """Give a participant the first free slot of their stratum, and create their runs in the slot's order.
 
     Sets the participant's state and `enrolled_us`. `participant.stratum` must be set (None: the study has no strata).
-    On PostgreSQL each transaction takes another slot than those under way; on SQLite there is one writer at a time.
-    The caller appends to the audit log, last in its transaction. Raises Problem 409: `not-open` if the study is not
-    locked or is unblinded, `enrolled` for a second time, `full` if no slot of the stratum is free.
+    On PostgreSQL concurrent transactions take different slots; on SQLite there is one writer at a time. The caller
+    appends to the audit log at the end of its transaction. Raises Problem 409: `not-open` if the study is not locked
+    or is unblinded, `enrolled` if the participant has a slot, `full` if no slot of the stratum is free.
     """
-    with session.no_autoflush:  # the participant is written once
+    with session.no_autoflush:  # so that the participant's row is written only once
         _require_open(session, study)
         planned = slots.take(session, study, participant, secrets)
     participant.state, participant.enrolled_us = ParticipantState.ENROLLED, now_us()
@@ -45,10 +45,10 @@ def enrol(session: Session, participant: Participant, study: Study, protocol: Pr
 
 
 def release(session: Session, participant: Participant) -> bool:
-    """Free the slot of a participant who has dropped out: the stratum's next one takes it. Whether there was one.
+    """Free the slot of a participant who dropped out, for the next one of the stratum. Returns whether there was one.
 
-    If runs of it were started, a laptop has learned their conditions, and the next participant's runs have them in the
-    same order: the audit log says that a slot came back, and no more of it.
+    If runs were started, a laptop knows their conditions, and the next participant has them in the same order. So the
+    audit log gets an entry about the slot, which does not name the slot.
     """
     if not slots.give_back(session, participant):
         return False
@@ -59,9 +59,9 @@ def release(session: Session, participant: Participant) -> bool:
 
 
 def another_attempt(run: Run, secrets: Secrets) -> Run:
-    """A new run in the place of an aborted one, planned under the same condition, with a code of its own.
+    """A new run in place of an aborted one, with the same condition and a new code.
 
-    The caller adds it to the session and marks the old one as replaced.
+    The caller adds it to the session and marks the old run as replaced.
     """
     code = new_code()
     condition = open_condition(secrets.allocation, run.code, run.condition_sealed)
@@ -80,7 +80,7 @@ def another_attempt(run: Run, secrets: Secrets) -> Run:
 
 
 def _require_open(session: Session, study: Study) -> None:
-    """Problem 409 unless the study is locked; until the transaction ends it is not unblinded."""
+    """Raise Problem 409 unless the study is locked. Nobody can unblind it until the transaction ends."""
     state = session.scalar(select(Study.state).where(Study.id == study.id).with_for_update(read=True))
     if state != StudyState.LOCKED:
         raise conflict(

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs over HTTP, for staff: how far they are; abort and replace.
+"""Runs over HTTP, for staff: read, abort and replace them.
 
-Answers are an allow-list. Before the study is unblinded nobody sees a condition, nor a guess, which may well be
-right: who has seen the battery indicator knows. Ratings are for those who may export data; experimenters, who sit
-beside the participants, see only that there is one.
+Answers contain only listed fields. Before unblinding, nobody sees a condition or a guess: a guess is often right, since
+a participant has seen the battery indicator. Only staff who may export data see ratings. Experimenters, who sit beside
+the participants, see only whether a run is rated.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ Json = dict[str, Any]
 
 
 class RunsPage(Page):
-    """Which runs."""
+    """Filters for a list of runs."""
 
     state: State | None = None
     participant: Code | None = None
 
 
 class RunOut(BaseModel):
-    """A run as staff sees it. `rating` for callers who may export; `guess` and `condition` after unblinding."""
+    """A run, as staff see it: `rating` only if they may export data, `guess` and `condition` only after unblinding."""
 
     code: Code
     participant: Code
@@ -71,7 +71,7 @@ class RunOut(BaseModel):
 
 
 class RunsOut(BaseModel):
-    """A page of runs, in an order that tells nothing; `next` is the cursor of the next page."""
+    """A page of runs in random order; `next` is the cursor of the next page."""
 
     runs: list[RunOut]
     next: str | None
@@ -90,7 +90,7 @@ def list_runs(study: str, query_data: RunsPage) -> Json:
     study_id: int = g.happe_study_ids(study)
     with parts().database.reading() as session:
         query = runs_of_site(select(Run).where(Run.study_id == study_id), study_id)
-        if query_data.participant is not None:  # of whom an index has the few runs
+        if query_data.participant is not None:  # an index finds a participant's few runs
             mine = select(Participant.id).where(Participant.code == query_data.participant)
             whose = session.scalar(mine.where(Participant.study_id == study_id))
             query = runs_of_site(select(Run).where(Run.participant_id == whose), study_id)
@@ -116,7 +116,7 @@ def read_run(study: str, code: str) -> Json:
 @api.output(RunOut)
 @api.doc(responses={409: "It is complete, was not started, or was aborted for another reason."})
 def abort_run(study: str, code: str, json_data: Abortion) -> Json:
-    """Say that a run doesn't count, and why. It can be replaced then."""
+    """Abort a run, with the reason why it doesn't count. It can be replaced then."""
     study_id: int = g.happe_study_ids(study)
     with parts().database.writing() as session:
         run = services.find(session, study_id, code)
@@ -129,7 +129,7 @@ def abort_run(study: str, code: str, json_data: Abortion) -> Json:
 @api.output(RunOut, 201)
 @api.doc(responses={409: "It is not aborted, or its participant no longer takes part."})
 def replace_run(study: str, code: str) -> Json:
-    """Plan another attempt in the place of an aborted run, under a new code. Again: the same attempt."""
+    """Plan another attempt in place of an aborted run, under a new code. A repeated request gets the same attempt."""
     study_id: int = g.happe_study_ids(study)
     with parts().database.writing() as session:
         run = services.find(session, study_id, code)
@@ -138,7 +138,7 @@ def replace_run(study: str, code: str) -> Json:
 
 
 def shown(session: Session, study_id: int, runs: Sequence[Run]) -> list[Json]:
-    """Runs of one study as the caller may see them."""
+    """Runs of one study, with the fields that the caller may see."""
     unblinded = session.get_one(Study, study_id).state == StudyState.UNBLINDED
     participants = _codes(session, Participant, {run.participant_id for run in runs})
     devices = _codes(session, Device, {run.device_id for run in runs})
@@ -158,4 +158,4 @@ def shown(session: Session, study_id: int, runs: Sequence[Run]) -> list[Json]:
 
 def _codes(session: Session, table: type[Participant | Device], ids: set[int | None]) -> dict[int | None, str]:
     rows = session.execute(select(table.id, table.code).where(table.id.in_(ids - {None})))
-    return {row_id: code for row_id, code in rows}  # noqa: C416 - rows are no pairs to dict()
+    return {row_id: code for row_id, code in rows}  # noqa: C416 - mypy does not take the rows for pairs

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What happens to runs: started by a laptop, rated and guessed by the participant, recorded, aborted, replaced.
+"""The events of runs: a laptop starts and ends them, the participant rates and guesses, staff abort and replace.
 
-Every function takes a session of `writing()` and raises Problem. machine.py says what may happen when; an event that
-has happened may be reported again, in the same words, to no effect. All runs of a participant change one at a time.
+Every function takes a session of `writing()` and raises Problem. machine.py says which event may happen when. Repeating
+an event with the same content has no effect. The runs of a participant change one at a time. A Problem's status has
+these meanings below: 403 forbidden, 404 not found, 409 conflict, 422 invalid input.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ COLUMNS = {
 
 
 def find(session: Session, study_id: int, code: str) -> Run:
-    """A study's run. 404: it has no such run, or not at the caller's site."""
+    """A study's run. 404: the study has no such run, or not at the caller's site."""
     query = select(Run).join(Participant).where(Run.code == code, Participant.study_id == study_id)
     query = of_site(query, study_id)
     run = session.scalar(query) if is_code(code) else None
@@ -63,7 +64,7 @@ def find(session: Session, study_id: int, code: str) -> Run:
 
 
 def find_own(session: Session, participant_id: int, code: str) -> Run:
-    """A participant's run. 404: it is not theirs."""
+    """A participant's run. 404: the participant has no such run."""
     query = select(Run).where(Run.code == code, Run.participant_id == participant_id)
     run = session.scalar(query) if is_code(code) else None
     if run is None:
@@ -72,12 +73,12 @@ def find_own(session: Session, participant_id: int, code: str) -> Run:
 
 
 def start(session: Session, run: Run, device: Caller, start_id: str, secrets: Secrets) -> bytes:
-    """A laptop starts the participant's next run; what it learns of the condition, sealed to it: always 560 bytes.
+    """Start the participant's next run. Returns the condition's document, sealed to the laptop: always 560 bytes.
 
-    Under the same `start_id` again, while the run is on: the same bytes. 409: the participant does not sit at the
-    laptop (`no-sitting`), another run comes first (`not-next`), the run is not planned (`run-state`), was started
-    under another id or by another laptop (`started`), or before the laptop got another key (`renewed`), or the study is
-    not open (`not-open`).
+    Repeating the same `start_id` while the run is in progress returns the same bytes. 409: the participant does not sit
+    at the laptop (`no-sitting`), another run comes first (`not-next`), the run is not planned (`run-state`), it was
+    started under another id or by another laptop (`started`) or before the laptop got a new key (`renewed`), or the
+    study is not open (`not-open`).
     """
     participant, study = _locked(session, run)
     laptop = session.get_one(Device, device.id)
@@ -107,7 +108,7 @@ def start(session: Session, run: Run, device: Caller, start_id: str, secrets: Se
 def condition_document(
     study: str, participant: Participant, run: Run, condition: Condition, ondemand: Ondemand
 ) -> dict[str, object]:
-    """What a laptop must know (profiles/schema/sealed-condition.schema.json), still without `pad`."""
+    """The document that a laptop needs for a run (profiles/schema/sealed-condition.schema.json), without `pad`."""
     document: dict[str, object] = {
         "format": DOCUMENT_FORMAT,
         "study": study,
@@ -124,10 +125,10 @@ def condition_document(
 
 
 def require_lasted(session: Session, run: Run, least_share: float) -> None:
-    """Problem 409 for a run that is on and has not yet lasted this share of its planned time, by the server's clock.
+    """Raise Problem 409 if a started run has not yet lasted `least_share` of its planned time, by the server's clock.
 
-    Asked before a run ends, and before it is rated, as its record may have ended it. So whoever wants to know in which
-    order a slot has the conditions must sit through them.
+    Callers check this before a run ends and before it is rated, since its record may have ended it. So nobody can learn
+    a slot's order of conditions faster than by taking part in the runs.
     """
     _locked(session, run)
     if run.state != State.STARTED or run.started_us is None:
@@ -139,7 +140,7 @@ def require_lasted(session: Session, run: Run, least_share: float) -> None:
 
 
 def end(session: Session, run: Run, device: Caller) -> None:
-    """The laptop that started a run says that it has ended. 403: another laptop. 409: it is not on."""
+    """End a run, as the laptop that started it reports. 403: another laptop started it. 409: it is not in progress."""
     participant, study = _locked(session, run)
     _require_starter(run, device)
     if _happens(session, run, Event.END, protocol_of(study)):
@@ -147,9 +148,9 @@ def end(session: Session, run: Run, device: Caller) -> None:
 
 
 def rate(session: Session, run: Run, client_id: str, rating: int, who: Caller) -> None:
-    """The participant (or the laptop, on their behalf) rates a run that has ended.
+    """Store the participant's rating of a run that has ended. The participant or the laptop sends it.
 
-    409: it is rated already under another id, or can't be rated now. 422: the scale has no such point.
+    409: the run has a rating under another id, or can't be rated now. 422: the scale has no such point.
     """
     participant, study = _locked(session, run)
     _require_device(session, run, participant, who)
@@ -166,9 +167,9 @@ def rate(session: Session, run: Run, client_id: str, rating: int, who: Caller) -
 
 
 def guess(session: Session, run: Run, client_id: str, choice: str, who: Caller) -> None:
-    """The participant (or the laptop, on their behalf) guesses the condition of a run that is rated.
+    """Store the participant's guess of a rated run's condition. The participant or the laptop sends it.
 
-    409: it is guessed already under another id, or can't be guessed now. 422: no such choice is offered.
+    409: the run has a guess under another id, or can't be guessed now. 422: the protocol offers no such choice.
     """
     participant, study = _locked(session, run)
     _require_device(session, run, participant, who)
@@ -183,14 +184,14 @@ def guess(session: Session, run: Run, client_id: str, choice: str, who: Caller) 
 
 
 def recorded(session: Session, run: Run, study: Study) -> None:
-    """The record of a run has been stored, which the caller has locked with its participant. 409: it never started."""
+    """Note that a run has a record. The caller has locked run and participant. 409: the run was never started."""
     _happens(session, run, Event.RECORD, protocol_of(study))
 
 
 def abort(session: Session, run: Run, reason: str, who: Caller | None) -> None:
-    """A run that has started does not count. Staff say so, or the laptop that started it (another one: 403).
+    """Abort a started run, so that it does not count. Staff do this, or the laptop that started it (403: another one).
 
-    409: it is complete, or not started; aborted for another reason.
+    409: the run is complete, not started, or aborted for another reason.
     """
     participant, study = _locked(session, run)
     _require_starter(run, who)
@@ -202,9 +203,9 @@ def abort(session: Session, run: Run, reason: str, who: Caller | None) -> None:
 
 
 def replace(session: Session, run: Run, secrets: Secrets, who: Caller | None) -> Run:
-    """Another attempt in the place of an aborted run, under the same condition and a new code. Again: the same attempt.
+    """Plan another attempt in place of an aborted run, with the same condition and a new code. A repeat returns it too.
 
-    409: the run is not aborted, or the participant does not take part any more.
+    409: the run is not aborted, or the participant no longer takes part.
     """
     participant, study = _locked(session, run)
     if run.state == State.REPLACED:
@@ -219,26 +220,26 @@ def replace(session: Session, run: Run, secrets: Secrets, who: Caller | None) ->
 
 
 def stop(session: Session, participant: Participant, reason: str) -> None:
-    """Abort what a participant, whom the caller has locked, has under way. A rated run still waits for its record."""
+    """Abort a participant's started runs. Rated runs still wait for their records. The caller has locked the row."""
     for run in session.scalars(select(Run).where(Run.participant_id == participant.id, Run.state == State.STARTED)):
         run.state, run.aborted_us, run.abort_reason, run.start_sealed = State.ABORTED, now_us(), reason, None
 
 
 def present(session: Session, participant: Participant, protocol: Protocol) -> steps.Present | None:
-    """The participant's run that is now; None if nothing is left to do, or not yet planned."""
+    """The participant's present run; None if none is left, or none is planned yet."""
     runs = session.scalars(select(Run).where(Run.participant_id == participant.id))
     return steps.present(runs, asks_guess=protocol.guess.ask)
 
 
 def _locked(session: Session, run: Run) -> tuple[Participant, Study]:
-    """Whose run it is, and in which study; until the transaction ends nobody else changes a run of the participant."""
+    """Lock a run's participant, so that only this transaction changes their runs. Returns participant and study."""
     participant = session.get_one(Participant, run.participant_id, populate_existing=True, with_for_update=True)
     session.refresh(run)
     return participant, session.get_one(Study, participant.study_id)
 
 
 def _happens(session: Session, run: Run, event: Event, protocol: Protocol) -> bool:
-    """Write down that an event happened; False: it had before. 409: it may not."""
+    """Store that an event happened. Returns False if it had happened before. 409: it may not happen now."""
     before = _history(run, protocol)
     try:
         after = machine.apply(before, event)
@@ -267,7 +268,7 @@ def _history(run: Run, protocol: Protocol) -> machine.Run:
 
 
 def _finish(session: Session, run: Run) -> None:
-    """Whose every position has a complete run is done."""
+    """Set the participant's state to done if every position has a complete run."""
     session.flush()
     left = _of_participant(run).where(Run.state.not_in((State.COMPLETE, State.REPLACED)))
     if session.scalar(select(left.exists())):
@@ -278,7 +279,7 @@ def _finish(session: Session, run: Run) -> None:
 
 
 def _require_open(session: Session, study: Study, participant: Participant) -> None:
-    """Problem 409 unless both go on; until the transaction ends the study is not unblinded."""
+    """Raise Problem 409 unless the study is locked and the participant enrolled. Blocks unblinding until the commit."""
     session.refresh(study, with_for_update={"read": True})
     if study.state != StudyState.LOCKED or participant.state != ParticipantState.ENROLLED:
         raise conflict("not-open", "The study is not open, or the participant takes no part in it now.")
@@ -295,7 +296,7 @@ def _require_sitting(session: Session, participant: Participant, device: Caller)
 
 
 def _require_same_start(run: Run, laptop: Device, start_id: str) -> None:
-    """Problem 409 unless the laptop repeats the start of a run that is on, and can open the answer of then."""
+    """Raise Problem 409 unless the laptop repeats its own start, and still has the key that opens the answer."""
     if (run.start_id, run.device_id) != (start_id, laptop.id):
         raise conflict("started", "This run was already started under another id.")
     if (laptop.enrolled_us or 0) > (run.started_us or 0):
@@ -303,13 +304,13 @@ def _require_same_start(run: Run, laptop: Device, start_id: str) -> None:
 
 
 def _require_starter(run: Run, who: Caller | None) -> None:
-    """Problem 403 for another laptop than the one that started the run."""
+    """Raise Problem 403 for a laptop that did not start the run."""
     if who and who.who is Who.DEVICE and run.device_id not in (None, who.id):
         raise forbidden("Another laptop started this run. Staff can abort it.")
 
 
 def _require_device(session: Session, run: Run, participant: Participant, who: Caller | None) -> None:
-    """Problem 409 for a laptop that neither started the run nor has the participant before it."""
+    """Raise Problem 409 for a laptop that did not start the run, unless the participant sits at it."""
     if who and who.who is Who.DEVICE and run.device_id != who.id:
         _require_sitting(session, participant, who)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What an experimenter of one site sees of a study: its participants, and their runs."""
+"""Filters for experimenters of one site: they see only that site's participants and runs."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Query = TypeVar("Query", bound="Select[Any]")
 
 
 def of_site(query: Query, study_id: int) -> Query:
-    """A query over participants, without those whom the caller may not see."""
+    """The query, restricted to the participants whom the caller may see."""
     site = site_in(study_id)
     return query if site is None else query.where(Participant.site == site)
 
 
 def runs_of_site(query: Query, study_id: int) -> Query:
-    """A query over runs, without those of participants whom the caller may not see."""
+    """The query, restricted to the runs of participants whom the caller may see."""
     site = site_in(study_id)
     whose = Run.participant_id == Participant.id
     return query if site is None else query.join(Participant, whose).where(Participant.site == site)

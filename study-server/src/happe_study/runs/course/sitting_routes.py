@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Sittings over HTTP, for laptops: who sits there, what is asked of them, and their runs."""
+"""Sittings over HTTP, for laptops: who sits at the laptop, their runs, and the questions after each run."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ Json = dict[str, Any]
 
 
 class Sit(Strict):
-    """Who sits down: the participant's token, from the link that they got."""
+    """A participant sits down: `participant` is the token in their link."""
 
     participant: Annotated[str, Field(min_length=1, max_length=128)]
 
 
 class RunOut(BaseModel):
-    """A run as a laptop sees it: what to do when, and nothing about its condition."""
+    """A run, as a laptop sees it before the start: nothing about its condition."""
 
     code: str
     position: int
@@ -47,7 +47,7 @@ class RunOut(BaseModel):
 
 
 class ScaleOut(BaseModel):
-    """What is asked after each run: a whole number from `lowest` to `highest`."""
+    """The question after each run. The answer is a whole number from `lowest` to `highest`."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -59,7 +59,7 @@ class ScaleOut(BaseModel):
 
 
 class ChoiceOut(BaseModel):
-    """An answer that can be guessed."""
+    """A choice that the participant can make as a guess."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -68,14 +68,14 @@ class ChoiceOut(BaseModel):
 
 
 class GuessOut(BaseModel):
-    """How a run's condition is asked for, and the answers offered: the same ones after every run."""
+    """The question about a run's condition, and its choices, which are the same after every run."""
 
     question: str
     choices: list[ChoiceOut]
 
 
 class SittingOut(BaseModel):
-    """Whose runs a laptop may start, and what it asks. All but the runs is the same for everybody in the study."""
+    """The participant whose runs a laptop may start, the runs, and the questions, which are the same for everybody."""
 
     participant: str
     study: str
@@ -92,7 +92,7 @@ class SittingOut(BaseModel):
 @api.output(SittingOut)
 @api.doc(responses={409: "The participant is not enrolled yet."})
 def sit_down(json_data: Sit) -> Json:
-    """A participant sits down at the laptop, which may start their runs from now on."""
+    """Begin a participant's sitting at the laptop, which may start their runs from now on."""
     with parts().database.writing() as session:
         participant = sittings.sit(session, caller(), json_data.participant)
         study = session.get_one(Study, participant.study_id)
@@ -104,7 +104,7 @@ def sit_down(json_data: Sit) -> Json:
 @device(DeviceKind.LAPTOP)
 @api.output({}, 204)
 def stand_up() -> str:
-    """The participant leaves the laptop."""
+    """End the sitting at the laptop."""
     with parts().database.writing() as session:
         sittings.leave(session, caller())
     return ""

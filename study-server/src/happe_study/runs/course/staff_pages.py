@@ -32,7 +32,7 @@ LONGEST_REASON = 500
 @pages.get("/studies/<study>/runs/<code>/abort")
 @staff(Right.RUN_MANAGE, by_site=True)
 def abort_form(study: str, code: str, problem: Problem | None = None) -> Response:
-    """What aborting means."""
+    """The form that explains aborting and asks for a reason."""
     return _form("runs/abort", f"Abort run {code}", study, code, problem)
 
 
@@ -40,7 +40,7 @@ def abort_form(study: str, code: str, problem: Problem | None = None) -> Respons
 @staff(Right.RUN_MANAGE, by_site=True)
 @or_again(abort_form)
 def abort(study: str, code: str) -> AnyResponse:
-    """Say that a run doesn't count, and why."""
+    """Abort a run, with the reason why it doesn't count."""
     reason = field("reason", longest=LONGEST_REASON, what="The reason")
     with parts().database.writing() as session:
         run = services.find(session, g.happe_study_ids(study), code)
@@ -51,7 +51,7 @@ def abort(study: str, code: str) -> AnyResponse:
 @pages.get("/studies/<study>/runs/<code>/repeat")
 @staff(Right.RUN_MANAGE, by_site=True)
 def repeat_form(study: str, code: str, problem: Problem | None = None) -> Response:
-    """What planning again means."""
+    """The form that explains planning a run again and asks for confirmation."""
     return _form("runs/repeat", f"Plan run {code} again", study, code, problem)
 
 
@@ -59,7 +59,7 @@ def repeat_form(study: str, code: str, problem: Problem | None = None) -> Respon
 @staff(Right.RUN_MANAGE, by_site=True)
 @or_again(repeat_form)
 def repeat(study: str, code: str) -> AnyResponse:
-    """Plan another attempt in the place of an aborted run."""
+    """Plan another attempt in place of an aborted run."""
     with parts().database.writing() as session:
         run = services.find(session, g.happe_study_ids(study), code)
         new = services.replace(session, run, parts().secrets, caller())

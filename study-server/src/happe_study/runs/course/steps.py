@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a participant does next. It follows from what is in the database, so that every browser and tab agrees. Pure."""
+"""A participant's next step. It follows from the database alone, so that all browsers and tabs agree. Pure."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Step(StrEnum):
 
 
 class Moment(StrEnum):
-    """Where in a run the participant is."""
+    """A participant's progress in a run."""
 
-    WAITS = "waits"  # for the laptop to start it
+    WAITS = "waits"  # until the laptop starts the run
     PLAYS = "plays"
     RATES = "rates"
     GUESSES = "guesses"
@@ -41,7 +41,7 @@ _UNDER_WAY = frozenset({Moment.PLAYS, Moment.RATES, Moment.GUESSES})
 
 @dataclass(frozen=True)
 class Present:
-    """The run that is now, and how far it is; `number` of `total`, from 1."""
+    """A participant's present run and the progress in it. It is run `number`, from 1, of `total`."""
 
     run: Run
     moment: Moment
@@ -55,14 +55,14 @@ def latest(runs: Iterable[Run]) -> list[Run]:
 
 
 def is_answered(run: Run, *, asks_guess: bool) -> bool:
-    """Whether the participant has nothing more to do about a run. Its record may still be on its way."""
+    """Whether the participant has answered every question about a run. Its record may still be missing."""
     if run.state in (State.ABORTED, State.REPLACED) or run.rated_us is None:
         return False
     return run.guessed_us is not None or not asks_guess
 
 
 def present(runs: Iterable[Run], *, asks_guess: bool) -> Present | None:
-    """The run that has begun and is not answered, else the first that is not answered; None if all are."""
+    """The run that has begun and is not answered, else the first that is not answered; None if all are answered."""
     order = latest(runs)
     left = [
         Present(run, moment(run), number, len(order))
@@ -74,7 +74,7 @@ def present(runs: Iterable[Run], *, asks_guess: bool) -> Present | None:
 
 
 def moment(run: Run) -> Moment:
-    """Where in a run that is not answered the participant is."""
+    """The participant's progress in a run that is not answered."""
     match State(run.state):
         case State.PLANNED:
             return Moment.WAITS

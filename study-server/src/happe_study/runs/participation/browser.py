@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the participant's pages have in common: who looks at them, where to go on, and errors in plain words.
+"""What the participant's pages have in common: the participant, the next page, and errors in plain words.
 
-A form that is sent twice, from an old tab or after the Back button changes nothing: it is answered by the page that is
-next, or by one that says what happened and leads there.
+A form that is sent twice, from an old tab or after the Back button changes nothing. The answer is the participant's
+next page, or a page that says what happened and has a link to the next page.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
 
 COOKIE_PATH = "/p"
 
-# Problems that have words of their own in templates/participant/trouble.html; the others have their status's.
+# Problems with their own text in templates/participant/trouble.html; others get the text for their status.
 KINDS = frozenset({"csrf", "full", "not-open", "rated", "guessed", "consented", "answered"})
 NOWHERE_TO_GO = frozenset({"full", "not-open"})
 
 
 @dataclass(frozen=True)
 class Here:
-    """Who looks at a page, and where in the study they are."""
+    """The participant who makes this request, and their step in the study."""
 
     participant: Participant
     study: Study
@@ -57,7 +57,7 @@ class Here:
 
 
 def here(session: Session) -> Here:
-    """Where the participant who makes this request is."""
+    """The participant who makes this request, and their step. Also sets the page's language."""
     participant, study = services.read(session, caller().id)
     protocol = protocol_of(study)
     languages.prefer(lambda: protocol.language)
@@ -66,14 +66,14 @@ def here(session: Session) -> Here:
 
 
 def page(name: str, at: Here, title: str, status: HTTPStatus = HTTPStatus.OK, **more: Any) -> Response:  # noqa: ANN401 - what templates take
-    """A page of the participant's, from templates/participant/NAME.html."""
+    """Render templates/participant/NAME.html for a participant."""
     facts: dict[str, Any] = {"participant": at.participant, "study": at.study, "protocol": at.protocol}
     text = render_template(f"participant/{name}.html", title=title, steps=Step, step=at.step, **facts, **more)
     return make_response(text, status)
 
 
 def go_on(participant: Participant | None = None) -> AnyResponse:
-    """303 to the page that is next. `participant`: as they are now, if the caller knows."""
+    """Redirect (303) to the participant's next page. `participant`: their row, if the caller has it."""
     if participant is not None and not steps.depends_on_runs(participant):
         return lead_to(steps.step(participant, None))
     with parts().database.looking_up() as session:
@@ -81,36 +81,36 @@ def go_on(participant: Participant | None = None) -> AnyResponse:
 
 
 def lead_to(step: Step) -> AnyResponse:
-    """303 to a step's page."""
+    """Redirect (303) to a step's page."""
     return redirect(address(step), HTTPStatus.SEE_OTHER)
 
 
 def address(step: Step) -> str:
-    """A step's page."""
+    """The address of a step's page."""
     return url_for("run_pages.run" if step is Step.RUN else f"participant_pages.{step}")
 
 
 def know(response: AnyResponse, token: str) -> None:
-    """Let the browser know the participant until it is closed."""
+    """Set the cookie with the participant's token. The browser deletes it when it is closed."""
     https = parts().config.https
     response.set_cookie(PARTICIPANT_COOKIE, token, path=COOKIE_PATH, httponly=True, samesite="Strict", secure=https)
 
 
 def forget(response: AnyResponse) -> None:
-    """Let the browser forget the participant."""
+    """Delete the cookie with the participant's token."""
     https = parts().config.https
     response.delete_cookie(PARTICIPANT_COOKIE, path=COOKIE_PATH, httponly=True, samesite="Strict", secure=https)
 
 
 def goodbye(why: str) -> AnyResponse:
-    """303 to the last page, which the browser sees without knowing the participant any more."""
+    """Delete the participant's cookie, and redirect (303) to the last page."""
     response = redirect(url_for("participant_pages.goodbye", why=why), HTTPStatus.SEE_OTHER)
     forget(response)
     return response
 
 
 def prepare(blueprint: Blueprint) -> None:
-    """Limit how often a blueprint's pages are asked for, and put their errors into plain words."""
+    """Prepare a blueprint: limit its requests, choose the language, and show errors in plain words."""
 
     @blueprint.before_request
     def _limit() -> None:
@@ -148,14 +148,14 @@ def prepare(blueprint: Blueprint) -> None:
 
 
 def _language(study_id: int) -> str | None:
-    """A study's language; None if it can't be read: the page that says so needs a language too."""
+    """A study's language; None if the database fails, since the page about that error needs a language too."""
     with suppress(Exception), parts().database.looking_up() as session:
         return protocol_of(session.get_one(Study, study_id)).language
     return None
 
 
 def trouble(status: HTTPStatus, kind: str = "", detail: str = "") -> Response:
-    """A page that says what happened, and leads on if there is somewhere to go."""
+    """A page that says what happened, with a link to the next page if there is one."""
     who = g.get("happe_caller")
     known = who is not None and who.who is Who.PARTICIPANT and kind not in NOWHERE_TO_GO
     reason = kind if kind in KINDS else str(int(status))
@@ -163,5 +163,5 @@ def trouble(status: HTTPStatus, kind: str = "", detail: str = "") -> Response:
 
 
 def errors_of(problem: Problem) -> Mapping[str, str]:
-    """What is wrong with a form, by the field's name; what is wrong with no one field by ""."""
+    """The errors of a form, by the field's name; under "" the error that belongs to no field."""
     return {error.pointer.removeprefix("/"): error.detail for error in problem.errors} or {"": problem.detail}

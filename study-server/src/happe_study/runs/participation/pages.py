@@ -45,14 +45,14 @@ def _paragraphs(text: str) -> tuple[str, ...]:
 
 @pages.app_template_filter("lead_in")
 def _lead_in(paragraph: str) -> tuple[str, str]:
-    """The words that a paragraph begins with like a heading ("Risks and benefits."), if it does, and the rest."""
+    """Split off a short first sentence that serves as a heading ("Risks and benefits."); "" if there is none."""
     first, stop, rest = paragraph.partition(". ")
     return (first + ".", rest) if stop and len(first.split()) <= LONGEST_LEAD_IN else ("", paragraph)
 
 
 @pages.app_template_filter("day")
 def _day(at_us: int | None) -> str:
-    """A date in words, UTC; today without a time."""
+    """A date in words, UTC; None: today."""
     moment = datetime.now(UTC) if at_us is None else datetime.fromtimestamp(at_us / 1_000_000, UTC)
     return gettext("%(day)s %(month)s %(year)s") % {
         "day": moment.day,
@@ -75,7 +75,7 @@ def _duration(seconds: int) -> str:
 @pages.get("/<token>")
 @anybody
 def link(token: str) -> Response:
-    """What the link leads to. It changes nothing, so that programs that look at links do no harm."""
+    """The page of a participant's link. It changes nothing, so programs that follow links do no harm."""
     found = _of_token(token)
     with parts().database.looking_up() as session:
         row, study = services.read(session, found.id)
@@ -87,7 +87,7 @@ def link(token: str) -> Response:
 @pages.post("/<token>")
 @anybody
 def begin(token: str) -> AnyResponse:
-    """Let this browser know the participant, and go on to where they are."""
+    """Store the participant's token in the browser, and go to their next page."""
     _of_token(token)
     response = redirect(url_for("participant_pages.start"), HTTPStatus.SEE_OTHER)
     browser.know(response, token)
@@ -97,14 +97,14 @@ def begin(token: str) -> AnyResponse:
 @pages.get("/")
 @participant
 def start() -> AnyResponse:
-    """Go on to the page that is next."""
+    """Go to the participant's next page."""
     return go_on()
 
 
 @pages.get("/consent")
 @participant
 def consent() -> Response:
-    """The consent: to be given, or to read again what was agreed to."""
+    """The consent form; after consent, its text."""
     with parts().database.looking_up() as session:
         return page("consent", here(session), gettext("Taking part"))
 
@@ -112,7 +112,7 @@ def consent() -> Response:
 @pages.post("/consent")
 @participant
 def decide() -> AnyResponse:
-    """Agree, or decline. Somebody who declines leaves no trace."""
+    """Store the consent. If the participant declines, store nothing."""
     if request.form.get("decision") == "decline":
         return browser.goodbye("declined")
     try:
@@ -130,7 +130,7 @@ def decide() -> AnyResponse:
 @pages.get("/consent/copy")
 @participant
 def consent_copy() -> Response:
-    """The text of the consent and what was agreed to, as a file to keep."""
+    """The text of the consent and the participant's choices, as a text file to keep."""
     with parts().database.looking_up() as session:
         at = here(session)
         response = make_response(render_template("participant/consent.txt", at=at))
@@ -142,7 +142,7 @@ def consent_copy() -> Response:
 @pages.get("/questionnaire")
 @participant
 def questionnaire() -> AnyResponse:
-    """The questions."""
+    """The questionnaire."""
     with parts().database.looking_up() as session:
         at = here(session)
         if at.step is not Step.QUESTIONNAIRE:
@@ -153,7 +153,7 @@ def questionnaire() -> AnyResponse:
 @pages.post("/questionnaire")
 @participant
 def answer() -> AnyResponse:
-    """Store the answers, and with that enrol."""
+    """Store the answers, and enrol the participant."""
     try:
         with parts().database.writing() as session:
             row = services.answer(session, caller().id, request.form, parts().secrets, caller())
@@ -170,7 +170,7 @@ def answer() -> AnyResponse:
 @pages.get("/handout")
 @participant
 def handout() -> AnyResponse:
-    """The instructions, as often as they are wanted."""
+    """The instructions. A participant can read them again at any time."""
     with parts().database.looking_up() as session:
         at = here(session)
         if at.step in (Step.CONSENT, Step.QUESTIONNAIRE):
@@ -190,7 +190,7 @@ def read_handout() -> AnyResponse:
 @pages.get("/done")
 @participant
 def done() -> AnyResponse:
-    """Thanks."""
+    """The page that thanks a participant who is done."""
     with parts().database.looking_up() as session:
         at = here(session)
         return page("done", at, gettext("Thank you")) if at.step is Step.DONE else lead_to(at.step)
@@ -199,14 +199,14 @@ def done() -> AnyResponse:
 @pages.post("/leave")
 @participant
 def leave() -> AnyResponse:
-    """Let this browser forget the participant, who can come back by their link."""
+    """Delete the token from the browser. The participant can come back by their link."""
     return browser.goodbye("left")
 
 
 @pages.get("/goodbye")
 @anybody
 def goodbye() -> Response:
-    """The last page for somebody who declined, withdrew or left. It knows nothing but what its address says."""
+    """The last page for somebody who declined, withdrew or left. It uses only its address, no token."""
     why = request.args.get("why", "")
     return make_response(render_template("participant/goodbye.html", title=gettext("Goodbye"), why=why))
 

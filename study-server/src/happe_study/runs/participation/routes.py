@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Participants over HTTP, for staff: invited, listed, replaced. Their answers are in exports only."""
+"""Participants over HTTP, for staff: invite, list and replace them. Only exports contain their answers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 api = APIBlueprint("participants", __name__, url_prefix="/api/v1", tag="Participants")
 
-MOST_INVITED = 200  # at once
+MOST_INVITED = 200  # in one request
 
 Json = dict[str, Any]
 
@@ -61,7 +61,7 @@ class InvitationsOut(BaseModel):
 
 
 class ParticipantOut(BaseModel):
-    """A participant as staff sees them. `runs` is how many positions they have, `complete` how many of these are."""
+    """A participant, as staff see them. `runs` is the number of their positions, `complete` that of complete runs."""
 
     code: Code
     state: ParticipantState
@@ -79,14 +79,14 @@ class ParticipantOut(BaseModel):
 
 
 class ParticipantsOut(BaseModel):
-    """A page of participants, in an order that tells nothing; `next` is the cursor of the next page."""
+    """A page of participants in random order; `next` is the cursor of the next page."""
 
     participants: list[ParticipantOut]
     next: str | None
 
 
 class ParticipantsPage(Page):
-    """Which participants."""
+    """Filters for a list of participants."""
 
     state: ParticipantState | None = None
 
@@ -100,7 +100,7 @@ SHOWN = frozenset(ParticipantOut.model_fields) - {"runs", "complete"}
 @api.output(InvitationsOut, 201)
 @api.doc(responses={409: "The study is not locked yet, or is unblinded.", 422: "There is no such site."})
 def invite_participants(study: str, json_data: Invitations) -> Json:
-    """Invite participants: a link for each, which is shown only once."""
+    """Invite participants. The answer has a link for each, which the server shows only once."""
     study_id: int = g.happe_study_ids(study)
     with parts().database.writing() as session:
         row = session.get_one(Study, study_id)
@@ -128,7 +128,7 @@ def list_participants(study: str, query_data: ParticipantsPage) -> Json:
 @staff(Right.RUN_READ, by_site=True)
 @api.output(ParticipantOut)
 def read_participant(study: str, code: str) -> Json:
-    """Read how far a participant is."""
+    """Read a participant's progress."""
     study_id: int = g.happe_study_ids(study)
     with parts().database.reading() as session:
         return shown(session, [services.find(session, study_id, code)])[0]
@@ -140,7 +140,7 @@ def read_participant(study: str, code: str) -> Json:
 @api.output(ParticipantOut)
 @api.doc(responses={409: "They have completed every run, or have withdrawn."})
 def replace_participant(study: str, code: str, json_data: Replacement) -> Json:
-    """Say that a participant has dropped out. Their place goes to the next participant of their stratum."""
+    """Replace a participant who dropped out. Their place goes to the next participant of their stratum."""
     study_id: int = g.happe_study_ids(study)
     with parts().database.writing() as session:
         participant = services.find(session, study_id, code)
@@ -149,12 +149,12 @@ def replace_participant(study: str, code: str, json_data: Replacement) -> Json:
 
 
 def link_of(token: str) -> str:
-    """The address that a participant begins at."""
+    """The address of a participant's link."""
     return f"{parts().config.public_url}/p/{token}"
 
 
 def shown(session: Session, participants: Sequence[Participant]) -> list[Json]:
-    """Participants as staff may see them."""
+    """Participants, with the fields that staff may see."""
     counts = _counts(session, [participant.id for participant in participants])
     return [
         {name: getattr(participant, name) for name in SHOWN} | counts.get(participant.id, {"runs": 0, "complete": 0})

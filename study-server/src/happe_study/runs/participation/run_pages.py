@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The participant's pages about runs: which one is next, how it was, and what it may have been.
+"""The participant's pages about runs: the next run, its rating, and the guess of its condition.
 
-A page that waits does not reload by itself unless it is asked to (WCAG 2.2.1, 2.2.4, 3.2.5: a page that changes under
-the reader takes it away from readers who need time). Asked for `?watch=1` it sends `Refresh`, every ten seconds, only
-while there is something to wait for, and has a link that ends it.
+A page that waits reloads only if the participant asks for it, because readers who need time lose a page that changes by
+itself (WCAG 2.2.1, 2.2.4, 3.2.5). With `?watch=1` the page sends `Refresh`, every ten seconds, while there is something
+to wait for, and has a link that ends this.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ TITLES = {
 @pages.get("/run")
 @participant
 def run() -> AnyResponse:
-    """The run that is now."""
+    """The participant's present run: its state, its rating's form or its guess's form."""
     with parts().database.looking_up() as session:
         at = here(session)
         if at.step is not Step.RUN or at.now is None:
@@ -56,7 +56,7 @@ def run() -> AnyResponse:
 @pages.get("/guess")
 @participant
 def back() -> AnyResponse:
-    """Where a form was; the next page is elsewhere."""
+    """Go to the next page, for a browser that returns to a form's address."""
     return go_on()
 
 
@@ -110,7 +110,7 @@ def _ask(at: Here, now: Present, error: str | None = None) -> Response:
 
 
 def _again(name: str, error: str) -> AnyResponse:
-    """The form once more, if it is still the one that is asked for."""
+    """Show the form again with an error, if it is still the participant's next step."""
     with parts().database.looking_up() as session:
         at = here(session)
         if at.step is not Step.RUN or at.now is None or ASKS.get(at.now.moment) != name:
@@ -121,7 +121,7 @@ def _again(name: str, error: str) -> AnyResponse:
 
 
 def _client_id() -> str:
-    """The id that the form was made with. Problem 409 for what is none: such a form is not ours."""
+    """The form's id. Raises Problem 409 if it is no UUID, since the server made no such form."""
     try:
         return str(uuid.UUID(request.form.get("id", "")))
     except ValueError:

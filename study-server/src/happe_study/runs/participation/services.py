@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What happens to participants: invited, consenting, answering, reading, dropping out. Withdrawing is a result.
+"""The steps of participants: invitation, consent, answers, handout, dropping out. results/withdrawal has withdrawal.
 
     invited --consent--> consented --answer--> enrolled --the last run complete--> done
        +--------------------+---------------------+------replace-----> replaced
        +--------------------+---------------------+------withdraw----> withdrawn <-- done
 
-Every function takes a session of `writing()` and raises Problem. Those of a participant's own steps take their id, lock
-their row, and return it. A client may report the same step again, in the same words, without effect.
+Every function takes a session of `writing()` and raises Problem. The functions for a participant's own steps take the
+id, lock the row, and return it. Repeating a step with the same content has no effect.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ ON_REPLACEMENT = "the participant dropped out"
 
 
 def invite(session: Session, study: Study, who: Caller | None, site: str | None = None) -> tuple[Participant, str]:
-    """A new participant and the token of their link, which is shown only once. 409: the study is not open.
+    """Create a participant. Returns them and their link's token, to be shown once. Problem 409: the study is not open.
 
-    `site`: for which they come; by default the only one that the caller sees. 422: the protocol has no such site.
+    `site`: the participant's site; by default the only one that the caller sees. 422: the protocol has no such site.
     """
     session.refresh(study, with_for_update={"read": True})
     if study.state != StudyState.LOCKED:
@@ -87,7 +87,7 @@ def read(session: Session, participant_id: int) -> tuple[Participant, Study]:
 
 
 def find(session: Session, study_id: int, code: str) -> Participant:
-    """A study's participant. 404: it has no such participant, or not at the caller's site."""
+    """A study's participant. 404: the study has no such participant, or not at the caller's site."""
     found = of_site(select(Participant).where(Participant.code == code, Participant.study_id == study_id), study_id)
     participant = session.scalar(found) if is_code(code) else None
     if participant is None:
@@ -96,9 +96,9 @@ def find(session: Session, study_id: int, code: str) -> Participant:
 
 
 def consent(session: Session, participant_id: int, version: str, on_withdrawal: str, who: Caller | None) -> Participant:
-    """They agree to a version of the consent text and say what is to happen with their data if they withdraw.
+    """Store a participant's consent to a version of the text, and their choice for their data after a withdrawal.
 
-    409: they have agreed to something else before. 422: the protocol has another version, or does not offer the choice.
+    409: they agreed to something else before. 422: the protocol has another version, or does not offer the choice.
     """
     participant, study = _locked(session, participant_id)
     protocol = protocol_of(study)
@@ -121,10 +121,10 @@ def consent(session: Session, participant_id: int, version: str, on_withdrawal: 
 def answer(
     session: Session, participant_id: int, form: Mapping[str, str], secrets: Secrets, who: Caller | None
 ) -> Participant:
-    """They answer the questionnaire, and with that are enrolled: they get a slot and their runs.
+    """Store a participant's answers to the questionnaire, and enrol them: they get a slot and their runs.
 
-    409: they have answered differently before, have not agreed yet, or (`full`, `not-open`) there is no place for them.
-    422: answers are missing or wrong; an error for each, by the item's key.
+    409: they answered differently before, have not consented yet, or there is no place for them (`full`, `not-open`).
+    422: answers are missing or wrong, with an error for each by the item's key.
     """
     participant, study = _locked(session, participant_id)
     protocol = protocol_of(study)
@@ -144,7 +144,7 @@ def answer(
 
 
 def read_handout(session: Session, participant_id: int, who: Caller | None) -> Participant:
-    """They have read the handout. 409: they are not enrolled."""
+    """Note that a participant has read the handout. 409: they are not enrolled."""
     participant, _study = _locked(session, participant_id)
     if participant.handout_us is not None:
         return participant
@@ -156,7 +156,7 @@ def read_handout(session: Session, participant_id: int, who: Caller | None) -> P
 
 
 def replace(session: Session, participant: Participant, reason: str, who: Caller | None) -> None:
-    """They have dropped out: their slot goes to the next participant of their stratum. Their data stays.
+    """Free the slot of a participant who dropped out, for the next one of their stratum. Their data stays.
 
     409: they have completed every run, or have withdrawn.
     """
@@ -171,7 +171,7 @@ def replace(session: Session, participant: Participant, reason: str, who: Caller
 
 
 def end(session: Session, participant: Participant, state: ParticipantState, reason: str) -> None:
-    """They take part no longer: what runs is aborted, their link is dead, they sit nowhere."""
+    """End a participation: abort started runs, revoke the participant's link, and end their sitting."""
     runs.stop(session, participant, reason)
     participant.state, participant.ended_us = state, now_us()
     tokens.revoke_all(session, TokenKind.PARTICIPANT, participant.id)
@@ -180,7 +180,7 @@ def end(session: Session, participant: Participant, state: ParticipantState, rea
 
 
 def _locked(session: Session, participant_id: int) -> tuple[Participant, Study]:
-    """A participant and their study; until the transaction ends nobody else changes the participant or their runs."""
+    """Lock a participant, so that only this transaction changes them and their runs. Returns them and their study."""
     participant, study = session.execute(_LOCK, {"participant": participant_id}).one()
     return participant, study
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Staff's pages about participants: the list, invitations, one participant's runs, replacement.
 
-They show what the API shows, through the same functions: no condition, guess or rating that the caller may not see.
+They use the API's functions, so they show no condition, guess or rating that the caller may not see.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ LONGEST_REASON = 500
 @pages.get("/studies/<study>/participants")
 @staff(Right.RUN_READ, by_site=True)
 def participants(study: str) -> Response:
-    """A study's participants, perhaps those in one state, in an order that tells nothing."""
+    """A study's participants, all or in one state, in random order."""
     state = request.args.get("state", "")
     with parts().database.reading() as session:
         found = _study(session, study)
@@ -63,7 +63,7 @@ def participants(study: str) -> Response:
 @pages.get("/studies/<study>/invite")
 @staff(Right.PARTICIPANT_MANAGE, by_site=True)
 def invite_form(study: str, problem: Problem | None = None) -> Response:
-    """How many to invite."""
+    """The form that asks how many participants to invite."""
     with parts().database.reading() as session:
         found = _study(session, study)
         sites = protocol_of(found).sites if caller().site_in(found.id) is None else None
@@ -105,7 +105,7 @@ def participant(study: str, code: str) -> Response:
 @pages.get("/studies/<study>/participants/<code>/replace")
 @staff(Right.PARTICIPANT_MANAGE, by_site=True)
 def replace_form(study: str, code: str, problem: Problem | None = None) -> Response:
-    """What replacing means."""
+    """The form that explains replacing and asks for a reason."""
     return about_one("runs/replace", f"Replace participant {code}", study, code, problem)
 
 
@@ -113,7 +113,7 @@ def replace_form(study: str, code: str, problem: Problem | None = None) -> Respo
 @staff(Right.PARTICIPANT_MANAGE, by_site=True)
 @or_again(replace_form)
 def replace(study: str, code: str) -> AnyResponse:
-    """Give the place of a participant who has dropped out to the next one."""
+    """Replace a participant who dropped out: the next one gets the place."""
     reason = field("reason", longest=LONGEST_REASON, what="The reason")
     with parts().database.writing() as session:
         services.replace(session, services.find(session, g.happe_study_ids(study), code), reason, caller())
@@ -121,7 +121,7 @@ def replace(study: str, code: str) -> AnyResponse:
 
 
 def _study(session: Session, name: str) -> Study:
-    """A study that the rule has let the caller see."""
+    """The study of this name. The view's access rule has checked that the caller may see it."""
     return session.get_one(Study, g.happe_study_ids(name))
 
 
@@ -130,7 +130,7 @@ def _above(study: str) -> tuple[tuple[str, str], ...]:
 
 
 def about_one(name: str, title: str, study: str, code: str, problem: Problem | None) -> Response:
-    """A form about somebody who takes part. Raises Problem 409 for somebody who no longer does."""
+    """A form about one participant. Raises Problem 409 for somebody who no longer takes part."""
     with parts().database.reading() as session:
         found = _study(session, study)
         one = services.find(session, found.id, code)
@@ -140,5 +140,5 @@ def about_one(name: str, title: str, study: str, code: str, problem: Problem | N
 
 
 def done_with(said: str, study: str) -> AnyResponse:
-    """Back to the list: a participant who has withdrawn may have another code now."""
+    """Return to the list, because a participant who withdrew may have another code now."""
     return done(said, "participant_staff.participants", study=study)

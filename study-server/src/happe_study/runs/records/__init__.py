@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What laptops recorded of runs: read, checked, sealed, kept."""
+"""Laptops' records of runs: reading, checking, sealing and storing them."""

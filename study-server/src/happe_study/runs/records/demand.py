@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How much a domain of policies wanted in one observation, and so its level: docs/traces.md, Speed, Demand and Level.
+"""The demand of a domain of policies in one observation, and its level: docs/traces.md, Speed, Demand and Level.
 
 Units are the trace's: kHz and ppm, all integers.
 """
@@ -14,33 +14,33 @@ if TYPE_CHECKING:
 
 LEVELS = 10
 MILLION = 1_000_000
-IDLE_PPM = 10_000  # below it a CPU adds nothing to a domain of several policies
+IDLE_PPM = 10_000  # a CPU below this adds nothing to the demand of a domain of several policies
 
 
 @dataclass(frozen=True)
 class Ladder:
-    """A policy's frequencies in kHz, ascending, and the real speed of those that were calibrated."""
+    """A policy's frequencies in kHz, ascending, and the real speeds of calibrated frequencies."""
 
     khz: tuple[int, ...]
     speeds: Mapping[int, int]
 
     @property
     def f_max(self) -> int:
-        """The real speed of its top."""
+        """The real speed at the ladder's top, in kHz."""
         return self.speed(self.khz[-1])
 
     def speed(self, khz: int) -> int:
-        """The real speed at a frequency."""
+        """The real speed at a frequency, in kHz."""
         return self.speeds.get(khz, khz)
 
     def level(self, util_ppm: int, cur_khz: int) -> int:
-        """The level, 0 to 9, of a domain of this policy alone that runs at `cur_khz`."""
+        """The level, 0 to 9, of a domain that consists of this policy, running at `cur_khz`."""
         return min(LEVELS - 1, util_ppm * self.speed(cur_khz) * LEVELS // (MILLION * self.f_max))
 
 
 @dataclass(frozen=True)
 class Seen:
-    """A policy in one observation: what it was set to, the speed below it if that is known, each CPU's utilisation."""
+    """A policy in one observation: the frequency set, the measured speed if known, and each CPU's utilisation."""
 
     ladder: Ladder
     cur_khz: int
@@ -49,7 +49,7 @@ class Seen:
 
     @property
     def speed(self) -> int:
-        """The speed that counts."""
+        """The measured speed, at most that of `cur_khz`; without a measurement, the speed of `cur_khz`."""
         speed = self.ladder.speed(self.cur_khz)
         return speed if self.ran_khz is None else min(self.ran_khz, speed)
 
@@ -60,12 +60,12 @@ class Seen:
 
     @property
     def work(self) -> int:
-        """What those did, in ppm of f_max."""
+        """The work of the busy CPUs, in ppm of one CPU at f_max."""
         return sum(ppm * min(self.speed, self.ladder.f_max) // self.ladder.f_max for ppm in self.busy)
 
 
 def level(listed: Sequence[Seen], *, alone: bool) -> int:
-    """The level, 0 to 9, of a domain whose listed policies these are. `alone`: it has one policy, listed or not."""
+    """The level, 0 to 9, of a domain, from its policies in one observation. `alone`: the domain has one policy."""
     if alone:
         (policy,) = listed
         return min(LEVELS - 1, max(policy.util_ppm) * policy.speed * LEVELS // (MILLION * policy.ladder.f_max))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether what a run record says was learned follows from what it says was measured, by the rules of docs/traces.md.
+"""Checks whether a run record's lessons follow from its observations, by the rules of docs/traces.md.
 
 Units are the trace's: kHz, ppm and microseconds, all integers.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def ladders(header: Json) -> dict[int, Ladder]:
-    """Each policy's ladder, of a header without faults."""
+    """Each policy's ladder, from a header without faults."""
     calibrated = header.get("calibrated_khz", {})
     return {
         int(policy): Ladder(tuple(khz), dict(zip(khz, calibrated.get(policy, khz), strict=True)))
@@ -27,13 +27,13 @@ def ladders(header: Json) -> dict[int, Ladder]:
 
 
 def domains(header: Json) -> dict[int, frozenset[int]]:
-    """The domain of each policy, of a header without faults."""
+    """The domain of each policy, from a header without faults."""
     given = header.get("domains") or [[int(policy)] for policy in header["ladders_khz"]]
     return {policy: frozenset(domain) for domain in given for policy in domain}
 
 
 def untaught(header: Json) -> list[int]:
-    """A new UAFP: docs/traces.md, New UAFPs and middle_start."""
+    """The ten kHz of a new UAFP: docs/traces.md, New UAFPs and middle_start."""
     known = header["ladders_khz"].values()
     ref = max(khz[-1] for khz in known)
     lowest = min(khz[0] * ref // khz[-1] for khz in known)
@@ -44,13 +44,13 @@ def untaught(header: Json) -> list[int]:
 
 
 def learn(levels: list[int], at: int, khz: int) -> list[int]:
-    """Algorithm 4, at a level: ten kHz in, ten kHz out."""
+    """Algorithm 4: the UAFP (ten kHz) after learning `khz` at level `at`."""
     below = [min(value, khz) for value in levels[:at]]
     return [*below, khz, *(max(value, khz) for value in levels[at + 1 :])]
 
 
 class Rules(NamedTuple):
-    """What a level follows from: ladders and domains by policy, and whether the highest recent level counts."""
+    """The parts of a header that decide a level: ladders and domains by policy, and the setting hold."""
 
     known: Mapping[int, Ladder]
     together: Mapping[int, frozenset[int]]
@@ -58,12 +58,12 @@ class Rules(NamedTuple):
 
     @classmethod
     def of(cls, header: Json) -> Rules:
-        """Those of a header without faults."""
+        """The rules of a header without faults."""
         return cls(ladders(header), domains(header), header.get("settings", {}).get("hold", False))
 
 
 def lesson_faults(document: Json) -> Iterator[Fault]:
-    """What is wrong with `learned`, in a record whose header and observations are without faults."""
+    """The faults of `learned`, in a record whose header and observations have none."""
     rules = Rules.of(document["header"])
     lines = {line["t_us"]: line for line in document["observations"]}
     last = -1
@@ -84,7 +84,7 @@ def lesson_faults(document: Json) -> Iterator[Fault]:
 
 
 def _disagreements(at: str, lesson: Json, line: Json) -> Iterator[Fault]:
-    """What a lesson says otherwise than the observation it belongs to."""
+    """The faults of a lesson that contradicts its observation."""
     seen = next((policy for policy in line["policies"] if policy["id"] == lesson["policy"]), None)
     if seen is None:
         yield Fault(f"{at}/policy", "is not among the observation's policies")
@@ -99,9 +99,9 @@ def _disagreements(at: str, lesson: Json, line: Json) -> Iterator[Fault]:
 
 
 def _level_faults(at: str, lesson: Json, line: Json, rules: Rules) -> Iterator[Fault]:
-    """Whether a lesson's level is its domain's, or with the setting hold not below it.
+    """A fault if a lesson's level differs from its domain's; with the setting hold, only if it is lower.
 
-    Where a setting of the domain was left out, nobody can tell.
+    If the observation lacks `cur_khz` of a policy in the domain, the level is not checked.
     """
     domain = rules.together.get(lesson["policy"], frozenset())
     listed = {policy["id"]: policy for policy in line["policies"] if policy["id"] in domain}
@@ -121,14 +121,14 @@ def _level_faults(at: str, lesson: Json, line: Json, rules: Rules) -> Iterator[F
 
 
 def profile_faults(document: Json) -> Iterator[Fault]:
-    """Where the lessons don't lead from profile_before to profile_after."""
+    """The faults where the lessons don't lead from profile_before to profile_after."""
     before, after = document["profile_before"], document["profile_after"]
     if not document["learned"]:
         if after != before and not (before is None and after == untaught(document["header"])):
             yield Fault("/profile_after", "differs from profile_before, though nothing was learned")
         return
     if before is None and document["header"].get("settings", {}).get("warm_start", False):
-        return  # what it began with is not in the record
+        return  # the record does not contain the profile that a warm start began with
     levels = before or untaught(document["header"])
     for number, lesson in enumerate(document["learned"]):
         if levels[lesson["level"]] != lesson["from_khz"]:

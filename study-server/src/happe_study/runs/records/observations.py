@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What docs/traces.md asks of a trace beyond its schema: order of times, ladders, profiles, names."""
+"""The rules of docs/traces.md that the trace's schema can't express: order of times, ladders, profiles, names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_NAME_BYTES = 255
 
 
 def header_faults(header: Json) -> Iterator[Fault]:
-    """What is wrong with a trace's header, which stands at /header."""
+    """The faults of a trace's header, at the JSON pointer /header."""
     ladders = header["ladders_khz"]
     for policy, khz in ladders.items():
         yield from ascending(f"/header/ladders_khz/{policy}", khz)
@@ -40,7 +40,7 @@ def header_faults(header: Json) -> Iterator[Fault]:
 
 
 def _domain_faults(header: Json) -> Iterator[Fault]:
-    """Faults of domains that are given: they name each policy exactly once."""
+    """The faults of the header's domains. If there are any domains, they must name each policy exactly once."""
     missing = {int(policy) for policy in header["ladders_khz"]}
     named = set()
     for number, domain in enumerate(header.get("domains", ())):
@@ -70,7 +70,7 @@ def monotonic(at: str, khz: list[int]) -> Iterator[Fault]:
 
 
 def observation_faults(document: Json) -> Iterator[Fault]:
-    """What is wrong with a record's observations, whose header is without faults."""
+    """The faults of a record's observations. The record's header must have none."""
     policies = {int(policy) for policy in document["header"]["ladders_khz"]}
     pressed: dict[str, int] = {}
     last = -1
@@ -97,7 +97,7 @@ def _policy_faults(at: str, listed: list[Json], known: set[int]) -> Iterator[Fau
 
 
 def _press_faults(at: str, line: Json, started_us: int, pressed: dict[str, int]) -> Iterator[Fault]:
-    """Faults of a line's presses. `pressed` holds each key's last press in microseconds, and is brought up to date."""
+    """The faults of a line's presses. Updates `pressed`, which has each key's last press in microseconds."""
     for number, press in enumerate(line["keys"]):
         t_us, before = press["t_us"], pressed.get(press["key"], started_us)
         if t_us > line["t_us"]:
@@ -116,7 +116,7 @@ def served(document: Json) -> tuple[str, str] | None:
 
 
 def served_faults(document: Json) -> Iterator[Fault]:
-    """Faults of names: a run is one user's with one application, though some lines may serve nobody."""
+    """The faults of names. All lines of a run name the same user and application, or null."""
     who = served(document)
     if who is None:
         return
@@ -129,7 +129,7 @@ def served_faults(document: Json) -> Iterator[Fault]:
 
 
 def _name_faults(at: str, names: Json) -> Iterator[Fault]:
-    """Faults of user and app: JSON Schema counts characters, docs/traces.md bytes."""
+    """The faults of too long names. JSON Schema counts characters, but docs/traces.md limits the bytes."""
     for field in ("user", "app"):
         if len(names[field].encode()) > MOST_NAME_BYTES:
             yield Fault(f"{at}/{field}", f"must have at most {MOST_NAME_BYTES} bytes of UTF-8")

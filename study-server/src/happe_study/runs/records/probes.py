@@ -21,9 +21,9 @@ WORD = 1 << 64
 
 @dataclass(frozen=True)
 class Probe:
-    """A probe from its begin. `outcome` is accepted, refused, ended, or "" if another thing cut it short.
+    """A probe that began at `t_us`. `outcome` is accepted, refused, ended, or "" if no event says how it ended.
 
-    HAPPE served the participant without a break from `t_us` to `served_us`, the end of a sample period.
+    From `t_us` to `served_us`, the end of a sample period, HAPPE served the participant without a break.
     """
 
     t_us: int
@@ -55,7 +55,7 @@ def _served_until(record: Json, t_us: int) -> int:
 
 
 def probe_faults(document: Json) -> Iterator[Fault]:
-    """What is wrong with `probes`, in a record whose header and observations are without faults."""
+    """The faults of `probes`, in a record whose header and observations have none."""
     settings = document["header"].get("settings", {})
     served = {line["t_us"] for line in document["observations"] if line["user"] is not None}
     begun, last, sham = 0, -1, False
@@ -79,7 +79,7 @@ def probe_faults(document: Json) -> Iterator[Fault]:
 
 
 def _lesson_faults(document: Json) -> Iterator[Fault]:
-    """Every real probe that is accepted teaches a lesson on its line, and nothing else does without a press."""
+    """A fault unless each accepted real probe has a probe's lesson at its time, and each such lesson has a probe."""
     accepted = {each["t_us"] for each in document.get("probes", ()) if each["event"] == ACCEPTED and not each["sham"]}
     taught = {each["t_us"] for each in document["learned"] if each.get("probe", False)}
     if missing := accepted ^ taught:
@@ -87,7 +87,7 @@ def _lesson_faults(document: Json) -> Iterator[Fault]:
 
 
 def is_sham(seed: int | None, number: int) -> bool:
-    """Whether a trace's probe, counted from 1, is a sham: the highest bit of that value of splitmix64."""
+    """Whether a trace's probe `number`, from 1, is a sham: the highest bit of splitmix64's value `number` says so."""
     if seed is None:
         return False
     z = (seed + number * GOLDEN) % WORD

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A run record, as checked: the schema's shape (happe_contract.schemas), then what the schema can't say. Pure."""
+"""A checked run record. happe_contract.schemas checks the schema, this module the rules beyond it. Pure."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
     from happe_contract.strict_json import Json
 
-LONGEST_US = (4 * 3600 + 60) * 1_000_000  # four hours of samples, and a minute to end in
+LONGEST_US = (4 * 3600 + 60) * 1_000_000  # four hours of samples, and a minute for ending
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """What one press, or one accepted probe, taught one entry of the UAFP. Times are of the record's clock, in us."""
+    """A change of one UAFP entry by one press or one accepted probe. Times are in us of the record's clock."""
 
     t_us: int
     key: str  # performance or power
@@ -36,16 +36,16 @@ class Lesson:
 
 @dataclass(frozen=True)
 class RunRecord:
-    """What the server takes out of a record; the record itself is kept as it came.
+    """The values that the server reads from a record. It stores the record itself unchanged.
 
-    `served` is the user and application whose profile it is; None under a kernel condition. Profiles are ten kHz for
-    levels 0 to 9, None if untaught. Nothing of this may be shown before unblinding.
+    `served` is the user and application of the profile; None under a kernel condition. Profiles are ten kHz for levels
+    0 to 9, None if untaught. No page may show any of this before unblinding.
     """
 
     run: str
     client_id: str
     clock: str  # "monotonic:" and the boot's UUID
-    started_us: int  # of that clock, as ended_us and the lessons' times
+    started_us: int  # by `clock`, like ended_us and the lessons' times
     ended_us: int
     samples: int
     served: tuple[str, str] | None
@@ -53,16 +53,15 @@ class RunRecord:
     profile_after: tuple[int, ...] | None
     learned: tuple[Lesson, ...]
     indicator: bool
-    raised: bool  # what it learned ended with the run
+    raised: bool  # whether the laptop dropped what it learned at the run's end
     rating: int | None
     backend: str
 
 
 def run_record(document: Json, *, run: str, client_id: str) -> RunRecord:
-    """The record in a document of the schema's shape, sent to run `run`'s address as `client_id`.
+    """Check a document that fits the schema, sent to run `run`'s address as `client_id`, and return its record.
 
-    Raises BadDocumentError with at most 20 faults. Rules about the order of times or about the ladders are checked
-    only where these are right.
+    Raises BadDocumentError with at most 20 faults. A group of rules is checked only if the groups before it hold.
     """
     refuse_if_any(_address_faults(document, run, client_id))
     refuse_if_any(_own_faults(document))
@@ -98,7 +97,7 @@ def _address_faults(document: Json, run: str, client_id: str) -> Iterator[Fault]
 
 
 def _own_faults(document: Json) -> Iterator[Fault]:
-    """Faults of what a record has beside its trace."""
+    """The faults of a record's fields outside its trace."""
     started, ended = document["started_us"], document["ended_us"]
     if ended <= started:
         yield Fault("/ended_us", "must be later than started_us")

@@ -19,7 +19,7 @@ api = APIBlueprint("records", __name__, url_prefix="/api/v1", tag="Runs")
 
 
 class Received(BaseModel):
-    """What the server has: the id under which it came, and the SHA-256 of what came."""
+    """A stored record: its id, and the SHA-256 of the bytes that the laptop sent."""
 
     id: str
     sha256: str
@@ -33,7 +33,7 @@ class Received(BaseModel):
     extensions=openapi_body(Kind.RUN_RECORD),
 )
 def put_record(code: str, client_id: UUID) -> tuple[dict[str, Any], int]:
-    """Upload the record of a run that this laptop started. It may be sent again: the same bytes are kept once."""
+    """Upload the record of a run that this laptop started. Sending the same bytes again has no effect."""
     raw = json_body(parts().config.limits.record_bytes)
     upload = records.read(raw, parts().secrets.allocation, run=code, client_id=str(client_id))
     new = records.receive(parts().database, upload, caller())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Records of runs, uploaded by the laptop that ran them: checked, sealed, kept with what follows in one transaction."""
+"""Records of runs, uploaded by laptops: one transaction stores the record, the run's state and the audit entry."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Upload:
-    """A valid record, as the server stores it. `sha256` is of what was sent."""
+    """A valid record, ready for storing. `sha256` is the digest of the bytes that the laptop sent."""
 
     content: Content
     stored: Stored
@@ -48,9 +48,9 @@ class Upload:
 
 
 def read(raw: bytes, key: bytes, *, run: str, client_id: str) -> Upload:
-    """The record in a request's body, sent to run `run`'s address as `client_id`, sealed. Raises Problem 422.
+    """Check and seal the record in a request's body, sent to run `run`'s address as `client_id`. Raises Problem 422.
 
-    This takes most of an upload's time, so it is done before the transaction begins: writers of SQLite wait in a row.
+    This takes most of an upload's time, so it comes before the transaction, in which other writers of SQLite wait.
     """
     try:
         document = schemas.read(Kind.RUN_RECORD, raw)
@@ -62,10 +62,10 @@ def read(raw: bytes, key: bytes, *, run: str, client_id: str) -> Upload:
 
 
 def receive(database: Database, upload: Upload, device: Caller) -> bool:
-    """Keep a record, in one transaction with others that come at the same time; whether it is new.
+    """Store a record, in one transaction with others that come at the same time. Returns whether it is new.
 
-    Raises Problem as `keep_all` gives it. Two uploads of one id to different runs can meet where neither sees the
-    other; the database refuses the second.
+    Raises the Problems of `keep_all`. If two transactions upload one id to different runs at the same time, neither
+    sees the other; the database refuses the second.
     """
     try:
         return _inbox(database).result((upload, device))
@@ -74,10 +74,10 @@ def receive(database: Database, upload: Upload, device: Caller) -> bool:
 
 
 def keep_all(session: Session, arrived: Sequence[tuple[Upload, Caller]]) -> list[bool | Exception]:
-    """Keep records of runs that these laptops started: of each whether it is new, or a Problem.
+    """Store records of runs that these laptops started. Returns for each whether it is new, or a Problem.
 
-    The same bytes under the same id again: nothing more. Problems: 404 the study has no such run; 403 another laptop
-    started it; 409 it was never started, has another record, or the id has other bytes.
+    A record that is stored already, with the same id and bytes, is not new. Problems: 404 the study has no such run;
+    403 another laptop started it; 409 it was never started, has another record, or the id has other bytes.
     """
     there = _locked(session, {upload.content.run for upload, _device in arrived})
     new: dict[int, _New] = {}
@@ -97,7 +97,7 @@ class _New:
 
     @property
     def identity(self) -> tuple[str, str]:
-        """What the same record has again."""
+        """The id and digest, which are equal if the same record comes again."""
         return self.upload.content.client_id, self.upload.stored.digest
 
 
@@ -110,7 +110,7 @@ _FIND = (
     .with_for_update(of=[Participant, Run])
     .execution_options(populate_existing=True)
 )
-_KEEP = insert(table(RunRecord)).inline()  # asks for no id
+_KEEP = insert(table(RunRecord)).inline()  # without RETURNING the new id
 _CHANGED = ("state", "record_us", "ended_us", "completed_us", "start_sealed")
 _MARK = (
     update(table(Run))
@@ -126,22 +126,22 @@ def _inbox(database: Database) -> Together[tuple[Upload, Caller], bool]:
 
 
 def _locked(session: Session, codes: Collection[str]) -> dict[str, tuple[Run, Study]]:
-    """Runs and their studies; until the transaction ends nobody else changes a run of their participants.
+    """Lock runs and their participants until the transaction ends. Returns runs and studies by the run's code.
 
-    Both rows are locked, the participants first as everywhere, and in one order: what PostgreSQL waited for, it reads
-    again, so no two wait for each other.
+    All transactions lock rows in the same order, participants first, so no two wait for each other. After a wait,
+    PostgreSQL reads the rows again.
     """
     known = [code for code in codes if is_code(code)]
     if not known:
         return {}
-    known += [known[0]] * (MOST - len(known))  # one statement, whatever their number: it is prepared once
+    known += [known[0]] * (MOST - len(known))  # always MOST codes, so the statement is prepared only once
     return {run.code: (run, study) for run, study in session.execute(_FIND, {"codes": known})}
 
 
 def _outcome(
     session: Session, there: dict[str, tuple[Run, Study]], arrived: tuple[Upload, Caller], new: dict[int, _New]
 ) -> bool | Exception:
-    """The outcome of one record; a record to store is in `new` by its run's id, and its run knows."""
+    """The outcome of one record. Puts a record to store into `new`, by its run's id, and updates its run."""
     upload, device = arrived
     run, study = there.get(upload.content.run, (None, None))
     if run is None or study is None or study.id != device.study_id:
@@ -158,19 +158,19 @@ def _outcome(
         runs.recorded(session, run, study)
     except Problem as problem:
         return problem
-    session.expunge(run)  # written below, with what else is new: an object's own update is waited for
+    session.expunge(run)  # _write updates it with the others; the session would wait for an update of its own
     new[run.id] = wanted
     return True
 
 
 def _identity(session: Session, run: Run) -> tuple[str, str] | None:
-    """The id and digest of the record that a run has."""
+    """The id and digest of a run's record; None if it has none."""
     there = session.execute(select(RunRecord.client_id, RunRecord.digest).where(RunRecord.run_id == run.id)).first()
     return None if there is None else (there.client_id, there.digest)
 
 
 def _write(session: Session, new: Sequence[_New]) -> None:
-    """Keep them. If several fail together, the cause is unknown: do each by itself to learn it."""
+    """Store new records. If several fail together, the error's cause is unknown; `Together` then stores each alone."""
     received_us = now_us()
     rows = [
         {

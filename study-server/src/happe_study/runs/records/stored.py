@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A run's record as the database keeps it: compressed, padded, sealed to its run; and a digest under the server's key.
+"""A run's record as the database stores it: compressed, padded, sealed to its run; and a digest under the server's key.
 
-A record reveals the condition of its run by its content, and by its size. Compressed, those of one application differ
-by a few hundred bytes with the condition. So how much room a seal has follows from the number of samples alone.
+A record's content reveals its run's condition, and so does its size: compressed records of one application differ by a
+few hundred bytes between conditions. So the padded size depends only on the number of samples.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from happe_study.design.allocation.sealing import open_record, record_digest, se
 if TYPE_CHECKING:
     from happe_contract.strict_json import Json
 
-PAGE = 4096  # room is a multiple of this
-ONCE_BYTES = 2048  # for what a record has once, compressed
-SAMPLE_BYTES = 16  # for a sample of a CPU, compressed: twice to three times what it takes
+PAGE = 4096  # the room is a multiple of this
+ONCE_BYTES = 2048  # for the compressed parts that a record has once
+SAMPLE_BYTES = 16  # for a compressed sample of a CPU, which takes a third to a half of this
 
 
 @dataclass(frozen=True)
 class Stored:
-    """A sealed record, and what tells whether another is the same."""
+    """A sealed record, and the digest that tells whether another record is the same."""
 
     document: bytes
     digest: str
 
 
 def stored(key: bytes, run: str, raw: bytes, record: Json) -> Stored:
-    """The record of a run, as it was sent and as read, under the server's allocation key."""
+    """Seal a run's record under the server's allocation key. `raw` is the bytes sent, `record` their parsed JSON."""
     return Stored(sealed(key, run, raw, room(record)), record_digest(key, sha256(raw)))
 
 
 def sealed(key: bytes, run: str, raw: bytes, least: int) -> bytes:
-    """A record of a run as it was sent, sealed, with at least so much room."""
+    """Compress and seal a run's record, in at least `least` bytes of room (doubled until the record fits)."""
     packed = pa.Codec("zstd").compress(raw, asbytes=True)
     while len(packed) >= least:
         least *= 2
@@ -45,19 +45,19 @@ def sealed(key: bytes, run: str, raw: bytes, least: int) -> bytes:
 
 
 def opened(key: bytes, run: str, document: bytes) -> bytes:
-    """A record of a run as it was sent. Raises SealError."""
+    """Open a run's sealed record: the bytes that the laptop sent. Raises SealError."""
     with pa.CompressedInputStream(pa.BufferReader(open_record(key, run, document)), "zstd") as stream:
         content: bytes = stream.read()
     return content
 
 
 def sha256(raw: bytes) -> str:
-    """What the device is answered."""
+    """The SHA-256 of a record, in hexadecimal, as the answer to the laptop has it."""
     return hashlib.sha256(raw).hexdigest()
 
 
 def room(record: dict[str, Any]) -> int:
-    """How much room a record gets, whatever its condition is."""
+    """The room for a record's seal in bytes, which does not depend on its condition."""
     samples = sum(len(policy["util_ppm"]) for line in record["observations"] for policy in line["policies"])
     wanted = ONCE_BYTES + SAMPLE_BYTES * samples
     return -(-wanted // PAGE) * PAGE
