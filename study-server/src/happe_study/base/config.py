@@ -83,7 +83,7 @@ class Config(BaseModel):
     `database_url_file` names a file with that URL, if it has a password. `public_url` is the URL for browsers; if it is
     https, browsers send cookies over https only. `trusted_proxies` is the number of reverse proxies whose X-Forwarded
     headers the server believes. A custodian who got the role or a password after the study's lock must wait
-    `custodian_wait_hours` before unblinding. A run that ends before `least_share_of_run` of its planned time counts as
+    `custodian_wait_hours` before unblinding. Before `least_share_of_run` of its planned time a run can't end, only be
     aborted. Jobs write backups to the folder `backups`. `s3` is the store of power traces; the default is a folder in
     the data folder.
     """

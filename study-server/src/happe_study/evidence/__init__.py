@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The evidence of how a run went: power traces, learned profiles, and checks that they agree."""
+"""The evidence from runs: power traces, learned profiles, and checks that these agree."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How each of the two keys looks: one name, one colour and one shape, on every page. Pure."""
+"""The look of the two keys on every page: name, colour and shape. Pure."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Who sees how runs went: ratings, guesses and watts. The protocol decides it for reviewers."""
+"""Who may see the outcomes of runs: ratings, guesses and watts. For reviewers the protocol decides."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a run's record says that the machine did: what a condition must look like, and what power it should have taken.
+"""The behaviour of the machine according to a run's record, for comparison with the condition and the measured power.
 
-Pure. A record has passed its contract (runs/records/record.py). Times are microseconds of the record's clock.
+Pure. The record has passed the checks of runs/records/record.py. Times are microseconds of the record's clock.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from happe_study.evidence.documents.machines import PowerModel
     from happe_study.runs.records.demand import Ladder
 
-EXACT = ("setspeed", "simulated")  # back-ends that set the frequency that was decided, and no other
-OF_ANOTHER = 0.05  # how far the top of a ladder may differ from the model's, as a share, to be of the same machine
-FEWEST_LINES = 5  # that two records must have before they can be called alike
+EXACT = ("setspeed", "simulated")  # back-ends that set exactly the frequency that was decided
+OF_ANOTHER = 0.05  # a ladder whose ends differ from the model's by a larger share is another machine's
+FEWEST_LINES = 5  # records with fewer observations are never called alike
 
 
 @dataclass(frozen=True)
 class Behaviour:
-    """What a record says. `strayed`: periods that did not follow the profile, of how many; None if unknown.
+    """A record's content. `strayed`: the periods that did not follow the profile, and all periods; None if unknown.
 
-    `watts` are the ends of sample periods and the model's watts in them; empty: there is no model of this machine.
-    `digest` is of what was measured, with times from the run's beginning.
+    `watts` has the end of each sample period and the model's watts in it; empty without a model of this machine.
+    `digest` is the SHA-256 of the measurements, with times counted from the run's beginning.
     """
 
     clock: str
@@ -53,7 +53,7 @@ class Behaviour:
 
 
 def behaviour(record: Json, model: PowerModel | None) -> Behaviour:
-    """The content of a record, and the power that a machine's model computes from it, if there is a model."""
+    """Read a record's behaviour. `model` computes the power that the run should have taken."""
     known = ladders(record["header"])
     first = min(known)
     steps = list(_steps(record, first))
@@ -82,7 +82,7 @@ def _profile(khz: list[int] | None) -> tuple[int, ...] | None:
 
 
 def _steps(record: Json, policy: int) -> Iterator[tuple[int, int, int]]:
-    """End, frequency and busiest CPU (ppm) of each period of a policy; what is left out is as it was before."""
+    """End, frequency and busiest CPU (ppm) of a policy's periods. A missing frequency is that of the last period."""
     khz: int | None = None
     for line in record["observations"]:
         seen = next((each for each in line["policies"] if each["id"] == policy), None)
@@ -94,7 +94,7 @@ def _steps(record: Json, policy: int) -> Iterator[tuple[int, int, int]]:
 
 
 def _is_of(ladder: Ladder, model: PowerModel) -> bool:
-    """Whether a ladder's ends are the model's."""
+    """Whether the ends of a ladder are near the model's, so that both are of the same machine."""
     speeds = [ladder.speeds.get(khz, khz) for khz in (ladder.khz[0], ladder.khz[-1])]
     ends = (model.frequencies_khz[0], model.frequencies_khz[-1])
     return all(abs(speed - end) <= OF_ANOTHER * end for speed, end in zip(speeds, ends, strict=True))
@@ -106,9 +106,10 @@ def _watts(steps: list[tuple[int, int, int]], ladder: Ladder, model: PowerModel)
 
 
 def _strayed(record: Json, known: Mapping[int, Ladder], policy: int) -> tuple[int, int] | None:
-    """Periods whose frequency is not what the one before, its profile and its presses led to (docs/traces.md).
+    """Count the periods whose frequency does not follow from the last period, profile and presses (docs/traces.md).
 
-    Only where the paper's rules are in force by themselves, and the frequency is what was decided.
+    Returns that count and the number of periods compared; None if rules beyond the paper's apply, or the back-end does
+    not set exact frequencies.
     """
     header = record["header"]
     by_the_paper = header["mode"] == "paper" and header["feedback"] == "next-sample"
@@ -143,7 +144,7 @@ def _up(ladder: Ladder, khz: int) -> int:
 
 
 def _digest(record: Json) -> str:
-    """Of what was measured; of a record with next to nothing in it, of its name."""
+    """The SHA-256 of the measurements. A record with too few observations gets one of its run's code."""
     begin = record["started_us"]
     lines = [
         [line["t_us"] - begin, line["policies"], [press["t_us"] - begin for press in line.get("keys", ())]]

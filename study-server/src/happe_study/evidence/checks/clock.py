@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether clocks agree: estimates with each other, records with the server's times of runs, watts with records.
+"""Check clocks: estimates against each other, records against the server's times of runs, watts against records.
 
-A laptop's run begins after the server was asked for its condition, and ends before the server hears of the end. The
-watts of a run follow what its record says of frequency and utilisation. If they disagree by a second or more, beyond
-what the clocks' bounds explain, a clock is wrong: the laptop's or the measuring host's.
+A run begins after the laptop asked the server for its condition, and ends before the server hears of the end. A run's
+watts follow the frequency and utilisation in its record. If watts and record are apart by a second or more, beyond the
+clocks' bounds, a clock is wrong: the laptop's or the measuring host's.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 KEY, TITLE = "clock", "Clocks"
-READ_US = 1000  # what is not worth a word
-MOST_EARLY_US = 10_000_000  # from the server's word of a run's start to its beginning
-MOST_LATE_US = 1_500_000  # from a run's end to the server's word of it
-# Seconds, the small ones first: of two that fit as well the smaller counts.
+READ_US = 1000  # smaller differences are not reported
+MOST_EARLY_US = 10_000_000  # from the server's answer to a start until the run begins
+MOST_LATE_US = 1_500_000  # from a run's end until the server hears of it
+# Seconds, small shifts first: of two shifts that fit equally well, the smaller one counts.
 SHIFTS = np.array(sorted(np.arange(-5.0, 5.5, 0.5), key=abs))
 LEAST_SHIFT_S = 1.0
-LEAST_LIKENESS = 0.6  # correlation of watts and what the record lets expect
-LEAST_BETTER = 0.15  # than without a shift
+LEAST_LIKENESS = 0.6  # correlation of measured watts with those expected from the record
+LEAST_BETTER = 0.15  # how much a shift must raise the correlation
 LEAST_SPREAD_W = 0.1
 FEWEST_SECONDS = 15
 MONOTONIC = "monotonic:"
@@ -74,7 +74,7 @@ def _not_told(evidence: Evidence, measured: int) -> Iterator[str]:
 
 
 def _steps(evidence: Evidence) -> Iterator[Finding]:
-    """Estimates that no clock can have gone through: between them it was set, or one of them is wrong."""
+    """Steps between estimates that are too large for a running clock: somebody set it, or an estimate is wrong."""
     for (device, clock), estimates in evidence.clocks.items():
         if clock.startswith(MONOTONIC):
             for before, after in pairwise(estimates):
@@ -99,7 +99,7 @@ def _named(evidence: Evidence, device: str) -> str:
 
 
 def _against_server(evidence: Evidence, run: RunFacts, record: Behaviour) -> list[Finding] | None:
-    """The part of a record that lies outside the run's times on the server; None: not comparable."""
+    """The findings where a record's times do not fit the run's times on the server; None: not comparable."""
     if run.laptop is None or run.times is None:
         return None
     begin = evidence.server_us(run.laptop, record.clock, record.started_us)
@@ -125,7 +125,7 @@ def _against_server(evidence: Evidence, run: RunFacts, record: Behaviour) -> lis
 
 
 def _shift_of(evidence: Evidence, run: RunFacts, record: Behaviour) -> Shift | None:
-    """How far a run's watts are ahead of its record; None: they do not show it."""
+    """The shift between a run's watts and its record; None if the watts do not show one."""
     measure = (evidence.measures or {}).get(run.code)
     if measure is None or measure.from_us is None or not record.watts or run.laptop is None:
         return None
@@ -151,14 +151,14 @@ def _shifted(run: RunFacts, shift: Shift) -> Iterator[Finding]:
 
 
 class Shift(NamedTuple):
-    """How many seconds the watts are ahead of the record, and the greatest error of both clocks together."""
+    """The seconds by which the watts are ahead of the record, and the greatest error of both clocks together."""
 
     seconds: float
     bound_s: float
 
 
 class _Expected:
-    """The energy that a record lets expect since its beginning, by the server's time."""
+    """The energy expected from a record, accumulated since its beginning, by the server's time."""
 
     def __init__(self, periods: Sequence[tuple[int, float]], begin_us: int) -> None:
         self._times = np.array([begin_us, *(t_us for t_us, _ in periods)], dtype=np.int64)
@@ -166,7 +166,7 @@ class _Expected:
         self._joules = np.concatenate(([0.0], np.cumsum(joules)))
 
     def likeness(self, measure: Measure) -> Floats:
-        """For each shift: correlation of a run's seconds with those expected so much later; 0 if they hardly change."""
+        """For each shift, the correlation of a run's seconds with the expected seconds; 0 if they hardly change."""
         assert measure.from_us is not None  # noqa: S101 - seen by the caller
         watts = np.array(measure.seconds_w, dtype=float)  # None is nan
         begins = measure.from_us + SECOND_US * np.arange(len(watts)) + np.rint(SHIFTS * SECOND_US).astype(int)[:, None]
@@ -179,7 +179,7 @@ class _Expected:
 
 
 def _correlations(expected: Floats, measured: Floats, there: Any) -> Floats:  # noqa: ANN401 - numpy's
-    """Of each row, over its existing samples; 0 where they are few or hardly change."""
+    """The correlation of each row, over the samples that exist; 0 where they are few or hardly change."""
     count = np.maximum(there.sum(axis=1), 1)
     x, y = (np.where(there, each, 0.0) for each in (expected, measured))
     x, y = (np.where(there, each - (each.sum(axis=1) / count)[:, None], 0.0) for each in (x, y))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Checks that each run's record fits its condition. Only for an unblinded study."""
+"""Check that each run's record fits its condition, once the study is unblinded."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ONDEMAND = "ondemand"
 TRAINING = "T-HAPPE"
 HAPPE = "-HAPPE"
 FIXED = "fixed-"
-MOST_STRAYED = 0.1  # of a run's periods; a sample or two go astray when a run begins
+MOST_STRAYED = 0.1  # share of a run's periods; a sample or two may stray when a run begins
 MOST_ELSEWHERE = 0.1
 
 
@@ -106,7 +106,7 @@ def _no_happe(record: Behaviour) -> Iterator[str]:
 def _profile(
     run: RunFacts, record: Behaviour, trained: Mapping[tuple[str, str], tuple[int, ...] | None]
 ) -> Iterator[str]:
-    """T-HAPPE begins untaught; the others with what was taught by then."""
+    """A fault unless T-HAPPE began without a profile, and the other conditions with the training's profile."""
     if run.condition == TRAINING:
         if record.profile_before is not None:
             yield "it began with a profile, but training must begin without one"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether anything is counted twice: a run, a record, or a stretch of a power trace."""
+"""Check that nothing counts twice: no run, no record, and no stretch of a power trace."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from happe_study.evidence.checks.evidence import Evidence, RunFacts
 
 KEY, TITLE = "doubles", "Doubled runs"
-SHARED_US = 1_000_000  # two runs may overlap so far: one's end is reported while the next begins
+SHARED_US = 1_000_000  # two runs may overlap by this: a laptop reports one's end while the next begins
 
 Stretch = tuple[int, int, str]  # from, up to, run
 
@@ -75,7 +75,7 @@ def _power(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _sharing(stretches: Sequence[Stretch]) -> Iterator[tuple[str, str, float]]:
-    """Neighbours in time that share more than they may: their names, and how many seconds."""
+    """Neighbours in time that overlap by more than SHARED_US: their runs, and the overlap in seconds."""
     for (_, end, one), (begin, other_end, other) in pairwise(sorted(stretches)):
         shared = min(end, other_end) - begin
         if shared > SHARED_US:

@@ -41,18 +41,18 @@ class RunFacts:
 
     @property
     def complete(self) -> bool:
-        """Whether it counts."""
+        """Whether the run is complete, so that it counts."""
         return self.state == State.COMPLETE
 
     @property
     def times(self) -> tuple[int, int] | None:
-        """When it was, by the server's clock, if it has ended."""
+        """Its start and end by the server's clock; None if it has not ended."""
         return None if self.started_us is None or self.ended_us is None else (self.started_us, self.ended_us)
 
 
 @dataclass(frozen=True)
 class Gap:
-    """Samples that were lost, from one time of the server's to another, and why."""
+    """A stretch of lost samples, in microseconds of the server's clock, and the reason."""
 
     begin_us: int
     end_us: int
@@ -61,7 +61,7 @@ class Gap:
 
 @dataclass(frozen=True)
 class TraceFacts:
-    """A power trace: what should be there of it and is not. Numbers are of parts."""
+    """A power trace, and what it lacks. `missing` and `damaged` are the numbers of parts."""
 
     trace: str
     meter: str  # codes
@@ -76,7 +76,7 @@ class TraceFacts:
 
 @dataclass(frozen=True)
 class Evidence:
-    """All of it. `clocks` are by device and clock, in the order of time; without `measures` power is not known."""
+    """The facts for all checks. `clocks`: estimates by (device, clock), ordered by time. `measures` None: no power."""
 
     unblinded: bool
     runs: Sequence[RunFacts]
@@ -101,7 +101,7 @@ class Evidence:
 
     @cached_property
     def single(self) -> list[RunFacts]:
-        """The runs that count and have a record which is no other's; the others are for the check of doubled runs."""
+        """The complete runs with a record that no other run has. The check of doubled runs reports the others."""
         doubled = {code for codes in self.twins for code in codes}
         return [run for run in self.runs if run.complete and run.behaviour is not None and run.code not in doubled]
 
@@ -114,7 +114,7 @@ class Evidence:
         return at_server(self._server_times.get((device, clock)), device_us)
 
     def bound_us(self, trace: str, server_us: int) -> int:
-        """How far off a trace's samples of a time of the server's can be, by its meter's clock."""
+        """The greatest error, in microseconds, of a trace's time at a time of the server, by its meter's clock."""
         mine = (self._server_times.get((each.meter, each.clock)) for each in self.traces if each.trace == trace)
         clock = next(mine, None)
         return round(clock.bound_us(clock.monotonic_us(server_us))) if clock else 0
@@ -134,5 +134,5 @@ def at_server(clock: ServerClock | None, device_us: int) -> tuple[int, int] | No
 
 
 def drift_us(apart_us: int) -> int:
-    """How far two clocks may drift apart in a time."""
+    """The most that two clocks may drift apart in `apart_us`, in microseconds."""
     return abs(apart_us) * DRIFT_PPM // MILLION

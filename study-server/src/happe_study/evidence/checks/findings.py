@@ -11,7 +11,7 @@ BLINDED = "This check waits until the study is unblinded, because it would revea
 
 
 class Verdict(StrEnum):
-    """How it is."""
+    """The result of a check in a word."""
 
     OK = "ok"
     SUSPECT = "suspect"
@@ -40,13 +40,13 @@ class Check:
 
     @property
     def verdict(self) -> Verdict:
-        """Suspect if anything was found, and never ok if nothing could be looked at."""
+        """SUSPECT if there are findings, UNKNOWN if the check could not look at anything, otherwise OK."""
         if self.findings:
             return Verdict.SUSPECT
         return Verdict.OK if self.told else Verdict.UNKNOWN
 
     def document(self) -> dict[str, Any]:
-        """The check for programs."""
+        """The check as a JSON object."""
         return {
             "check": self.key,
             "title": self.title,

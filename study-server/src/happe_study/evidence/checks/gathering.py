@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reads the input of the checks from the database and the store of traces."""
+"""Reading the input of the checks from the database and the store of traces."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ Parts = dict[int, dict[int, "Kept"]]  # of traces, by their ids and the parts' n
 class Sources:
     """The sources of facts besides the database. `deep`: read every byte of the traces."""
 
-    key: bytes  # that records and manifests are sealed by
+    key: bytes  # the server's allocation key, which opens records and manifests
     storage: Storage
     model: PowerModel
     measures: Mapping[str, Measure] | None = None
@@ -64,7 +64,7 @@ class Sources:
 
 
 def gather(session: Session, study: Study, sources: Sources, *, conditions: bool) -> Evidence:
-    """The facts of a study. Without `conditions`, leaves out all that could reveal one, even after unblinding."""
+    """Read the facts of a study. Without `conditions` it leaves out all that reveals one, even after unblinding."""
     unblinded = conditions and study.state == StudyState.UNBLINDED
     clocks = _clocks(session, study.id)
     records, unread = _records(session, study.id, sources) if unblinded else ({}, [])
@@ -138,7 +138,7 @@ def _records(session: Session, study_id: int, sources: Sources) -> tuple[dict[st
 
 
 def _doubts(session: Session, study_id: int) -> list[tuple[str, str]]:
-    """Runs with profiles that do not follow from their lessons, and the differences."""
+    """(run, difference) for each profile that does not follow from its lessons."""
     of = select(Profile.participant_id).join(Participant, Participant.id == Profile.participant_id)
     mine = Profile.study_id == study_id, Participant.state.not_in(GONE), ~Profile.agrees
     wrong = session.scalars(of.where(*mine).distinct().order_by(Profile.participant_id)).all()
@@ -191,7 +191,7 @@ def _traces(session: Session, study_id: int, sources: Sources, clocks: Clocks, *
 
 
 def _parts(session: Session, traces: Sequence[int]) -> Parts:
-    """The traces' results."""
+    """The parts of traces, by the trace's id and the part's number."""
     columns = (TracePart.number, TracePart.bytes, TracePart.sha256, TracePart.digest)
     found: Parts = {trace: {} for trace in traces}
     query = select(TracePart.trace_id, *columns).where(TracePart.trace_id.in_(traces))
@@ -201,7 +201,7 @@ def _parts(session: Session, traces: Sequence[int]) -> Parts:
 
 
 class Kept(NamedTuple):
-    """A part by its row: the digest of its sealed file, and the keyed digest of what the meter sent."""
+    """A stored part: the digest of its sealed file, and the keyed digest of the bytes that the meter sent."""
 
     bytes: int
     sha256: str
@@ -219,7 +219,7 @@ def _manifest(trace: Trace, key: bytes) -> Json | None:
 def _compared(
     trace: Trace, manifest: Json | None, here: Mapping[int, Kept], sources: Sources
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Numbers of the parts that are not here, and of those that are not what the meter sent."""
+    """The numbers of missing parts, and of damaged parts, which differ from what the meter sent."""
     wanted = {
         each["number"]: part_digest(sources.key, each["bytes"], each["sha256"])
         for each in (manifest or {}).get("parts", ())
@@ -245,7 +245,7 @@ def _is(part: Part, sources: Sources) -> bool:
 
 
 def _span(session: Session, trace: Trace, manifest: Json | None, clock: ServerClock | None) -> tuple[int, int] | None:
-    """From when to when a trace goes. One that is not sealed goes up to its last part's arrival, at least."""
+    """A trace's begin and end by the server's time. An unsealed trace ends with its last part's arrival."""
     begin = at_server(clock, trace.header["started"]["monotonic_us"])
     if begin is None:
         return None
@@ -268,7 +268,7 @@ def _gaps(header: Json, manifest: Json, clock: ServerClock | None) -> Iterator[G
 
 
 def _time_base(header: Json, manifest: Json) -> TimeBase:
-    """From a sealed trace's indices to its meter's clock."""
+    """The conversion from a sealed trace's indices to its meter's clock."""
     pairs = [TimePair(**each) for each in (header["started"], *manifest["time_base"], manifest["ended"])]
     gaps = [Lost(each["from_index"], each["to_index"], Reason(each["reason"])) for each in manifest["gaps"]]
     return time_base(pairs, gaps, header["rate_hz"])

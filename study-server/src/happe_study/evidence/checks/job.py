@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from happe_study.jobs.work import Work
 
 CHECKS = "checks"
-MOST = 200  # findings of a check on the page; a large study can have one for each of its runs
+MOST = 200  # findings of a check that the page shows; a large study can have one for each run
 
 
 def check(work: Work) -> None:
-    """Check the study as it is now. `conditions`: true if the asker may see conditions."""
+    """Check the study as it is now. The argument `conditions` says whether the asker may see conditions."""
     work.doing("reading records, traces and clocks")
     with work.database.reading() as session:
         study = session.get_one(Study, work.study_id)
@@ -31,7 +31,7 @@ def check(work: Work) -> None:
 
 
 def _shown(check: Check) -> dict[str, Any]:
-    """A check for the page, with its first findings; `more` counts the others."""
+    """A check for the page, with its first MOST findings. `more` is the number of the others."""
     document = check.document()
     return document | {"findings": document["findings"][:MOST], "more": max(0, len(check.findings) - MOST)}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The checks of a study's data, for its researchers: the last ones made, and the button to make them again."""
+"""The page with the checks of a study's data: the last results, and the button that checks again."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ pages = Blueprint("check_pages", __name__)
 @pages.get("/studies/<study>/checks")
 @staff(Right.RUN_READ)
 def checks(study: str, problem: Problem | None = None) -> Response:
-    """The checks' last results. Those that could reveal a condition need the right to export, after unblinding."""
+    """The last results. Checks that could reveal a condition need the right to export, and an unblinded study."""
     with parts().database.reading() as session:
         found = session.get_one(Study, g.happe_study_ids(study))
         mine = _mine(session, found)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether every run's power is there: traces whole, without a gap in a run, and no run without a trace."""
+"""Check that every run has its power: traces are complete, have no gap in a run, and cover every run."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _numbers(numbers: tuple[int, ...]) -> str:
 
 
 def _run(run: RunFacts, evidence: Evidence) -> list[Finding] | None:
-    """What of a run no trace of its laptop has; None: unknown."""
+    """The findings about a run's stretches that no trace of its laptop has; None if unknown."""
     assert run.times is not None  # noqa: S101 - chosen so
     begin, end = run.times
     mine = [each for each in evidence.traces if each.laptop == run.laptop]
@@ -74,12 +74,12 @@ def _run(run: RunFacts, evidence: Evidence) -> list[Finding] | None:
     placed = [(_bare(each, begin, end), each) for each in mine if each.span is not None]
     bare, best = min(placed, key=lambda each: each[0], default=(end - begin, None))
     if best is None or (bare > MOST_BARE_US and len(placed) < len(mine)):
-        return None  # it may be in one whose time is not known
+        return None  # the run may be in a trace whose time is unknown
     return list(_lost(run, best, bare, (begin, end)))
 
 
 def _lost(run: RunFacts, best: TraceFacts, bare: int, times: tuple[int, int]) -> Iterator[Finding]:
-    """What of a run the trace that has most of it does not have: `bare` microseconds outside, and gaps."""
+    """The stretches of a run that even its best trace lacks: `bare` microseconds outside the trace, and its gaps."""
     begin, end = times
     if bare >= end - begin:
         yield Finding(f"run {run.code}", "no meter recorded its laptop's power during it")
@@ -93,6 +93,6 @@ def _lost(run: RunFacts, best: TraceFacts, bare: int, times: tuple[int, int]) ->
 
 
 def _bare(trace: TraceFacts, begin: int, end: int) -> int:
-    """How much of a time a trace does not have, microseconds."""
+    """How many microseconds from `begin` to `end` lie outside a trace."""
     assert trace.span is not None  # noqa: S101 - the caller looked
     return (end - begin) - max(0, min(trace.span[1], end) - max(trace.span[0], begin))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether watts are plausible: against the machine's power model, and rigs against each other.
+"""Check that watts are plausible: against the machine's power model, and rigs against each other.
 
-A wrong shunt or divider makes every watt of a rig too high or too low by one factor. So of each rig (laptop, meter,
-calibration) the factor is the median over its runs of measured mean power to what the model says of the record's
-frequencies and utilisations. Its uncertainty (k = 2) is that of a median, from the median absolute deviation. The model
-is of one laptop under one screen saver: `TOLERANCE` is how far another one may be from it.
+A wrong shunt or divider makes every watt of a rig (laptop, meter, calibration) too high or too low by one factor. The
+factor of a rig is the median over its runs of measured mean power / the model's mean power for the record's frequencies
+and utilisations. Its uncertainty (k = 2) is that of a median, from the median absolute deviation. The model comes from
+one laptop with one screen saver; other laptops and applications may differ from it by `TOLERANCE`.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from happe_study.evidence.checks.evidence import Evidence
 
 KEY, TITLE = "power", "Watts"
-TOLERANCE = 0.15  # of the model, for another machine of its kind and other applications
+TOLERANCE = 0.15  # share by which other machines of this kind and other applications may differ from the model
 BETWEEN_RIGS = 0.10
 FEWEST = 3
-MEDIAN_TO_SIGMA = 1.4826  # of the median absolute deviation, of normal errors
-MEDIAN_ERROR = 1.2533  # standard error of a median, of a mean's
+MEDIAN_TO_SIGMA = 1.4826  # standard deviation / median absolute deviation, for normal errors
+MEDIAN_ERROR = 1.2533  # standard error of a median / that of a mean
 COVERAGE_FACTOR = 2
 
 
 @dataclass(frozen=True)
 class Factor:
-    """How many times as high as the model's watts a rig's are, and the expanded uncertainty of that (k = 2)."""
+    """A rig's watts divided by the model's, and the expanded uncertainty of this ratio (k = 2)."""
 
     value: float
     expanded: float
@@ -59,7 +59,7 @@ def check(evidence: Evidence) -> Check:
 
 
 def factor(ratios: Sequence[float]) -> Factor:
-    """A rig's factor from those of its runs, three or more."""
+    """A rig's factor from the ratios of its runs. There must be at least FEWEST."""
     middle = median(ratios)
     spread = MEDIAN_TO_SIGMA * median(abs(each - middle) for each in ratios)
     error = MEDIAN_ERROR * spread / sqrt(len(ratios))
@@ -78,7 +78,7 @@ def _not_told(by_rig: Mapping[str, Sequence[float]], without: int) -> Iterator[s
 
 
 def _ratios(evidence: Evidence) -> tuple[dict[str, list[float]], int]:
-    """Measured by expected power of each run, by rig; and how many runs have none."""
+    """The ratios of measured to expected power by rig, and the number of runs without a ratio."""
     found: dict[str, list[float]] = defaultdict(list)
     without = 0
     for run in evidence.single:
@@ -94,7 +94,7 @@ def _ratios(evidence: Evidence) -> tuple[dict[str, list[float]], int]:
 
 
 def _expected(record: Behaviour | None) -> float | None:
-    """The mean of the model's watts over a run."""
+    """The mean of the model's watts over a run; None without a model of the machine."""
     if record is None or not record.watts:
         return None
     begin, joules = record.started_us, 0.0
@@ -109,7 +109,7 @@ def _said(each: Factor) -> str:
 
 
 def _off(factors: Mapping[str, Factor]) -> Iterator[tuple[str, Finding]]:
-    """Rigs that are off the model."""
+    """The rigs whose factor differs from 1 by more than tolerance and uncertainty."""
     for rig, each in factors.items():
         if each.value - each.expanded > 1 + TOLERANCE or each.value + each.expanded < 1 - TOLERANCE:
             what = f"measures {_said(each)} of the machine's power model: a wrong shunt, divider or gain"
@@ -117,7 +117,7 @@ def _off(factors: Mapping[str, Factor]) -> Iterator[tuple[str, Finding]]:
 
 
 def _apart(factors: Mapping[str, Factor]) -> Iterator[Finding]:
-    """Rigs that differ from the middle of all. Of two nobody knows which is wrong: both are named."""
+    """The rigs that differ from the median of all. Of two rigs nobody knows which is wrong, so both are named."""
     if len(factors) < 2:  # noqa: PLR2004 - a comparison takes two
         return
     middle = median(each.value for each in factors.values())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A study checked: for an asker, as the study stands."""
+"""Running all checks of a study as it is now."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CHECKS = (clock.check, conditions.check, parts.check, power.check, doubles.check
 
 
 def checked(evidence: Evidence) -> list[Check]:
-    """Every check of what there is."""
+    """The results of all checks."""
     return [check(evidence) for check in CHECKS]
 
 
@@ -41,10 +41,10 @@ def check_study(  # noqa: PLR0913 - each is named
     measures: Mapping[str, Measure] | None = None,
     model: PowerModel | None = None,
 ) -> list[Check]:
-    """Check a study in a session of which nothing has been asked yet but the study.
+    """Check a study, in a session that has read nothing but the study.
 
-    `conditions`: whether the asker may know conditions, of an unblinded study. `measures` and `model` are used instead
-    of those that were uploaded.
+    `conditions`: whether the asker may know an unblinded study's conditions. `measures` and `model` take the place of
+    the uploaded ones.
     """
     return checked(
         gather(

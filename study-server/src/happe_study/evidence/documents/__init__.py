@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Measured power and power models: read, and kept for a study's analysis."""
+"""Documents for a study's analysis: reading and storing measured power and power models."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Machines whose power is known by frequency and utilisation. Pure."""
+"""Power models: a machine's watts by frequency and utilisation. Pure."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class PowerModel:
     watts: tuple[tuple[float, ...], ...]
 
     def at(self, khz: float, percent: float) -> float:
-        """Watts, bilinear between the model's points and flat beyond its edges."""
+        """Watts at a frequency and utilisation: bilinear between the model's points, constant beyond its edges."""
         rows = [_straight(self.utilisations_percent, row, percent) for row in self.watts]
         return _straight(self.frequencies_khz, rows, khz)
 
 
 def _straight(points: Sequence[float], values: Sequence[float], at: float) -> float:
-    """The value on the straight line between two points; beyond the ends that of the end."""
+    """Linear interpolation; beyond the ends the value at the end."""
     right = bisect_right(points, at)
     if right == 0:
         return values[0]

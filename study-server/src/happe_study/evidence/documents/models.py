@@ -12,14 +12,14 @@ from happe_study.base.database import Base, Digest, Micros, Name, Serial
 
 
 class DocumentKind(StrEnum):
-    """What a study's analysis can be given."""
+    """The kinds of documents that a study's analysis can use."""
 
     MEASURES = "power-measures"  # profiles/schema/power-measures.schema.json
     MODEL = "power-model"  # profiles/schema/power-model.schema.json
 
 
 class AnalysisDocument(Base):
-    """A document as it came, one of each kind in a study: a new one takes its place."""
+    """A document, stored unchanged. A study has at most one of each kind; a new one replaces the old one."""
 
     __tablename__ = "analysis_documents"
     __table_args__ = (

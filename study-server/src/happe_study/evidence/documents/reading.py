@@ -22,7 +22,7 @@ MOST_TOLD = 20
 
 
 class InputError(Exception):
-    """What is wrong with what was given: lines of FILE: PLACE: what is wrong."""
+    """An input file is wrong. Each line says FILE: PLACE: what is wrong."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         """Keep the lines."""
@@ -32,9 +32,9 @@ class InputError(Exception):
 
 @dataclass(frozen=True)
 class Measure:
-    """A run's mean power in watts with its expanded uncertainty (k = 2); or why there is none.
+    """A run's mean power in watts with its expanded uncertainty (k = 2); or in `refused` why there is none.
 
-    Times are microseconds of the server's clock; `seconds_w` are the means of the seconds after `from_us`, None where
+    Times are microseconds of the server's clock. `seconds_w` has the mean of each second from `from_us` on, None where
     there are no samples. Fields that a document lacks are None or empty.
     """
 
@@ -54,12 +54,12 @@ class Measure:
 
 
 def read_measures(file: Path) -> dict[str, Measure]:
-    """The measures of a file by run. InputError says what is wrong with it."""
+    """Read a file's measures, by run. Raises InputError if the file is wrong."""
     return measures_in(file.read_bytes(), str(file))
 
 
 def measures_in(raw: bytes, file: str) -> dict[str, Measure]:
-    """The measures in a file's bytes by run. InputError says what is wrong with it."""
+    """Read the measures from a file's bytes, by run. Raises InputError if the file is wrong."""
     document = _checked(raw, file, Kind.POWER_MEASURES)
     measures = [_measure(each) for each in document["measures"]]
     found = {each.run: each for each in measures}
@@ -83,12 +83,12 @@ def _measure(fields: dict[str, Any]) -> Measure:
 
 
 def read_model(file: Path) -> PowerModel:
-    """The power model of a file. InputError says what is wrong with it."""
+    """Read a file's power model. Raises InputError if the file is wrong."""
     return model_in(file.read_bytes(), str(file))
 
 
 def model_in(raw: bytes, file: str) -> PowerModel:
-    """The power model in a file's bytes. InputError says what is wrong with it."""
+    """Read the power model from a file's bytes. Raises InputError if the file is wrong."""
     document = _checked(raw, file, Kind.POWER_MODEL)
     rows, columns = document["frequencies_khz"], document["utilisations_percent"]
     shape = [len(row) for row in document["watts"]]

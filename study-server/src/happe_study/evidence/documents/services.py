@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The measured power and the power model of a study's analysis."""
+"""Finding and storing the measured power and the power model of a study's analysis."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 READERS = {DocumentKind.MEASURES: measures_in, DocumentKind.MODEL: model_in}
 NAMES = {DocumentKind.MEASURES: "measures.json", DocumentKind.MODEL: "machine.json"}
-MOST_VALUES = 4_000_000  # counted as commas; what 32 MiB of measures have
+MOST_VALUES = 4_000_000  # counted as commas; 32 MiB of measures have about as many
 MOST_MEASURES = 32 << 20  # bytes of measures
-MOST_REFUSED = 200  # that are shown
+MOST_REFUSED = 200  # refused runs that a summary shows
 MOST_REMEMBERED = 4
 
 _REMEMBERED: OrderedDict[str, dict[str, Any]] = OrderedDict()  # by SHA-256
 
 
 def find(session: Session, study: Study, kind: DocumentKind) -> AnalysisDocument | None:
-    """A study's document of a kind."""
+    """A study's document of a kind; None if it has none."""
     of_kind = select(AnalysisDocument).where(AnalysisDocument.study_id == study.id, AnalysisDocument.kind == kind)
     return session.scalar(of_kind)
 
@@ -51,7 +51,7 @@ def model(session: Session, study: Study) -> PowerModel | None:
 
 
 def told(document: AnalysisDocument) -> dict[str, Any]:
-    """What a document says, in short. Remembered: the page of a report in the making is asked for every two seconds."""
+    """A document's summary. It is cached, because browsers ask every two seconds for a report that is being made."""
     known = _REMEMBERED.get(document.sha256)
     if known is None:
         short = _measures_in_short if document.kind == DocumentKind.MEASURES else _model_in_short
@@ -75,7 +75,7 @@ def _model_in_short(content: bytes) -> dict[str, Any]:
 
 
 def watts(session: Session, study: Study) -> dict[str, float]:
-    """The runs' mean power in watts by code, so far as it was uploaded. Remembered, too."""
+    """The uploaded mean power of runs, in watts by the run's code. Cached like `told`."""
     of_kind = (AnalysisDocument.study_id == study.id, AnalysisDocument.kind == DocumentKind.MEASURES)
     sha256 = session.scalar(select(AnalysisDocument.sha256).where(*of_kind))
     known = _REMEMBERED.get(sha256 or "")
@@ -87,20 +87,20 @@ def watts(session: Session, study: Study) -> dict[str, float]:
 
 
 def read(kind: DocumentKind, raw: bytes) -> None:
-    """Read a document that was sent. InputError says what is wrong with it."""
+    """Check a document that was sent. Raises InputError if it is wrong."""
     if raw.count(b",") > MOST_VALUES:
         raise InputError([f"has more than {MOST_VALUES} values"])
     READERS[kind](raw, "")
 
 
 def keep(session: Session, study: Study, kind: DocumentKind, raw: bytes, who: Caller) -> None:
-    """Keep a document that was read without an error, in the place of the one before."""
+    """Store a document that `read` accepted, in place of the old one."""
     sha256 = _put(session, study, kind, raw, who.id)
     append(session, "analysis.uploaded", who, study_id=study.id, study=study.name, kind=kind, sha256=sha256)
 
 
 def keep_measured(session: Session, study: Study, raw: bytes, asked_by: str) -> None:
-    """Keep the power that the server measured, in the place of what was there."""
+    """Store the power that the server measured, in place of the old document."""
     sha256 = _put(session, study, DocumentKind.MEASURES, raw, None)
     append(session, "power.measured", None, study_id=study.id, study=study.name, asked_by=asked_by, sha256=sha256)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What there is to measure: complete runs by the server's time, and the sealed trace that shares most of each."""
+"""Finding what to measure: complete runs by the server's time, and for each the sealed trace that covers it best."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ROWS_AT_ONCE = 100
 
 
 class Spanned(NamedTuple):
-    """A sealed trace, from when to when it goes by the server's time; the clock that tells it."""
+    """A sealed trace: its begin and end by the server's time, and its meter's clock."""
 
     id: int
     begin_us: int
@@ -41,13 +41,13 @@ class Spanned(NamedTuple):
     clock: ServerClock
 
     def shares(self, run: StudyRun) -> int:
-        """How many microseconds it has in common with a run."""
+        """How many microseconds of a run the trace covers."""
         return max(0, min(self.end_us, run.end_us) - max(self.begin_us, run.begin_us))
 
 
 @dataclass
 class Asked:
-    """Runs by the trace that they are measured from, and those without one, with the reason."""
+    """Runs to measure, by the id of their trace; and runs without a trace, with the reason."""
 
     of_trace: dict[int, list[StudyRun]] = field(default_factory=lambda: defaultdict(list))
     clocks: dict[int, ServerClock] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Asked:
 
     @property
     def count(self) -> int:
-        """How many runs there are."""
+        """The number of all runs."""
         return len(self.without) + sum(map(len, self.of_trace.values()))
 
 
@@ -63,12 +63,12 @@ class Clocks:
     """The clocks of a study's devices, each looked up once."""
 
     def __init__(self, session: Session) -> None:
-        """Know none yet."""
+        """Look up no clock yet."""
         self._session = session
         self._known: dict[tuple[int, str], ServerClock | None] = {}
 
     def of(self, device_id: int, name: str, title: str) -> ServerClock | None:
-        """A device's clock; None: it was never compared with the server's. Raises ClockSetError."""
+        """A device's clock; None if it was never compared with the server's. ClockSetError if somebody set it."""
         if (device_id, name) not in self._known:
             mine = ClockEstimate.device_id == device_id, ClockEstimate.clock == name
             rows = self._session.scalars(select(ClockEstimate).where(*mine))
@@ -78,7 +78,7 @@ class Clocks:
 
 
 def asked(session: Session, study_id: int, key: bytes, codes: Collection[str] | None = None) -> Asked:
-    """Every complete run of an unblinded study, or those with some codes. `key` opens records."""
+    """Every complete run of an unblinded study, or only those with these codes. `key` opens records."""
     clocks, found = Clocks(session), Asked()
     traces, untold = _traces(session, study_id, clocks)
     query = (
@@ -108,7 +108,7 @@ def asked(session: Session, study_id: int, key: bytes, codes: Collection[str] | 
 
 
 def _by_record(run: StudyRun, record: dict[str, object], device_id: int, clocks: Clocks) -> StudyRun:
-    """A run between the times of its record; as the server heard of it, if the laptop's clock is not known."""
+    """A run with its record's times; with the server's times if the laptop's clock is unknown."""
     name = str(record["clock"])
     clock = clocks.of(device_id, name, f"laptop {run.laptop} {name}")
     if clock is None:
@@ -124,7 +124,7 @@ def _by_record(run: StudyRun, record: dict[str, object], device_id: int, clocks:
 
 
 def _traces(session: Session, study_id: int, clocks: Clocks) -> tuple[dict[int, list[Spanned]], dict[int, list[str]]]:
-    """The sealed traces of each laptop; and why the others can't be used. No manifest is read."""
+    """By laptop: its usable sealed traces, and the reasons why other traces can't be used. Reads no manifest."""
     query = select(Trace).options(defer(Trace.manifest), defer(Trace.manifest_sealed))
     found: dict[int, list[Spanned]] = defaultdict(list)
     untold: dict[int, list[str]] = defaultdict(list)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The job that measures every complete run of an unblinded study, in pieces that workers do beside each other."""
+"""The job that measures every complete run of an unblinded study, in pieces that workers do in parallel."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
 
 MEASURING = "measuring"
 PIECE = "measuring-piece"
-PIECE_BYTES = 64 << 20  # of parts, and more; a job's process takes some seconds to start
-RUN_BYTES = 1 << 20  # of parts that take as long as what a run needs apart from them
+PIECE_BYTES = 64 << 20  # a piece has at least so many bytes of parts, since a process takes seconds to start
+RUN_BYTES = 1 << 20  # a run's own work takes as long as so many bytes of parts
 LIMITS = Limits()
 
 
 def measure(work: Work) -> None:
-    """Measure the study as it is now; its document takes the place of the one before.
+    """Measure the study as it is now, and replace its document of measured power.
 
-    How long that takes depends on workers, and what comes out does not: pieces follow from the study alone, and each
-    run is measured by itself.
+    The result does not depend on the number of workers: the pieces follow from the study alone, and each run is
+    measured by itself.
     """
     done = work.results()
     if not done and (pieces := _pieces(work)):
@@ -62,7 +62,7 @@ def measure(work: Work) -> None:
 
 
 def measure_piece(work: Work) -> None:
-    """Measure some runs."""
+    """Measure the runs of one piece."""
     made = list(_documents(work, work.arguments["runs"]))
     with work.taking_effect({"measures": made}):
         pass
@@ -73,7 +73,7 @@ KIND_OF_PIECE = Kind(PIECE, "Measured power of some runs", Right.EXPORT, measure
 
 
 def _pieces(work: Work) -> list[list[str]]:
-    """The codes of the runs, a trace's together: a part that runs share is opened once."""
+    """The codes of the runs of each piece. Runs of a trace stay together, so that a shared part is opened once."""
     work.doing("reading records and clocks")
     with work.database.reading() as session:
         wanted = asked(session, work.study_id, work.server.secrets.allocation)
@@ -107,7 +107,7 @@ def _documents(work: Work, codes: Collection[str]) -> Iterator[dict[str, Any]]:
 
 
 def _of_trace(work: Work, trace_id: int, runs: Sequence[StudyRun], server: ServerClock) -> Iterator[Measured]:
-    """The runs of a trace, in the order of time, so that a part is opened for all of them together."""
+    """Measure a trace's runs in the order of time, so that a part is opened once for all its runs."""
     found = _opened(work, trace_id)
     for run in sorted(runs, key=lambda each: each.begin_us):
         yield Measured(run, found) if isinstance(found, Refusal) else _measured(run, found, server)

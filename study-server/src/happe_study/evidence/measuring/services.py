@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Measuring asked for: by a person, by the unblinding of a study; and given up for an upload."""
+"""Starting the job that measures power, for a person or after unblinding; cancelling it for an upload."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COMMAND_LINE = "the command line"
 
 
 def begin(session: Session, study: Study, who: Caller | None) -> Job:
-    """Ask for the power of every run. Raises Problem 409: blinded, or it is being measured."""
+    """Start measuring the power of every run. Raises Problem 409 if the study is blinded, or the job exists already."""
     session.refresh(study, with_for_update=True)
     if study.state != StudyState.UNBLINDED:
         raise conflict("blinded", BLINDED)
@@ -39,13 +39,13 @@ def begin(session: Session, study: Study, who: Caller | None) -> Job:
 
 
 def begin_by_itself(session: Session, study: Study, who: Caller | None) -> None:
-    """Ask for the power of a study that was just unblinded, if it has a trace."""
+    """Start measuring the power of a study that was just unblinded, if it has a trace."""
     if session.scalar(select(Trace.id).where(Trace.study_id == study.id).limit(1)) is not None:
         _ask(session, study, who)
 
 
 def give_up(session: Session, study: Study) -> None:
-    """Cancel what is being measured: an upload takes its place."""
+    """Cancel the study's measuring job, because an upload takes its place."""
     job = jobs.open_one(session, MEASURING, study.id, for_change=True)
     if job is not None:
         jobs.cancel(session, job)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A sealed trace of the server's, as the arithmetic of power wants it. One part is in memory at a time."""
+"""A sealed trace in the server's store, for the arithmetic of power. Only one part is in memory at a time."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from happe_study.evidence.traces.sealed_parts import Seal
     from happe_study.evidence.traces.storage import Storage
 
-AROUND_S = 60  # whose pairs of index and time are read before and after a run: a rate is known after a minute
+AROUND_S = 60  # seconds around a run whose time pairs are read; a minute is enough to know the sample rate
 
 
 @dataclass(frozen=True)
 class _Kept:
-    """A part by the manifest: its indices."""
+    """A part's number and its indices, from the manifest: `first` to `end` - 1."""
 
     number: int
     first: int
@@ -45,10 +45,10 @@ class _Kept:
 
 
 class StoredTrace:
-    """A trace by its header and manifest. `seal` is what any of its parts is sealed by."""
+    """A trace with its header and manifest. `seal` opens its parts, with each part's number in place of its own."""
 
     def __init__(self, header: Json, manifest: Json, seal: Seal, storage: Storage, digests: Mapping[int, str]) -> None:
-        """Read no part yet. `digests`: of the sealed files, by the parts' numbers."""
+        """Read no part yet. `digests`: SHA-256 of the sealed files, by the part's number."""
         self.id = str(header["id"])
         self.header = header
         self.started = _pair(header["started"])
@@ -63,7 +63,7 @@ class StoredTrace:
         self._open: tuple[int, pa.Buffer] | None = None
 
     def session(self, run: StudyRun, server: ServerClock) -> Session | Refusal:
-        """The trace made ready for a run, by the parts around it. Raises TraceError."""
+        """Prepare the trace for measuring a run, from the parts around the run. Raises TraceError."""
         calibration = from_header(self.header["calibration"])
         rig = rig_of(self._channels, calibration)
         if isinstance(rig, Refusal):
@@ -75,7 +75,7 @@ class StoredTrace:
         return Session(self, rig, calibration, clocks, NO_CHECKS, (NOMINAL,) if nominal else ())
 
     def blocks(self, from_index: int, to_index: int) -> Iterator[Block]:
-        """The samples of a stretch of indices, in blocks without a gap, by index. Raises TraceError."""
+        """The samples from `from_index` to `to_index`, in blocks without gaps, in order. Raises TraceError."""
         for part in self._between(from_index, to_index):
             footer = self._footer(part.number)
             columns = [(each.name, each.dtype.name) for each in self._channels]
@@ -86,7 +86,7 @@ class StoredTrace:
                 raise TraceError(str(error)) from None
 
     def _pairs(self, run: StudyRun, server: ServerClock) -> list[TimePair]:
-        """Pairs of index and time around a run, by index; what parts say, which is more than the manifest does."""
+        """Pairs of index and time around a run, by index. Parts have more pairs than the manifest."""
         rough = time_base(self._told, self.gaps, self._rate_hz)
         begin, end = (rough.position(server.monotonic_us(us)) for us in (run.begin_us, run.end_us))
         away = AROUND_S * self._rate_hz
@@ -106,7 +106,7 @@ class StoredTrace:
         return self._footers[number]
 
     def _part(self, number: int) -> pa.Buffer:
-        """An opened part; the one before goes first. Raises TraceError."""
+        """Open a part, after dropping the last one from memory. Raises TraceError."""
         if self._open is None or self._open[0] != number:
             self._open = None
             try:
@@ -118,14 +118,14 @@ class StoredTrace:
 
 
 def _kept(listed: list[Json], end_index: int) -> list[_Kept]:
-    """The parts of a manifest; one ends where the next begins, gaps or not."""
+    """The parts of a manifest. Each part ends where the next begins, even if a gap lies between them."""
     firsts = [each["first_index"] for each in listed]
     ends = [*firsts[1:], end_index]
     return [_Kept(each["number"], first, end) for each, first, end in zip(listed, firsts, ends, strict=True)]
 
 
 def _cut(footer: Footer, row: int, piece: Block, wanted: tuple[int, int]) -> Iterator[Block]:
-    """The rows of a piece of a part, the first of which is its row `row`, with the indices that they have."""
+    """Cut the wanted indices out of a piece of a part. The piece begins at the part's row `row`."""
     start = 0
     for first, rows in footer.runs:
         low = max(row, start, start + wanted[0] - first)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What was learned in runs."""
+"""Profiles: what HAPPE learned in runs."""

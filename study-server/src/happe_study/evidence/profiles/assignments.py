@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which profiles somebody is to review. An assignment is work, no right: reviewers may review every profile."""
+"""Assigning profiles to reviewers. An assignment only distributes work: reviewers may review every profile."""
 
 from __future__ import annotations
 
@@ -33,14 +33,15 @@ def reviewers(session: Session, study_id: int) -> Sequence[Row[int, str]]:
 
 
 def assigned_to(account_id: int) -> ColumnElement[bool]:
-    """Profiles that somebody is to review."""
+    """An SQL condition: the profile is assigned to this account."""
     return Profile.id.in_(select(ProfileAssignment.profile_id).where(ProfileAssignment.account_id == account_id))
 
 
 def deal(session: Session, study: Study, people: dict[int, str], each: int, who: Caller) -> int:
-    """Assign profiles until each has `each` of these people (addresses by id); how many assignments were made.
+    """Assign profiles until each has `each` reviewers out of `people` (addresses by id). Returns the number made.
 
-    The most unusual profiles are dealt first, each to whoever has the fewest, so everybody gets as many unusual ones.
+    The most unusual profiles come first, each to the people with the fewest profiles, so that all get equally unusual
+    ones.
     """
     has: dict[int, set[int]] = defaultdict(set)
     load = dict.fromkeys(people, 0)
@@ -68,7 +69,7 @@ def deal(session: Session, study: Study, people: dict[int, str], each: int, who:
 
 
 def clear(session: Session, study: Study, who: Caller) -> None:
-    """Take every assignment of a study away. Verdicts and notes stay."""
+    """Delete every assignment of a study. Verdicts and notes stay."""
     mine = select(Profile.id).where(Profile.study_id == study.id)
     session.execute(delete(ProfileAssignment).where(ProfileAssignment.profile_id.in_(mine)))
     append(session, "profile.unassigned", who, study_id=study.id, study=study.name)

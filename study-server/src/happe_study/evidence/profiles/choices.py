@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a form lets people look for, in words: for each field its label, and each value with its words. Pure."""
+"""The fields of the form that searches profiles: each with its label, and its values with their labels. Pure."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ CHECK: Choice = (
 )
 
 
-# Why a profile is flagged; whoever flags it may write other words.
+# Suggested reasons for a flag; reviewers may write others.
 REASONS = (
     "The ladder\N{RIGHT SINGLE QUOTATION MARK}s end limits it",
     "Presses contradict each other",
@@ -81,12 +81,12 @@ REASONS = (
 
 
 def applications(protocol: Protocol, *, every: bool) -> Choice:
-    """The study's applications, and all of them together if wanted."""
+    """The field for the application; with `every` it has the choice "all"."""
     those = [(one.key, one.name) for one in protocol.applications]
     return ("application", "Application", ([("", "all")] if every else []) + those)
 
 
 def seldom(protocol: Protocol) -> list[Choice]:
-    """What is looked for less often."""
+    """The fields that people use less often."""
     teach = [(each.label, each.label) for each in protocol.conditions if each.keys is Keys.ACT]
     return [("condition", "Taught under", [("", "any condition"), *teach]), KEYS, END, CHANGE, MARKED, CHECK, LEVEL]

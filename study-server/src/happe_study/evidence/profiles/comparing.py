@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Two UAFPs beside each other: of two participants, two applications, or one before and after something.
+"""Comparing UAFPs: of different participants or applications, or of one profile at different times.
 
-Each is named by a text that can be part of an address:
+A text that can be part of an address names each UAFP:
 
-    4HT2XC0N/torcs        as the last run left it
-    4HT2XC0N/torcs@3      after three lessons
-    7ZK3M9QA:before       as a run found it; or :after, as the run left it
+    4HT2XC0N/torcs        a participant's profile as the last run left it
+    4HT2XC0N/torcs@3      the same profile after three lessons
+    7ZK3M9QA:before       the profile before a run; or :after, after the run
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ WORDS = "Must be CODE/application, CODE/application@LESSONS, RUN:before or RUN:a
 
 @dataclass(frozen=True)
 class Side:
-    """A UAFP of somebody at some time. `name` is its text, as above."""
+    """A participant's UAFP at a certain time. `name` is its text, as above."""
 
     name: str
     participant: str
@@ -49,12 +49,12 @@ class Side:
 
     @property
     def of(self) -> tuple[str, str]:
-        """The profile that it is a state of: participant and application."""
+        """The participant and the application of its profile."""
         return self.participant, self.application
 
 
 def told_apart(sides: Sequence[Side], names: Mapping[str, str]) -> tuple[list[str], str]:
-    """A name for each side, of what they differ in; and what they share, in words. `names` are of applications."""
+    """A name for each side from what differs, and a text of what all sides share. `names`: applications' by key."""
     facts = [(side.participant, names.get(side.application, side.application), side.when) for side in sides]
     shared = [len(set(values)) == 1 for values in zip(*facts, strict=True)]
     if all(shared):
@@ -64,7 +64,7 @@ def told_apart(sides: Sequence[Side], names: Mapping[str, str]) -> tuple[list[st
 
 
 def side(session: Session, study_id: int, field: str, text: str) -> Side:
-    """The UAFP that a text names. Raises Problem 422, which names the field, if there is none that is known."""
+    """The UAFP that a text names. Raises Problem 422 with the field's name if no such UAFP is known."""
     text = text.strip()
     if run := OF_RUN.fullmatch(text):
         return _of_run(session, study_id, field, run[1].upper(), run[2].lower())

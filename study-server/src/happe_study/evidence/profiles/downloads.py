@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Profiles as files: those that are wanted as CSV or as the document of profiles/schema, and the lessons of one.
+"""Downloads: a search's profiles as CSV or as the document of profiles/schema, and the lessons of one profile.
 
-A file is made a piece at a time, of the database as it is at one moment.
+The server makes a file a piece at a time, from the database as it is at one moment.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 
 MOST_PROFILES = 100_000
 AT_ONCE = 500
-SUBJECT = "subject:"  # what laptops call a participant
+SUBJECT = "subject:"  # laptops' prefix for a participant's code
 
 
 class As(StrEnum):
-    """How profiles are written."""
+    """The file formats of profiles."""
 
     CSV = "csv"
     JSON = "json"  # profiles/schema/profile.schema.json
@@ -52,7 +52,7 @@ MEDIA_TYPES = {As.CSV: "text/csv; charset=utf-8; header=present", As.JSON: "appl
 
 @dataclass(frozen=True)
 class Download:
-    """Profiles to write, by participant and application, and the greatest ladder top of their machines."""
+    """A prepared download: the query, ordered by participant and application, and the highest top of the ladders."""
 
     query: Select[Profile]
     form: As
@@ -61,10 +61,10 @@ class Download:
 
 
 def prepare(session: Session, study: Study, protocol: Protocol, asked: tuple[Wanted, As], who: Caller) -> Download:
-    """Decide what is written, and write down who asked for how many.
+    """Prepare a download, and write to the audit log who asked for how many profiles.
 
-    Raises Problem: 422 more than 100,000 profiles; 409 a document of profiles from machines of different top speeds,
-    for which it has one field.
+    Raises Problem 422 for more than 100,000 profiles, 409 for a JSON document if the machines' top speeds differ, since
+    the document has only one.
     """
     wanted, form = asked
     query = matching(study.id, protocol, wanted)
@@ -103,7 +103,7 @@ def _rows(session: Session, download: Download) -> Iterator[Profile]:
 
 
 def _document(f_max_khz: int, rows: Iterator[Profile]) -> Iterator[bytes]:
-    """The document, a profile a line."""
+    """The JSON document, with one line for each profile."""
     head = json.dumps({"format": "happe-profile/1", "f_max_khz": f_max_khz or 1, "profiles": []}, indent=1)
     start, end = head.split("[]")
     yield f"{start}[".encode()
@@ -147,7 +147,7 @@ def _row(profile: Profile) -> tuple[Any, ...]:
 
 
 def lessons(history: History) -> Iterator[bytes]:
-    """The lessons of a profile as CSV, with the profile after each."""
+    """The lessons of a profile as CSV, each with the profile after it."""
     return encoded(Format.CSV, LESSONS, (_lesson(history, number) for number in range(len(history.steps))))
 
 
@@ -160,7 +160,7 @@ def _lesson(history: History, number: int) -> tuple[Any, ...]:
 
 
 def note_lessons(session: Session, profile: Profile, who: Caller) -> None:
-    """Write down who took one profile's lessons."""
+    """Write to the audit log who downloaded a profile's lessons."""
     about = {"study_id": profile.study_id, "participant_id": profile.participant_id}
     append(
         session, "profile.downloaded", who, **about, participant=profile.participant, application=profile.application

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Profiles as charts. Pure: from levels and histories to what happe_study.base.charts draws."""
+"""Profiles as charts. Pure: it turns levels and histories into charts of happe_study.base.charts."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ MOST_SIDES = len(LOOKS)
 
 
 def heat(khz: int, ladder: Sequence[int]) -> float:
-    """Where a frequency lies between the ladder's ends: 0 to 1."""
+    """A frequency's position between the ladder's ends: 0 to 1."""
     return (khz - ladder[0]) / (ladder[-1] - ladder[0]) if ladder[-1] > ladder[0] else 0.0
 
 
 def strip(levels: Sequence[int], ladder: Sequence[int], *, numbered: bool = False) -> Markup:
-    """Ten cells in a row as SVG, one a level, the hotter the higher its frequency."""
+    """Ten cells in a row as SVG, one for each level. A higher frequency makes a hotter cell."""
     title, ends = " ".join(map(ghz, levels)), (ladder[0], ladder[-1])
     cells = "".join(_cell(level, khz, ends, numbered) for level, khz in enumerate(levels))
     box = f'<svg class="plot" role="img" aria-label="GHz by level: {title}" width="100%" height="{STRIP_HEIGHT}">'
@@ -60,16 +60,16 @@ def strip(levels: Sequence[int], ladder: Sequence[int], *, numbered: bool = Fals
 
 @lru_cache(maxsize=4096)
 def _cell(level: int, khz: int, ends: tuple[int, int], numbered: bool) -> Markup:  # noqa: FBT001 - lru_cache's way
-    """A cell of a strip. A list has hundreds, of which many are alike."""
+    """A cell of a strip. It is cached, because a list has hundreds of cells and many are equal."""
     words = ghz(khz) if numbered else ""
     cell = Cell(level, 0, heat(khz, ends), words, f"level {level}: {ghz(khz)} GHz")
     return Cells([cell]).shapes(Axis(0, LEVELS), Axis(0, 1))
 
 
 def steps(key: str, title: str, sides: Sequence[tuple[str, Levels | None]], ladder: Sequence[int]) -> Chart:
-    """UAFPs on top of each other, at most MOST_SIDES, of which the last is drawn last, whole, at its frequencies.
+    """A chart of at most MOST_SIDES UAFPs on top of each other. The last one lies on top, exactly at its frequencies.
 
-    The others lie a little above or below theirs, so that each can be seen where several ask for the same.
+    The others lie a little above or below their frequencies, so that all stay visible where they are equal.
     """
     looks = LOOKS[: len(sides)][::-1]
     known = [(name, levels, look) for (name, levels), look in zip(sides, looks, strict=True) if levels is not None]
@@ -87,13 +87,13 @@ def steps(key: str, title: str, sides: Sequence[tuple[str, Levels | None]], ladd
 
 
 def _asides(many: int, height: int, steps: int) -> list[float]:
-    """How far each of so many lines lies above its values: the last one not, the others on both sides of it."""
+    """`aside` for each of `many` lines: 0 for the last line, alternately above and below it for the others."""
     apart = min(ASIDE / height, 0.6 / (steps * many))
     return [apart * ((place + 1) // 2) * (1 if place % 2 else -1) for place in reversed(range(many))]
 
 
 def lessons_of(key: str, chapter: Chapter, mine: Sequence[history.Step]) -> Chart:
-    """When a run's keys were pressed, and how busy the processor was: a sign for each lesson."""
+    """A chart with a symbol for each lesson of a run: its time, its key, and the utilisation at that time."""
     layers = tuple(
         Marks([_mark(step) for step in mine if step.lesson.key == name], look.colour, look.name, look.shape)
         for name, look in KEYS.items()
@@ -108,7 +108,7 @@ def lessons_of(key: str, chapter: Chapter, mine: Sequence[history.Step]) -> Char
 
 
 def spread(key: str, title: str, profiles: Sequence[tuple[Sequence[int], int]]) -> Chart:
-    """How many profiles ask for which frequency at each level. `profiles`: levels, and how many have them."""
+    """A heat map: the share of profiles with each frequency at each level. `profiles`: (levels, number of profiles)."""
     counts: list[Counter[int]] = [Counter() for _ in NAMES]
     for levels, count in profiles:
         for level, khz in enumerate(levels):

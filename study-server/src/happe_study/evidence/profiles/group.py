@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A profile beside those of its application: their median, and its place from the most unusual."""
+"""A profile compared with all profiles of its application: their median, and the profile's rank by unusualness."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from happe_study.evidence.profiles.searching import levels_of
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
-KEPT_FROM = 100  # profiles, whose levels take a millisecond to count
+KEPT_FROM = 100  # groups of at least so many profiles are cached; counting their levels takes a millisecond
 
 
 @dataclass(frozen=True)
 class Middle:
-    """The median of the profiles of an application in kHz by level, and how unusual each is (per mille), ascending."""
+    """The median profile of an application (kHz by level), and all profiles' unusualness (per mille), ascending."""
 
     khz: tuple[int, ...]
     unusual: list[int]
@@ -33,7 +33,7 @@ _KEPT: Kept[Middle] = Kept(lambda middle: len(middle.unusual) >= KEPT_FROM)
 
 @dataclass(frozen=True)
 class Group:
-    """The profiles of an application: their median, how many they are, and one's place from the most unusual."""
+    """The profiles of an application: their median and number; and one profile's rank, 1 for the most unusual."""
 
     median: tuple[int, ...]
     many: int
@@ -42,7 +42,7 @@ class Group:
 
 
 def group_of(session: Session, one: Profile) -> Group:
-    """The group of a profile, itself among them."""
+    """The group of a profile, which includes the profile itself."""
     middle = _KEPT.get(session, (one.study_id, one.application), lambda: _middle(session, one))
     place = len(middle.unusual) - bisect_right(middle.unusual, one.unusual) + 1
     return Group(middle.khz, len(middle.unusual), place, summaries.unusual(one.khz, one.ladder, middle.khz))

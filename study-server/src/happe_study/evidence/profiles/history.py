@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How a UAFP came to be: its state after each lesson, replayed by Algorithm 4, and where that is not what is stored.
+"""The history of a UAFP: its state after each lesson, replayed by Algorithm 4, and differences from what is stored.
 
 Pure. Frequencies are kHz of the fastest ladder, times microseconds of a run's laptop.
 """
@@ -24,10 +24,10 @@ Levels = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Chapter:
-    """A run that served somebody: the UAFP that it found, its lessons by time, and the UAFP that it left.
+    """A run in which HAPPE served a participant: the UAFP before it, its lessons by time, and the UAFP after it.
 
-    `before` and `after` are None for an untaught UAFP, which holds the ladder's lowest frequency at each level; with
-    `warm` it may hold what the record does not have. `at_us` is when the run was started, by the server's clock.
+    `before` and `after` are None for an untaught UAFP, which has the ladder's lowest frequency at each level. With
+    `warm` it may have had other levels, which the record lacks. `at_us`: the run's start by the server's clock.
     """
 
     run: str
@@ -44,7 +44,7 @@ class Chapter:
 
     @property
     def untaught(self) -> Levels:
-        """A UAFP that nobody has taught yet."""
+        """The levels of a UAFP that nobody has taught yet."""
         return (self.ladder[0],) * LEVELS
 
     @property
@@ -62,9 +62,9 @@ class Chapter:
 
 @dataclass(frozen=True)
 class Step:
-    """A lesson, numbered from 1 through all runs, and the levels after it: None where nobody knows what came before.
+    """A lesson, numbered from 1 through all runs, and the levels after it; None if the levels before are unknown.
 
-    `also`: the other levels that it moved, as (level, from, to).
+    `also`: the other levels that the lesson changed, as (level, from, to).
     """
 
     number: int
@@ -75,13 +75,13 @@ class Step:
 
     @property
     def since_us(self) -> int:
-        """How long the run had been on."""
+        """The time of the lesson since the run's start, in microseconds."""
         return self.lesson.t_us - self.chapter.started_us
 
 
 @dataclass(frozen=True)
 class Doubt:
-    """Something that does not follow: in which run, and what it is."""
+    """A contradiction between a run's lessons and a stored profile: the run, and a description."""
 
     run: str
     says: str
@@ -89,7 +89,7 @@ class Doubt:
 
 @dataclass(frozen=True)
 class History:
-    """All of it, by the runs' order."""
+    """A profile's runs, lessons and contradictions, in the order of the runs."""
 
     chapters: tuple[Chapter, ...]
     steps: tuple[Step, ...] = ()
@@ -101,16 +101,16 @@ class History:
         return self.chapters[-1].left
 
     def of_run(self, run: str) -> tuple[Step, ...]:
-        """The steps that a run taught."""
+        """The lessons of a run."""
         return tuple(step for step in self.steps if step.chapter.run == run)
 
     def after(self, number: int) -> Levels | None:
-        """The UAFP after so many lessons; None: nobody knows."""
+        """The UAFP after `number` lessons; None if unknown."""
         return self.steps[number - 1].levels if number else self.chapters[0].found
 
 
 def told(chapters: Sequence[Chapter]) -> History:
-    """The history of at least one run that served the same participant with the same application, in their order."""
+    """The history from one or more runs of the same participant and application, in their order."""
     steps: list[Step] = []
     doubts = list(_gaps(chapters))
     for chapter in chapters:
@@ -121,7 +121,7 @@ def told(chapters: Sequence[Chapter]) -> History:
 
 
 def _taught(chapter: Chapter, before: int) -> tuple[list[Step], list[Doubt]]:
-    """A run's steps, of which `before` came before, and what is wrong with them."""
+    """A run's lessons as steps, after `before` earlier ones; and the contradictions in them."""
     steps: list[Step] = []
     doubts: list[Doubt] = []
     levels = chapter.found
@@ -150,7 +150,7 @@ def _also(before: Levels | None, after: Levels | None, taught: int) -> tuple[tup
 
 
 def _gaps(chapters: Sequence[Chapter]) -> Iterator[Doubt]:
-    """Runs that began with another UAFP than the run before them left. Each T-HAPPE run begins untaught."""
+    """Contradictions where a run began with another UAFP than the last run left. Each T-HAPPE run begins untaught."""
     if (first := chapters[0]).before is not None:
         yield Doubt(first.run, "it began with a profile that no earlier run left")
     for earlier, later in pairwise(chapters):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What was learned in runs: UAFPs and the key presses that made them. Shown to nobody before unblinding."""
+"""What HAPPE learned in runs: UAFPs and the key presses that taught them. No page shows them before unblinding."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Uafp(Base):
 
 
 class LearningEvent(Base):
-    """A key press and what it taught."""
+    """A lesson: a key press, and the entry of the UAFP that it changed."""
 
     __tablename__ = "learning_events"
     __table_args__ = (
@@ -48,9 +48,9 @@ class LearningEvent(Base):
 
 
 class TaughtRun(Base):
-    """A run that served somebody: what its record says of where it was learned. Times are its laptop's monotonic ones.
+    """A run in which HAPPE served a participant. Times are in microseconds of the laptop's monotonic clock.
 
-    `ladder`: the frequencies that its UAFP can hold, ascending, in kHz of the fastest ladder (docs/traces.md).
+    `ladder`: the frequencies that its UAFP can have, ascending, in kHz of the fastest ladder (docs/traces.md).
     """
 
     __tablename__ = "taught_runs"
@@ -61,24 +61,24 @@ class TaughtRun(Base):
     started_us: Mapped[int] = mapped_column(Micros)
     ended_us: Mapped[int] = mapped_column(Micros)
     lessons: Mapped[int]
-    warm: Mapped[bool]  # it may have begun with levels that its record does not have (docs/traces.md, warm_start)
+    warm: Mapped[bool]  # it may have begun with levels that its record lacks (docs/traces.md, warm_start)
     ladder: Mapped[list[int]]
 
 
-# The orders of lists, each of which an index has.
+# The orders of lists. Each has an index.
 BY_NAME = ("participant", "application")
 ORDERS = {"participant": BY_NAME} | {by: (by, *BY_NAME) for by in ("presses", "last_us", "highest_khz", "unusual")}
 
 
-# What the review of a study counts.
+# The columns that the review of a study counts.
 MARKS = ("flagged", "agrees")
 
 
 class Profile(Base):
-    """A participant's UAFP of an application as the last run left it, and what can be searched of its history.
+    """A participant's UAFP of an application as the last run left it, and the searchable facts of its history.
 
-    `participant` is the code of `participant_id`, for the indices. All follows from the rows above (summaries.py),
-    except for `flagged` and `notes`, which follow from the reviews.
+    `participant` is the code of `participant_id`, repeated for the indexes. summaries.py computes all columns from the
+    tables above, except for `flagged` and `notes`, which come from the reviews.
     """
 
     __tablename__ = "profiles"
@@ -97,24 +97,24 @@ class Profile(Base):
     khz: Mapped[list[int]]
     ladder: Mapped[list[int]]
     f_max_khz: Mapped[int]  # the ladder's top
-    highest_khz: Mapped[int]  # of level 9, which no level is above
-    runs: Mapped[int]  # that served the participant
-    performance: Mapped[int]  # presses that taught
+    highest_khz: Mapped[int]  # the entry of level 9, which is never below another
+    runs: Mapped[int]  # runs in which HAPPE served the participant
+    performance: Mapped[int]  # presses of this key that taught
     power: Mapped[int]
-    presses: Mapped[int]  # of both
+    presses: Mapped[int]  # of both keys
     taught_in: Mapped[str] = mapped_column(Name)  # labels of conditions, each between spaces
     hit_top: Mapped[bool]  # a press of the performance key asked for the ladder's top
-    hit_bottom: Mapped[bool]  # a press of the power key asked for its bottom
-    changed: Mapped[bool]  # a run left it otherwise than it found it
-    agrees: Mapped[bool]  # whether the lessons make of it what is stored (history.py)
-    last_us: Mapped[int] = mapped_column(Micros)  # when the last run that taught it was started; 0: none did
+    hit_bottom: Mapped[bool]  # a press of the power key asked for the ladder's bottom
+    changed: Mapped[bool]  # a run changed the profile
+    agrees: Mapped[bool]  # the lessons lead to the stored profile (history.py)
+    last_us: Mapped[int] = mapped_column(Micros)  # the start of the last run that taught it; 0: no run did
     unusual: Mapped[int] = mapped_column(default=0, server_default="0")  # summaries.rank
     flagged: Mapped[bool] = mapped_column(default=False)
     notes: Mapped[int] = mapped_column(default=0)
 
 
 class ProfileAssignment(Base):
-    """A profile that somebody is to review."""
+    """An assignment: this account should review this profile."""
 
     __tablename__ = "profile_assignments"
     __table_args__ = (Index("ix_profile_assignments_account_id_profile_id", "account_id", "profile_id"),)
@@ -128,7 +128,7 @@ class ProfileAssignment(Base):
 
 
 class ReviewKind(StrEnum):
-    """What a reviewer did with a profile."""
+    """The actions of reviewers on a profile."""
 
     NOTE = "note"
     FLAG = "flag"
@@ -137,7 +137,7 @@ class ReviewKind(StrEnum):
 
 
 class ProfileReview(Base):
-    """What somebody wrote about a profile: a note, a pass, why it is flagged or not any more. Nobody changes it."""
+    """A review of a profile: a note, a pass, or the reason for a flag or its removal. Reviews never change."""
 
     __tablename__ = "profile_reviews"
     __table_args__ = (
@@ -147,7 +147,7 @@ class ProfileReview(Base):
 
     id: Mapped[int] = mapped_column(Serial, primary_key=True)
     profile_id: Mapped[int] = mapped_column(ForeignKey("profiles.id", ondelete="CASCADE"))
-    account_id: Mapped[int | None] = mapped_column(ForeignKey("accounts.id"))  # none: who has no account
+    account_id: Mapped[int | None] = mapped_column(ForeignKey("accounts.id"))  # None: the author has no account
     kind: Mapped[str] = mapped_column(Name)
     text: Mapped[str] = mapped_column(Text)
     at_us: Mapped[int] = mapped_column(Micros)

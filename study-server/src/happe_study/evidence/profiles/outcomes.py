@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How the runs of a profile went, beside everybody's of its application: ratings, watts, savings, medians, places.
+"""The outcomes of a profile's runs, compared with all runs of its application: ratings, watts, savings, ranks.
 
 A saving is 1 - watts / watts of the same participant's reference run of the application, as in Table A.1 of the paper.
 """
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from happe_study.design.study import Study
     from happe_study.evidence.profiles.models import Profile
 
-KEPT_FROM = 10_000  # values, which take some tens of milliseconds to read
-REFERENCE = "ondemand"  # of savings, unless the protocol's analysis names another condition
+KEPT_FROM = 10_000  # at least so many values are cached; reading them takes tens of milliseconds
+REFERENCE = "ondemand"  # the reference of savings, unless the protocol's analysis names another condition
 GONE = (ParticipantState.WITHDRAWN, ParticipantState.REPLACED)
 
 KINDS = ("rating", "watts", "saving")
@@ -43,7 +43,7 @@ _KEPT: Kept[Values] = Kept(lambda found: sum(map(len, found.values())) >= KEPT_F
 
 @dataclass(frozen=True)
 class Figure:
-    """A value of a run, the median of its group, and its place from the greatest (1) among `many`."""
+    """A value of a run, the median of its group, and its rank among `many`, 1 for the greatest."""
 
     value: float
     median: float
@@ -53,7 +53,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run went: its rating, its mean watts, and the fraction of the reference's power that it saved."""
+    """A run's rating, its mean watts, and the share of the reference's power that it saved."""
 
     run: str
     condition: str
@@ -63,7 +63,7 @@ class Outcome:
 
 
 def outcomes(session: Session, study: Study, protocol: Protocol, one: Profile) -> list[Outcome]:
-    """The complete runs of a profile's participant and application, in the order of the protocol's conditions."""
+    """The outcomes of the complete runs of a profile's participant and application, in the protocol's order."""
     labels = [condition.label for condition in protocol.conditions]
     base = reference(protocol)
     watts = documents.watts(session, study)
@@ -80,7 +80,7 @@ def outcomes(session: Session, study: Study, protocol: Protocol, one: Profile) -
 
 
 def reference(protocol: Protocol) -> str:
-    """The condition that savings compare with."""
+    """The condition with which savings are compared."""
     return protocol.analysis.reference if protocol.analysis else REFERENCE
 
 
@@ -91,7 +91,7 @@ def _figure(value: float | None, values: Sequence[float]) -> Figure | None:
 
 
 def _group(session: Session, study: Study, application: str, watts: Mapping[str, float], base: str) -> Values:
-    """Everybody's values."""
+    """All participants' values for an application, by condition and kind, ascending."""
     rows = _rows(session, study, application)
     conditions = {run: condition for _participant, run, condition, _rating in rows}
     found: Values = defaultdict(list)
@@ -103,19 +103,19 @@ def _group(session: Session, study: Study, application: str, watts: Mapping[str,
 
 
 def _rows(session: Session, study: Study, application: str, participant_id: int | None = None) -> list[Row]:
-    """Complete runs of an application, of participants who take part."""
+    """The complete runs of an application, without participants who withdrew or were replaced."""
     columns = select(Run.participant_id, Run.code, Run.condition, Run.rating)
     mine = columns.join(Participant, Participant.id == Run.participant_id)
     mine = mine.where(Run.application == application, Run.state == State.COMPLETE, Run.condition.is_not(None))
     mine = mine.where(Participant.state.not_in(GONE))
-    # Only one of both, so that a database without statistics takes the index that has the fewest rows.
+    # Only one of the two conditions, so that a database without statistics chooses the smaller index.
     whose = Run.study_id == study.id if participant_id is None else Run.participant_id == participant_id
     rows = session.execute(mine.where(whose))
     return [(participant, run, condition or "", rating) for participant, run, condition, rating in rows]
 
 
 def _values(rows: Sequence[Row], watts: Mapping[str, float], base: str) -> Iterable[tuple[tuple[str, str], float]]:
-    """Each value that there is, by run and kind."""
+    """Each known value, with its run and kind."""
     whole = {participant: watts.get(run) for participant, run, condition, _rating in rows if condition == base}
     for participant, run, condition, rating in rows:
         if rating is not None:

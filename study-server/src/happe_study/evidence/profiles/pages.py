@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The reviewer's pages: what was learned for whom, when, from which key presses. After unblinding, and not before.
+"""The reviewer's pages, after unblinding: what HAPPE learned for which participant, when, from which key presses.
 
-An address says all that a page shows, so that a link to it can be shared.
+The address of a page contains all its choices, so that people can share links.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ NONE_SUCH = Found([], None, 0)
 
 
 def after_unblinding(view: View) -> View:
-    """A view that says why there is nothing to see while a study is blinded, whatever it is asked for."""
+    """Wrap a view: for a blinded study it shows a page that says why profiles are sealed; a POST gets Problem 409."""
 
     @wraps(view)
     def opened(study: str, **arguments: str) -> object:
@@ -95,7 +95,7 @@ def after_unblinding(view: View) -> View:
 @staff(Right.PROFILE_READ)
 @after_unblinding
 def profiles(study: str) -> Response:
-    """A study's profiles: those that are looked for, in an order."""
+    """The list of a study's profiles, searched and sorted."""
     with parts().database.reading() as session:
         row, protocol = _study(session, study)
         wanted, problem = _asked(request.args)
@@ -108,7 +108,7 @@ def profiles(study: str) -> Response:
 @staff(Right.PROFILE_READ)
 @after_unblinding
 def heat_map(study: str) -> Response:
-    """One application over participants."""
+    """A heat map of one application's profiles, over all participants."""
     with parts().database.reading() as session:
         row, protocol = _study(session, study)
         wanted, problem = _asked(request.args)
@@ -126,7 +126,7 @@ def heat_map(study: str) -> Response:
 @staff(Right.PROFILE_READ)
 @after_unblinding
 def comparison(study: str) -> Response:
-    """Two to eight profiles on top of each other, or one at several times. `profile` names one each."""
+    """A chart of two to eight profiles, or of one profile at several times. Each parameter `profile` names one."""
     ticked = [text[: comparing.LONGEST] for text in request.args.getlist("profile")][: drawing.MOST_SIDES + 1]
     fields = {name: request.args.get(name, "")[: comparing.LONGEST] for name in ("one", "other")}
     texts = {f"profile-{number}": text for number, text in enumerate(ticked, start=1)} or fields
@@ -151,7 +151,7 @@ def comparison(study: str) -> Response:
 @staff(Right.PROFILE_READ)
 @after_unblinding
 def reviewing(study: str, problem: Problem | None = None) -> Response:
-    """How far the review is, where to go on, and how well reviewers agree."""
+    """The progress of the review, lists of profiles to review, and the agreement between reviewers."""
     with parts().database.reading() as session:
         row, protocol = _study(session, study)
         queues = [
@@ -164,7 +164,7 @@ def reviewing(study: str, problem: Problem | None = None) -> Response:
                 ("All, most unusual first", Wanted(sort="unusual")),
             )
         ]
-        queues = queues if queues[0][2].rows else queues[1:]  # nothing is left that is assigned to the reader
+        queues = queues if queues[0][2].rows else queues[1:]  # without the first if the reader has nothing assigned
         more: dict[str, Any] = {"queues": queues, "state": reviews.state(session, row.id), "names": _names(protocol)}
         more["people"] = assignments.reviewers(session, row.id)
         return page("evidence/profile_reviews", "Reviews", study=row, problem=problem, trail=_above(study), **more)
@@ -175,7 +175,7 @@ def reviewing(study: str, problem: Problem | None = None) -> Response:
 @after_unblinding
 @or_again(reviewing)
 def assign(study: str) -> AnyResponse:
-    """Assign every profile to some reviewers, or take all assignments away."""
+    """Assign every profile to reviewers, or delete all assignments."""
     do = request.form.get("do", "")
     if do not in {"deal", "clear"}:
         raise mistake("do", "This page has no such action.")
@@ -189,7 +189,7 @@ def assign(study: str) -> AnyResponse:
 
 
 def _dealt(everybody: Sequence[Row[int, str]]) -> tuple[dict[int, str], int]:
-    """To whom profiles are assigned, addresses by id, and to how many of these each profile."""
+    """The reviewers chosen in the form (addresses by id), and how many of them should review each profile."""
     ticked = set(request.form.getlist("reviewer"))
     people = {account_id: email for account_id, email in everybody if email in ticked}
     if not people or len(people) < len(ticked):
@@ -204,7 +204,7 @@ def _dealt(everybody: Sequence[Row[int, str]]) -> tuple[dict[int, str], int]:
 @staff(Right.PROFILE_READ)
 @after_unblinding
 def participant(study: str, code: str) -> Response:
-    """One participant over applications."""
+    """All profiles of one participant."""
     with parts().database.reading() as session:
         row, protocol = _study(session, study)
         if not is_code(code):
@@ -221,7 +221,7 @@ def participant(study: str, code: str) -> Response:
 @staff(Right.PROFILE_READ)
 @after_unblinding
 def profile(study: str, code: str, application: str, problem: Problem | None = None) -> Response:
-    """One profile: what it is, how it came to be, and what was written about it."""
+    """One profile: its levels, its history, and its reviews."""
     with parts().database.reading() as session:
         row, protocol = _study(session, study)
         one = _profile(session, row.id, code, application)
@@ -276,7 +276,7 @@ SAID = {
 
 
 def _left(session: Session, study_id: int, protocol: Protocol, wanted: Wanted) -> str:
-    """How much a queue still has, in words; nothing for a list that keeps what is reviewed."""
+    """A sentence with the number of profiles left; empty for a list in which reviewed profiles stay."""
     if wanted.marked not in {"unreviewed", "assigned"}:
         return ""
     count = found(session, study_id, protocol, wanted, Part(limit=1)).count
@@ -299,7 +299,7 @@ def lessons(study: str, code: str, application: str) -> Response:
 @staff(Right.PROFILE_READ)
 @after_unblinding
 def download(study: str) -> Response:
-    """The profiles that are looked for, as a file."""
+    """The profiles that the search finds, as a file."""
     asked = request.form.copy()
     form = asked.pop("format", "")
     asked.pop("csrf_token", None)
@@ -319,7 +319,7 @@ def download(study: str) -> Response:
 @staff(Right.PROFILE_READ)
 @after_unblinding
 def take_in(study: str) -> AnyResponse:
-    """Take out of their records what runs taught whose record came, or was restored, after the unblinding."""
+    """Read the lessons from records that arrived, or were restored, after the unblinding."""
     with parts().database.writing() as session:
         row, _protocol = _study(session, study)
         seed_of(row, parts().secrets)  # another key would find every record damaged
@@ -332,7 +332,7 @@ def take_in(study: str) -> AnyResponse:
 
 
 def attached(content: Any, form: downloads.As, name: str) -> Response:  # noqa: ANN401 - any pieces
-    """An answer that is a file."""
+    """Answer with a file."""
     response = Response(content)
     response.headers["Content-Type"] = downloads.MEDIA_TYPES[form]
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
@@ -340,7 +340,7 @@ def attached(content: Any, form: downloads.As, name: str) -> Response:  # noqa: 
 
 
 def wanted_of(values: dict[str, Any]) -> Wanted:
-    """What is looked for, by the fields of a form. Raises Problem 422 with every mistake."""
+    """The search in the fields of a form. Raises Problem 422 with every mistake."""
     try:
         return Wanted.model_validate({name: values[name] for name in Wanted.model_fields if name in values})
     except ValidationError as error:
@@ -357,7 +357,7 @@ NO_CHOICE = "Must be one of the choices."
 
 
 def _asked(values: MultiDict[str, str]) -> tuple[Wanted, Problem | None]:
-    """What is looked for; with mistakes, what is right of it and they."""
+    """The search in an address or form. If it has mistakes, the search without the wrong fields, and a Problem."""
     said = {name: value for name, value in values.items() if value}
     try:
         return wanted_of(said), None
@@ -384,7 +384,7 @@ def _profile(session: Session, study_id: int, code: str, application: str) -> Pr
 
 
 def _facts(protocol: Protocol, wanted: Wanted, *, every: bool = True) -> dict[str, Any]:
-    """What a list needs: of every application, or of one."""
+    """The template's values for a list. With `every`, its form offers all applications together."""
     often = [choices.applications(protocol, every=every), choices.ORDER]
     facts = {"wanted": wanted, "names": _names(protocol), "often": often, "seldom": choices.seldom(protocol)}
     return facts | {"drawing": drawing, "words": words, "asked": _asked_here(wanted)}
@@ -395,7 +395,7 @@ def _names(protocol: Protocol) -> dict[str, str]:
 
 
 def _sides(session: Session, study_id: int, texts: dict[str, str]) -> tuple[list[comparing.Side], Problem | None]:
-    """The profiles that are named; the mistakes of both at once."""
+    """The profiles that the texts name, and a Problem with all mistakes, or None."""
     sides: list[comparing.Side] = []
     wrong: list[FieldError] = []
     for name, text in texts.items():
@@ -407,7 +407,7 @@ def _sides(session: Session, study_id: int, texts: dict[str, str]) -> tuple[list
 
 
 def _beside(session: Session, study: Study, one: Profile, wanted: Wanted) -> list[tuple[str, Pair]]:
-    """The profiles before and after one, in each list that a reader may go through."""
+    """The profiles before and after this one, in each list that a reader may page through."""
     lists = [("This participant", Wanted(participant=one.participant))]
     lists.append(("This application", Wanted(application=one.application)))
     if wanted.said():
@@ -417,21 +417,22 @@ def _beside(session: Session, study: Study, one: Profile, wanted: Wanted) -> lis
 
 
 def _asked_here(wanted: Wanted) -> dict[str, Any]:
-    """What an address says of a list, and of the page of it, so that the way back leads there."""
+    """The address parameters of a list and its page, so that links lead back to the same page."""
     cursor = _part().cursor
     return wanted.said() | ({"cursor": cursor} if cursor else {})
 
 
 def _moment(step: Step) -> dict[str, str]:
-    """The address, on its run's page, of the seconds around a lesson."""
+    """The address parameters of the seconds around a lesson, on the page of its run."""
     length = (step.chapter.ended_us - step.chapter.started_us) / words.SECOND_US
     return around(step.since_us / words.SECOND_US, length)
 
 
 def _at(history: History) -> dict[str, Any]:
-    """Which lesson is looked at, and the lessons near it.
+    """The lesson that the page shows, and the lessons near it.
 
-    `after` counts from the first lesson of `run` if that is named, else from the profile's. Without it: the last one.
+    The parameter `after` counts from the first lesson of `run`, or without `run` from the profile's first lesson. The
+    default is the last lesson.
     """
     every = len(history.steps)
     text = request.args.get("after", "")
@@ -447,14 +448,14 @@ def _above(study: str) -> tuple[tuple[str, str], ...]:
 
 
 def _text(kind: ReviewKind) -> str:
-    """What a review says: a note's lines, or a reason; a pass says nothing."""
+    """The text of a review: a note, or a reason; empty for a pass."""
     if kind is ReviewKind.PASS:
         return ""
     return _note() if kind is ReviewKind.NOTE else field("reason", longest=reviews.LONGEST_REASON, what="The reason")
 
 
 def _note() -> str:
-    """A note: lines of text."""
+    """The note in the form: lines of text."""
     text = request.form.get("note", "").replace("\r\n", "\n").strip()
     if not 1 <= len(text) <= reviews.LONGEST_NOTE:
         raise mistake("note", f"Must have 1 to {reviews.LONGEST_NOTE} characters." if text else "Fill this in.")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Histories of profiles out of the database."""
+"""Reading histories of profiles from the database."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LESSON = (
 
 
 def histories(session: Session, participants: Collection[int], application: str | None = None) -> dict[Key, History]:
-    """The histories of some participants' profiles, of one application or of all."""
+    """The histories of these participants' profiles, of one application or (None) of all."""
     wanted: list[ColumnElement[bool]] = [Run.participant_id.in_(participants)]
     if application is not None:
         wanted.append(Run.application == application)

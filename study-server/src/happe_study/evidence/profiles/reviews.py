@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reviews of profiles: passes, flags with their reasons, notes. Each stays as written, until the participant withdraws.
+"""Reviews of profiles: passes, flags with reasons, notes. The server keeps each as written, until a withdrawal.
 
-A reviewer's verdict on a profile is their last pass or flag. Two reviewers judge alone: a flag of one is no reason to
-refuse the other's.
-
-Comments are kept only beside the profile; the audit log says who wrote when, about which profile.
+A reviewer's verdict on a profile is their last pass, flag or removal of a flag. Reviewers judge independently: several
+may flag the same profile. The audit log says who reviewed which profile when, but does not contain their words.
 """
 
 from __future__ import annotations
@@ -39,7 +37,7 @@ VERDICTS = (ReviewKind.FLAG, ReviewKind.UNFLAG, ReviewKind.PASS)
 
 
 def review(session: Session, profile: Profile, kind: ReviewKind, text: str, who: Caller) -> ProfileReview:
-    """Write a note, pass or flag a profile, or take the flag away. Raises Problem 409: the flag is set already."""
+    """Write a note, pass or flag a profile, or remove its flag. Problem 409 if that would change nothing."""
     if kind is ReviewKind.NOTE:
         session.execute(update(Profile).where(Profile.id == profile.id).values(notes=Profile.notes + 1))
     else:
@@ -53,7 +51,7 @@ def review(session: Session, profile: Profile, kind: ReviewKind, text: str, who:
 
 
 def _judge(session: Session, profile: Profile, kind: ReviewKind, who: Caller) -> None:
-    """Change the flag of a profile as a verdict asks."""
+    """Set or remove the flag of a profile by a verdict. Raises Problem 409 if the verdict changes nothing."""
     own = verdict(session, profile, who.id)
     if kind is ReviewKind.UNFLAG and not profile.flagged:
         raise conflict("flag", "This profile has no flag.")
@@ -65,7 +63,7 @@ def _judge(session: Session, profile: Profile, kind: ReviewKind, who: Caller) ->
 
 
 def verdict(session: Session, profile: Profile, account_id: int) -> ReviewKind | None:
-    """What somebody said last of a profile, notes aside; None: nothing."""
+    """Somebody's last verdict on a profile; None if there is none."""
     mine = select(ProfileReview.kind).where(
         ProfileReview.profile_id == profile.id, ProfileReview.account_id == account_id, ProfileReview.kind.in_(VERDICTS)
     )
@@ -74,14 +72,14 @@ def verdict(session: Session, profile: Profile, account_id: int) -> ReviewKind |
 
 
 def judged_by(account_id: int) -> ColumnElement[bool]:
-    """Profiles that somebody has judged."""
+    """An SQL condition: this account has a verdict on the profile."""
     mine = (ProfileReview.profile_id == Profile.id, ProfileReview.account_id == account_id)
     return exists().where(*mine, ProfileReview.kind.in_(VERDICTS))
 
 
 @dataclass(frozen=True)
 class Reviewer:
-    """How many profiles somebody judged, flags, is assigned, and has left of these."""
+    """A reviewer's numbers of profiles: judged, flagged, assigned, and assigned but not judged (`left`)."""
 
     email: str
     judged: int
@@ -92,7 +90,7 @@ class Reviewer:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Of two reviewers: the profiles that both judged, the share they agree on, and Cohen's kappa (None: undefined)."""
+    """Two reviewers: how many profiles both judged, the share they agree on, and Cohen's kappa (None: undefined)."""
 
     one: str
     other: str
@@ -103,7 +101,7 @@ class Agreement:
 
 @dataclass(frozen=True)
 class State:
-    """How far the review of a study is."""
+    """The progress of a study's review."""
 
     profiles: int
     judged: int  # by anybody
@@ -112,7 +110,7 @@ class State:
 
 
 def state(session: Session, study_id: int) -> State:
-    """How far the reviewers of a study are, and how well each two of them agree."""
+    """The progress of a study's reviewers, and the agreement of each pair."""
     every = session.scalar(select(func.count()).select_from(Profile).where(Profile.study_id == study_id)) or 0
     query = select(ProfileReview.profile_id, Account.email, ProfileReview.kind).join(Account)
     query = query.join(Profile, Profile.id == ProfileReview.profile_id).where(Profile.study_id == study_id)
@@ -131,7 +129,7 @@ def state(session: Session, study_id: int) -> State:
 
 
 def _loads(session: Session, study_id: int) -> dict[str, tuple[int, int]]:
-    """How many profiles everybody is assigned, by address, and how many of these they have not judged."""
+    """By address, how many profiles each reviewer is assigned, and how many of these they have not judged."""
     judged = exists().where(
         ProfileReview.profile_id == ProfileAssignment.profile_id,
         ProfileReview.account_id == ProfileAssignment.account_id,
@@ -144,7 +142,7 @@ def _loads(session: Session, study_id: int) -> dict[str, tuple[int, int]]:
 
 
 def _agreement(one: str, other: str, first: dict[int, bool], second: dict[int, bool]) -> Agreement:
-    """Cohen 1960: (observed - expected) / (1 - expected)."""
+    """Compute Cohen's kappa (1960): (observed - expected) / (1 - expected)."""
     both = sorted(first.keys() & second.keys())
     if not both:
         return Agreement(one, other, 0, 0.0, None)
@@ -156,13 +154,13 @@ def _agreement(one: str, other: str, first: dict[int, bool], second: dict[int, b
 
 
 def of_profile(session: Session, profile: Profile) -> Sequence[Row[ProfileReview, str | None]]:
-    """What was written about a profile and who wrote it, the newest first."""
+    """The reviews of a profile with their authors' addresses, newest first."""
     query = select(ProfileReview, Account.email).outerjoin(Account, Account.id == ProfileReview.account_id)
     return session.execute(query.where(ProfileReview.profile_id == profile.id).order_by(ProfileReview.id.desc())).all()
 
 
 def forget(session: Session, participant_id: int) -> None:
-    """Delete what was written about a participant's profiles."""
+    """Delete all reviews of a participant's profiles."""
     mine = select(Profile.id).where(Profile.participant_id == participant_id)
     session.execute(delete(ProfileReview).where(ProfileReview.profile_id.in_(mine)))
     session.execute(update(Profile).where(Profile.participant_id == participant_id).values(notes=0))

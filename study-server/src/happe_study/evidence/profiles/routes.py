@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Profiles over HTTP: those that are looked for, one with all of its lessons, reviews of it, and files of many."""
+"""Profiles over HTTP: search them, read one with its lessons, review it, and download many as a file."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ NoteText = Annotated[
 
 
 class ProfileOut(BaseModel):
-    """A participant's UAFP of an application, and what can be searched of its history."""
+    """A participant's UAFP of an application, and the searchable facts of its history."""
 
     participant: str
     application: str
@@ -67,7 +67,7 @@ class ProfileOut(BaseModel):
 
 
 class ProfilesOut(BaseModel):
-    """A page of profiles, and how many there are on all pages."""
+    """A page of profiles, and the number of profiles on all pages."""
 
     profiles: list[ProfileOut]
     count: int
@@ -75,7 +75,7 @@ class ProfilesOut(BaseModel):
 
 
 class LessonOut(BaseModel):
-    """A press, what it taught, and the UAFP after it."""
+    """A press, the change that it made, and the UAFP after it."""
 
     number: int
     since_us: int
@@ -90,7 +90,7 @@ class LessonOut(BaseModel):
 
 
 class TaughtRunOut(BaseModel):
-    """A run that served the participant, the UAFP that it found and left, and its lessons."""
+    """A run in which HAPPE served the participant: the UAFP before and after it, and its lessons."""
 
     run: str
     condition: str
@@ -102,7 +102,7 @@ class TaughtRunOut(BaseModel):
 
 
 class ReviewOut(BaseModel):
-    """A note, or why a profile was flagged or is not any more."""
+    """A note, or the reason why somebody flagged a profile or removed the flag."""
 
     kind: ReviewKind
     text: str
@@ -111,7 +111,7 @@ class ReviewOut(BaseModel):
 
 
 class HistoryOut(ProfileOut):
-    """A profile and how it came to be."""
+    """A profile and its history."""
 
     taught_runs: list[TaughtRunOut]
     doubts: list[str]
@@ -119,18 +119,18 @@ class HistoryOut(ProfileOut):
 
 
 class ReviewIn(Strict):
-    """What to write: a note, or the reason of a flag or of taking it away."""
+    """A new note, or the reason for a flag or its removal."""
 
     kind: Annotated[ReviewKind, Field(strict=False)]
     text: NoteText
 
 
 class Asked(Wanted, Part):
-    """What is looked for, and which part of it."""
+    """A search, and the page of its result."""
 
 
 class FileAsked(Wanted):
-    """What is looked for, and how it is written."""
+    """A search, and the format of the file."""
 
     format: downloads.As = downloads.As.CSV
 
@@ -141,7 +141,7 @@ class FileAsked(Wanted):
 @api.output(ProfilesOut)
 @api.doc(responses=SEALED)
 def list_profiles(study: str, query_data: Asked) -> dict[str, Any]:
-    """List the profiles that are looked for."""
+    """List the profiles that match a search."""
     part = Part(cursor=query_data.cursor, limit=query_data.limit)
     with parts().database.reading() as session:
         row = _unblinded(session, study)
@@ -171,7 +171,7 @@ def read_profile(study: str, code: str, application: str) -> dict[str, Any]:
 @api.output(ReviewOut, status_code=201)
 @api.doc(responses=FLAGGED)
 def review_profile(study: str, code: str, application: str, json_data: ReviewIn) -> dict[str, Any]:
-    """Write a note, flag a profile, or take its flag away."""
+    """Write a note, flag a profile, or remove its flag."""
     with parts().database.writing() as session:
         one = _profile(session, study, code, application)
         return _review(reviews.review(session, one, json_data.kind, json_data.text, caller()), caller().name)
@@ -182,7 +182,7 @@ def review_profile(study: str, code: str, application: str, json_data: ReviewIn)
 @api.input(FileAsked, location="query")
 @api.doc(responses=FILE)
 def write_profiles(study: str, query_data: FileAsked) -> Response:
-    """Write the profiles that are looked for as a file: CSV, or a document of profiles."""
+    """Write the profiles that match a search to a file: CSV, or a JSON document."""
     database = parts().database
     with database.writing() as session:
         row = _unblinded(session, study)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which profiles of a study are wanted, in which order, a page at a time."""
+"""Searching a study's profiles: conditions, order, and pages of the result."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ Text = Annotated[str, Field(max_length=100)]
 
 
 def _none_if_empty(value: object) -> object:
-    """What a form's empty field means."""
+    """Turn a form's empty field into None."""
     return None if value == "" else value
 
 
 class Wanted(BaseModel):
-    """What somebody looks for; what is empty does not matter. A form and the API send the same words."""
+    """A search for profiles. Empty fields do not restrict it. The form and the API use the same fields."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -61,7 +61,7 @@ class Wanted(BaseModel):
     sort: Literal["participant", "presses", "latest", "highest", "unusual"] = "participant"
 
     def said(self) -> dict[str, Any]:
-        """The fields that say something, for an address."""
+        """The fields that differ from their defaults, for an address."""
         return {
             name: value for name, value in self if value not in ("", None) and (name, value) != ("sort", "participant")
         }
@@ -69,16 +69,16 @@ class Wanted(BaseModel):
 
 @dataclass(frozen=True)
 class Found:
-    """A page of profiles, where the next one begins, and how many there are on all pages."""
+    """A page of profiles, the cursor of the next page, and the number of profiles on all pages."""
 
     rows: Sequence[Profile]
     following: str | None
     count: int
 
 
-Place = tuple[int, str, str]  # of a row: what its order goes by, participant, application
+Place = tuple[int, str, str]  # a row's sort key: the order's number (or 0), participant, application
 
-# What an order goes by besides participant and application, the greatest first.
+# The column of each order, greatest first. Participant and application decide between equal values.
 ORDERS: dict[str, InstrumentedAttribute[int]] = {
     "presses": Profile.presses,
     "latest": Profile.last_us,
@@ -89,14 +89,14 @@ Order = InstrumentedAttribute[int] | None  # None: by participant and applicatio
 
 
 def matching(study_id: int, protocol: Protocol, wanted: Wanted) -> Select[Profile]:
-    """The profiles that are wanted, in no order."""
+    """A query for the profiles that match a search, without an order."""
     return select(Profile).where(Profile.study_id == study_id, *_conditions(protocol, wanted))
 
 
 def found(  # noqa: PLR0913 - a page of a list
     session: Session, study_id: int, protocol: Protocol, wanted: Wanted, part: Part, *, count: int | None = None
 ) -> Found:
-    """A page of what is wanted, of which there are `count`, if that is known. Raises Problem 422: no such cursor."""
+    """A page of a search's result. `count`: the number of all matches, if known. Problem 422: a wrong cursor."""
     every = matching(study_id, protocol, wanted)
     if count is None:
         count = session.scalar(every.with_only_columns(func.count(), maintain_column_froms=True)) or 0
@@ -111,7 +111,7 @@ def found(  # noqa: PLR0913 - a page of a list
 def beside(
     session: Session, study_id: int, protocol: Protocol, wanted: Wanted, one: Profile
 ) -> tuple[Profile | None, Profile | None]:
-    """The profiles before and after one, in the order of what is wanted."""
+    """The profiles before and after one, in the order of a search; None where there is none."""
     every, order = matching(study_id, protocol, wanted), ORDERS.get(wanted.sort)
     place = _place(order, one)
     before, after = (
@@ -122,14 +122,14 @@ def beside(
 
 
 def levels_of(session: Session, query: Select[Profile]) -> list[tuple[list[int], int]]:
-    """The levels that the profiles of a query have, and how many have them: as texts, of which many are alike."""
+    """The different levels of a query's profiles, each with its number of profiles. The database counts equal texts."""
     text = cast(Profile.khz, String)
     counted = query.with_only_columns(text, func.count(), maintain_column_froms=True).group_by(text)
     return [(json.loads(levels), count) for levels, count in session.execute(counted)]
 
 
 class Part(BaseModel):
-    """Which part of a list: `cursor` is `next` of the one before."""
+    """The part of a list that a request asks for. `cursor` is the field `next` of the previous part."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -150,7 +150,7 @@ def _conditions(protocol: Protocol, wanted: Wanted) -> list[ColumnElement[bool]]
 
 
 def _search(protocol: Protocol, text: str) -> ColumnElement[bool]:
-    """Codes that begin with a text, or applications in whose key or name it is."""
+    """An SQL condition: the participant's code begins with the text, or the application's key or name contains it."""
     those = [one.key for one in protocol.applications if text.lower() in f"{one.key} {one.name}".lower()]
     begins = text.isascii() and text.isalnum()
     code = Profile.participant.startswith(text.upper(), autoescape=True) if begins else false()
@@ -158,7 +158,7 @@ def _search(protocol: Protocol, text: str) -> ColumnElement[bool]:
 
 
 def _taught_in(label: str) -> ColumnElement[bool]:
-    """Profiles that a run under a condition has taught."""
+    """An SQL condition: a run under this condition has taught the profile."""
     return Profile.taught_in.contains(f" {label.strip()} ", autoescape=True)
 
 
@@ -193,7 +193,7 @@ SIMPLE: dict[str, Any] = {
 
 
 def _sorted(order: Order, *, back: bool = False) -> list[ColumnElement[Any]]:
-    """What rows are ordered by: names ascend; with a number, everything descends. `back` reverses it."""
+    """The columns that sort rows: ascending by names, or descending by a number and names. `back` reverses it."""
     columns: list[Any] = [Profile.participant, Profile.application]
     if order is not None:
         columns.insert(0, order)
@@ -201,7 +201,7 @@ def _sorted(order: Order, *, back: bool = False) -> list[ColumnElement[Any]]:
 
 
 def _beyond(order: Order, place: Place, *, back: bool = False) -> ColumnElement[bool]:
-    """Rows behind a place in an order, or before it."""
+    """An SQL condition: the row comes after a place in an order, or with `back` before it."""
     names = (Profile.participant, Profile.application)
     columns, values = (tuple_(*names), place[1:]) if order is None else (tuple_(order, *names), place)
     return columns < values if (order is not None) != back else columns > values

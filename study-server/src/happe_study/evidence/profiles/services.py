@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What runs taught, taken out of their records into rows, in which it can be searched.
+"""Copying what HAPPE learned from sealed records into tables, which people can search.
 
-Nobody may see any of it before the study is unblinded, so nothing is taken out before: an upload is quicker, and until
-then the database has no row that tells who learned what.
+This happens only after unblinding. Nobody may see lessons before, uploads are faster without it, and until then no
+table reveals them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-AT_ONCE = 100  # records; a long one takes some megabytes
+AT_ONCE = 100  # records; a long one takes a few megabytes of memory
 MOST_LISTED = 100
 MOST_RECORDS = 1 << 31
 _UAFPS, _EVENTS, _RUNS = insert(table(Uafp)), insert(table(LearningEvent)), insert(table(TaughtRun))
@@ -46,7 +46,7 @@ _UAFPS, _EVENTS, _RUNS = insert(table(Uafp)), insert(table(LearningEvent)), inse
 
 @dataclass
 class Taken:
-    """How many records were taken out, and the codes of runs whose record can't be."""
+    """The number of records copied, and the codes of runs whose record is unreadable."""
 
     records: int = 0
     unreadable: list[str] = field(default_factory=list)
@@ -54,7 +54,7 @@ class Taken:
 
 @dataclass(frozen=True)
 class Learned:
-    """What a record taught, and the kHz that its UAFP could hold."""
+    """A record's content, and the frequencies (kHz, ascending) that its UAFP can have."""
 
     run_id: int
     record: Content
@@ -63,9 +63,9 @@ class Learned:
 
 
 def take_out(session: Session, study_id: int, secrets: Secrets) -> Taken:
-    """Make rows of what the records of an unblinded study taught and are not made of yet.
+    """Copy the lessons of an unblinded study's records into tables, unless that is done already.
 
-    A record that does not open is left, and looked at again the next time: it may have been restored by then.
+    A record that does not open is skipped. The next call tries it again, since somebody may have restored it by then.
     """
     taken, last = Taken(), 0
     while found := session.execute(_left(study_id, last)).all():
@@ -83,9 +83,9 @@ def take_out(session: Session, study_id: int, secrets: Secrets) -> Taken:
 
 
 def left(session: Session, study_id: int) -> list[str]:
-    """Codes of runs whose record has come and is not taken out yet, at most 100.
+    """The codes of runs whose record has arrived and is not copied yet, at most 100.
 
-    The limit within keeps SQLite from asking every run of the study: those that are left are few, and in an index.
+    The inner query's limit makes SQLite start from the few records left, which an index has, not from every run.
     """
     untaken = select(RunRecord.run_id).where(~RunRecord.taken_out).limit(MOST_RECORDS).subquery()
     mine = select(Run.code).join(untaken, Run.id == untaken.c.run_id).where(Run.study_id == study_id)
@@ -101,12 +101,12 @@ def _left(study_id: int, after: int) -> Select[int, int, str, int, str, bytes]:
 
 
 def _learned(row: Any, secrets: Secrets) -> Learned | None:  # noqa: ANN401 - a row of `_left`
-    """A stored record. It kept its contract when it came; one that does not any more must not stop an unblinding."""
+    """Read a stored record; None if it is damaged, because a damaged record must not stop an unblinding."""
     try:
         document = schemas.read(Kind.RUN_RECORD, opened(secrets.allocation, row.code, row.document))
         record = run_record(document, run=row.code, client_id=row.client_id)
     except SealError:
-        log.error("a stored record does not open")  # noqa: TRY400 - it has no more to say
+        log.error("a stored record does not open")  # noqa: TRY400 - the exception adds nothing
         return None
     except BadDocumentError as error:
         log.error("a stored record breaks its contract", faults=len(error.faults))  # noqa: TRY400 - as above
@@ -116,14 +116,14 @@ def _learned(row: Any, secrets: Secrets) -> Learned | None:  # noqa: ANN401 - a 
 
 
 def shared_ladder(header: Json) -> list[int]:
-    """The kHz that a UAFP can hold, ascending: each policy's ladder in kHz of the fastest (docs/traces.md)."""
+    """The frequencies that a UAFP can have, ascending: each policy's ladder in kHz of the fastest (docs/traces.md)."""
     every = [ladder.khz for ladder in ladders(header).values()]
     ref = max(khz[-1] for khz in every)
     return sorted({untaught(header)[0], *(one * ref // khz[-1] for khz in every for one in khz)})
 
 
 def _keep(session: Session, learned: Sequence[Learned]) -> None:
-    """Put rows in the place of those that an earlier taking out made."""
+    """Write the rows of these records, in place of rows from an earlier copy."""
     runs = [each.run_id for each in learned]
     for model in (Uafp, LearningEvent, TaughtRun):
         session.execute(delete(model).where(model.run_id.in_(runs)))

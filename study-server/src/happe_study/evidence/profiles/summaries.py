@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What can be searched of a profile, worked out when its runs are taken out of their records."""
+"""The searchable facts of a profile, computed when services.py copies lessons from records."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _NEW = insert(table(Profile))
 
 
 def refresh(session: Session, study_id: int, participants: Collection[int]) -> None:
-    """Make the rows of some participants' profiles what their runs' rows say now."""
+    """Compute the profile rows of these participants again from the rows of their runs."""
     every = sorted(participants)
     for start in range(0, len(every), AT_ONCE):
         _refresh(session, study_id, every[start : start + AT_ONCE])
 
 
 def rank(session: Session, study_id: int) -> None:
-    """Write how unusual each profile of a study is: how far it lies from its application's median (`unusual`)."""
+    """Store each profile's distance from its application's median (column `unusual`), for all profiles of a study."""
     columns = (Profile.id, Profile.khz, Profile.ladder)
     mine = select(Profile.application, *columns).where(Profile.study_id == study_id)
     groups: dict[str, list[Any]] = defaultdict(list)
@@ -47,7 +47,7 @@ def rank(session: Session, study_id: int) -> None:
 
 
 def median(profiles: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """The lower median of each level, which is a frequency that somebody has."""
+    """The lower median of each level. It is a frequency that some profile has."""
     return tuple(median_low(levels) for levels in zip(*profiles, strict=True))
 
 
@@ -78,7 +78,7 @@ def _refresh(session: Session, study_id: int, participants: list[int]) -> None:
 
 
 def summary(history: History) -> dict[str, Any]:
-    """What a profile's row says of its history."""
+    """The columns of a profile's row that follow from its history."""
     keys = [step.lesson.key for step in history.steps]
     taught = [chapter for chapter in history.chapters if chapter.lessons]
     return {

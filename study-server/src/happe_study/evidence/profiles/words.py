@@ -27,7 +27,7 @@ def ghz(khz: int) -> str:
 
 
 def percent_of(number: int, total: int) -> str:
-    """A share in whole percent; what is more than nothing is never 0 %, what is less than all never 100 %."""
+    """A share in whole percent. Only none is 0 %, and only all are 100 %."""
     share = round(100 * number / total)
     if 0 < number < total:
         share = min(max(share, 1), 99)
@@ -35,12 +35,12 @@ def percent_of(number: int, total: int) -> str:
 
 
 def since(step: Step) -> str:
-    """When in its run a lesson was, as M:SS."""
+    """The time of a lesson since its run's start, as M:SS."""
     return minutes(step.since_us / SECOND_US)
 
 
 def also(step: Step) -> list[str]:
-    """What a lesson did to other levels: "raised 4\N{EN DASH}6 to 1.6 GHz"."""
+    """A lesson's changes of other levels, in words: "raised 4\N{EN DASH}6 to 1.6 GHz"."""
     found = []
     for up, moved in groupby(step.also, key=lambda each: each[2] > each[1]):
         levels = [level for level, _old, _new in moved]

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The page of a run: what was recorded and measured of it, drawn on one axis."""
+"""The page of a run: its record and its measured power, drawn on one time axis."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A run as Figure A.3 of the paper has one: utilisation, frequency, key presses, and its power, on one time axis.
+"""A run's charts, like Figure A.3 of the paper: utilisation, frequency, key presses and power on one time axis.
 
-Pure: from series and stretches to charts.
+Pure: it turns series and stretches into charts.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 LOOKS = ("look-1", "look-2", "look-4", "look-5")
 MOST_POINTS = 1000
-ROWS = 24  # of the table
-DOTTED = 150  # samples; when there are more, dots would hide each other
+ROWS = 24  # rows of the table
+DOTTED = 150  # up to so many samples get dots; more dots would hide each other
 X_TITLE = "time of the run"
 
 Layers = list["Step | Line | Band"]
@@ -55,7 +55,7 @@ KINDS = tuple(
 
 
 def charts(of: RunSeries, window: Window, *, shows_x: bool) -> list[Chart]:
-    """Utilisation and frequency with the key presses. The charts of power come below; without any, `shows_x`."""
+    """The charts of utilisation and of frequency with key presses. `shows_x`: no chart of power comes below them."""
     x = seconds(window.begin, window.end, X_TITLE)
     stops = Spans(
         [(begin, end) for begin, end, _why in of.interruptions], "gap", "interrupted" if of.interruptions else ""
@@ -95,7 +95,7 @@ def _words(press: Press, kind: Kind) -> str:
 
 
 def _layers(values: dict[str, list[Held]], window: Window, alone: str) -> Layers:
-    """A line for each thing, or the span of all where they are many."""
+    """A line for each CPU or policy; if they are many, the span from lowest to highest."""
     shown = {name: seen(held, window.begin, window.end) for name, held in values.items()}
     if len(shown) > len(LOOKS):
         return _spread(shown, window)
@@ -116,7 +116,7 @@ def _one(name: str, held: list[Held], look: str, window: Window) -> Layers:
 
 
 def _spread(shown: dict[str, list[Held]], window: Window) -> Layers:
-    """All CPUs together: lowest to highest, and their mean."""
+    """The span of all CPUs or policies from lowest to highest, and their mean."""
     every = together(shown)
     periods: dict[tuple[float, float], list[float]] = {}
     for each in every:
@@ -134,7 +134,7 @@ def _spread(shown: dict[str, list[Held]], window: Window) -> Layers:
 
 
 def _binned(held: Sequence[Held], window: Window) -> list[tuple[float, list[float]]]:
-    """Values by where they begin, in MOST_POINTS / 2 bins: the middle of each, and what is in it."""
+    """Values in MOST_POINTS / 2 bins by their begin: each bin's middle and its values."""
     many = MOST_POINTS // 2
     found: list[list[float]] = [[] for _ in range(many)]
     for each in held:
@@ -144,7 +144,7 @@ def _binned(held: Sequence[Held], window: Window) -> list[tuple[float, list[floa
 
 
 def power(key: str, title: str, placed: Placed, found: Stretch, window: Window) -> Chart:
-    """Power of a trace, with its gaps."""
+    """A chart of a trace's power, with its gaps."""
     x = seconds(window.begin, window.end, X_TITLE)
     rows = found.columns
     low, high = (float(rows[:, 1].min()), float(rows[:, 2].max())) if len(rows) else (0.0, 1.0)
@@ -159,7 +159,7 @@ def power(key: str, title: str, placed: Placed, found: Stretch, window: Window) 
 
 
 def _envelope(placed: Placed, found: Stretch) -> tuple[Band | Line, ...]:
-    """Lowest to highest of each column and its mean; broken where columns have no samples."""
+    """The span and the mean of each column, with a gap where columns have no samples."""
     rows: list[tuple[float, float, float] | None] = []
     means: list[Point | None] = []
     before = None
@@ -175,7 +175,7 @@ def _envelope(placed: Placed, found: Stretch) -> tuple[Band | Line, ...]:
 
 
 def _samples(placed: Placed, found: Stretch) -> tuple[Step | Marks, ...]:
-    """Single samples: each stands for the time up to the next one."""
+    """Single samples. Each value lasts until the next sample."""
     rows = found.columns.tolist()
     held = [Held(placed.seconds(row[0]), placed.seconds(row[0] + 1), row[3]) for row in rows]
     step = Step(joined(held), "watts", "single samples")
@@ -188,7 +188,7 @@ def _seconds(placed: Placed, span: tuple[float, float]) -> tuple[float, float]:
 
 
 def table(of: RunSeries, window: Window, powers: Sequence[tuple[str, Placed, Stretch]]) -> Table:
-    """The same in numbers: means over equal parts of the window."""
+    """The charts' content as a table: means over equal parts of the window."""
     named: list[tuple[str, Callable[[float, float], str]]] = []
     for unit, digits, values in (("%", 0, of.utilisation), ("GHz", 2, of.frequency)):
         for name, held in _few(values).items():
@@ -209,7 +209,7 @@ def table(of: RunSeries, window: Window, powers: Sequence[tuple[str, Placed, Str
 
 
 def _few(values: dict[str, list[Held]]) -> dict[str, list[Held]]:
-    """The same, or all as one where there are many."""
+    """The values by name; if there are many names, one entry with all of them."""
     return values if len(values) <= len(LOOKS) else {f"mean of {len(values)}": together(values)}
 
 
@@ -243,7 +243,7 @@ def _pressed(presses: Sequence[Press], window: Window) -> str:
 
 
 def _ranges(values: dict[str, list[Held]], window: Window, unit: str) -> str:
-    """What is seen, in words."""
+    """The ranges and means in the window, in words."""
     said = []
     for name, held in _few(values).items():
         inside = [each.value for each in seen(held, window.begin, window.end)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The runs before and after one, of its participant and of its application."""
+"""The runs before and after a run, among those of its participant and those of its application."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Pair = tuple[str | None, str | None]  # the codes before and after
 
 
 def neighbours(session: Session, row: Run, participant: str) -> list[tuple[str, Pair]]:
-    """The pairs, each with the name of its list."""
+    """(name of the list, (code before, code after)) for the participant's runs and the application's."""
     own = (row.position, row.attempt)
     of_participant = [Run.participant_id == row.participant_id]
     of_application = [Participant.study_id == row.study_id, Run.application == row.application]
@@ -40,7 +40,7 @@ def neighbours(session: Session, row: Run, participant: str) -> list[tuple[str, 
 def _pair(session: Session, study_id: int, within: list[Any], columns: tuple[Any, ...], place: tuple[Any, ...]) -> Pair:
     query = select(Run.code).join(Participant, Run.participant_id == Participant.id).where(*within).limit(1)
     query = of_site(query, study_id)
-    # The first column's bound follows from the rest. By it SQLite begins at this place, and stops at the next run.
+    # The tuple comparison implies the first column's bound, but SQLite needs the bound to start here in its index.
     before = query.where(columns[0] <= place[0], tuple_(*columns) < place).order_by(*(each.desc() for each in columns))
     after = query.where(columns[0] >= place[0], tuple_(*columns) > place).order_by(*columns)
     return session.scalar(before), session.scalar(after)

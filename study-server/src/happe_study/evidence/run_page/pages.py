@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The page of one run: how far it is; for callers who may export, after unblinding, its record and its power."""
+"""The page of one run: its state; after unblinding, its record and power for callers who may see them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ PROFILES = (("profile_pages.profiles", "Profiles"), "profile_pages.participant")
 
 @dataclass(frozen=True)
 class Power:
-    """What a trace has of a window: its chart, or why there is none; and what it rests on."""
+    """A trace's power in a window: the chart, or None if `of.why` says why not; and the trace's calibration."""
 
     of: Measured
     chart: Chart | None
@@ -67,7 +67,7 @@ class Power:
 
 @dataclass(frozen=True)
 class Figure:
-    """What is drawn of a run."""
+    """Everything that the page draws of a run."""
 
     window: Window
     series: RunSeries
@@ -78,15 +78,15 @@ class Figure:
 
     @property
     def unfinished(self) -> bool:
-        """Whether another look would show more."""
+        """Whether the page would show more if it is loaded again, because some parts are not read yet."""
         return any(each.found and each.found.unread for each in self.powers)
 
 
 @pages.get("/studies/<study>/runs/<code>")
 @staff(Right.RUN_VIEW, by_site=True)
 def run(study: str, code: str) -> Response:
-    """One run. `from` and `to`, in seconds, are the part of it that is drawn."""
-    from happe_study.evidence.run_page.power import measured  # noqa: PLC0415 - megabytes of each worker, which uploads do without
+    """The page of one run. The parameters `from` and `to`, in seconds, choose the part to draw."""
+    from happe_study.evidence.run_page.power import measured  # noqa: PLC0415 - it takes megabytes, which workers for uploads save
 
     with parts().database.reading() as session:
         found = session.get_one(Study, g.happe_study_ids(study))
@@ -121,7 +121,7 @@ def run(study: str, code: str) -> Response:
 
 
 def _closed(study: Study, row: Run) -> str:
-    """Why what was recorded is not shown; nothing if it is."""
+    """Why the page does not show the record; "" if it does."""
     if study.state != StudyState.UNBLINDED:
         return (
             "The record of this run is sealed, because utilisation, frequency, key presses and power reveal its "
@@ -147,7 +147,7 @@ def _record(session: Session, row: Run) -> Json | None:
 
 
 def _drawn(record: Json, traces: list[Measured]) -> tuple[Figure, Problem | None]:
-    """The figure of what was asked for, of the whole run if that can't be."""
+    """The figure of the requested part; if the request is wrong, of the whole run, and a Problem."""
     series = run_series(record)
     problem = None
     try:
@@ -176,7 +176,7 @@ def _power(number: int, of: Measured, part: Window, until: float) -> Power:
 
 
 def _calibration(header: Json) -> tuple[str, bool]:
-    """Which record was in force when a trace began, and whether it held."""
+    """A trace's calibration in words, and whether it was valid when the trace began."""
     record = header["calibration"]
     if record is None:
         return "none: the accuracy of these watts is unknown", False

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Power of a run: which traces were recorded meanwhile, and where their samples lie in the run's own time.
+"""Power of a run: the traces recorded during it, and the positions of their samples in the run's own time.
 
-A run's record has the laptop's clock, a trace the meter's. Both were compared with the server's: so a time of the run
-becomes the server's, then the meter's, then a position among the samples, each within a stated bound.
+A run's record uses the laptop's clock, a trace the meter's. Both clocks were compared with the server's. So a time of
+the run is converted to the server's time, the meter's time, and a position among the samples, each within a bound.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from happe_study.runs.course.models import Run
 
 SECOND_US = 1_000_000
-MOST_TRACES = 4  # that a page shows of a run
-LATE_US = 30 * 86_400 * SECOND_US  # a meter may send what it has recorded so long afterwards
+MOST_TRACES = 4  # traces that a run's page shows
+LATE_US = 30 * 86_400 * SECOND_US  # a meter may send a recording so long afterwards
 
 
 class Interval(NamedTuple):
-    """A run by its laptop's clock, in microseconds."""
+    """A run's begin and end by its laptop's clock, in microseconds."""
 
     begin_us: int
     end_us: int
@@ -51,26 +51,26 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class Placed:
-    """A recording laid over a run, which began at `begin_us` of the meter's clock."""
+    """A recording placed in a run's time. The run began at `begin_us` of the meter's clock."""
 
     recording: Recording
     base: TimeBase
     begin_us: float
-    us_a_second: float  # of the meter's clock, a second of the laptop's
-    offset_us: float  # the meter's clock less the laptop's
+    us_a_second: float  # microseconds of the meter's clock in a second of the laptop's
+    offset_us: float  # the meter's clock minus the laptop's
     bound_us: float
 
     @property
     def samples_a_second(self) -> float:
-        """By the meter's own rate."""
+        """The number of samples in a second of the laptop's clock."""
         return self.us_a_second * self.base.rate_hz / SECOND_US
 
     def position(self, seconds: float) -> float:
-        """Where a time of the run is among the samples."""
+        """The position among the samples of a time of the run."""
         return self.base.position(self.begin_us + self.us_a_second * seconds)
 
     def seconds(self, position: float) -> float:
-        """The time of the run of a position."""
+        """The time of the run at a position among the samples."""
         return (self.base.us(position) - self.begin_us) / self.us_a_second
 
     def stretch(self, begin: float, end: float, most_columns: int, until: float) -> Stretch:
@@ -80,7 +80,7 @@ class Placed:
 
 @dataclass(frozen=True)
 class Measured:
-    """A trace that was recorded during a run. `placed` is None where its power can't be shown, and `why` says why."""
+    """A trace that was recorded during a run. If its power can't be shown, `placed` is None and `why` says why."""
 
     trace: str
     meter: str
@@ -91,7 +91,7 @@ class Measured:
 
 
 def measured(session: Session, run: Run, record: Json, files: TraceFiles, *, keep: bool) -> list[Measured]:
-    """The traces of a run's laptop that were recorded during the run, by when they began. `keep`: summaries too."""
+    """The traces of a run's laptop that were recorded during the run, by their begin. `keep`: store summaries of parts."""
     if run.device_id is None:
         return []
     query = select(Trace, Device.name).join(Device, Device.id == Trace.device_id).options(defer(Trace.manifest))
@@ -116,12 +116,12 @@ def measured(session: Session, run: Run, record: Json, files: TraceFiles, *, kee
 
 
 class NotPlacedError(Exception):
-    """It is not known when a trace was recorded; the message says why."""
+    """The time of a trace is unknown, or its parts can't be read; the message says why."""
 
 
 @dataclass(frozen=True)
 class _Looking:
-    """A run that power is looked for of: its laptop, the clock of its record, when it went on."""
+    """The run whose power is wanted: its laptop, its record's clock, its begin and end."""
 
     session: Session
     clock: str
@@ -129,7 +129,7 @@ class _Looking:
     run: Interval
 
     def placed(self, trace: Trace, files: TraceFiles, *, keep: bool) -> Placed | None:
-        """A trace laid over the run; None: it was recorded at another time.
+        """Place a trace in the run's time; None if it was recorded at another time.
 
         Raises NoPowerError, ClockSetError, NotPlacedError, SealError.
         """
@@ -144,7 +144,7 @@ class _Looking:
         return None if recording is None else self._laid(recording, _restarts(trace, recording), at_us, bound_us)
 
     def _by_meter(self, trace: Trace) -> tuple[tuple[float, float], float]:
-        """When the run went on by the meter's clock, and within what bound."""
+        """The run's begin and end by the meter's clock, and their greatest error, in microseconds."""
         if trace.header["clock"] == self.clock:
             return (self.run.begin_us, self.run.end_us), 0.0
         laptop = self._known(self.laptop_id, self.clock, "laptop")
@@ -171,7 +171,7 @@ class _Looking:
 
 
 def _restarts(trace: Trace, recording: Recording) -> list[Gap]:
-    """The gaps in which the instrument was started again: all, until the manifest says of what kind they are."""
+    """The gaps with their reasons from the manifest. Without a manifest, each gap counts as a restart."""
     gaps = recording.gaps
     if not gaps or trace.manifest is None:
         return [Gap(begin, end, Reason.KILLED) for begin, end in gaps]
@@ -180,12 +180,12 @@ def _restarts(trace: Trace, recording: Recording) -> list[Gap]:
 
 
 def _ended_us(trace: Trace, started_us: int) -> int:
-    """When a sealed trace ended, rounded up to a second."""
+    """The end of a sealed trace by the meter's clock, in microseconds, rounded up to a second."""
     return started_us + ((trace.seconds or 0) + 1) * SECOND_US
 
 
 def _recording(session: Session, trace: Trace, files: TraceFiles, *, keep: bool) -> Recording:
-    """Raises NoPowerError, SealError."""
+    """Describe a trace's stored parts as a recording. Raises NoPowerError, SealError."""
     meter = meter_of(trace.header)
     name = UUID(trace.client_id)
     query = select(TracePart.number, TracePart.sha256).where(TracePart.trace_id == trace.id).order_by(TracePart.number)

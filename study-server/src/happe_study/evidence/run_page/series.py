@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a run's record says over its time, in seconds from its start. Pure."""
+"""The time series in a run's record, in seconds from the run's start. Pure."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from happe_contract.strict_json import Json
 
 SECOND_US = 1_000_000
-SERIES_US = 1_000_000  # a press nearer than this to the key's press before belongs to its series (docs/traces.md)
+SERIES_US = 1_000_000  # a press sooner than this after the key's last press belongs to its series (docs/traces.md)
 KHZ_A_GHZ = 1_000_000
 SLACK = 1e-9  # seconds
-LONGEST_PERIOD = 2  # sample periods; after more than these what lies between is not known
+LONGEST_PERIOD = 2  # sample periods; values between observations further apart are unknown
 
 
 @dataclass(frozen=True)
 class Held:
-    """A value that held from one time to another; None: it is not known."""
+    """A value that lasted from `begin` to `end`, in seconds."""
 
     begin: float
     end: float
@@ -33,9 +33,9 @@ class Held:
 
 @dataclass(frozen=True)
 class Press:
-    """A press of one of the two keys, whether it counted, the frequency (GHz) then, and what it taught.
+    """A press of a key at a time in seconds, whether it counted, the frequency then, and its lesson in words.
 
-    `number`: which lesson of its run, from 1; 0 for none.
+    `number`: the lesson's number in the run, from 1; 0 for a press without a lesson.
     """
 
     at: float
@@ -48,7 +48,7 @@ class Press:
 
 @dataclass(frozen=True)
 class RunSeries:
-    """A run over `seconds`. Utilisation in percent by CPU, frequency in GHz by policy."""
+    """A run of `seconds` length. Utilisation is in percent by CPU, frequency in GHz by policy."""
 
     seconds: float
     utilisation: dict[str, list[Held]]
@@ -59,7 +59,7 @@ class RunSeries:
 
 
 def run_series(record: Json) -> RunSeries:
-    """The series of a record that keeps its contract."""
+    """The series of a checked record."""
     started = record["started_us"]
     length = (record["ended_us"] - started) / SECOND_US
     utilisation: dict[str, list[Held]] = defaultdict(list)
@@ -80,7 +80,7 @@ def run_series(record: Json) -> RunSeries:
 
 
 def _cpus(line: Json) -> Iterator[tuple[str, float]]:
-    """Each CPU's name and percent: by policy where there are several."""
+    """Each CPU's name and percent. The name contains the policy if there are several."""
     for policy in line["policies"]:
         for number, ppm in enumerate(policy["util_ppm"]):
             of = f" of policy {policy['id']}" if len(line["policies"]) > 1 else ""
@@ -88,7 +88,7 @@ def _cpus(line: Json) -> Iterator[tuple[str, float]]:
 
 
 def _presses(record: Json) -> Iterator[Press]:
-    """Each press. One counted if its line has a lesson of its key, and it begins a series, the first on that line."""
+    """Each press. It counted if it begins a series, and is the line's first such press of a key with a lesson."""
     taught = [each for each in record["learned"] if not each.get("probe", False)]
     lessons = {(each["t_us"], each["key"]): (number, each) for number, each in enumerate(taught, start=1)}
     last: dict[str, int] = {}
@@ -114,7 +114,7 @@ def _taught(lesson: Json | None) -> str:
 
 
 def _stops(record: Json) -> list[tuple[float, float, str]]:
-    """What came between, from when to when, and why."""
+    """The interruptions of a run: begin and end in seconds, and the reason."""
     found = []
     for each in record.get("interruptions", ()):
         begin = (each["t_us"] - record["started_us"]) / SECOND_US
@@ -124,7 +124,7 @@ def _stops(record: Json) -> list[tuple[float, float, str]]:
 
 
 def joined(held: list[Held]) -> list[tuple[float, float] | None]:
-    """Points of a step line: where a value begins; None where none is known."""
+    """The points of a step line, one at each value's begin; None marks a stretch without values."""
     points: list[tuple[float, float] | None] = []
     for number, each in enumerate(held):
         points.append((each.begin, each.value))
@@ -134,18 +134,18 @@ def joined(held: list[Held]) -> list[tuple[float, float] | None]:
 
 
 def seen(held: list[Held], begin: float, end: float) -> list[Held]:
-    """What held some time between two times, of what is by time."""
+    """The values that overlap `begin` to `end`. `held` must be in the order of time."""
     first = bisect_right(held, begin, key=lambda each: each.end)
     return held[first : bisect_left(held, end, key=lambda each: each.begin)]
 
 
 def together(values: dict[str, list[Held]]) -> list[Held]:
-    """What is known of several things, by time."""
+    """The values of all names in one list, in the order of time."""
     return sorted((each for held in values.values() for each in held), key=lambda each: each.begin)
 
 
 def mean(held: list[Held], begin: float, end: float) -> float | None:
-    """The mean over what is known between two times; None: nothing is."""
+    """The mean over the known values from `begin` to `end`, weighted by time; None if there are none."""
     known = [(min(each.end, end) - max(each.begin, begin), each.value) for each in seen(held, begin, end)]
     length = sum(share for share, _value in known)
     return sum(share * value for share, value in known) / length if length else None

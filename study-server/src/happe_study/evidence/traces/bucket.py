@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The store that is an S3 bucket: `traces/UUID/NNNNN-SHA256.sealed`, each put once and never replaced.
+"""Storage in an S3 bucket: objects `traces/UUID/NNNNN-SHA256.sealed`, each put once and never replaced.
 
-A part's name has the digest of its sealed bytes, which are never the same twice. So whatever arrives late, a put or a
-removal of a server that was killed, concerns that one upload and no other.
+An object's name contains the digest of its sealed bytes, which differ for every upload. So a late put or removal of a
+server that was killed affects only that upload.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ KEY = re.compile(rf"^{FOLDER}/([0-9a-f-]{{36}})/([0-9]{{5,9}})-[0-9a-f]{{64}}{re
 PROBE = "check"
 CONNECT, READ, WHOLE = timedelta(seconds=5), timedelta(seconds=60), timedelta(hours=1)  # how long a request may take
 RETRIES = 2
-RETRY_SECONDS = 10  # after them a request answers 503, and a job waits
+RETRY_SECONDS = 10  # afterwards a request answers 503, and a job waits
 
 
 class Bucket(Storage):
-    """A bucket of traces. `root` is a folder of this server's own, for parts that arrive."""
+    """A bucket of traces. `root` is a folder on this server for arriving parts."""
 
     def __init__(self, root: Path, settings: S3) -> None:
-        """Ask nothing yet. Raises CredentialsError."""
+        """Do not connect yet. Raises CredentialsError."""
         super().__init__(root)
         self._settings, self._known = settings, credentials(settings)
 
     def staging(self, trace: UUID) -> Path:  # noqa: ARG002 - one for all
-        """One folder for all traces."""
+        """The folder for arriving parts, the same for all traces."""
         return self.root / STAGING
 
     def key(self, part: Part) -> str:
-        """A name that no other upload has."""
+        """The object's name. No other upload has it."""
         return f"{FOLDER}/{part.trace}/{part.number:05d}-{part.sha256}{SUFFIX}"
 
     def bring(self, part: Part, file: Path) -> None:
@@ -65,10 +65,10 @@ class Bucket(Storage):
             try:
                 obstore.put(self._store, self.key(part), memoryview(content), mode="create", use_multipart=False)
             except AlreadyExistsError:
-                return  # a request of ours whose answer was lost: the digest says that it is the same
+                return  # an earlier request of ours succeeded, but its answer was lost; the digest proves equal bytes
 
     def keep(self, part: Part, file: Path) -> None:
-        """See that the bucket still has it: a sweep may have removed it as the leftover of a killed server."""
+        """Check that the bucket still has the object: a sweep may have taken it for a killed server's leftover."""
         with _answering():
             try:
                 size = obstore.head(self._store, self.key(part))["size"]
@@ -78,7 +78,7 @@ class Bucket(Storage):
             raise AwayError("the store has other bytes than it was sent")
 
     def open(self, part: Part) -> IO[bytes]:
-        """Read it as it comes."""
+        """Open the object for reading while it arrives."""
         with _answering(may_miss=True):
             found = obstore.get(self._store, self.key(part))
             return io.BufferedReader(_Stream(found.stream(min_chunk_size=PIECE)), PIECE)
@@ -88,7 +88,7 @@ class Bucket(Storage):
         self._delete([key])
 
     def remove(self, trace: UUID) -> None:
-        """Delete every object of it."""
+        """Delete every object of the trace."""
         self._delete([key for key, _size, _changed in self._listed(f"{FOLDER}/{trace}")])
 
     def traces(self) -> Iterator[UUID]:
@@ -100,22 +100,22 @@ class Bucket(Storage):
                 continue
 
     def stored(self, trace: UUID) -> list[Stored]:
-        """Its objects."""
+        """The trace's objects."""
         found = ((KEY.match(key), key, size, changed) for key, size, changed in self._listed(f"{FOLDER}/{trace}"))
         return [Stored(key, trace, int(match[2]), size, changed) for match, key, size, changed in found if match]
 
     def summary(self, part: Part) -> bytes:
-        """Read the object beside the part."""
+        """Read the summary's object, which lies beside the part's."""
         with _answering(may_miss=True):
             return bytes(obstore.get(self._store, self._summary(part)).bytes())
 
     def keep_summary(self, part: Part, content: bytes) -> None:
-        """Put it, whatever was there."""
+        """Put the summary's object, replacing an older one."""
         with _answering():
             obstore.put(self._store, self._summary(part), content, use_multipart=False)
 
     def fault(self) -> str | None:
-        """Why this bucket can't be used, if so: it is asked to create an object once, not twice, and to delete it."""
+        """Why this bucket can't be used; None if it can. The test creates an object twice, and deletes it."""
         key = f"{PROBE}/{secrets.token_hex(16)}"
         with _answering():
             versioned = obstore.put(self._store, key, b"happe", mode="create", use_multipart=False)["version"]
@@ -131,7 +131,7 @@ class Bucket(Storage):
         return self.key(part).removesuffix(SUFFIX) + SUMMARY
 
     def _listed(self, prefix: str) -> Iterator[tuple[str, int, float]]:
-        """Keys in their order, with sizes and times."""
+        """The keys in order, each with the object's size and its time of change."""
         with _answering():
             for page in obstore.list(self._store, prefix, chunk_size=1000):
                 yield from ((each["path"], each["size"], each["last_modified"].timestamp()) for each in page)
@@ -148,7 +148,7 @@ class Bucket(Storage):
 
 @lru_cache(maxsize=4)
 def _connected(bucket: str, endpoint: str | None, region: str, known: Credentials) -> S3Store:
-    """One for a process, with its connections. Nobody may ask for one before a fork: it has threads."""
+    """The process's client with its connections. It has threads, so never make it before a fork."""
     client: ClientConfig = {"connect_timeout": CONNECT, "read_timeout": READ, "timeout": WHOLE}
     client["allow_http"] = bool(endpoint and endpoint.startswith("http:"))
     return S3Store(
@@ -165,7 +165,7 @@ def _connected(bucket: str, endpoint: str | None, region: str, known: Credential
 
 @contextmanager
 def _answering(*, may_miss: bool = False) -> Iterator[None]:
-    """Turn what the store or the way to it says into AwayError, a line. `may_miss`: the object may not be there."""
+    """Turn errors of the store or the network into AwayError with one line. `may_miss`: let FileNotFoundError pass."""
     try:
         yield
     except BaseError as error:
@@ -183,11 +183,11 @@ class _Stream(io.RawIOBase):
         self._pieces, self._piece = pieces, memoryview(b"")
 
     def readable(self) -> bool:
-        """It is."""
+        """Always True."""
         return True
 
     def readinto(self, into: WriteableBuffer, /) -> int:
-        """The next bytes; none at the end."""
+        """Read the next bytes into a buffer. Returns their number, 0 at the end."""
         if not self._piece:
             with _answering():
                 self._piece = memoryview(next(self._pieces, b""))

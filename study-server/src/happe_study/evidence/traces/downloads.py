@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A study's power traces as folders that `happe-power` reads: docs/power-logger.md, Files.
 
-OUT/STUDY/UUID has the header, the parts, each opened and compared with what the meter sent, the gaps, the clock
-estimates and the manifest. A folder gets its name when all of it is on the disk, so what an interrupted download left
-is not taken for a trace; the next one begins that trace again and skips those that exist with their manifest.
-One that was not sealed then is fetched again.
+OUT/STUDY/UUID has the header, the parts, the gaps, the clock estimates and the manifest. Each part is opened and
+compared with the digest of what the meter sent. A folder gets its final name when all of it is on the disk, so an
+interrupted download leaves nothing that looks like a trace. The next download begins that trace again. It skips folders
+with a manifest, and fetches traces again that were not sealed before.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ HEADER, PARTS, GAPS, CLOCKS, MANIFEST = "header.json", "parts", "gaps.jsonl", "c
 
 @dataclass(frozen=True)
 class Downloaded:
-    """A trace that was written, or why it was not. `bytes` are its parts'."""
+    """A downloaded trace, or in `faults` why it was not written. `bytes` is the size of its parts."""
 
     trace: str
     folder: Path
     parts: int = 0
     bytes: int = 0
-    there: bool = False  # already, sealed
+    there: bool = False  # an earlier download has written the whole trace
     sealed: bool = True
     faults: tuple[str, ...] = ()
 
@@ -58,7 +58,7 @@ class _Part:
 
 
 def download(session: Session, study_id: int, files: TraceFiles, out: Path) -> Iterator[Downloaded]:
-    """Write each trace of an unblinded study into a folder of its own in `out`. Raises OSError."""
+    """Write each trace of an unblinded study into its own folder in `out`. Raises OSError."""
     traces = select(Trace).where(Trace.study_id == study_id).order_by(Trace.client_id)
     for trace in session.scalars(traces).all():
         folder = out / trace.client_id
@@ -75,7 +75,7 @@ def download(session: Session, study_id: int, files: TraceFiles, out: Path) -> I
 
 
 def _others(folder: Path) -> list[str]:
-    """What is in a folder and from nobody's download: somebody's work, or a spool that is recorded into."""
+    """The names in a folder that no download writes: it may be somebody's work, or a recorder's spool."""
     ours = {HEADER, PARTS, GAPS, CLOCKS}
     return sorted({path.name for path in folder.iterdir()} - ours) if folder.exists() else []
 
@@ -99,7 +99,7 @@ def _downloaded(session: Session, trace: Trace, files: TraceFiles, folder: Path)
 
 
 def _parts(session: Session, trace: Trace, key: bytes) -> list[_Part]:
-    """The parts that a trace must have: those of its manifest, else those that arrived."""
+    """The parts that a trace must have: those in its manifest, or without a manifest those that arrived."""
     rows = session.scalars(select(TracePart).where(TracePart.trace_id == trace.id).order_by(TracePart.number))
     arrived = {row.number: _Part(row.number, row.sha256, row.digest) for row in rows}
     if trace.manifest is None:
@@ -109,7 +109,7 @@ def _parts(session: Session, trace: Trace, key: bytes) -> list[_Part]:
 
 
 def _written(session: Session, trace: Trace, parts: Sequence[_Part], files: TraceFiles, folder: Path) -> Iterator[str]:
-    """Write a trace's folder; what is wrong with its parts."""
+    """Write a trace's folder, and yield the faults of its parts."""
     (folder / PARTS).mkdir(parents=True)
     for part in parts:
         to = folder / PARTS / f"{part.number:06}.parquet"
@@ -147,7 +147,7 @@ def _clocks(session: Session, trace: Trace) -> Iterator[dict[str, Any]]:
 
 
 def _copied(content: Iterable[bytes], to: Path, key: bytes) -> str:
-    """Write a part onto the disk; its keyed digest. Raises OSError, SealError."""
+    """Write a part to the disk, and return its keyed digest. Raises OSError, SealError."""
     digest, size = hashlib.sha256(), 0
     with to.open("wb") as written:
         for piece in content:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The store that is a folder: `traces/UU/UUID/NNNNN.sealed`, each made whole or not at all."""
+"""Storage in a folder: files `traces/UU/UUID/NNNNN.sealed`, each written completely or not at all."""
 
 from __future__ import annotations
 
@@ -21,42 +21,42 @@ SUMMARY = ".watts"
 
 
 class Folder(Storage):
-    """The folder of all traces. Unfinished parts are beside finished ones."""
+    """The folder of all traces. Unfinished parts lie beside finished ones."""
 
     def folder(self, trace: UUID) -> Path:
-        """Where a trace's parts are."""
+        """The folder of a trace's parts."""
         return self.root / str(trace)[:2] / str(trace)
 
     staging = folder
 
     def part(self, trace: UUID, number: int) -> Path:
-        """Where a part is."""
+        """The path of a part."""
         return self.folder(trace) / f"{number:05d}{SUFFIX}"
 
     def key(self, part: Part) -> str:
-        """Its path in the folder, which does not have its digest: another one may take its place."""
+        """The part's path in the folder. It does not contain the digest, so another upload may replace the file."""
         return str(self.part(part.trace, part.number).relative_to(self.root))
 
     def bring(self, part: Part, file: Path) -> None:
-        """Nothing takes long."""
+        """Do nothing: `keep` does all, and is fast."""
 
     def keep(self, part: Part, file: Path) -> None:
-        """Rename the file, and let that reach the disk."""
+        """Rename the file, and wait until the disk has the new name."""
         with full_is_a_problem():
             file.replace(self.part(part.trace, part.number))
             for folder in (self.folder(part.trace), self.folder(part.trace).parent, self.root):
                 sync_folder(folder)
 
     def open(self, part: Part) -> IO[bytes]:
-        """Open its file."""
+        """Open the part's file."""
         return self.part(part.trace, part.number).open("rb")
 
     def drop(self, key: str) -> None:
-        """Remove its file."""
+        """Remove the part's file."""
         (self.root / key).unlink(missing_ok=True)
 
     def remove(self, trace: UUID) -> None:
-        """Remove its folder."""
+        """Remove the trace's folder."""
         if self.folder(trace).exists():
             shutil.rmtree(self.folder(trace))
 
@@ -68,25 +68,25 @@ class Folder(Storage):
                     yield trace
 
     def stored(self, trace: UUID) -> list[Stored]:
-        """Its files."""
+        """The trace's files."""
         found = []
         for path in sorted(self.folder(trace).glob(f"*{SUFFIX}")):
-            with suppress(FileNotFoundError, ValueError):  # it goes meanwhile, or is not ours
+            with suppress(FileNotFoundError, ValueError):  # somebody removed it meanwhile, or it is not a part
                 facts, key = path.stat(), str(path.relative_to(self.root))
                 found.append(Stored(key, trace, int(path.stem), facts.st_size, facts.st_ctime))
         return found
 
     def summary(self, part: Part) -> bytes:
-        """Read its file."""
+        """Read the summary's file."""
         return self._summary(part).read_bytes()
 
     def keep_summary(self, part: Part, content: bytes) -> None:
-        """Under a name of its own first. A torn file does not have its sum, so nothing is waited for."""
+        """Write the summary under a temporary name, then rename it. No sync: a torn file fails its checksum."""
         path = self._summary(part)
         unfinished = path.with_name(f"{path.name}-{secrets.token_hex(8)}{UNFINISHED}")
         try:
             unfinished.write_bytes(content)
-            os.replace(unfinished, path)  # noqa: PTH105 - as it is
+            os.replace(unfinished, path)  # noqa: PTH105 - one system call
         finally:
             unfinished.unlink(missing_ok=True)
 

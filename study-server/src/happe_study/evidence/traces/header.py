@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A power trace's header: what the schema can't say of it. Pure."""
+"""A power trace's header: the rules that the schema can't express. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNITS = {"shunt": "V", "supply": "V", "current": "A", "power": "W", "energy": "J
 
 @dataclass(frozen=True)
 class TraceHeader:
-    """What the server takes out of a header; the header itself is kept as it came."""
+    """The values that the server reads from a header. It stores the header itself unchanged."""
 
     trace: str
     study: str
@@ -29,9 +29,9 @@ class TraceHeader:
 
 
 def trace_header(document: Json, *, trace: str) -> TraceHeader:
-    """The header in a document of the schema's shape, sent to trace `trace`'s address.
+    """Check a document that fits the schema, sent to trace `trace`'s address, and return its header.
 
-    Raises BadDocumentError with at most 20 faults. Study and devices are for the caller to compare with the sender's.
+    Raises BadDocumentError with at most 20 faults. The caller compares study and devices with the sender's.
     """
     refuse_if_any(_faults(document, trace))
     return TraceHeader(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A power trace's sealing manifest: what the schema can't say of it, and what of it has arrived. Pure."""
+"""A power trace's manifest: the rules that the schema can't express, and the comparison with what arrived. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Content:
-    """What a part is, by its bytes: their number and their SHA-256 in hexadecimal."""
+    """The content of a part: its number of bytes and its SHA-256 in hexadecimal."""
 
     bytes: int
     sha256: str
@@ -26,7 +26,7 @@ class Content:
 
 @dataclass(frozen=True)
 class Manifest:
-    """A trace as its recorder says it is: parts by number from 0, samples, and the indices that were lost."""
+    """A trace according to its recorder: parts by number from 0, number of samples, and number of lost indices."""
 
     trace: str
     parts: tuple[Content, ...]
@@ -36,11 +36,11 @@ class Manifest:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A manifest beside what has arrived. Part numbers, ascending. A trace is whole if all three are empty."""
+    """A manifest compared with the parts that arrived: part numbers, ascending. All are empty for a whole trace."""
 
-    missing: tuple[int, ...]  # in the manifest, not here
-    mismatched: tuple[int, ...]  # here with other bytes
-    unexpected: tuple[int, ...]  # here, not in the manifest
+    missing: tuple[int, ...]  # in the manifest, did not arrive
+    mismatched: tuple[int, ...]  # arrived with other bytes
+    unexpected: tuple[int, ...]  # arrived, not in the manifest
 
     @property
     def whole(self) -> bool:
@@ -49,7 +49,7 @@ class Comparison:
 
 
 def manifest(document: Json, *, trace: str, first_index: int) -> Manifest:
-    """The manifest in a document of the schema's shape, of trace `trace` whose header's first index is `first_index`.
+    """Check a document that fits the schema, of trace `trace` with the header's first index, and return its manifest.
 
     Raises BadDocumentError with at most 20 faults.
     """
@@ -66,7 +66,7 @@ def manifest(document: Json, *, trace: str, first_index: int) -> Manifest:
 
 
 def compare(wanted: Mapping[int, str], received: Mapping[int, str]) -> Comparison:
-    """What of a manifest's parts is missing or otherwise among the parts received: their digests, by number."""
+    """Compare the parts that a manifest wants with those received. Both are digests by the part's number."""
     return Comparison(
         missing=tuple(number for number in wanted if number not in received),
         mismatched=tuple(n for n, content in wanted.items() if n in received and received[n] != content),
@@ -75,7 +75,7 @@ def compare(wanted: Mapping[int, str], received: Mapping[int, str]) -> Compariso
 
 
 def missing(count: int, received: Collection[int], most: int) -> list[int]:
-    """The first `most` numbers from 0 up to and without `count` that are not among `received`."""
+    """The first `most` numbers from 0 to `count` - 1 that are not in `received`."""
     return list(islice((number for number in range(count) if number not in received), most))
 
 
@@ -104,7 +104,7 @@ def _span_faults(document: Json) -> Iterator[Fault]:
 
 
 def _ledger_faults(document: Json, first_index: int) -> Iterator[Fault]:
-    """Indices that are neither a row nor lost, or both. Gaps lie between parts, inside of them, or at an end."""
+    """A fault where an index is neither in a part nor in a gap, or in both. Gaps lie anywhere, even inside parts."""
     lost = _lost_by_part(document)
     expected = first_index + lost[-1]
     for number, part in enumerate(document["parts"]):
@@ -117,7 +117,7 @@ def _ledger_faults(document: Json, first_index: int) -> Iterator[Fault]:
 
 
 def _lost_by_part(document: Json) -> dict[int, int]:
-    """How many indices are lost in or right after each part; -1 stands for before the first."""
+    """The number of indices lost in or right after each part; at -1 the number lost before the first part."""
     lost: dict[int, int] = defaultdict(int)
     number, parts = -1, document["parts"]
     for gap in document["gaps"]:
@@ -128,7 +128,7 @@ def _lost_by_part(document: Json) -> dict[int, int]:
 
 
 def _time_faults(document: Json, first_index: int) -> Iterator[Fault]:
-    """Pairs of index and time that go back or lie outside of the trace. The wall clock may go back."""
+    """A fault where a pair of index and time goes back, or lies outside the trace. The wall clock may go back."""
     pairs = [(f"/time_base/{number}", pair) for number, pair in enumerate(document["time_base"])]
     pairs.append(("/ended", document["ended"]))
     yield from _outside(pairs, first_index, document["end_index"])

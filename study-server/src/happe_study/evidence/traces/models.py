@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Power traces in the database. Their parts are files; a row says that one is wholly there.
+"""Power traces in the database. Their parts are files; a part's row says that its file is complete.
 
-Power reveals conditions. So parts are sealed with their trace's key, and manifests until the study is unblinded; of
-what the meter sent only keyed digests are kept.
+Power reveals conditions. So parts are sealed with their trace's key, and manifests are sealed until the study is
+unblinded. Of the bytes that the meter sent, the database has only keyed digests.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ class Trace(Base):
     client_id: Mapped[str] = mapped_column(Uuid(as_uuid=False), unique=True)
     header: Mapped[dict[str, Any]]
     header_sha256: Mapped[str] = mapped_column(Digest)
-    key_sealed: Mapped[bytes]  # of its parts
+    key_sealed: Mapped[bytes]  # the key of the trace's parts, sealed
     created_us: Mapped[int] = mapped_column(Micros)
-    stored_bytes: Mapped[int] = mapped_column(Micros, default=0)  # of all its parts' files
+    stored_bytes: Mapped[int] = mapped_column(Micros, default=0)  # size of all its parts' files
     sealed_us: Mapped[int | None] = mapped_column(Micros)
-    manifest: Mapped[dict[str, Any] | None]  # of an unblinded study
-    manifest_sealed: Mapped[bytes | None]  # of a blinded one
-    manifest_digest: Mapped[str | None] = mapped_column(Digest)  # keyed, of the document as it came
-    parts: Mapped[int | None]  # by the manifest
+    manifest: Mapped[dict[str, Any] | None]  # only after unblinding
+    manifest_sealed: Mapped[bytes | None]  # only before unblinding
+    manifest_digest: Mapped[str | None] = mapped_column(Digest)  # keyed digest of the document as the meter sent it
+    parts: Mapped[int | None]  # the number of parts in the manifest
     seconds: Mapped[int | None]
 
 
@@ -62,5 +62,5 @@ class TracePart(Base):
     number: Mapped[int]  # from 0
     bytes: Mapped[int] = mapped_column(Micros)  # of the sealed file
     sha256: Mapped[str] = mapped_column(Digest)  # of the sealed file
-    digest: Mapped[str] = mapped_column(Digest)  # keyed, of size and SHA-256 of what the meter sent
+    digest: Mapped[str] = mapped_column(Digest)  # keyed digest of the size and SHA-256 of the bytes that the meter sent
     received_us: Mapped[int] = mapped_column(Micros)

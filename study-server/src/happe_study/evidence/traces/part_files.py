@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Footer and columns of a part of a power trace, told by its number (docs/uploads.md, A part).
+"""Reading a part of a power trace: its footer and its columns (docs/uploads.md, A part).
 
-A part is opened in memory: its file is sealed.
+The file is sealed, so the part is opened in memory.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TYPES = {"int16": "int16", "int32": "int32", "int64": "int64", "float32": "float
 
 
 def opened(storage: Storage, part: Part, seal: Seal) -> pa.Buffer:
-    """A part, out of its sealed file. Raises BadPartError, AwayError."""
+    """Open a part from its sealed file. Raises BadPartError, AwayError."""
     try:
         with storage.open(part) as file:
             return pa.py_buffer(seal.whole(file))
@@ -43,7 +43,7 @@ def opened(storage: Storage, part: Part, seal: Seal) -> pa.Buffer:
 
 
 def footer_of_part(part: pa.Buffer, trace: str, number: int) -> Footer:
-    """The footer of a part by its trace's id and its number. Raises BadPartError."""
+    """Read the footer of a part. Raises BadPartError if it names another trace or number, or can't be read."""
     try:
         found = footer_in(pa.BufferReader(part))
     except OSError as error:
@@ -58,7 +58,7 @@ def footer_of_part(part: pa.Buffer, trace: str, number: int) -> Footer:
 def samples(
     part: pa.Buffer, number: int, columns: Sequence[tuple[str, str]]
 ) -> Iterator[tuple[int, tuple[NDArray[np.generic], ...]]]:
-    """Columns (name, dtype) of a part a piece at a time, each with its first row's number. Raises BadPartError."""
+    """Read columns (name, dtype) of a part in pieces, each with the number of its first row. Raises BadPartError."""
     try:
         with pq.ParquetFile(pa.BufferReader(part)) as file:
             _require_columns(file.schema_arrow, number, columns)

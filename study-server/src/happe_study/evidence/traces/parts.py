@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a part's request says of it, and whether its bytes can be a Parquet file. Pure.
+"""Checks of an uploaded part: its request's header fields, and whether its bytes can be a Parquet file. Pure.
 
 Sources: RFC 9530 (Content-Digest), RFC 8941 (its syntax), RFC 9110 section 13.1.2 (If-None-Match), Parquet's own page
 (github.com/apache/parquet-format, File format).
@@ -11,7 +11,7 @@ import base64
 import binascii
 import re
 
-MAGIC = b"PAR1"  # first and last four bytes; a file with an encrypted footer has PARE, which is not taken
+MAGIC = b"PAR1"  # first and last four bytes; a file with an encrypted footer has PARE, which the server refuses
 TAIL_BYTES = 8  # the footer's length, little-endian, and the magic
 LEAST_BYTES = 12  # two magics and a length
 SHA256_BYTES = 32
@@ -22,11 +22,11 @@ _MEMBER = re.compile(rf"[ \t]*(?P<key>[a-z*][a-z0-9_.*-]*)={_BYTES}[ \t]*")
 
 
 class BadHeaderError(Exception):
-    """A header field that can't be used; the message says why, without what was sent."""
+    """A header field can't be used. The message says why, without repeating the field."""
 
 
 def content_digest(field: str | None) -> bytes:
-    """The 32 bytes of SHA-256 in a Content-Digest field. Other algorithms beside it are skipped."""
+    """The 32 bytes of SHA-256 in a Content-Digest field. Other algorithms are skipped. Raises BadHeaderError."""
     if field is None:
         raise BadHeaderError("Content-Digest is missing: send sha-256=:BASE64:")
     digests = _members(field)
@@ -36,7 +36,7 @@ def content_digest(field: str | None) -> bytes:
 
 
 def _members(field: str) -> dict[str, bytes]:
-    """Algorithm to digest, of a dictionary of byte sequences. Of a repeated key the last counts (RFC 8941, 3.2)."""
+    """Digests by algorithm, from a dictionary of byte sequences. The last of repeated keys counts (RFC 8941, 3.2)."""
     if len(field) > MOST_HEADER:
         raise BadHeaderError("Content-Digest is too long")
     digests = {}
@@ -59,7 +59,7 @@ def _decoded(key: str, text: str) -> bytes:
 
 
 def require_if_none_match(field: str | None) -> None:
-    """Let only `If-None-Match: *` pass: a part is made once and never replaced."""
+    """Raise BadHeaderError for anything but `If-None-Match: *`: a part is made once and never replaced."""
     if field is None:
         raise BadHeaderError("If-None-Match is missing: send *")
     if field.strip(" \t") != "*":
@@ -67,9 +67,9 @@ def require_if_none_match(field: str | None) -> None:
 
 
 def parquet_fault(first: bytes, last: bytes, size: int) -> str | None:
-    """Why a file of `size` bytes, whose first 4 and last 8 bytes these are, can't be a Parquet file; None if it may be.
+    """Why a file with these first 4 bytes, last 8 bytes and size can't be a Parquet file; None if it may be one.
 
-    It looks at the frame only. Whoever reads the columns checks whether they are those of the trace.
+    This checks only the frame. The code that reads the columns checks whether they are the trace's.
     """
     if size < LEAST_BYTES:
         return f"has fewer than {LEAST_BYTES} bytes"
