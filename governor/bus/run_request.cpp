@@ -29,8 +29,7 @@ struct Fields {
     std::optional<std::string> run;
 };
 
-// Calls look(name, is one of a sealed run's, field) for each; for all of them
-// until it says false.
+// Calls look(name, is one of a sealed run's, field) for each; for all of them until it says false.
 template <typename Of, typename Look>
 bool each(Of& fields, const Look& look) {
     return look("condition", false, fields.condition) && look("subject", false, fields.subject) &&

@@ -48,8 +48,7 @@ struct Demand {
 class Demands {
 public:
     // In a domain of several policies, a CPU below this counts as idle. Otherwise hundreds of almost idle CPUs would
-    // add up to
-    // a busy one.
+    // add up to a busy one.
     static constexpr Ppm kIdle{10'000};
 
     // `policies`: ascending ids.

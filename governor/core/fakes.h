@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A fake for each port except the profile store, whose fake is MemoryProfiles. Tests set and read state; the order of
-// calls
-// is free.
+// calls is free.
 #pragma once
 
 #include "governor/core/focus_source.h"

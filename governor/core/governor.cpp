@@ -125,8 +125,7 @@ Lesson Governor::lesson(Key key, const Demand& demand, Level level, Khz from, Kh
 }
 
 // One step from the present frequency. In power-saver mode, decisions are one step lower than the learned value. A
-// press
-// then teaches one step more, so that frequency and profile both move by one step.
+// press then teaches one step more, so that frequency and profile both move by one step.
 Khz Governor::taught(Key key, const Running& stepped) const {
     const Ladder& ladder = *stepped.ladder;
     if (key == Key::Performance) {

@@ -87,15 +87,12 @@ public:
     Governor(std::vector<PolicyLadder> policies, const Domains& domains, Settings settings);
 
     // Call once a period. `uafp` and `patience` are the profile of the served user and application, and may learn. Both
-    // are
-    // null if nobody is served; `patience` may also be null without the setting `descent`. While a real probe runs,
-    // `uafp` has the
-    // probe's values.
+    // are null if nobody is served; `patience` may also be null without the setting `descent`. While a real probe runs,
+    // `uafp` has the probe's values.
     Decision step(const Observation& seen, Uafp* uafp, Patience* patience = nullptr);
 
     // From the next step HAPPE serves another user or application, or the same one again. A running probe ends without
-    // a
-    // lesson: the caller has the UAFP from before the probe.
+    // a lesson: the caller has the UAFP from before the probe.
     void forget_levels();
 
     // While a probe runs: the values to restore if it is refused.

@@ -16,10 +16,8 @@ public:
     static constexpr std::size_t kMaxSteps = 64;
 
     // `khz`: 1 to 64 frequencies, strictly ascending, 1 to 20,000,000 kHz. `speed_khz`: the real speed of each, if it
-    // differs
-    // from the driver's number (acpi-cpufreq lists turbo as nominal + 1 MHz); empty if all are equal. Returns nothing
-    // if either
-    // list breaks these rules.
+    // differs from the driver's number (acpi-cpufreq lists turbo as nominal + 1 MHz); empty if all are equal. Returns
+    // nothing if either list breaks these rules.
     static std::optional<Ladder> from(std::span<const Khz> khz, std::span<const Khz> speed_khz = {});
 
     [[nodiscard]] Khz lowest() const { return steps_.front().khz; }

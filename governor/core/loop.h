@@ -56,8 +56,7 @@ public:
     [[nodiscard]] MonoTime due() const { return due_; }
 
     // The key source has an event. With immediate feedback this ends the current sample: at once, or as soon as the
-    // sample is
-    // long enough.
+    // sample is long enough.
     void pressed(MonoTime now);
 
     // Call when a turn is due. `now` must not go back.

@@ -21,8 +21,7 @@ public:
     static constexpr Micros kGap = std::chrono::seconds{1};
 
     // Takes the presses of one period, in order of time for each key. Returns the key that counts: the key whose series
-    // began
-    // in this period. If both did, performance counts, because Algorithm 3 checks it first.
+    // began in this period. If both did, performance counts, because Algorithm 3 checks it first.
     std::optional<Key> counted(std::span<const Press> presses) {
         std::optional<Key> counts;
         for (const Press& press : presses) {

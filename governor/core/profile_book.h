@@ -47,13 +47,11 @@ struct Served {
 class ProfileBook {
 public:
     // `untaught`: the start of an unknown application. With `warm_start`, it starts from the user's other profiles, if
-    // there
-    // are any.
+    // there are any.
     ProfileBook(Uafp untaught, bool warm_start) : untaught_(untaught), warm_start_(warm_start) {}
 
     // The known profile; otherwise the one from which it starts; otherwise the start of an unknown application. The
-    // book
-    // learns of a profile only through put().
+    // book learns of a profile only through put().
     [[nodiscard]] Uafp profile(const Served& whom) const;
     [[nodiscard]] bool knows(const Served& whom) const { return known_.contains(whom); }
 

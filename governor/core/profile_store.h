@@ -31,8 +31,7 @@ public:
     virtual void keep(const Served& whom, const Patience& patience) = 0;
 
     // Stores a lesson and the profile before and after it. On an error the lesson is not stored yet: the store keeps it
-    // in
-    // memory and tries again at each later call, so nothing is lost while the process lives.
+    // in memory and tries again at each later call, so nothing is lost while the process lives.
     [[nodiscard]] virtual Status learned(const Served& whom, const Uafp& before, const Lesson& lesson,
                                          const Uafp& after) = 0;
 

@@ -40,8 +40,7 @@ public:
     static std::optional<Uafp> from(const Values& khz);
 
     // Algorithm 4. Sets the level's frequency, raises lower entries at higher levels, and lowers higher entries at
-    // lower
-    // levels. So a higher utilisation never gets a lower frequency.
+    // lower levels. So a higher utilisation never gets a lower frequency.
     void learn(Level level, Khz khz);
 
     [[nodiscard]] Khz at(Level level) const { return khz_.at(level.value); }

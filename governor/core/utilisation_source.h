@@ -13,8 +13,7 @@ namespace happe {
 class UtilisationSource {
 public:
     // Each CPU's utilisation since the last call, by CPU number. Empty for a CPU that is off line or whose counters did
-    // not
-    // advance. The first call starts the measurement. The span is valid until the next call.
+    // not advance. The first call starts the measurement. The span is valid until the next call.
     [[nodiscard]] virtual Result<std::span<const std::optional<Ppm>>> sample() = 0;
 
     virtual ~UtilisationSource() = default;

@@ -59,20 +59,16 @@ public:
     [[nodiscard]] virtual Result<std::optional<CpufreqSettings>> settings(PolicyId policy) const = 0;
 
     // The kernel has one cpufreq driver at a time, which every policy names. Empty while the policy is gone. Fast
-    // enough to call
-    // for every sample.
+    // enough to call for every sample.
     [[nodiscard]] virtual Result<std::optional<std::string>> driver(PolicyId policy) const = 0;
 
     // Fast enough to call for every sample. Empty if there is no value now: the policy is off line, or Speed was asked
-    // for under
-    // another governor than userspace.
+    // for under another governor than userspace.
     [[nodiscard]] virtual Result<std::optional<Khz>> frequency(PolicyId policy, Frequency which) const = 0;
 
     // Sets Speed or Max. Fast too. The kernel silently keeps within its limits and the driver's abilities. A new speed
-    // is in
-    // force when this returns. A new maximum is in force a moment later, because a worker sets it (cpufreq_notifier_max
-    // in
-    // drivers/cpufreq/cpufreq.c). Until then the file shows the old one.
+    // is in force when this returns. A new maximum is in force a moment later, because a worker sets it
+    // (cpufreq_notifier_max in drivers/cpufreq/cpufreq.c). Until then the file shows the old one.
     [[nodiscard]] virtual Status set_frequency(PolicyId policy, Frequency which, Khz khz) = 0;
 
     // Waits 20 ms. A maximum that was written is usually in force after that.
@@ -82,8 +78,7 @@ public:
     [[nodiscard]] virtual Status set_governor(PolicyId policy, const std::string& governor) = 0;
 
     // The energy performance preference: a name, or a number from 0 to 255. Empty if the driver has none, or if the
-    // policy is
-    // off line.
+    // policy is off line.
     [[nodiscard]] virtual Result<std::optional<std::string>> epp(PolicyId policy) const = 0;
     [[nodiscard]] virtual Status set_epp(PolicyId policy, const std::string& epp) = 0;
 

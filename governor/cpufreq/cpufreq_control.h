@@ -53,8 +53,7 @@ public:
     static constexpr Micros kDriverInterval = std::chrono::milliseconds{900};
 
     // Takes the policies that are on line now. An error if there are none, or if their ladders are invalid. `cpufreq`
-    // must
-    // outlive the object.
+    // must outlive the object.
     static Result<std::unique_ptr<CpufreqControl>> open(Cpufreq& cpufreq, ControlSettings settings);
 
     CpufreqControl(const CpufreqControl&) = delete;
@@ -65,8 +64,7 @@ public:
     [[nodiscard]] std::span<const Policy> policies() const override { return policies_; }
 
     // While HAPPE controls the frequencies: the request to the driver within all limits (SETSPEED) or the cap in force
-    // (CAP),
-    // as tend() or set() last saw it. Otherwise the frequency that the kernel reports.
+    // (CAP), as tend() or set() last saw it. Otherwise the frequency that the kernel reports.
     [[nodiscard]] std::optional<Khz> current(PolicyId policy) const override;
 
     // While HAPPE controls caps: the speeds below them that the kernel measured. Asks the busiest policies first, and
@@ -77,8 +75,7 @@ public:
     [[nodiscard]] Status acquire() override;
 
     // Sets frequencies within the limits of others; tend() follows changes of these limits. An error without control.
-    // Does
-    // nothing during a contest. Leaves policies that are off line, or that another program took, to tend().
+    // Does nothing during a contest. Leaves policies that are off line, or that another program took, to tend().
     [[nodiscard]] Status set(PolicyId policy, Khz khz) override;
 
     // The energy performance preference for the next acquire(), lend() or fix(); empty: leave it unchanged.
@@ -88,21 +85,19 @@ public:
     [[nodiscard]] Status takes(const std::string& epp) const;
 
     // Undoes acquire(), lend() or fix(), except where another program has made later changes. Changes to policies that
-    // are off
-    // line, or that refuse, stay in the file for the next release(), acquire() or restore_found(). Ends a contest.
+    // are off line, or that refuse, stay in the file for the next release(), acquire() or restore_found(). Ends a
+    // contest.
     [[nodiscard]] Status release() override;
 
     // Sets a study's condition, which release() undoes: a governor of the kernel, or every policy at step `step` of its
-    // ladder
-    // (0 is the lowest; a shorter ladder uses its top). Each call first undoes the previous one.
+    // ladder (0 is the lowest; a shorter ladder uses its top). Each call first undoes the previous one.
     [[nodiscard]] Status lend(const ScalingGovernor& governor);
     [[nodiscard]] Status fix(std::size_t step);
 
     // Call once a period, before the turn. Follows the limits of others, and repeats settings that hotplug, resume or
-    // another
-    // program has changed. Returns an error if that fails, and once when HAPPE gives up. After giving up, HAPPE has
-    // restored
-    // all policies that others have not taken, and contested() is true until acquire(), lend(), fix() or release().
+    // another program has changed. Returns an error if that fails, and once when HAPPE gives up. After giving up, HAPPE
+    // has restored all policies that others have not taken, and contested() is true until acquire(), lend(), fix() or
+    // release().
     [[nodiscard]] Status tend(MonoTime now);
     [[nodiscard]] bool contested() const { return contested_; }
 
@@ -120,8 +115,7 @@ public:
     [[nodiscard]] bool replaced() const { return replaced_; }
 
     // True if a new policy is on line, or a known one has changed (another driver, boost switched). Release this object
-    // and open
-    // another.
+    // and open another.
     [[nodiscard]] bool changed() const;
 
 private:

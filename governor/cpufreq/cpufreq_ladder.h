@@ -21,8 +21,7 @@ enum class Backend : std::uint8_t {
 inline constexpr std::size_t kEvenSteps = 10;
 
 // The driver's table, or at most `steps` even steps. `speeds`: the real speeds of listed frequencies that differ from
-// the
-// driver's numbers; entries for frequencies that this policy lacks have no effect.
+// the driver's numbers; entries for frequencies that this policy lacks have no effect.
 [[nodiscard]] Result<Ladder> make_ladder(const CpufreqPolicy& policy, const std::map<Khz, Khz>& speeds,
                                          std::size_t steps = kEvenSteps);
 

@@ -50,10 +50,8 @@ Status CpufreqControl::write_speed(Hold& hold) {
 }
 
 // A limit as low as the cap does the cap's work. A higher limit would be lost when we write the cap over it. So we
-// first
-// find out who set it. We must remember a program's limit. The kernel's limit we need not remember, but the kernel does
-// not
-// announce its end.
+// first find out who set it. We must remember a program's limit. The kernel's limit we need not remember, but the
+// kernel does not announce its end.
 Status CpufreqControl::bring_about_cap(Hold& hold) {
     const Khz cap = within_limits(hold);
     const std::optional<Khz> unknown = found(hold.id)->unknown_max;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The kernel's cpufreq through libcpupower, and directly through sysfs for what libcpupower lacks or does too slowly.
-// Only
-// cpupower.cpp calls libcpupower, because its names differ between versions.
+// Only cpupower.cpp calls libcpupower, because its names differ between versions.
 #pragma once
 
 #include "governor/cpufreq/cpufreq.h"
@@ -44,8 +43,7 @@ private:
 
     std::filesystem::path root_;
     // The files that stay open, by policy and Frequency. A machine has hundreds and reads each every period. They lie
-    // in one
-    // place, so that few cache lines are touched.
+    // in one place, so that few cache lines are touched.
     mutable std::vector<std::array<std::optional<sysfs::Attribute>, kFrequencies>> attributes_;
     mutable std::size_t kept_ = 0;          // their number
     mutable sysfs::Attribute passing_{{}};  // the last file that does not stay open

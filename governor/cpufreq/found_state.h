@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The state in which HAPPE found the machine. A file holds it from before the first write until everything is restored,
-// so
-// that it survives a crash (docs/daemon.md, "Restoring the machine").
+// so that it survives a crash (docs/daemon.md, "Restoring the machine").
 #pragma once
 
 #include "governor/cpufreq/cpufreq.h"
@@ -24,8 +23,7 @@ struct FoundPolicy {
     bool capped = false;    // HAPPE writes scaling_max_freq, never above found.max, the newest limit by others
 
     // The value that scaling_max_freq showed in place of HAPPE's cap, until HAPPE knows whether a program wrote it or
-    // the kernel
-    // limits the cap: docs/limits.md.
+    // the kernel limits the cap: docs/limits.md.
     std::optional<Khz> unknown_max;
     bool operator==(const FoundPolicy&) const = default;
 };
@@ -42,11 +40,9 @@ using FoundState = std::vector<FoundPolicy>;  // ascending ids
 [[nodiscard]] Result<FoundState> load_found(const std::filesystem::path& path);  // no file: an empty state
 
 // Finds out whether a program or the kernel set a limit. happed writes this value in its place. If a program wrote the
-// limit,
-// the file then shows this value; otherwise the kernel's limit remains. The kernel rounds a maximum down to the
-// driver's
-// table (cpufreq_set_policy() in drivers/cpufreq/cpufreq.c, Linux 5.15 and later), so this is the table's next entry.
-// Without a table it is 1 kHz more.
+// limit, the file then shows this value; otherwise the kernel's limit remains. The kernel rounds a maximum down to the
+// driver's table (cpufreq_set_policy() in drivers/cpufreq/cpufreq.c, Linux 5.15 and later), so this is the table's next
+// entry. Without a table it is 1 kHz more.
 [[nodiscard]] Khz probe_of(Khz limit, PolicyId policy, const Cpufreq& cpufreq);
 
 // True if the policy still has HAPPE's settings. Otherwise another program has changed it, and HAPPE leaves it alone.

@@ -40,8 +40,7 @@ Status give_back_governor(const FoundPolicy& policy, const CpufreqSettings& now,
 }
 
 // The newest limit by others. If nobody knows who set a limit, we treat it as a program's: people notice a limit that
-// is too
-// low, but not a limit that was lost.
+// is too low, but not a limit that was lost.
 Khz newest_max(const FoundPolicy& policy, Khz now, const Cpufreq& cpufreq) {
     if (!policy.unknown_max) {
         return policy.found.max;
@@ -115,8 +114,7 @@ bool shows_unknown(const FoundPolicy& policy, const Cpufreq& cpufreq) {
 }
 
 // Probes all such policies at once and waits for the answers. If a policy still shows its limit afterwards, the limit
-// is the
-// kernel's.
+// is the kernel's.
 void probe(const FoundState& state, Cpufreq& cpufreq) {
     constexpr int kMostWaits = 10;
     FoundState asked;

@@ -376,8 +376,8 @@ void Daemon::use(Hardware::Control control) {
 }
 
 // What the loop before had taken is restored, so that the new one begins as every loop does. Presses under it teach
-// nobody whom the new one serves, and a run's trace has no press from before the run. Nothing of a run, or
-// of the person before it, is shown to the other.
+// nobody whom the new one serves, and a run's trace has no press from before the run. Nothing of a run, or of the
+// person before it, is shown to the other.
 void Daemon::new_loop() {
     if (turns_->has_loop()) {
         give_back();

@@ -90,8 +90,8 @@ struct Play {
     MonoTime began;    // of the clock in its trace
 };
 
-// One seed's participants. A run draws by its labels and by how often they were played before; profiles
-// stay from run to run.
+// One seed's participants. A run draws by its labels and by how often they were played before; profiles stay from run
+// to run.
 class Cohort {
 public:
     // Keeps a reference to the plan.

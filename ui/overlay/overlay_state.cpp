@@ -92,8 +92,8 @@ void OverlayState::take_effect(Moment now) {
     pressed_.reset();
 }
 
-// The next sample after something happened shows what came of it; then less and less is new. In a run happed
-// announces nothing.
+// The next sample after something happened shows what came of it; then less and less is new. In a run happed announces
+// nothing.
 void OverlayState::plan_look(bool news, Moment now) {
     const auto shown = current();
     if (!shown || !simulates()) {

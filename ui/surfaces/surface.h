@@ -31,8 +31,8 @@ inline constexpr int kMargin = 16;
 
 class Surface {
 public:
-    // `changed`: scale or translucency have, paint the picture again. `lost`: the window system is gone, and
-    // nothing is shown any more; destroy the surface, but not in this call.
+    // `changed`: scale or translucency have, paint the picture again. `lost`: the window system is gone, and nothing is
+    // shown any more; destroy the surface, but not in this call.
     struct Events {
         std::function<void()> changed;
         std::function<void()> lost;
