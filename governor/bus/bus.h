@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What sd-bus hands out, owned (sd-bus(3)).
+// Owning pointers to objects of sd-bus (sd-bus(3)).
 #pragma once
 
 #include "governor/core/result.h"
@@ -19,10 +19,10 @@ struct Released {
 };
 using Connection = std::unique_ptr<sd_bus, Released<&sd_bus_flush_close_unref>>;
 using Message = std::unique_ptr<sd_bus_message, Released<&sd_bus_message_unref>>;
-using Slot = std::unique_ptr<sd_bus_slot, Released<&sd_bus_slot_unref>>;  // what was asked for ends with it
+using Slot = std::unique_ptr<sd_bus_slot, Released<&sd_bus_slot_unref>>;  // a call, match or object: ends with its slot
 using Credentials = std::unique_ptr<sd_bus_creds, Released<&sd_bus_creds_unref>>;
 
-// Takes what a call of sd-bus returned through `T**`.
+// Takes ownership of the object that a call of sd-bus returns through `T**`. Returns the call's status.
 template <typename Owner, typename Call>
 int take(Owner& owner, Call&& call) {
     typename Owner::pointer raw = nullptr;
@@ -31,12 +31,12 @@ int take(Owner& owner, Call&& call) {
     return status;
 }
 
-// The message of a call's failure: "NAME: TEXT" of an answer, or of a negative errno.
+// The error in words: "NAME: TEXT" of an error answer, or the text of a negative errno.
 Error error_of(sd_bus_message* answer);
 Error error_of(int negative_errno);
 
-// Calls a method without waiting; `answered` gets the answer, an error too, with `self`. The call is dropped with the
-// slot.
+// Calls a method without waiting. Passes the answer or error to `answered`, with `self`. Destroying the slot cancels
+// the call.
 Result<Slot> call(sd_bus* bus, sd_bus_message* message, sd_bus_message_handler_t answered, void* self);
 
 }  // namespace happe::bus

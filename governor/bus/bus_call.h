@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A call of one of org.happe.Governor1's methods: arguments read, permission asked for, answered.
+// Serves a call of a method of org.happe.Governor1: reads its arguments, asks for permission, answers.
 #pragma once
 
 #include "governor/bus/daemon_object.h"
@@ -16,7 +16,7 @@
 
 namespace happe {
 
-// A call exists until it has an answer.
+// A call without an answer yet.
 struct Call {
     DaemonObject& object;
     Caller caller;
@@ -26,11 +26,11 @@ struct Call {
 inline constexpr std::size_t kLongestString = 255;
 inline constexpr std::size_t kLongestDocument = std::size_t{1} << 20U;
 
-// The next argument, a string of at most `most` bytes. A refusal gives its name.
+// Reads the next argument, a string of at most `most` bytes. A refusal contains its name.
 Answer<std::string> text_argument(sd_bus_message* message, std::string_view name, std::size_t most);
 Answer<Key> key_argument(sd_bus_message* message, std::string_view name);
 
-// The next argument. sd-bus refuses a message of another signature itself.
+// Reads the next argument. sd-bus itself refuses messages with a wrong signature.
 template <typename T>
 Answer<T> argument(sd_bus_message* message, std::string_view name) {
     if constexpr (std::is_same_v<T, std::string>) {
@@ -52,8 +52,8 @@ Answer<T> argument(sd_bus_message* message, std::string_view name) {
 
 void refuse(sd_bus_message* call, const ServiceError& error);
 
-// Goes on, at once or later, if the caller has permission for polkit's `action` (null: it needs none). Otherwise
-// refuses.
+// Calls `go_on`, at once or later, if polkit allows the caller this action (null: it needs no permission). Otherwise
+// refuses the call.
 void with_permission(const Call& call, const char* action, std::function<void()> go_on);
 
 inline bool append_value(sd_bus_message* /*reply*/, const Answer<void>& /*done*/) {
@@ -79,7 +79,7 @@ void answer(sd_bus_message* call, const Answer<T>& given) {
     }
 }
 
-// All of them, or the refusal of the first that is wrong.
+// All arguments, or the refusal of the first wrong one.
 template <typename... A>
 Answer<std::tuple<A...>> together(std::tuple<Answer<A>...>&& read) {
     const ServiceError* wrong = nullptr;
@@ -90,7 +90,7 @@ Answer<std::tuple<A...>> together(std::tuple<Answer<A>...>&& read) {
     return std::apply([](auto&&... one) { return std::tuple<A...>(*std::move(one)...); }, std::move(read));
 }
 
-// All arguments. `names`: each with a \0.
+// Reads all arguments. `names`: each ends with \0.
 template <typename... A>
 Answer<std::tuple<A...>> read_arguments(sd_bus_message* message, const char* names) {
     [[maybe_unused]] const auto next = [&]<typename T>(std::type_identity<T>) {
@@ -101,8 +101,8 @@ Answer<std::tuple<A...>> read_arguments(sd_bus_message* message, const char* nam
     return together<A...>(std::tuple<Answer<A>...>{next(std::type_identity<A>())...});  // braces: in order
 }
 
-// Calls handler(call, arguments...). The handler returns an Answer, or takes as its last argument a function that it
-// gives the Answer later.
+// Calls handler(call, arguments...). The handler returns an Answer, or takes a function as its last argument and calls
+// it later with the Answer.
 template <auto handler, auto permission, typename R, typename... A>
 void serve(const Call& call, const Method<R, A...>& method) {
     auto arguments = read_arguments<A...>(call.message.get(), method.names);
@@ -133,7 +133,7 @@ template <const auto& method, auto handler, auto permission>
 int on_call(sd_bus_message* message, void* data, sd_bus_error* /*error*/) {
     auto& object = *static_cast<DaemonObject*>(data);
     const Caller* const caller = object.caller(message);
-    if (caller == nullptr) {  // it has left, or the bus does not know its user or process
+    if (caller == nullptr) {  // the caller has left, or the bus does not know its user or process
         refuse(message, {ServiceError::Kind::AccessDenied, "the bus does not say who you are"});
     } else {
         serve<handler, permission>(Call{object, *caller, {sd_bus_message_ref(message), &sd_bus_message_unref}}, method);
@@ -150,7 +150,7 @@ std::string signature_of() {
     }
 }
 
-// Its entry of the interface's table.
+// The method's entry in the table of the interface.
 template <const auto& method, auto handler, auto permission>
 sd_bus_vtable method_entry() {
     static const auto signatures = []<typename R, typename... A>(const Method<R, A...>&) {
@@ -160,7 +160,7 @@ sd_bus_vtable method_entry() {
                                     (on_call<method, handler, permission>), SD_BUS_VTABLE_UNPRIVILEGED);
 }
 
-// The entries of all methods: docs/dbus.md has what each does and which permission it needs.
+// The entries of all methods. docs/dbus.md describes each method and the permission that it needs.
 [[nodiscard]] std::vector<sd_bus_vtable> method_entries();
 
 }  // namespace happe

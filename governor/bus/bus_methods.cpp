@@ -31,7 +31,7 @@ Answer<std::string> user_name(uid_t uid) {
     return std::string(found->pw_name);
 }
 
-// The argument `user`, if its profiles are for the caller; empty is the caller.
+// The user that an argument names (empty: the caller), if the caller may see this user's profiles.
 Answer<std::string> user_of(const Call& call, const std::string& given) {
     auto user = given.empty() ? user_name(call.caller.uid) : Answer<std::string>(given);
     if (user && !call.object.may_see_profiles(call.caller, *user)) {
@@ -48,14 +48,14 @@ Answer<Served> whom_of(const Call& call, const std::string& user, const std::str
     });
 }
 
-// A run ends with the profile that its trace leads to.
+// No client may change a run's subject: otherwise its profile would differ from the result of its trace.
 Answer<void> may_change(const Call& call, const std::string& user) {
     return user == call.object.shown().run_subject
                ? refusal(Kind::Busy, fmt::format("a run of {} is in progress", user))
                : Answer<void>();
 }
 
-// Before anything is kept for the caller.
+// Call before happed stores anything for the caller.
 Answer<void> watch(const Call& call) {
     return call.object.tell_when_left(call.caller) ? Answer<void>()
                                                    : refusal(Kind::AccessDenied, "you have left the bus");
@@ -71,7 +71,7 @@ Answer<StoredProfile> one_profile(ProfileService& profiles, const Served& whom) 
     });
 }
 
-// What a document would store under this user.
+// The profiles in a document, with this user as their owner.
 Answer<std::vector<StoredProfile>> profiles_of_document(const std::string& text, const std::string& user,
                                                         const ProfileService& service) {
     auto document = read_profiles(text);
@@ -104,7 +104,7 @@ Service& service(const Call& call) {
     return std::get<Service&>(call.object.services());
 }
 
-// A method that is a service's own.
+// Passes a call on to a service's method.
 template <typename Service, auto Member>
 constexpr auto kAsk = [](const Call& call, const auto&... argument) {
     if constexpr (requires { (service<Service>(call).*Member)(call.caller, argument...); }) {
@@ -114,13 +114,13 @@ constexpr auto kAsk = [](const Call& call, const auto&... argument) {
     }
 };
 
-// The same where the service keeps something for the caller.
+// Does the same if the service stores something for the caller.
 template <typename Service, auto Member>
 constexpr auto kAskWatched = [](const Call& call, const auto&... argument) {
     return watch(call).and_then([&] { return kAsk<Service, Member>(call, argument...); });
 };
 
-// Those that do more.
+// Handlers that do more.
 
 Answer<std::vector<ApplicationProfile>> list_profiles(const Call& call, const std::string& user) {
     return user_of(call, user)

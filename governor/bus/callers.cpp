@@ -6,7 +6,7 @@
 namespace happe {
 namespace {
 
-constexpr std::size_t kMostCallers = 256;  // remembered; more are asked for again
+constexpr std::size_t kMostCallers = 256;  // in memory; beyond this, asks the bus again
 
 }  // namespace
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Who calls a service on the bus, by the bus's credentials, and when they leave.
+// Identifies callers by the bus's credentials, and notices when they leave the bus.
 #pragma once
 
 #include "governor/bus/bus.h"
@@ -12,24 +12,25 @@
 namespace happe {
 
 struct Caller {
-    std::string bus_name;  // unique: never given to another
+    std::string bus_name;  // its unique name, which the bus never uses again
     uid_t uid = 0;
     pid_t pid = 0;
 };
 
 class Callers {
 public:
-    // `left` hears the unique names of those for whom tell_when_left() was called, and who left the bus.
+    // Calls `left` with the unique name when a caller leaves for whom tell_when_left() was called.
     Callers(sd_bus* bus, std::function<void(const std::string&)> left) : bus_(bus), left_(std::move(left)) {}
     Callers(const Callers&) = delete;
     Callers& operator=(const Callers&) = delete;
     ~Callers() = default;
 
-    // Nothing if the sender has left already.
+    // Null if the sender has left already, or if the bus does not know its user or process. The pointer stays valid
+    // until the next call.
     [[nodiscard]] const Caller* of(sd_bus_message* message);
 
-    // From now on `left` hears when the caller leaves. False if it has left already. Call this before you store
-    // anything for the caller: if it left in between, nobody would remove that.
+    // After this, `left` is called when the caller leaves. False if it has left already. Call this before you store
+    // anything for the caller; otherwise it may leave in between, and the data would stay.
     [[nodiscard]] bool tell_when_left(const Caller& caller);
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// org.happe.Governor1 in the governor's types, for happed and its clients: what profiles/dbus/org.happe.Governor1.xml
-// declares, which a test compares. docs/dbus.md has the meaning of each member.
+// org.happe.Governor1 in the governor's types, for happed and its clients. A test compares it with
+// profiles/dbus/org.happe.Governor1.xml. docs/dbus.md explains each member.
 #pragma once
 
 #include "governor/bus/run_request.h"
@@ -22,10 +22,10 @@
 
 namespace happe {
 
-inline constexpr const char* kDaemonName = "org.happe.Governor1";  // on the bus, and of the interface
+inline constexpr const char* kDaemonName = "org.happe.Governor1";  // the name on the bus, and the interface
 inline constexpr const char* kDaemonPath = "/org/happe/Governor1";
 
-// Why a policy is not governed.
+// Why happed does not govern a policy.
 struct ShownError {
     PolicyId policy;
     std::string message;
@@ -52,12 +52,12 @@ struct Properties {
     std::map<std::string, OptionValue> settings;
     std::uint32_t keyboards = 0;
     std::vector<ShownHold> holds;
-    std::vector<ShownHold> savers;  // who asks for one step lower
+    std::vector<ShownHold> savers;  // programs that ask for one step lower
     std::string run;
-    bool indicator = true;  // may be on the screen
-    std::string source;     // of power; empty: not known
-    std::string epp;        // that HAPPE sets while it governs; empty: none, or a run is on
-    // Private: empty for those who may not see them.
+    bool indicator = true;  // the battery indicator may be on the screen
+    std::string source;     // of power; empty: unknown
+    std::string epp;        // the preference that HAPPE sets; empty: none, or a run is on
+    // Private: empty for callers who must not see them.
     std::vector<Target> targets;
     std::string user;
     std::string application;
@@ -66,7 +66,7 @@ struct Properties {
     ShownDescent descent;
 };
 
-// How a change of a property is announced: with its value; without, since it is private; not at all.
+// How happed announces a change of a property: never, with the new value, or (private) without it.
 enum class Announced : std::uint8_t { Never, WithValue, PrivateWithoutValue, PrivateNever };
 
 template <auto Member>
@@ -108,17 +108,17 @@ struct ProfilesText {
     std::string text;
 };
 
-// As in ListProfiles: of one user.
+// One user's profile, as in ListProfiles.
 struct ApplicationProfile {
     std::string application;
     Uafp uafp;
 };
 
-// A method: what it returns, and its arguments.
+// A method, with the types of its result and arguments.
 template <typename Returned, typename... Arguments>
 struct Method {
     const char* name;
-    const char* names;  // of the arguments and of what is returned, each with a \0
+    const char* names;  // of the arguments, then of the result; each ends with \0
 };
 
 namespace method {

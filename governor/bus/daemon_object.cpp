@@ -27,7 +27,7 @@ std::uint32_t flags_of(Announced announced) {
 template <typename Member>
 using ValueOf = std::remove_cvref_t<decltype(std::declval<Properties>().*std::declval<Member>())>;
 
-// A private property is empty for those who may not see it.
+// A private property is empty for callers who must not see it.
 template <auto Member, bool Private>
 int on_get(sd_bus* bus, const char* /*path*/, const char* /*interface*/, const char* /*property*/,
            sd_bus_message* reply, void* data, sd_bus_error* /*error*/) {
@@ -45,7 +45,7 @@ sd_bus_vtable property_entry(const Property<Member>& property) {
                            flags_of(property.announced));
 }
 
-// profiles/dbus/org.happe.Governor1.xml, as in sd-bus.
+// profiles/dbus/org.happe.Governor1.xml, as sd-bus's table.
 std::vector<sd_bus_vtable> interface_table() {
     std::vector<sd_bus_vtable> table = method_entries();
     table.insert(table.begin(), SD_BUS_VTABLE_START(0));
@@ -55,8 +55,8 @@ std::vector<sd_bus_vtable> interface_table() {
     return table;
 }
 
-// Announces the properties that differ between what was announced and what is so now. During a blind run the time of a
-// private one's change would tell of the run.
+// Announces the properties of `now` that differ from the announced ones. During a blind run it announces no private
+// property: the time of its change would reveal something about the run.
 template <typename Wanted>
 void announce(sd_bus* bus, Properties& announced, const Properties& now, const Wanted& wanted) {
     std::vector<char*> names;

@@ -18,30 +18,30 @@ class DaemonObject {
 public:
     using Services = std::tuple<AttentionService&, ProfileService&, RunService&, SettingsService&, TallyService&>;
 
-    // `shown` must outlive this; changed() says that it changed. `left` hears the unique names of those who held
-    // something (a hold, the focus, a run) or wait for a key, and left the bus.
+    // `shown` must outlive the object; call changed() after changing it. Calls `left` with the unique name when a
+    // caller leaves the bus that has a hold, the focus or a run, or waits for a key.
     DaemonObject(sd_bus* bus, Services services, const Shown& shown, std::function<void(const std::string&)> left);
     DaemonObject(const DaemonObject&) = delete;
     DaemonObject& operator=(const DaemonObject&) = delete;
     ~DaemonObject() = default;
 
-    // Offers the interface and takes the name. An error if another has it or the bus does not allow it.
+    // Offers the interface and takes the name. An error if another program has the name or the bus forbids it.
     [[nodiscard]] Status start();
 
-    // Announces the properties that differ from what was announced before.
+    // Announces the properties that have changed since the last announcement.
     void changed();
-    // The same for those that a turn of the loop changes, which are private.
+    // Does the same for the private properties, which a turn of the loop changes.
     void turned();
     void key_counted(Key key);
 
-    // For the handlers, which are functions of their own.
+    // For the handlers, which are free functions.
     [[nodiscard]] const Services& services() const { return services_; }
     [[nodiscard]] const Shown& shown() const { return shown_; }
     [[nodiscard]] Polkit& polkit() { return polkit_; }
-    // Nothing if the sender has left already.
+    // As Callers::of().
     [[nodiscard]] const Caller* caller(sd_bus_message* message) { return callers_.of(message); }
     [[nodiscard]] bool may_see_private(sd_bus_message* message);
-    // Only the owner of a blind run hears anything about its subject. In a sealed run, no client does.
+    // Only the owner of a blind run may see its subject's profiles. In a sealed run, no client may.
     [[nodiscard]] bool may_see_profiles(const Caller& caller, const std::string& user) const;
     // As in Callers.
     [[nodiscard]] bool tell_when_left(const Caller& caller) { return callers_.tell_when_left(caller); }

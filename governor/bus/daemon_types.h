@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// How the types of org.happe.Governor1's members go over the bus.
+// The D-Bus form of each type of org.happe.Governor1's members.
 #pragma once
 
 #include "governor/bus/daemon_interface.h"
@@ -84,7 +84,7 @@ struct UafpInKhz {
 template <>
 struct Type<Uafp> : Converted<Uafp, UafpInKhz> {};
 
-// No profile is an empty array.
+// An empty array means that there is no profile.
 struct UafpIfAny {
     using Wire = std::vector<Khz>;
     static Wire of(const std::optional<Uafp>& uafp) { return uafp ? UafpInKhz::of(*uafp) : Wire(); }
@@ -100,7 +100,7 @@ struct Type<std::optional<Uafp>> : Converted<std::optional<Uafp>, UafpIfAny> {};
 struct LearningEventInARow {
     using Wire =
         std::tuple<std::int64_t, std::int64_t, std::string, PolicyId, std::uint32_t, Khz, Khz, Khz, Ppm, std::int64_t>;
-    static constexpr const char* kUndo = "undo";  // in the place of a key
+    static constexpr const char* kUndo = "undo";  // this and kProbe are in the place of a key
     static constexpr const char* kProbe = "probe";
     static Wire of(const LearningEvent& event) {
         const Lesson& lesson = event.lesson;

@@ -77,7 +77,7 @@ Status Logind::start() {
     return {};
 }
 
-// Seat, then session; an answer that is overtaken by a newer question is dropped with its slot.
+// Asks for the seat, then for its session. A newer question destroys the slot of an older one, and with it the answer.
 void Logind::refresh() {
     session_call_.reset();
     bus::Message get;

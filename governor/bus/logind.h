@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Who is at the machine, by systemd-logind: org.freedesktop.login1(5).
+// Asks systemd-logind who is at the machine: org.freedesktop.login1(5).
 #pragma once
 
 #include "governor/bus/bus.h"
@@ -18,12 +18,12 @@ struct Session {
     uid_t uid = 0;
     std::string session_class;  // "user", "greeter", "lock-screen", ...
     bool locked = false;
-    bool idle = false;  // nobody has used it of late, says the desktop
+    bool idle = false;  // the desktop reports that nobody has used it recently
     bool operator==(const Session&) const = default;
 };
 
-// Follows a seat's active session and the machine's sleep. Asks logind without waiting, and asks again whenever it says
-// that something changed, or comes back.
+// Follows a seat's active session and the machine's sleep. Asks logind without waiting. Asks again whenever logind
+// announces a change or has been restarted.
 class Logind {
 public:
     // `changed` is called from the bus's event loop after anything below has changed.
@@ -32,7 +32,7 @@ public:
     Logind& operator=(const Logind&) = delete;
     ~Logind() = default;
 
-    // An error if the bus takes no watch.
+    // An error if the bus accepts no watch.
     [[nodiscard]] Status start();
 
     [[nodiscard]] const std::optional<Session>& active() const { return active_; }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// May the sender of a message do this? Asked of polkit, which may ask a person: org.freedesktop.PolicyKit1.Authority.
+// Asks polkit whether the sender of a message may do something. polkit may ask a person:
+// org.freedesktop.PolicyKit1.Authority.
 #pragma once
 
 #include "governor/bus/bus.h"
@@ -14,7 +15,7 @@ namespace happe {
 
 class Polkit {
 public:
-    // A question keeps its message, and the descriptors in it, for as long as a person thinks about it.
+    // For each user: a question keeps its message, and the descriptors in it, until the person answers.
     static constexpr std::size_t kMostWaiting = 24;
 
     explicit Polkit(sd_bus* bus) : bus_(bus) {}
@@ -22,12 +23,13 @@ public:
     Polkit& operator=(const Polkit&) = delete;
     ~Polkit() = default;
 
-    // Asks about the message's sender, a process of this user's; `answered` is called once, later. An Error: polkit
-    // could not be asked, which is no permission. The person is asked only if the message allows it.
+    // Asks about the message's sender, a process of `user`. Calls `answered` once, later. An Error means that polkit
+    // did not answer: treat it as a refusal. polkit asks a person only if the message allows it.
     void ask(sd_bus_message* message, uid_t user, const char* action,
              std::function<void(Result<bool> allowed)> answered);
 
-    // The same in terms of a service: a refusal says why. Refuses a user with too many questions without an answer.
+    // Does the same, but returns a refusal with the reason. Refuses a user who has too many questions without an
+    // answer.
     void require(sd_bus_message* message, uid_t user, const char* action, std::function<void(Answer<void>)> answered);
 
 private:

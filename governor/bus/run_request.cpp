@@ -14,7 +14,7 @@ using Kind = ServiceError::Kind;
 constexpr std::size_t kLongest = 255;
 constexpr std::size_t kSealBytes = 560;  // a document's 512 and crypto_box_seal's 48
 
-// What StartRun's dictionary holds.
+// The entries of StartRun's dictionary.
 struct Fields {
     std::optional<std::string> condition;
     std::optional<std::string> subject;
@@ -29,7 +29,7 @@ struct Fields {
     std::optional<std::string> run;
 };
 
-// Calls look(name, is one of a sealed run's, field) for each; for all of them until it says false.
+// Calls look(name, whether it belongs to a sealed run, field) for each field, until look returns false.
 template <typename Of, typename Look>
 bool each(Of& fields, const Look& look) {
     return look("condition", false, fields.condition) && look("subject", false, fields.subject) &&

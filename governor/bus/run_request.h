@@ -11,7 +11,7 @@
 
 namespace happe {
 
-// A plan that only this laptop can read, and the study and run that it must belong to.
+// A plan that only this laptop can read, and the study and run to which it must belong.
 struct SealedRun {
     std::string seal;
     std::string study;
@@ -24,7 +24,7 @@ struct RunRequest {
     bool blind = true;
 };
 
-// A refusal names the field that is wrong.
+// A refusal names the wrong field.
 [[nodiscard]] Answer<RunRequest> read_run_request(sd_bus_message* message);
 
 template <>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Why the daemon does not do what a caller on the bus asks: an error of docs/dbus.md.
+// Why the daemon refuses a request on the bus: an error of docs/dbus.md.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What callers on the bus may ask of the daemon, and what it shows them. docs/dbus.md has the meaning of each;
-// daemon_object.h puts it on the bus.
+// The requests that the daemon answers on the bus, and the state that it shows. docs/dbus.md explains each;
+// DaemonObject puts them on the bus.
 #pragma once
 
 #include "governor/bus/callers.h"
@@ -35,14 +35,15 @@ public:
 class ProfileService {
 public:
     virtual Answer<std::vector<StoredProfile>> list(const std::string& user) = 0;
-    // The oldest `most` of those after number `after`.
+    // The oldest `most` events with numbers above `after`.
     virtual Answer<std::vector<LearningEvent>> events(const Served& whom, std::int64_t after, std::uint32_t most) = 0;
-    // The user's newest lessons that are not undone, at most `most`; of the named profile unless `profile` is empty.
+    // Undoes the user's newest lessons that are not undone yet, at most `most`. Unless `profile` is empty, only lessons
+    // of that profile.
     virtual Answer<std::vector<UndoneLesson>> undo(const std::string& user, const std::string& profile,
                                                    std::uint32_t most) = 0;
     virtual Answer<void> reset(const Served& whom) = 0;
     virtual Answer<void> replace(const std::vector<StoredProfile>& profiles) = 0;
-    [[nodiscard]] virtual Khz f_ref() const = 0;  // whose kHz profiles speak
+    [[nodiscard]] virtual Khz f_ref() const = 0;  // the top of the ladder in whose kHz profiles are
 
     virtual ~ProfileService() = default;
 };
@@ -50,10 +51,10 @@ public:
 class RunService {
 public:
     virtual Answer<std::string> start(const Caller& caller, const RunRequest& request) = 0;
-    // Whether this caller may stop it without polkit's leave.
+    // True if this caller may stop the run without polkit's permission.
     [[nodiscard]] virtual bool owns(const Caller& caller, const std::string& run) const = 0;
     virtual Answer<FileDescriptor> stop(const Caller& caller, const std::string& run) = 0;
-    // Of a run that has ended: a document, docs/dbus.md.
+    // The facts of a run that has ended, as a document: docs/dbus.md.
     virtual Answer<std::string> facts(const Caller& caller, const std::string& run) = 0;
     virtual Answer<PublicKey> device_key() = 0;
 
@@ -63,7 +64,7 @@ public:
 class SettingsService {
 public:
     virtual Answer<void> reload() = 0;
-    // `learned` is called once, at the latest after the timeout; not at all if the caller leaves the bus.
+    // Calls `learned` once, at the latest after the timeout, but not if the caller leaves the bus.
     virtual void learn_key(const Caller& caller, Micros timeout, std::function<void(Answer<std::string>)> learned) = 0;
 
     virtual ~SettingsService() = default;
@@ -76,13 +77,13 @@ public:
     virtual ~TallyService() = default;
 };
 
-// The properties, and who may see those that are private: the served user and root; during a blind run its owner alone,
-// during a sealed one nobody.
+// The properties, and who may see the private ones: the served user and root; during a blind run only its owner; during
+// a sealed run nobody.
 struct Shown : Properties {
     std::optional<uid_t> served_uid;
-    bool blind = false;       // such a run is on
-    std::string run_viewer;   // of a blind run its owner's bus name; empty: nobody
-    std::string run_subject;  // whose profile the run serves, as the database names it; empty: no run
+    bool blind = false;       // a blind or sealed run is on
+    std::string run_viewer;   // the bus name of a blind run's owner; empty: nobody
+    std::string run_subject;  // the subject of the run, as the database names it; empty: no run
 };
 
 }  // namespace happe

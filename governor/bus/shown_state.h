@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What happed tells of its work, in types without a bus.
+// What happed shows of its work, in types that do not depend on the bus.
 #pragma once
 
 #include "governor/core/uafp.h"
@@ -19,25 +19,25 @@ struct SampledPolicy {
     bool operator==(const SampledPolicy&) const = default;
 };
 
-// What mode `extended` tries for the profile in use.
+// The present probe of mode `extended`, or the wait for the next.
 struct ShownDescent {
-    std::string state;          // "probing": it tries less now; "waiting": it will; empty: neither
-    Khz restored{0};            // probing: what a press of "faster" restores at least, in kHz of the fastest ladder
-    std::uint32_t seconds = 0;  // of quiet time until the probe is accepted, or until the next one
+    std::string state;  // "probing": HAPPE tries less now; "waiting": it will; empty: neither
+    Khz restored{0};    // while probing: a press of "faster" restores at least this, in kHz of the fastest ladder
+    std::uint32_t seconds = 0;  // quiet seconds until HAPPE accepts the probe or begins the next
     bool operator==(const ShownDescent&) const = default;
 };
 
-// How long the busiest CPU ran at a speed while it was so busy.
+// How long the busiest CPU ran at this speed and utilisation.
 struct SpentTime {
-    Khz speed;                 // its real one, in steps of 100 MHz
-    std::uint8_t percent = 0;  // of the time
+    Khz speed;                 // the real speed, in steps of 100 MHz
+    std::uint8_t percent = 0;  // utilisation
     std::uint32_t milliseconds = 0;
     bool operator==(const SpentTime&) const = default;
 };
 
-// What a user has had of HAPPE since midnight, or since happed first served this user today.
+// A user's day with HAPPE: since midnight, or since happed first served this user today.
 struct TimeSpent {
-    std::int64_t since_us = 0;  // since 1970
+    std::int64_t since_us = 0;  // microseconds since 1970
     std::vector<SpentTime> spent;
 };
 

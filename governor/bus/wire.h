@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// C++ values in and out of D-Bus messages. A C++ type is a D-Bus type: std::vector is an array, a structure of a
-// structure's members is a structure, std::map a dictionary. daemon_types.h has those of the governor's types.
+// Reads and appends C++ values in D-Bus messages. Each C++ type has a D-Bus type: std::vector is an array, a struct is
+// a structure of its members, std::map is a dictionary. daemon_types.h adds the governor's types.
 #pragma once
 
 #include "governor/system/file_descriptor.h"
@@ -20,8 +20,8 @@
 
 namespace happe::wire {
 
-// Each has signature(); read(), which is nothing if the message holds something else or a value that is none of T's;
-// append(), which is false if the message does not take it.
+// Each Type<T> has signature(), read() and append(). read() returns nothing if the message has another type or a value
+// that is not a T. append() returns false if the message does not accept the value.
 template <typename T>
 struct Type;
 
@@ -75,7 +75,7 @@ struct Text {
 template <>
 struct Type<std::string> : Text<SD_BUS_TYPE_STRING> {};
 
-// An object's path, where a string would be another type.
+// An object's path, which is not a string on the bus.
 struct ObjectPath {
     std::string value;
 };
@@ -102,7 +102,7 @@ struct Type<FileDescriptor> {
     }
 };
 
-// What another type's values stand for: Convert has `Wire`, of(T) -> Wire, and from(Wire) -> std::optional<T>.
+// A type that travels as another: Convert has the type `Wire`, of(T) -> Wire, and from(Wire) -> std::optional<T>.
 template <typename T, typename Convert>
 struct Converted {
     using Wire = typename Convert::Wire;
@@ -116,7 +116,7 @@ struct Converted {
     }
 };
 
-// A value of one member, as Khz is.
+// A struct with one member, such as Khz, travels as that member.
 template <typename T, auto Member>
 struct Wrapped {
     using Inner = std::remove_reference_t<decltype(std::declval<T&>().*Member)>;
@@ -128,7 +128,7 @@ struct Wrapped {
     static bool append(sd_bus_message* message, const T& value) { return Type<Inner>::append(message, value.*Member); }
 };
 
-// The element types of a container; what fills and empties it.
+// Enters a container with these element types, and reads or appends its elements.
 template <char Kind, typename... T>
 struct Container {
     static std::string inside() { return (Type<T>::signature() + ...); }
@@ -171,7 +171,7 @@ struct Type<std::vector<T>> {
     }
 };
 
-// Several values in a row, of which T is made.
+// A structure of several values, from which T is constructed.
 template <typename T, typename... Part>
 struct Parts {
     using All = Container<SD_BUS_TYPE_STRUCT, Part...>;
@@ -183,7 +183,7 @@ struct Parts {
     }
 
 private:
-    // Reads the parts that follow those that were read.
+    // Reads the remaining parts.
     template <typename... Read>
     static std::optional<T> after(sd_bus_message* message, Read&&... read) {
         if constexpr (sizeof...(Read) == sizeof...(Part)) {
@@ -196,7 +196,7 @@ private:
     }
 };
 
-// A structure with these members, which are all of T's, in their order.
+// A struct T as a structure of all its members, in their order.
 template <typename T, auto... Member>
 struct Structure {
     using All = Parts<T, std::remove_reference_t<decltype(std::declval<T&>().*Member)>...>;
@@ -254,14 +254,14 @@ bool append_variant(sd_bus_message* message, const T& value) {
     return Container<SD_BUS_TYPE_VARIANT, T>::append(message, [&] { return Type<T>::append(message, value); });
 }
 
-// What the next value, a variant, holds; empty if it is none.
+// The signature of the value in the next variant; empty if the next value is not a variant.
 inline std::string_view type_in_variant(sd_bus_message* message) {
     char type = 0;
     const char* contents = nullptr;
     return sd_bus_message_peek_type(message, &type, &contents) > 0 && type == SD_BUS_TYPE_VARIANT ? contents : "";
 }
 
-// A variant that holds one of these types; of another type it is no value.
+// A variant with one of these types. Any other type reads as nothing.
 template <typename... T>
 struct Type<std::variant<T...>> {
     using Value = std::variant<T...>;
@@ -283,7 +283,8 @@ struct Type<std::variant<T...>> {
     }
 };
 
-// Calls take(name) at the value of each entry of an a{sv}; it reads or skips the variant, or says false.
+// Calls take(name) before the value of each entry of an a{sv}. take() reads or skips the variant, or returns false to
+// stop.
 template <typename Take>
 bool read_dictionary(sd_bus_message* message, Take take) {
     if (sd_bus_message_enter_container(message, SD_BUS_TYPE_ARRAY, "{sv}") <= 0) {

@@ -21,8 +21,8 @@ using Domains = std::vector<std::vector<PolicyId>>;
 
 // A policy within a period.
 struct Running {
-    std::size_t index = 0;   // among the machine's policies
-    std::size_t domain = 0;  // and its domain's
+    std::size_t index = 0;   // of the policy, among the machine's policies
+    std::size_t domain = 0;  // the index of its domain
     const Ladder* ladder = nullptr;
     Khz current;                // the frequency or cap that was set
     std::optional<Khz> ran;     // with a cap: the speed at which it ran

@@ -43,8 +43,8 @@ struct Patience {
     bool operator==(const Patience&) const = default;
 };
 
-// That of a profile which presses taught, at the start of a study's run: the least with which probes go down by single
-// steps. Then a person who presses nothing meets a probe every 190 s.
+// The patience that a raised run of a study begins with: the least with which probes go down by single steps. A person
+// who presses nothing then meets a probe every 190 s.
 inline constexpr Patience kRaisedPatience{.wait = std::chrono::seconds{130}};
 
 // The result of a probe in a period. A press of "save power" ends the probe, because the press is the better lesson.
@@ -101,10 +101,10 @@ public:
     void pass(MonoTime at);
     void forget();
 
-    // A press counted, but taught nothing yet. Ends a probe: `uafp` then has its values from before the probe.
+    // Call when a press counts, before it teaches. Ends a probe: `uafp` then has its values from before the probe.
     std::optional<ProbeEvent> pressed(Key key, Uafp& uafp, Patience& patience);
 
-    // A period without such a press while somebody is present. `lower`: what a probe would learn at this level.
+    // Call in a period without such a press while somebody is present. `lower`: what a probe would learn at this level.
     std::optional<ProbeEvent> quiet(Level level, Khz lower, Uafp& uafp, Patience& patience);
 
     [[nodiscard]] const std::optional<Probe>& probe() const { return probe_; }

@@ -91,8 +91,8 @@ public:
     // `uafp` has the probe's values.
     Decision step(const Observation& seen, Uafp* uafp, Patience* patience = nullptr);
 
-    // From the next step HAPPE serves another user or application, or the same one again. A running probe ends without
-    // a lesson: the caller has the UAFP from before the probe.
+    // Call when HAPPE serves another user or application from the next step, or the same one again. A running probe
+    // ends without a lesson: the caller has the UAFP from before the probe.
     void forget_levels();
 
     // While a probe runs: the values to restore if it is refused.

@@ -48,15 +48,15 @@ public:
     // Starts a new period now, as a new loop does. Call after a time without turns, which belongs to no period.
     void begin(MonoTime now);
 
-    // Somebody else has changed the stored profiles: the next turn reads them again. Until then frequencies stay as
-    // they are.
+    // Call when somebody else has changed the stored profiles. The next turn reads them again; until then frequencies
+    // stay unchanged.
     void profiles_changed();
 
     // The time of the next turn.
     [[nodiscard]] MonoTime due() const { return due_; }
 
-    // The key source has an event. With immediate feedback this ends the current sample: at once, or as soon as the
-    // sample is long enough.
+    // Call when the key source has an event. With immediate feedback this ends the current sample: at once, or as soon
+    // as the sample is long enough.
     void pressed(MonoTime now);
 
     // Call when a turn is due. `now` must not go back.

@@ -22,9 +22,9 @@ struct Turn {
     std::optional<Key> counted;  // the key of the series that began, even if nobody is served or presses are sham
     const Decision& decision;
     const Uafp* uafp;                    // after the decision, with a running probe's values; null if nobody is served
-    const Patience* patience = nullptr;  // after it, with the setting `descent`; null if nobody is served
-    const Descent::Probe* probe = nullptr;  // that runs after it
-    Micros lasted{0};                       // the period that ends with it
+    const Patience* patience = nullptr;  // after the decision, with the setting `descent`; null if nobody is served
+    const Descent::Probe* probe = nullptr;  // the probe that runs after the decision
+    Micros lasted{0};                       // the period that ends with this turn
 };
 
 // Observes the loop: the trace recorder, the terminal, the study's accounts.

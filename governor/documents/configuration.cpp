@@ -20,10 +20,10 @@ constexpr std::size_t kLongestKey = 64;
 constexpr std::size_t kMostMistakes = 20;
 constexpr std::size_t kLongestQuoted = 100;
 
-// toml++ bounds how deep values nest, but not tables within tables by dotted keys, and takes them down by recursion.
+// toml++ limits the depth of nested values, but not of tables that dotted keys nest, and destroys these recursively.
 constexpr std::ptrdiff_t kMostDots = 1000;
 
-// As it is written in a file, so that `"keys.performance"` in quotes is not taken for `keys.performance`.
+// The key as written in a file: `"keys.performance"` in quotes is another key than `keys.performance`.
 std::string written(std::string_view key) {
     const bool bare = !key.empty() && std::ranges::all_of(key, [](char c) {
         return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
@@ -55,7 +55,7 @@ std::string_view kind(const toml::node& node) {
     return "nothing";
 }
 
-// What stands where something else must.
+// A wrong value in an error message.
 std::string shown(const toml::node& node) {
     if (const auto* const number = node.as_integer()) {
         return std::to_string(number->get());
@@ -73,7 +73,7 @@ Result<Khz> frequency(std::int64_t khz) {
     return Khz{static_cast<std::uint32_t>(khz)};
 }
 
-// A listed frequency, the key of its line.
+// Reads the listed frequency that is the key of a line.
 Result<Khz> listed_frequency(std::string_view key) {
     std::int64_t khz = 0;
     const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), khz);
@@ -95,7 +95,7 @@ struct Mistake {
     auto operator<=>(const Mistake&) const = default;
 };
 
-// The value of an option, of the kind that it takes.
+// Reads the value of an option, and checks its type and limits.
 class ReadValue {
 public:
     using Read = tl::expected<OptionValue, Mistake>;
@@ -187,12 +187,12 @@ bool is_section(std::string_view name) {
     });
 }
 
-// Whether an earlier version had it. happed must start with the file that its owner wrote for that version.
+// True if an earlier version had this option. happed must start with the file that its owner wrote for that version.
 bool is_obsolete(std::string_view name) {
     return name == "algorithm.hysteresis_ppm" || name == "algorithm.fixed_point";
 }
 
-// What to do about a name that is no option and no section. An option outside of its section is known by its last part.
+// Advice for a name that is not an option or section. Finds an option outside of its section by its last part.
 std::string advice(std::string_view name) {
     std::vector<std::string_view> names;
     for (const ConfigurationOption& option : configuration_options()) {
@@ -252,7 +252,7 @@ private:
         lines_.emplace(option.name, line);
     }
 
-    // What is right by itself may be wrong beside another.
+    // Finds options that are valid alone, but not together with others.
     void check_together() {
         for (const auto& [name, line] : lines_) {
             if (find_option(name)->extended && !configuration_.extended) {
@@ -287,7 +287,7 @@ private:
     std::vector<Mistake> mistakes_;
 };
 
-// toml++ finds what is not UTF-8 too, but takes it to be in the first line of its buffer.
+// toml++ also finds bytes that are not UTF-8, but reports the wrong line: the first of its buffer.
 std::optional<std::size_t> line_not_utf8(std::string_view text) {
     for (std::size_t line = 1; !text.empty(); ++line) {
         const std::size_t end = std::min(text.find('\n'), text.size() - 1);

@@ -44,7 +44,7 @@ Configuration whole() {
             .calibration = {{Khz{800'000}, Khz{800'000}}, {Khz{2'201'000}, Khz{2'300'000}}}};
 }
 
-// What is reported of a text; empty if it is good.
+// The error for a text; empty if the text is valid.
 std::string complaint(std::string_view text, const KeyCheck& check = {}) {
     const auto read = read_configuration(text, "f", check);
     return read ? "" : read.error().message;
@@ -139,7 +139,7 @@ TEST(Configuration, ValuesOfTheRightTypeInTheWrongPlaceAreRefused) {
               "f:3: algorithm.warm_start: must be true or false, is 1");
 }
 
-// A number's limits are good, and what is beyond them is not.
+// The reader accepts a number's limits, and refuses numbers beyond them.
 TEST(Configuration, EveryRangeHoldsToItsLimits) {
     int ranges = 0;
     for (const ConfigurationOption& option : configuration_options()) {
@@ -185,7 +185,7 @@ TEST(Configuration, AFileOfAnEarlierVersionIsReadAndItsObsoleteOptionsAreNamed) 
     EXPECT_TRUE(read->extended);
     EXPECT_EQ(read->obsolete, std::vector<std::string>(
                                   {"f: algorithm.fixed_point: " + message, "f: algorithm.hysteresis_ppm: " + message}));
-    EXPECT_EQ(complaint("fixed_point = true"), "f:1: fixed_point: unknown");  // it never was there
+    EXPECT_EQ(complaint("fixed_point = true"), "f:1: fixed_point: unknown");  // never an option at the top level
 }
 
 TEST(Configuration, TheTwoKeysDiffer) {
@@ -373,7 +373,7 @@ TEST(DefaultFile, HasEveryOptionWithItsDescriptionAndNoOther) {
     EXPECT_EQ(*read, expected);
 }
 
-// Each option as "## `NAME`", a line "default `VALUE`; RANGE", its description.
+// Each option has "## `NAME`", a line "default `VALUE`; RANGE", and its description.
 TEST(Documentation, HasASectionForEveryOptionWithItsDefaultAndLimitsAndForNoOther) {
     const std::string text = file("docs/configuration.md");
     std::set<std::string> documented;

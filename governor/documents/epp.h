@@ -10,8 +10,8 @@
 
 namespace happe {
 
-// The energy performance preferences that HAPPE sets. Not "default": the kernel shows another word for it afterwards,
-// so that nobody could tell whether it is still HAPPE's.
+// The energy performance preferences that HAPPE sets. Not "default": the kernel then shows another word, so HAPPE could
+// not recognise its own setting.
 inline constexpr std::array<std::string_view, 4> kEpps{"performance", "balance_performance", "balance_power", "power"};
 
 inline std::string read_epp(const json::Field& field) {

@@ -26,8 +26,7 @@ std::string in_words(const std::string& message) {
     return printable(message, kLongestMessage / 2) + printable(end, end.size());
 }
 
-// Watches the parser: refuses depth before it costs anything, and a field given twice (of which a parser keeps the
-// last).
+// A callback for the parser. Refuses deep nesting early, and fields given twice: the parser would keep the last.
 class Watch {
 public:
     bool operator()(int depth, nlohmann::json::parse_event_t event, const nlohmann::json& parsed) {
@@ -91,8 +90,7 @@ private:
     std::vector<Container> open_;
 };
 
-// nlohmann's text without its exception's number and position: "[json.exception.parse_error.101] parse error at ...:
-// why".
+// The reason in an exception's text, which is "[json.exception.parse_error.101] parse error at ...: REASON".
 std::string why(const nlohmann::json::exception& error) {
     const std::string text = error.what();
     const auto end = text.find(": ");
@@ -111,7 +109,7 @@ nlohmann::json parse(std::string_view text) {
         throw FieldError("not JSON: begins with a byte order mark; save the file as UTF-8 without one");
     }
     if (text.find('\0') != std::string_view::npos) {
-        throw FieldError("not JSON: holds a NUL byte");  // where the parser would stop and be content
+        throw FieldError("not JSON: holds a NUL byte");  // the parser would stop there without an error
     }
     try {
         return nlohmann::json::parse(text, Watch());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Strict reading of JSON that comes from outside: nothing unknown, nothing twice, integers within bounds, and an error
-// that names the field. Throws FieldError; the documents' readers turn it into a Result at their edge.
+// Reads JSON from outside strictly: refuses unknown fields, fields given twice and numbers out of bounds. Throws
+// FieldError, which names the field; each document's reader converts it into a Result.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,7 @@
 
 namespace happe::json {
 
-// what(): "FIELD: message", or the message alone where the text is no JSON at all. One short line, whatever the text
-// holds.
+// what(): "FIELD: message", or only the message if the text is not JSON. Always one short line.
 class FieldError : public std::runtime_error {
 public:
     explicit FieldError(const std::string& message);
@@ -26,18 +25,18 @@ public:
 inline constexpr std::size_t kMaxText = std::size_t{16} << 20U;  // bytes of one document or line
 inline constexpr int kMaxDepth = 16;
 
-// RFC 8259 text without a byte order mark, in which no object has a field twice.
+// Parses RFC 8259 text without a byte order mark. Refuses objects that have a field twice.
 nlohmann::json parse(std::string_view text);
 
-// Whether this can be a string in JSON as it is.
+// True if this text can be a JSON string unchanged.
 bool is_utf8(const std::string& text);
 
-// A value and the way to it.
+// A value and its path in the document.
 class Field {
 public:
     Field(const nlohmann::json& value, std::string path) : value_(&value), path_(std::move(path)) {}
 
-    // An object all of whose fields are among `known`.
+    // Checks that this is an object and that `known` names all its fields. Returns itself.
     [[nodiscard]] const Field& object(std::initializer_list<std::string_view> known) const;
     [[nodiscard]] Field at(const char* name) const;                   // a required field
     [[nodiscard]] std::optional<Field> find(const char* name) const;  // an optional one
@@ -50,8 +49,8 @@ public:
     [[nodiscard]] double number(double least, double most) const;
     [[nodiscard]] bool boolean() const;
     [[nodiscard]] std::string name() const;                  // a string of 1 to 255 bytes
-    [[nodiscard]] std::string text(std::size_t most) const;  // one of at most so many
-    [[nodiscard]] std::size_t one_of(std::initializer_list<std::string_view> words) const;  // its index
+    [[nodiscard]] std::string text(std::size_t most) const;  // a string of at most `most` bytes
+    [[nodiscard]] std::size_t one_of(std::initializer_list<std::string_view> words) const;  // its index in `words`
     [[nodiscard]] bool is_null() const { return value_->is_null(); }
 
     [[noreturn]] void refuse(const std::string& message) const { throw FieldError(path_, message); }

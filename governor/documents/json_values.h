@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What several of the contract's documents have in common.
+// Values that several of the contract's documents share.
 #pragma once
 
 #include "governor/core/governor.h"
@@ -8,7 +8,7 @@
 
 namespace happe {
 
-// The numbers of units: kHz, ppm.
+// An array of the numbers of units: kHz, ppm.
 template <typename Values>
 nlohmann::ordered_json numbers(const Values& values) {
     auto array = nlohmann::ordered_json::array();
@@ -18,7 +18,7 @@ nlohmann::ordered_json numbers(const Values& values) {
     return array;
 }
 
-// As profiles/schema/run-record.schema.json has what was learned.
+// A lesson as in profiles/schema/run-record.schema.json.
 nlohmann::ordered_json lesson_json(MonoTime at, const Lesson& lesson);
 
 }  // namespace happe

@@ -9,8 +9,8 @@
 
 namespace happe {
 
-// What others wrote, as part of a message: control characters, and every byte from 0x80 on in what is no UTF-8, are
-// \x1b. Of more than `longest` bytes the rest is "...".
+// Makes a text from outside safe for a message: writes control characters, and in text that is not UTF-8 all bytes from
+// 0x80, as \x1b. Replaces bytes beyond `longest` by "...".
 [[nodiscard]] std::string printable(std::string_view text, std::size_t longest);
 
 [[nodiscard]] std::string number_list(const std::vector<std::uint32_t>& numbers);  // ascending: "0-3,6"

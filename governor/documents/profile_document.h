@@ -11,7 +11,7 @@
 
 namespace happe {
 
-// A set of profiles of one machine. `f_ref` is its fastest ladder's top, whose kHz the profiles speak.
+// Profiles of one machine. `f_ref` is the top of its fastest ladder; the profiles are in kHz of that ladder.
 struct ProfileDocument {
     Khz f_ref;
     std::vector<StoredProfile> profiles;
@@ -21,7 +21,8 @@ struct ProfileDocument {
 Result<ProfileDocument> read_profiles(std::string_view text);
 std::string write_profiles(const ProfileDocument& document);
 
-// An array of {"user", "app", "khz"}; no two for the same user and application. Throws json::FieldError.
+// Reads an array of {"user", "app", "khz"}. Refuses two profiles of the same user and application. Throws
+// json::FieldError.
 std::vector<StoredProfile> profile_list(const json::Field& array);
 
 }  // namespace happe

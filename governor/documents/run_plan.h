@@ -7,18 +7,18 @@
 
 namespace happe {
 
-// What a study's run is.
+// The plan of a study's run.
 struct RunPlan {
     std::string condition;  // ondemand, T-HAPPE, O-HAPPE, B-HAPPE, L-HAPPE, fixed-N
     std::string subject;    // the participant's code
     std::string application;  // empty: every application that the person at the machine uses
     std::optional<std::uint32_t> sampling_rate_us;  // of ondemand
     std::optional<std::uint32_t> up_threshold;      // of ondemand, percent
-    std::string epp;                                // energy performance preference, one of kEpps; empty: as it is
+    std::string epp;                                // energy performance preference, one of kEpps; empty: unchanged
     std::optional<std::uint64_t> probe_seed;        // of L-HAPPE: some probes are shams (Settings)
     bool raised = false;                            // begins with the trained profile, raised by one step
     bool indicator = false;                         // the battery indicator is on the screen
-    bool sham = false;                              // the keys are recorded and do nothing
+    bool sham = false;                              // happed records presses of the keys, which have no effect
     bool operator==(const RunPlan&) const = default;
 };
 

@@ -21,7 +21,7 @@ bool consists_of(std::string_view text, std::string_view characters) {
     return text.find_first_not_of(characters) == std::string_view::npos;
 }
 
-// Of a run or a participant.
+// The code of a run or a participant.
 std::string code(const Field& field) {
     constexpr std::size_t kLength = 8;
     std::string text = field.name();
@@ -64,7 +64,7 @@ std::optional<std::uint32_t> tunable(const Field& document, const char* name, st
     return field ? std::optional(static_cast<std::uint32_t>(field->integer(1, most))) : std::nullopt;
 }
 
-// What the fields must be together.
+// Refuses fields that contradict each other.
 void check(const Field& document, const RunPlan& plan) {
     if (plan.condition != "ondemand" && (plan.sampling_rate_us || plan.up_threshold)) {
         document.refuse("tunables of ondemand");

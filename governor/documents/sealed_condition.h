@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Reads what a study server seals to a laptop: profiles/schema/sealed-condition.schema.json.
+// Reads the document that a study server seals for a laptop: profiles/schema/sealed-condition.schema.json.
 #pragma once
 
 #include "governor/core/result.h"
@@ -11,7 +11,7 @@
 
 namespace happe {
 
-inline constexpr std::size_t kSealedDocumentBytes = 512;  // whatever the condition
+inline constexpr std::size_t kSealedDocumentBytes = 512;  // the same length for every condition
 
 struct SealedCondition {
     std::string study;
@@ -20,7 +20,7 @@ struct SealedCondition {
     bool operator==(const SealedCondition&) const = default;
 };
 
-// The one error there is says nothing of what the document holds.
+// Its only error reveals nothing about the document's content.
 [[nodiscard]] Result<SealedCondition> read_sealed_condition(std::string_view document);
 
 }  // namespace happe

@@ -16,7 +16,7 @@ const Json kOndemand = {
     {"application", "torcs"},        {"condition", "ondemand"}, {"indicator", true}, {"keys", "sham"},
     {"sampling_rate_us", 20000},     {"up_threshold", 80}};
 
-// With other values for some fields; null takes the field out.
+// Changes the values of some fields; null removes a field.
 Json changed(Json document, const Json& changes) {
     for (const auto& [name, value] : changes.items()) {
         if (value.is_null()) {
@@ -32,7 +32,7 @@ Json without_tunables(const Json& changes) {
     return changed(changed(kOndemand, {{"sampling_rate_us", nullptr}, {"up_threshold", nullptr}}), changes);
 }
 
-// As the study server pads it.
+// Pads the document as the study server does.
 std::string padded(Json document) {
     document["pad"] = "";
     const std::size_t missing = kSealedDocumentBytes - std::min(kSealedDocumentBytes, document.dump().size());
@@ -158,7 +158,7 @@ TEST(SealedCondition, HasOneLengthAndOneForm) {
     }
 }
 
-// What is read out of a spoiled document would have been read out of a good one.
+// The reader refuses a damaged document, or returns only values that a valid document can hold.
 TEST(SealedCondition, IsStillOneAfterEightHundredAndTenMutationsOrRefused) {
     std::mt19937 random(810);
     const std::string good = padded(kOndemand);

@@ -85,7 +85,7 @@ PolicyId policy_of(const Field& field) {
     return PolicyId{static_cast<std::uint16_t>(field.integer(0, kHighestPolicyId.value))};
 }
 
-// Each of the policies in one domain.
+// Reads the domains. Each policy must be in exactly one.
 Domains domains(const Field& array, const std::vector<PolicyLadder>& ladders) {
     Domains result;
     std::set<PolicyId> named;
@@ -121,7 +121,7 @@ Settings settings(const Field& header) {
     }
     static_cast<void>(given->object(
         {"hysteresis_ppm", "fixed_point", "warm_start", "middle_start", "hold", "descent", "probe_seed"}));
-    // Traces of HAPPE 0.1 name these two even where they are off.
+    // Traces of HAPPE 0.1 name these two settings even if they are off.
     if (const auto field = given->find("hysteresis_ppm"); field && field->integer(INT64_MIN, INT64_MAX) != 0) {
         field->refuse(kGone);
     }
@@ -238,7 +238,7 @@ std::optional<PowerSource> source(const Field& line) {
                  : std::nullopt;
 }
 
-// The presses of one line; `last_*`: each key's press before it, moved on.
+// Reads the presses of one line. `last_*`: the previous press of each key, which this updates.
 std::vector<Press> presses(const Field& array, MonoTime end, std::optional<MonoTime>& last_performance,
                            std::optional<MonoTime>& last_power) {
     std::vector<Press> result;
@@ -263,7 +263,7 @@ std::vector<Press> presses(const Field& array, MonoTime end, std::optional<MonoT
 
 TraceReader::TraceReader(std::istream& stream, std::string name) : stream_(stream), name_(std::move(name)) {}
 
-// A line of at most kMaxText bytes and one, so that parse() sees one that is too long without keeping it.
+// Keeps at most kMaxText + 1 bytes of a line, enough for parse() to refuse a line that is too long.
 bool TraceReader::read_line() {
     line_.clear();
     std::streambuf& buffer = *stream_.rdbuf();

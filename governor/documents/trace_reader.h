@@ -19,12 +19,13 @@ struct TraceHeader {
     Settings settings;
     bool immediate = false;
     Micros period{};
-    bool sham = false;                  // no press is acted on
-    std::string epp = {};               // that HAPPE set on every policy; empty: none
+    bool sham = false;                  // presses had no effect
+    std::string epp = {};               // the preference that HAPPE set on every policy; empty: none
     std::vector<PolicyLadder> ladders;  // ascending ids
     Domains domains;
     std::vector<StoredProfile> profiles;
-    std::vector<std::pair<Served, Patience>> patience;  // of profiles, known or not; others have a new one
+    std::vector<std::pair<Served, Patience>>
+        patience;  // of profiles, known or not; other profiles start with a new Patience
 };
 
 struct TracedPolicy {
@@ -46,10 +47,10 @@ struct TraceObservation {
 
 class TraceReader {
 public:
-    // `name` is how errors call the stream. Neither is read before header().
+    // Errors call the stream `name`. The constructor reads nothing.
     TraceReader(std::istream& stream, std::string name);
 
-    // First header(), then next() until it has nothing. An error says "NAME:LINE: FIELD: message".
+    // Call header() once, then next() until it returns nothing. An error says "NAME:LINE: FIELD: message".
     Result<TraceHeader> header();
     Result<std::optional<TraceObservation>> next();
 

@@ -58,7 +58,7 @@ std::string header_line(const TraceHeader& header) {
                  {"period_us", header.period.count()},
                  {"ladders_khz", ladders},
                  {"uafp", profiles}};
-    if (!header.domains.empty() && header.domains.size() < header.ladders.size()) {  // else each policy is its own
+    if (!header.domains.empty() && header.domains.size() < header.ladders.size()) {  // otherwise each policy is one
         json["domains"] = domains(header);
     }
     if (header.sham) {

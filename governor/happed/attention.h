@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Whom the daemon serves at this moment, and if nobody, why: docs/daemon.md, "Who is served". No input or output.
+// Decides whom the daemon serves now, or why it serves nobody: docs/daemon.md, "Who is served". No input or output.
 #pragma once
 
 #include "governor/bus/logind.h"
@@ -25,19 +25,19 @@ public:
 
     void session(const std::optional<Session>& active);
     void asleep(bool asleep);
-    void application(std::string name);  // of the active session's user; "desktop" where none is known
+    void application(std::string name);  // in use by the active session's user; "desktop" if unknown
     void holder(std::string who);        // "PROGRAM: REASON"; empty: nobody holds
-    void saver(bool wanted);             // somebody asks for one step lower; a run does not hear it
+    void saver(bool wanted);             // a program asks for one step lower; a run ignores this
     void run(std::optional<RunFocus> run);
-    void aside(bool aside);               // on mains, as the configuration says; not from a run
-    void profiles_of(PowerSource whose);  // which are served; a run has those of both
-    void contested(std::string by);       // what another program did; empty: nothing
+    void aside(bool aside);               // on mains HAPPE governs nobody (mains.govern = false); a run ignores this
+    void profiles_of(PowerSource whose);  // the profiles to serve; a run always uses Both
+    void contested(std::string by);       // what another program did; empty: no contest
 
     [[nodiscard]] const Served* served() const override { return served_ ? &*served_ : nullptr; }
     [[nodiscard]] bool saves_power() const override { return saver_ && state_ == State::Serving; }
     [[nodiscard]] bool present() const override { return session_ && !session_->idle; }
     [[nodiscard]] State state() const { return state_; }
-    [[nodiscard]] const std::string& reason() const { return reason_; }  // a sentence; empty while it serves
+    [[nodiscard]] const std::string& reason() const { return reason_; }  // a sentence; empty if Serving or Run
     [[nodiscard]] bool is_asleep() const { return asleep_; }
     [[nodiscard]] const std::optional<Session>& active_session() const { return session_; }
 
@@ -50,7 +50,7 @@ private:
     std::optional<Session> session_;
     bool asleep_ = false;
     std::string application_ = "desktop";
-    std::optional<uid_t> application_of_;  // whose it is: another user is at the desktop
+    std::optional<uid_t> application_of_;  // its user; HAPPE serves any other user as "desktop"
     std::string holder_;
     bool saver_ = false;
     std::optional<RunFocus> run_;

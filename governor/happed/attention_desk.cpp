@@ -14,8 +14,8 @@ namespace {
 
 using Kind = ServiceError::Kind;
 
-// The logind session that a process belongs to; empty for one of the user's own systemd, which belongs to all of the
-// user's sessions.
+// The logind session that a process belongs to. Empty for a process of the user's systemd instance, which serves all of
+// the user's sessions.
 std::string session_of(pid_t pid) {
     char* session = nullptr;
     if (sd_pid_get_session(pid, &session) < 0) {

@@ -13,11 +13,11 @@ namespace happe {
 
 class AttentionDesk final : public AttentionService {
 public:
-    static constexpr std::size_t kMostHolds = 16;  // of one caller, of both kinds together
+    static constexpr std::size_t kMostHolds = 16;  // for each caller, both kinds together
 
     struct Hooks {
         std::function<void()> changed;     // `attention` may have another answer now
-        std::function<bool(Key)> pressed;  // false: not so often
+        std::function<bool(Key)> pressed;  // false: the caller presses too often
     };
 
     AttentionDesk(Attention& attention, Hooks hooks) : attention_(attention), hooks_(std::move(hooks)) {}
@@ -30,7 +30,7 @@ public:
                                      const std::string& reason) override;
     Answer<void> release(const Caller& caller, std::uint32_t cookie) override;
 
-    // Drops what a caller held that left the bus.
+    // Call when a caller has left the bus. Drops its holds and its focus.
     void left(const std::string& bus_name);
 
     [[nodiscard]] std::vector<ShownHold> holds() const { return shown(Kept::Hold); }

@@ -24,7 +24,7 @@ ShownDescent descent_of(const Turn& turn) {
     return {};
 }
 
-// Of a policy that the turn lists.
+// The domain of a policy that the turn lists.
 std::size_t domain_of(const Turn& turn, PolicyId policy) {
     const auto found = std::ranges::find(turn.policies, policy, &PolicySample::id);
     return turn.decision.running[static_cast<std::size_t>(found - turn.policies.begin())].domain;
@@ -70,7 +70,7 @@ void Chronicle::show(const Turn& turn) {
     }
     show_targets(turn);
     if (turn.served == nullptr && runs_.session() == nullptr) {
-        shown_.sample.clear();  // of the person who was here
+        shown_.sample.clear();  // it shows the person who left
     }
     shown_.descent = descent_of(turn);
     shown_.profile = turn.uafp != nullptr ? std::optional(*turn.uafp) : std::nullopt;

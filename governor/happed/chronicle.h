@@ -14,10 +14,10 @@
 namespace happe {
 
 // During a run it writes no lesson and no decision into the journal, and during a blind run no error either, because
-// they would reveal the condition. The run's facts have them.
+// they would reveal the condition. The run's facts contain them.
 class Chronicle final : public Witness {
 public:
-    // `counted` hears of each series of presses while somebody is served or a run goes on.
+    // Calls `counted` once for each series of presses while somebody is served or a run is on.
     Chronicle(Shown& shown, Journal& journal, const RunDesk& runs, const PowerSupplies& power, DayTally& day,
               std::function<void(Key)> counted)
         : shown_(shown), journal_(journal), runs_(runs), power_(power), day_(day), counted_(std::move(counted)) {}

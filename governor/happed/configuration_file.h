@@ -7,8 +7,8 @@
 
 namespace happe {
 
-// Reads a configuration file, and checks that happed can bind both keys and that they differ. Without a file: the
-// defaults.
+// Reads a configuration file, and checks that happed can bind both keys and that they differ. Returns the defaults if
+// there is no file.
 Result<Configuration> load_configuration(const std::filesystem::path& path);
 
 }  // namespace happe

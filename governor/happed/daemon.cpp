@@ -42,7 +42,7 @@ KeyBindings bindings_of(const Configuration& configuration) {
 
 }  // namespace
 
-// How it is put together.
+// Construction.
 
 tl::expected<std::unique_ptr<Daemon>, Daemon::Failure> Daemon::start(EventLoop& event, sd_bus* bus,
                                                                      const DaemonFiles& files) {
@@ -83,7 +83,7 @@ Daemon::Daemon(EventLoop& event, sd_bus* bus, const DaemonFiles& files, Configur
       attention_desk_(attention_, {.changed = [this] { attend(); }, .pressed = [this](Key key) { return said(key); }}),
       profile_desk_(*store_, shown_, journal_,
                     [this] {
-                        if (runs_.session() == nullptr) {  // a run's loop knows its subject's alone
+                        if (runs_.session() == nullptr) {  // a run's loop knows only its subject's profile
                             profiles_changed();
                         }
                     }),
@@ -153,9 +153,9 @@ Status Daemon::stop() {
     return status;
 }
 
-// What happens.
+// Events.
 
-// Turns go on while somebody is served or a run is recorded; else the daemon sleeps.
+// The loop turns while happed serves somebody or records a run; otherwise the daemon sleeps.
 void Daemon::attend() {
     runs_.follow_attention();
     const bool wanted = attention_.served() != nullptr || attention_.state() == State::Run;
@@ -181,7 +181,7 @@ void Daemon::begin_turns() {
     turns_->begin(monotonic_now());
 }
 
-// Another program may govern, too: then nobody is served any more.
+// If another program governs too, happed serves nobody from now on.
 void Daemon::before_turn(MonoTime now) {
     const Status tended = hardware_.tend(now);
     if (!tended) {
@@ -207,13 +207,13 @@ void Daemon::contest(std::string reason, MonoTime now) {
     attend();
 }
 
-// Somebody has come or asked for it, so that the circumstances are others.
+// Called when another session is active or the configuration was read again: HAPPE then tries again at once.
 void Daemon::end_contest() {
     attention_.contested("");
     truce_->cancel();
 }
 
-// During a blind run the journal says nothing of frequencies.
+// During a blind run the limits go into the run's facts: the journal must not show frequencies.
 void Daemon::tell_limits(MonoTime now) {
     auto limits = hardware_.limits();
     if (limits == told_limits_) {
@@ -246,7 +246,7 @@ void Daemon::follow_store() {
     }
 }
 
-// By a key, or by Feedback. With nobody served the turn only counts the press.
+// A key was pressed, or Feedback was called. If nobody is served, the turn only counts the press.
 void Daemon::pressed() {
     turns_->pressed(monotonic_now());
 }
@@ -276,7 +276,7 @@ void Daemon::caller_left(const std::string& bus_name) {
     runs_.left(bus_name);
 }
 
-// A run makes room for itself, and so does the end of one: another loop, another focus.
+// A run has begun or ended: both need a new loop and another focus.
 void Daemon::run_changed() {
     const RunSession* const run = runs_.session();
     turns_->end();
@@ -287,7 +287,7 @@ void Daemon::run_changed() {
     attend();
 }
 
-// A run ignores it. Where another preference is in force on the other source, happed acquires the machine again.
+// A run only notes the change. Otherwise, if the two sources have different preferences, a new loop sets the other one.
 void Daemon::source_changed() {
     follow_source();
     if (RunSession* const run = runs_.session()) {
@@ -304,7 +304,7 @@ void Daemon::follow_source() {
     attention_.profiles_of(plugged && configuration_.own_profiles_on_mains ? PowerSource::Mains : PowerSource::Both);
 }
 
-// What it runs on.
+// Configuration and hardware.
 
 int Daemon::on_hangup(sd_event_source* /*source*/, const signalfd_siginfo* /*info*/, void* data) {
     auto* const self = static_cast<Daemon*>(data);
@@ -351,7 +351,8 @@ Answer<void> Daemon::reload() {
     return {};
 }
 
-// After hotplug, a change of driver, or a switch of boost. If the new state cannot be governed, the old one stays.
+// Called after hotplug, a change of driver, or a switch of boost. If happed cannot govern the new state, it keeps the
+// old one.
 void Daemon::follow_hardware() {
     auto control = hardware_.open(configuration_);
     if (!control) {
@@ -363,7 +364,7 @@ void Daemon::follow_hardware() {
     new_loop();
 }
 
-// In place of the machine before. new_loop() is next.
+// Replaces the machine. Call new_loop() next.
 void Daemon::use(Hardware::Control control) {
     if (turns_) {
         give_back();
@@ -375,9 +376,9 @@ void Daemon::use(Hardware::Control control) {
     shown_.backend = hardware_.backend();
 }
 
-// What the loop before had taken is restored, so that the new one begins as every loop does. Presses under it teach
-// nobody whom the new one serves, and a run's trace has no press from before the run. Nothing of a run, or of the
-// person before it, is shown to the other.
+// Restores the machine first, so that every loop begins alike. Drops presses that wait: they must not teach the new
+// loop's user, and a run's trace has no press from before the run. Clears what is shown, so that neither a run nor the
+// person before it sees the other's data.
 void Daemon::new_loop() {
     if (turns_->has_loop()) {
         give_back();
@@ -396,7 +397,7 @@ void Daemon::new_loop() {
     shown_.sample.clear();
 }
 
-// Presses before the change teach nothing.
+// Drops presses that wait: presses from before the change teach nothing.
 void Daemon::profiles_changed() {
     presses_.forget(MonoTime());
     turns_->profiles_changed();
@@ -404,7 +405,7 @@ void Daemon::profiles_changed() {
     shown_.descent = {};
 }
 
-// That of a run is its plan's.
+// The preference to set: in a run, the one of its plan.
 std::string Daemon::epp() const {
     if (const RunSession* const run = runs_.session()) {
         return run->terms().plan.epp;
@@ -428,7 +429,7 @@ void Daemon::give_back() {
     }
 }
 
-// What it shows.
+// Properties on the bus.
 
 void Daemon::show() {
     const auto keyboards = static_cast<std::uint32_t>(presses_.keyboards());
@@ -466,7 +467,7 @@ void Daemon::show_attention() {
     const Served* const whom = attention_.served();
     const std::string user = whom != nullptr ? whom->user : "";
     const std::string application = whom != nullptr ? profile_name(*whom) : "";
-    if (user != shown_.user || application != shown_.application) {  // until the next turn nothing is known of it
+    if (user != shown_.user || application != shown_.application) {  // unknown until the next turn
         shown_.profile.reset();
         shown_.descent = {};
         shown_.sample.clear();
@@ -486,7 +487,7 @@ void Daemon::show_run() {
         one && run->terms().sight == RunSession::Sight::Blind ? run->terms().owner.bus_name : std::string();
 }
 
-// What keeps HAPPE from governing, while somebody is served. A run's trouble is in its facts.
+// Shows limits and errors while HAPPE serves somebody outside a run. A run's facts contain the run's errors.
 void Daemon::show_hardware() {
     shown_.limits.clear();
     shown_.errors.clear();

@@ -28,7 +28,8 @@
 
 namespace happe {
 
-// Where the daemon's files are. Command-line options, since a daemon of root's reads no environment.
+// Where the daemon's files are. Command-line options set them: a system daemon must not take paths from the
+// environment.
 struct DaemonFiles {
     std::filesystem::path configuration = "/etc/happe/happe.toml";  // need not exist
     std::filesystem::path database = "/var/lib/happe/profiles.db";
@@ -42,22 +43,22 @@ struct DaemonFiles {
     std::string seat = "seat0";
 };
 
-// Puts happed together and passes on what happens: who is at the machine (logind, the desks) decides whom attention
-// serves; while it serves somebody the loop turns on the hardware; a turn's outcome goes to the chronicle; what callers
-// ask on the bus goes to a desk.
+// Creates happed's parts and connects them. logind and the desks report who is at the machine; Attention decides whom
+// happed serves; meanwhile the loop turns on the hardware. The chronicle records each turn. Desks answer requests on
+// the bus.
 class Daemon final {
 public:
     // What the event loop returns: at a signal, and when the bus is gone.
     enum Exit : int { kStop = 0, kBusLost = 1 };
 
-    // Why it did not start, and the exit status (sysexits.h) that tells systemd whether another start may succeed.
+    // Why happed did not start, and the exit status (sysexits.h) that tells systemd whether another start may succeed.
     struct Failure {
         Error error;
         int exit;
     };
 
-    // Takes the bus's name; the machine only when somebody is there. `event` and `bus`, which it is attached to,
-    // outlive it.
+    // Takes the name on the bus now, but controls the machine only when happed serves somebody. `event`, and `bus`
+    // attached to it, must outlive the daemon.
     static tl::expected<std::unique_ptr<Daemon>, Failure> start(EventLoop& event, sd_bus* bus,
                                                                 const DaemonFiles& files);
     Daemon(const Daemon&) = delete;
@@ -121,7 +122,7 @@ private:
     SettingsDesk settings_desk_;
     DayTally day_;
     Chronicle chronicle_;
-    std::unique_ptr<Turns> turns_;  // from the end of start() on, and so is the truce
+    std::unique_ptr<Turns> turns_;  // set by start(), as is truce_
     std::unique_ptr<Truce> truce_;
     std::vector<PolicyLimits> told_limits_;
     std::string told_of_store_;

@@ -8,7 +8,7 @@ namespace happe {
 namespace {
 
 constexpr std::uint32_t kPpmOfPercent = 10'000;
-constexpr std::uint32_t kStep = 100'000;  // kHz; a measured speed has any value, and a day must not have any number
+constexpr std::uint32_t kStep = 100'000;  // kHz: rounds measured speeds, so that a day has few entries
 
 Khz rounded(Khz speed) {
     return Khz{(speed.value + kStep / 2) / kStep * kStep};

@@ -19,14 +19,14 @@ namespace happe {
 // TimeSpent. In memory only, so a new happed begins with nothing.
 class DayTally final : public TallyService {
 public:
-    // `day_of`: another number on another day where the machine is.
+    // `day_of`: the number of the day that contains this time, in the machine's time zone.
     DayTally(std::function<WallTime()> now, std::function<std::int64_t(WallTime)> day_of)
         : now_(std::move(now)), day_of_(std::move(day_of)) {}
 
-    // By this machine's time zone.
+    // The day in this machine's time zone, for the constructor.
     [[nodiscard]] static std::int64_t local_day(WallTime at);
 
-    // A turn that served somebody.
+    // Adds a turn. It must have served somebody.
     void add(const Turn& turn);
 
     Answer<TimeSpent> today(const std::string& user) override;

@@ -14,7 +14,7 @@ const Ladder kLadder = *Ladder::from(kKhz);
 
 class DayTallyTest : public testing::Test {
 protected:
-    // The CPUs of two policies ran so.
+    // Adds a turn in which two policies ran at these speeds and utilisations.
     void spend(const Served& whom, std::array<std::pair<Khz, Ppm>, 2> policies, Micros lasted) {
         std::array<Running, 2> running;
         for (std::size_t at = 0; at < policies.size(); ++at) {

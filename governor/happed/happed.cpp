@@ -35,7 +35,7 @@ Status end_at_signals(EventLoop& loop) {
     return {};
 }
 
-// By then sd-bus has let go of the loop.
+// sd-bus has already detached from the loop.
 int on_disconnected(sd_bus_message* /*message*/, void* loop, sd_bus_error* /*error*/) {
     return sd_event_exit(static_cast<EventLoop*>(loop)->get(), Daemon::kBusLost);
 }

@@ -44,7 +44,7 @@ bool is_packet_socket(int file) {
     return ::getsockopt(file, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_SEQPACKET;
 }
 
-// One question, one answer.
+// Reads one request and answers it.
 int serve(int socket, const Options& options) {
     if (!is_packet_socket(socket)) {
         return complain({"standard input is not a socket: do not run this program by hand. systemd starts it when\n"

@@ -15,14 +15,14 @@
 
 namespace happe {
 
-// The machine that the loop runs on: the kernel's cpufreq, or, while happed only observes, a simulated one with this
-// machine's work. The loop sees either as its two ports. Runs of a kernel condition borrow it.
+// The machine that the loop runs on: the kernel's cpufreq or, while happed only observes, a simulated machine with this
+// machine's work. The loop sees either through two ports. Runs with a kernel condition borrow the machine.
 class Hardware {
 public:
     using Control = std::unique_ptr<CpufreqControl>;
 
-    // `cpus`: the kernel's directory; `stat`: the kernel's file of CPU times; `found`: the file of what was found on
-    // the machine.
+    // `cpus`: the kernel's directory; `stat`: the kernel's file of CPU times; `found`: the file that records the state
+    // to restore.
     Hardware(std::filesystem::path cpus, const std::filesystem::path& stat, std::filesystem::path found)
         : cpufreq_(std::move(cpus)), found_(std::move(found)), proc_stat_(stat) {}
     Hardware(const Hardware&) = delete;
@@ -32,20 +32,20 @@ public:
     // Restores the changes that an earlier happed could not restore.
     [[nodiscard]] Status restore();
 
-    // The hardware as the configuration asks for it now. Null where there is no cpufreq and the configuration only
-    // observes.
+    // The hardware as the configuration asks for it now. Null if the configuration only observes and the machine has no
+    // cpufreq.
     [[nodiscard]] Result<Control> open(const Configuration& configuration);
 
-    // Replaces the machine, which must be released, and which no loop may use any more.
+    // Replaces the machine. The old one must be released, and no loop may use it any more.
     void take(Control control, bool observe);
 
-    // From the first take() on.
+    // Valid after the first take().
     [[nodiscard]] UtilisationSource& utilisation();
     [[nodiscard]] FrequencyControl& frequency() const;
     [[nodiscard]] bool observes() const { return borrowed_ != nullptr; }
-    [[nodiscard]] const char* backend() const;  // as on the bus
+    [[nodiscard]] const char* backend() const;  // its name on the bus
 
-    // As in CpufreqControl. A machine that is only observed is never contested, changed, limited or in trouble.
+    // As in CpufreqControl. While happed only observes, all of these report that nothing is wrong.
     [[nodiscard]] Status tend(MonoTime now) { return control_ ? control_->tend(now) : Status(); }
     [[nodiscard]] bool contested() const { return control_ && control_->contested(); }
     [[nodiscard]] bool changed() const { return control_ && control_->changed(); }
@@ -58,15 +58,15 @@ public:
         return control_ ? control_->limits() : std::vector<PolicyLimits>();
     }
 
-    // As in CpufreqControl. A machine that is only observed takes none.
+    // As in CpufreqControl. While happed only observes, the machine has no preference.
     void prefer(const std::string& epp);
     [[nodiscard]] Status takes(const std::string& epp) const;
 
-    // Until release() the machine is a kernel condition's. Not while it only observes.
+    // Sets a kernel condition until release(). Do not call this while happed only observes.
     [[nodiscard]] Status lend(const RunCondition& condition, const RunPlan& plan);
     [[nodiscard]] bool lent() const { return lent_; }
 
-    // The machine is as happed found it.
+    // Restores the state that happed found.
     [[nodiscard]] Status release();
 
     [[nodiscard]] MachineFacts facts() const { return look_at_machine(cpufreq_, backend()); }

@@ -7,11 +7,12 @@
 
 namespace happe {
 
-// How often programs may press a key over the bus: as often as a person, so that none of them keeps happed busy.
+// Limits how often programs may press a key over the bus: as often as a person can, so that no program keeps happed
+// busy.
 class PressAllowance {
 public:
     static constexpr int kMostAtOnce = 10;
-    static constexpr Micros kEach = std::chrono::milliseconds{100};  // then one in this time
+    static constexpr Micros kEach = std::chrono::milliseconds{100};  // after these, one press in this time
 
     // Whether a press may count now.
     [[nodiscard]] bool take(MonoTime now) {

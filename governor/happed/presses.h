@@ -15,13 +15,13 @@ public:
     Presses(EventLoop& loop, const KeyBindings& bindings, EvdevKeys::Hooks hooks, EvdevKeys::Paths paths)
         : keys_(loop, bindings, std::move(hooks), std::move(paths)) {}
 
-    // A press without a key. False, and it does not count, beyond what PressAllowance allows.
+    // Adds a program's press. Returns false, and ignores the press, if PressAllowance forbids it.
     [[nodiscard]] bool say(const Press& press);
 
-    // Ordered by time. Presses from before the last forget() are not among them.
+    // Appends the presses in order of time, without those that forget() dropped.
     void take(std::vector<Press>& presses) override;
 
-    // Drops the presses that wait, and later those that turn out to be from before `since`.
+    // Drops the presses that wait, and presses that arrive later but were made before `since`.
     void forget(MonoTime since);
 
     void rebind(const KeyBindings& bindings) { keys_.rebind(bindings); }

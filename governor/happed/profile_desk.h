@@ -11,10 +11,11 @@
 
 namespace happe {
 
-// What callers on the bus ask of the device database.
+// Answers requests on the bus about the device database.
 class ProfileDesk final : public ProfileService {
 public:
-    // `shown` has the policies. `changed` is called when stored profiles differ from those that the loop knows.
+    // Reads the policies from `shown`. Calls `changed` after each change to stored profiles, which the loop must read
+    // again.
     ProfileDesk(SqliteProfileStore& store, const Shown& shown, const Journal& journal, std::function<void()> changed)
         : store_(store), shown_(shown), journal_(journal), changed_(std::move(changed)) {}
 
@@ -23,7 +24,7 @@ public:
     }
     Answer<std::vector<LearningEvent>> events(const Served& whom, std::int64_t after, std::uint32_t most) override {
         return in_terms_of_service(store_.events_of(whom, after, most)).map([](std::vector<LearningEvent>&& all) {
-            std::erase_if(all, [](const LearningEvent& event) { return event.seq == 0; });  // no number to go on from
+            std::erase_if(all, [](const LearningEvent& event) { return event.seq == 0; });  // has no number yet
             return std::move(all);
         });
     }

@@ -10,10 +10,10 @@
 
 namespace happe {
 
-// What callers on the bus ask of the settings.
+// Answers requests on the bus about the settings.
 class SettingsDesk final : public SettingsService {
 public:
-    // `helper`: the socket of happed-keys; the event loop outlives it.
+    // `helper`: the socket of happed-keys; `event` must outlive the desk.
     SettingsDesk(EventLoop& event, std::string helper, std::function<Answer<void>()> reload)
         : event_(event), helper_(std::move(helper)), reload_(std::move(reload)) {}
 
@@ -28,7 +28,7 @@ private:
     std::string helper_;
     std::function<Answer<void>()> reload_;
     std::unique_ptr<KeyHelperCall> learning_;
-    std::string learner_;  // bus name of the caller that waits for it
+    std::string learner_;  // bus name of the caller that waits for the key
 };
 
 }  // namespace happe

@@ -10,13 +10,12 @@
 
 namespace happe {
 
-// After a contest: when the other program has been quiet for long enough that HAPPE may try again. Long enough are 30
-// periods, and twice as many each time that HAPPE has not governed for longer than that before the next contest; an
-// hour at most.
+// Decides when HAPPE may try again after a contest: when the other program has been quiet for 30 periods. This wait
+// doubles, up to an hour, each time that the next contest begins before HAPPE has governed for as long as the wait.
 class Truce {
 public:
-    // `scene`: the current values of what the other program sets. `over` is called once for each begin(), unless
-    // cancel() comes first. An error if the event loop, which outlives it, takes no alarm.
+    // `scene`: the current values of the settings that the other program changes. Calls `over` once for each begin(),
+    // unless cancel() comes first. An error if the event loop accepts no alarm. `event` must outlive the truce.
     static Result<std::unique_ptr<Truce>> create(EventLoop& event, std::function<std::string()> scene,
                                                  std::function<void()> over);
     Truce(const Truce&) = delete;
@@ -24,7 +23,7 @@ public:
     ~Truce() = default;
 
     void begin(MonoTime now, Micros period);
-    void cancel();  // and the next begins again
+    void cancel();  // the next wait is 30 periods again
 
 private:
     Truce(std::function<std::string()> scene, std::function<void()> over)
@@ -37,7 +36,7 @@ private:
     std::string seen_;
     MonoTime quiet_since_;
     Micros pause_{0};  // between looks
-    Micros wait_{0};   // how long it has to be quiet
+    Micros wait_{0};   // how long the other program must be quiet
     std::optional<MonoTime> ended_;
 };
 

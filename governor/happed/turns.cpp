@@ -67,7 +67,7 @@ void Turns::came_due(MonoTime now) {
 
 void Turns::turn(MonoTime now) {
     hooks_.before(now);
-    if (!on_ || now < loop_->due()) {  // the hook has ended the turns, or begun another loop's
+    if (!on_ || now < loop_->due()) {  // the hook has ended the turns or set another loop
         return;
     }
     loop_->turn(now);
@@ -76,7 +76,8 @@ void Turns::turn(MonoTime now) {
     alarm_->set(loop_->due());
 }
 
-// Before half its time has passed without a sign. The message costs more than a sample, so not at each turn.
+// Sends a sign of life before half of the watchdog's time has passed. The message costs more than a sample, so most
+// turns send none.
 void Turns::tell_watchdog(MonoTime now) {
     if (watchdog_usec_ > 0 && now + period_ - watchdog_told_ > Micros(watchdog_usec_ / 2)) {
         sd_notify(0, "WATCHDOG=1");

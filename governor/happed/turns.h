@@ -10,24 +10,24 @@
 
 namespace happe {
 
-// When the loop turns: at the end of each period and at a press, while turns are wanted; else the daemon sleeps. Owns
-// the loop, and while there are turns systemd's watchdog wants a sign of life of each (sd_watchdog_enabled(3)).
+// Owns the loop and turns it at the end of each period and at a press, from begin() until end(). Meanwhile it also
+// sends systemd's watchdog its signs of life (sd_watchdog_enabled(3)).
 class Turns {
 public:
     struct Hooks {
-        std::function<void(MonoTime)> before;  // may end the turns or set another loop: then this one is not made
+        std::function<void(MonoTime)> before;  // may end the turns or set another loop, which cancels this turn
         std::function<void(MonoTime)> after;
     };
 
-    // An error if the event loop, which outlives it, takes no alarm.
+    // An error if the event loop accepts no alarm. `event` must outlive the object.
     static Result<std::unique_ptr<Turns>> create(EventLoop& event, Hooks hooks);
     Turns(const Turns&) = delete;
     Turns& operator=(const Turns&) = delete;
     ~Turns() = default;
 
-    // The turns from now on are another loop's; without turns it waits for begin().
+    // Replaces the loop. If turns are off, the new one waits for begin().
     void set_loop(Ports ports, const LoopSettings& settings, MonoTime now);
-    // Lets go of the loop, so that its ports may go. Call set_loop() next.
+    // Destroys the loop, so that the caller may destroy its ports. Call set_loop() next.
     void drop_loop() { loop_.reset(); }
     [[nodiscard]] bool has_loop() const { return loop_ != nullptr; }
     void profiles_changed() { loop_->profiles_changed(); }
@@ -36,7 +36,7 @@ public:
     void end();
     [[nodiscard]] bool on() const { return on_; }
 
-    // One turn outside of the periods: with nobody served it restores the machine, or counts a press.
+    // Makes one turn outside of the periods. If nobody is served, it restores the machine and counts a press.
     void turn_once(MonoTime now) { loop_->turn(now); }
 
     // Call when a press waits in the loop's key source.
@@ -53,7 +53,7 @@ private:
     std::unique_ptr<Loop> loop_;
     Micros period_{0};
     bool on_ = false;
-    std::uint64_t watchdog_usec_ = 0;  // 0: systemd keeps no watch
+    std::uint64_t watchdog_usec_ = 0;  // 0: systemd has no watchdog for happed
     MonoTime watchdog_told_;
 };
 

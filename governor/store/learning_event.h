@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Lessons as the device database keeps them: the table learning_event of profiles/sql.
+// Lessons in the device database: the table learning_event of profiles/sql.
 #pragma once
 
 #include "governor/core/governor.h"
@@ -19,15 +19,16 @@ using WallTime = std::chrono::sys_time<Micros>;
 using WallClock = std::function<WallTime()>;
 
 // Limits that keep the device database from growing without end.
-inline constexpr std::size_t kMostProfiles = 1000;  // of a user; beyond, the one taught longest ago is forgotten
+inline constexpr std::size_t kMostProfiles = 1000;  // of a user; then the profile taught longest ago is erased
 inline constexpr std::size_t kMostEvents =
-    10'000;  // of a profile; beyond, the oldest is (profiles/sql/0002_bounds.sql)
+    10'000;  // of a profile; then the oldest is erased (profiles/sql/0002_bounds.sql)
 
 struct LearningEvent {
-    std::int64_t seq = 0;  // the order of learning in one database, from 1; 0: not stored yet
-    WallTime at;           // may go back, as a wall clock may
+    std::int64_t seq = 0;  // the order of learning in a database, from 1; 0: not stored yet
+    WallTime at;           // by the wall clock, so it may go back
     Lesson lesson;
-    // The lesson that this event undid; 0: it is a lesson itself. `lesson` then has what changed back, and no key.
+    // The number of the lesson that this event undid; `lesson` then holds the change back, and its key means nothing.
+    // 0: the event is a lesson itself.
     std::int64_t undoes = 0;
 };
 
@@ -37,8 +38,8 @@ struct UndoneLesson {
 };
 
 struct Undone {
-    std::vector<UndoneLesson> lessons;  // in the order of their undoing
-    std::string end;                    // why there are not as many as were asked for; else empty
+    std::vector<UndoneLesson> lessons;  // in the order in which they were undone
+    std::string end;                    // why fewer lessons were undone than requested; otherwise empty
 };
 
 // A lesson on its way to the database.
@@ -47,7 +48,7 @@ struct WaitingLesson {
     LearningEvent event;
     Uafp before;
     Uafp after;
-    std::optional<Patience> patience;  // after; nothing: the profile's state stays
+    std::optional<Patience> patience;  // after the lesson; empty: the profile's state stays
 };
 
 }  // namespace happe

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The rows of a damaged database, of this version or an earlier one, into a fresh one.
+// Copies the rows of a damaged database, of this version or an earlier one, into a fresh database.
 #include "governor/store/sqlite_database.h"
 
 #include <sqlite3.h>
@@ -50,8 +50,8 @@ std::optional<std::vector<Value>> event(const Wreck::Row& row) {
     return whole(row, kEventColumns, kOldEventColumns, kUndoesColumn, Value());
 }
 
-// By an index's rows, which end with the number of the table's: (user, app, id), (user, app, source, id) and (who,
-// seq).
+// The rows that the indexes name. An index's row ends with the number of the table's row: (user, app, id), (user, app,
+// source, id) and (who, seq).
 struct Named {
     std::set<std::int64_t> profiles;
     std::set<std::int64_t> lessons;
@@ -77,7 +77,7 @@ std::size_t without(const std::set<std::int64_t>& named, const std::set<std::int
 
 }  // namespace
 
-// Whether the tables take it.
+// True if the tables accept the row.
 bool Database::take(SQLite::Statement& insert, const std::vector<Value>& values) try {
     insert.reset();
     for (int column = 0; const Value& value : values) {
@@ -100,7 +100,7 @@ bool Database::take(SQLite::Statement& insert, const std::vector<Value>& values)
     return false;
 }
 
-// Profiles first: each event belongs to one.
+// Copies profiles first, because each event belongs to a profile.
 Salvaged Database::salvage(Wreck& wreck) {
     SQLite::Transaction transaction(connection_, SQLite::TransactionBehavior::IMMEDIATE);
     SQLite::Statement add_profile(connection_, kProfile);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What comes back of a damaged database.
+// The store salvages the readable rows of a damaged database.
 #include "governor/store/sqlite_store_fixture.h"
 #include "governor/system/embedded.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the store does with files that are damaged, or not its own.
+// How the store treats damaged files and files of other programs.
 #include "governor/store/sqlite_store_fixture.h"
 
 namespace happe {

@@ -39,7 +39,7 @@ constexpr const char* kPut =
     " khz_7 = excluded.khz_7, khz_8 = excluded.khz_8, khz_9 = excluded.khz_9, updated_us = excluded.updated_us"
     " RETURNING id";
 
-// The profile's own state is preferred.
+// Prefers the profile's own state to that of the profile from which it starts.
 constexpr const char* kStateOf =
     "SELECT json_extract(state, '$.wait_us'), json_extract(state, '$.quiet_us') FROM uafp"
     " WHERE user = ?1 AND app = ?2 AND source IN (?3, ?4) AND json_valid(state) ORDER BY source <> ?3 LIMIT 1";
@@ -47,7 +47,7 @@ constexpr const char* kStateOf =
 constexpr const char* kKeep =
     "UPDATE uafp SET state = json_object('wait_us', ?4, 'quiet_us', ?5) WHERE user = ?1 AND app = ?2 AND source = ?3";
 
-// Comes before the lesson's own state is kept.
+// Runs before the lesson's new state is stored, so that before_state is the old one.
 constexpr const char* kAddEvent =
     "INSERT INTO learning_event (before_0, before_1, before_2, before_3, before_4, before_5, before_6, before_7,"
     " before_8, before_9, before_state, who, t_us, key, policy, level, from_khz, to_khz, cur_khz, util_ppm)"
@@ -58,7 +58,7 @@ constexpr const char* kEventsOf =
     "SELECT seq, t_us, key, policy, level, from_khz, to_khz, cur_khz, util_ppm, undoes FROM learning_event"
     " WHERE who = (SELECT id FROM uafp WHERE user = ?1 AND app = ?2 AND source = ?3) AND seq > ?4 ORDER BY seq LIMIT ?5";
 
-// Of each profile its own, by the index; of these the newest.
+// Finds each profile's newest lesson by the index, and returns the newest of these.
 constexpr const char* kNewestLesson =
     "SELECT max((SELECT seq FROM learning_event AS lesson WHERE who = uafp.id AND seq < ?3 AND key <> 'undo'"
     " AND NOT EXISTS (SELECT 1 FROM learning_event WHERE undoes = lesson.seq) ORDER BY seq DESC LIMIT 1))"
@@ -69,7 +69,7 @@ constexpr const char* kLesson =
     " khz_4, khz_5, khz_6, khz_7, khz_8, khz_9, before_0, before_1, before_2, before_3, before_4, before_5, before_6,"
     " before_7, before_8, before_9, user, app, source, who FROM learning_event JOIN uafp ON uafp.id = who"
     " WHERE seq = ?1";
-constexpr int kLessonsProfile = 10;  // its first column
+constexpr int kLessonsProfile = 10;  // kLesson's first column of the profile
 constexpr int kLessonsBefore = 20;
 constexpr int kLessonsUser = 30;
 
@@ -93,7 +93,7 @@ constexpr const char* kDropEvents =
 
 constexpr const char* kErase = "DELETE FROM uafp WHERE user = ?1 AND app = ?2 AND source = ?3";
 
-// A kept statement while it is used: afterwards it holds no lock.
+// Uses a prepared statement, and resets it afterwards so that it holds no lock.
 class Use {
 public:
     template <typename... Values>
@@ -110,7 +110,7 @@ private:
     SQLite::Statement& statement_;
 };
 
-// What STRICT tables and their constraints promise; a damaged page may hold anything.
+// Checks what STRICT tables and their constraints promise: a damaged page may hold anything.
 std::int64_t bounded(const SQLite::Statement& row, int column, std::int64_t least, std::int64_t most) {
     const SQLite::Column value = row.getColumn(column);
     if (!value.isInteger() || value.getInt64() < least || value.getInt64() > most) {
@@ -134,7 +134,7 @@ PowerSource source(const SQLite::Statement& row, int column) {
     throw Refused(fmt::format(R"(source must be "", "mains" or "battery", is "{}")", name));
 }
 
-// From ten columns.
+// Reads a UAFP from ten columns.
 Uafp uafp(const SQLite::Statement& row, const Served& whom, int first = 0) try {
     Uafp::Values values{};
     for (int level = 0; level < static_cast<int>(values.size()); ++level) {
@@ -151,7 +151,7 @@ Uafp uafp(const SQLite::Statement& row, const Served& whom, int first = 0) try {
                     whom.user, whom.app, why.what()));
 }
 
-// To its first ten parameters; returns the last one's number.
+// Binds a UAFP to the first ten parameters. Returns the last one's number.
 int bind(SQLite::Statement& statement, const Uafp& uafp) {
     int parameter = 0;
     for (const Khz value : uafp.values()) {
@@ -160,7 +160,7 @@ int bind(SQLite::Statement& statement, const Uafp& uafp) {
     return parameter;
 }
 
-// The first columns of kEventsOf and kLesson.
+// Reads an event from the first columns of kEventsOf and kLesson.
 LearningEvent event(const SQLite::Statement& row) {
     constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
     const std::string key = row.getColumn(2).getString();
@@ -196,7 +196,7 @@ void refuse_newer(std::int64_t version) {
 
 Database::Database(const std::filesystem::path& path, int busy_ms)
     : connection_(path.string(), SQLite::OPEN_READWRITE, busy_ms) {
-    closing_leaves_files(true);  // until all is known to be well
+    closing_leaves_files(true);  // until the checks have passed
     check_header();
     make_private(path);
     configure();
@@ -211,9 +211,9 @@ Database::Database(const std::filesystem::path& path, int busy_ms)
     closing_leaves_files(false);
 }
 
-// Before SQLite reads anything: a first statement may already replay a log, and another program's database is not ours
-// to touch. The header is that of sqlite.org/fileformat2.html: user_version at byte 60, application_id at 68. A log may
-// hold a newer user_version, so migrate() asks again.
+// Runs before SQLite reads anything: even a first statement may replay a log, and HAPPE must not touch another
+// program's database. The header is that of sqlite.org/fileformat2.html: user_version at byte 60, application_id at 68.
+// A log may hold a newer user_version, so migrate() reads it again.
 void Database::check_header() {
     sqlite3_file* file = nullptr;
     connection_.check(
@@ -237,7 +237,7 @@ void Database::check_header() {
     refuse_newer(big_endian(header, 60));
 }
 
-// application_id first, while changes still go to the file itself and not to a log: check_header() relies on it.
+// Sets application_id first, while changes still go to the file itself and not to a log: check_header() reads it there.
 void Database::configure() {
     connection_.exec(
         "PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF;"
@@ -252,7 +252,7 @@ void Database::configure() {
     }
 }
 
-// All that are missing in one transaction: whoever waits for the DirectoryLock waits for one commit.
+// Applies all missing migrations in one transaction, so that others wait only for one commit to get the DirectoryLock.
 void Database::migrate() {
     if (const std::int64_t found = pragma("user_version"); found >= kVersion) {
         refuse_newer(found);
@@ -385,8 +385,8 @@ std::int64_t Database::newest_lesson(const Served& whom, std::int64_t before) {
     return found.executeStep() ? found.getColumn(0).getInt64() : 0;
 }
 
-// Returns why not, else nothing. The profile must be what the lesson made of what was before: else a row is missing,
-// and what was before this lesson is not what was before now.
+// Returns the reason if it cannot undo the lesson; otherwise an empty text. The profile must be the result of this
+// lesson. Otherwise a row is missing, and the values from before this lesson are not the previous ones.
 std::string Database::undo_one(std::int64_t seq, WallTime at, std::vector<UndoneLesson>& undone) {
     SQLite::Statement row(connection_, kLesson);
     row.bind(1, seq);
@@ -441,7 +441,7 @@ void Database::replace(const std::vector<StoredProfile>& profiles, WallTime at) 
 
 void Database::erase(const Served& whom) {
     erase_row(whom);
-    // Removes it from the log too, unless a reader is in the way.
+    // Removes the profile from the log too, unless a reader still uses the log.
     static_cast<void>(connection_.tryExec("PRAGMA wal_checkpoint(TRUNCATE)"));
 }
 
@@ -457,7 +457,7 @@ bool Database::moved() {
     return moved != 0;
 }
 
-// sqlite3_system_errno() doesn't know of what goes wrong in a commit; the files do.
+// sqlite3_system_errno() does not report errors of a commit, but the file objects do.
 int Database::system_error() {
     for (const int which : {SQLITE_FCNTL_JOURNAL_POINTER, SQLITE_FCNTL_FILE_POINTER}) {
         sqlite3_file* file = nullptr;

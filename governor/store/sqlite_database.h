@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// An open device database and its statements. Everything here throws SQLite::Exception or one of the two below;
-// SqliteProfileStore turns them into errors in words.
+// An open device database and its statements. All functions throw SQLite::Exception, Damaged or Refused;
+// SqliteProfileStore converts them into errors in words.
 #pragma once
 
 #include "governor/core/profile_store.h"
@@ -26,13 +26,14 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-// The file is sound but not for us, or holds what this program would never have written.
+// The file is sound, but belongs to another program or a newer HAPPE, or has values that HAPPE never writes.
 class Refused : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
-// What was salvaged from a damaged database. A lost row counts if an index or another row still names it.
+// The numbers of rows salvaged from a damaged database, and of rows lost: those that an index or another row still
+// names.
 struct Salvaged {
     std::size_t profiles = 0;
     std::size_t lessons = 0;
@@ -42,18 +43,18 @@ struct Salvaged {
 
 class Database {
 public:
-    // A file that exists; an empty one becomes a database. Hold the DirectoryLock.
+    // Opens an existing file; an empty file becomes a database. Hold the DirectoryLock.
     Database(const std::filesystem::path& path, int busy_ms);
 
     [[nodiscard]] std::optional<Uafp> find(const Served& whom);
     [[nodiscard]] std::vector<StoredProfile> of_user(const std::string& user);
     [[nodiscard]] std::vector<LearningEvent> events_of(const Served& whom, std::int64_t after, std::size_t most);
 
-    // The state of a profile. If it has none, the state of the profile that it begins as. State that HAPPE did not
-    // write counts as none.
+    // The state of a profile. If it has none, the state of the profile from which it starts. Ignores state that HAPPE
+    // did not write.
     [[nodiscard]] Patience patience(const Served& whom);
 
-    // Keeps the state of each profile that is stored, in one transaction.
+    // Stores the state of each of these profiles that is in the database, in one transaction.
     void keep(const std::map<Served, Patience>& all);
 
     // Stores the first `count` lessons, in one transaction.
@@ -63,19 +64,20 @@ public:
     Undone undo(const std::string& user, const std::string& profile, std::size_t most, WallTime at);
     void erase(const Served& whom);
 
-    // Each profile as given, without the events of the one it replaces; all in one transaction.
+    // Stores each profile as given and erases the events of the profile that it replaces, all in one transaction.
     void replace(const std::vector<StoredProfile>& profiles, WallTime at);
 
-    // Into an empty database, in one transaction, which is in the file itself afterwards.
+    // Copies the rows into this empty database, in one transaction. Afterwards they are in the file itself, not in a
+    // log.
     Salvaged salvage(Wreck& wreck);
 
-    // The path now leads to another file, or to none.
+    // True if the path now leads to another file, or to none.
     [[nodiscard]] bool moved();
 
-    // From now on closing leaves the files as they are: no checkpoint, no deletion of the WAL.
+    // After this, closing leaves the files unchanged: no checkpoint, no deletion of the WAL.
     void leave_files() { closing_leaves_files(true); }
 
-    // errno of the last input or output that failed; 0 if none has.
+    // errno of the last input or output that failed; 0 if none failed.
     [[nodiscard]] int system_error();
 
 private:

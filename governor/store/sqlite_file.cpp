@@ -28,7 +28,7 @@ fs::path beside(const fs::path& path, const char* suffix) {
     throw std::system_error(error, std::generic_category(), path.string());
 }
 
-// Zero if there is none.
+// Zero if there is no such file.
 std::uintmax_t size_of(const fs::path& path) {
     std::error_code none;
     const std::uintmax_t size = fs::file_size(path, none);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// An SQLite database as files: PATH, and beside it PATH-wal, PATH-shm, PATH-journal. Whether they can be trusted, and
-// where broken ones go. Throws std::system_error; the store turns it into a Result at its edge.
+// The files of an SQLite database: PATH, PATH-wal, PATH-shm and PATH-journal. Creates, checks, removes and renames
+// them. Throws std::system_error; the store converts it into a Result.
 #pragma once
 
 #include "governor/system/file_descriptor.h"
@@ -10,32 +10,33 @@
 
 namespace happe::sqlite {
 
-// Held while a database is opened or set aside, so that two processes never do so at once. Waits for its turn.
+// A process holds this lock while it opens a database or sets it aside, so that two processes never do so at once. The
+// constructor waits up to 250 ms for the lock.
 class DirectoryLock {
 public:
     explicit DirectoryLock(const std::filesystem::path& directory);
 
-    // What was renamed in the directory survives a loss of power.
+    // Makes renames in the directory survive a loss of power.
     void sync() const;
 
 private:
     FileDescriptor directory_;
 };
 
-// An empty file that only its owner may read, unless there is a file. Throws if there is anything but a regular file.
+// Creates an empty file that only its owner may read, unless the file exists. Throws if the path is not a regular file.
 void create_private(const std::filesystem::path& path);
 
-// The database's files are its owner's alone: mode 0600.
+// Sets the mode of the database's files to 0600: only their owner can read them.
 void make_private(const std::filesystem::path& path);
 
-// The files of the database that exist.
+// Removes those files of the database that exist.
 void remove_files(const std::filesystem::path& path);
 
-// A WAL whose database is missing or empty: SQLite would delete it.
+// True if there is a WAL but its database is missing or empty. SQLite would delete such a WAL.
 [[nodiscard]] bool has_orphaned_wal(const std::filesystem::path& path);
 
-// Renames all files of the database at `path` to PATH.corrupt-STAMP, or PATH.corrupt-STAMP-2 and so on where that is
-// taken; returns the new path. PATH moves first: whatever is left behind by an interruption is then an orphan.
+// Renames all files of the database at `path` to PATH.corrupt-STAMP, or PATH.corrupt-STAMP-2 and so on if that exists.
+// Returns the new path. Renames PATH first, so that an interruption leaves only an orphaned WAL behind.
 std::filesystem::path set_aside(const std::filesystem::path& path, const std::string& stamp, const DirectoryLock& lock);
 
 }  // namespace happe::sqlite

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Databases of earlier versions become today's, with all they hold, or stay as they are.
+// The store migrates databases of earlier versions with all their rows, or leaves them unchanged.
 #include "governor/store/sqlite_store_fixture.h"
 #include "governor/system/embedded.h"
 
@@ -37,7 +37,7 @@ protected:
         database.exec(rows.str());
     }
 
-    // All that versions 1 and 2 hold, in one text.
+    // All columns of versions 1 and 2, in one text.
     [[nodiscard]] std::string dump() const {
         SQLite::Database database(path.string(), SQLite::OPEN_READWRITE);
         std::string all;

@@ -23,7 +23,7 @@ int primary_code(const SQLite::Exception& error) {
     return error.getErrorCode() & 0xFF;
 }
 
-// What is wrong with the file, if the error says that something is.
+// The file's damage, if the error means damage.
 std::optional<std::string> damage(const std::exception& error) {
     const auto* const sqlite_error = dynamic_cast<const SQLite::Exception*>(&error);
     const int code = sqlite_error != nullptr ? primary_code(*sqlite_error) : SQLITE_OK;
@@ -63,7 +63,7 @@ bool is_khz(Khz khz) {
     return khz > Khz{0} && khz <= kHighestKhz;
 }
 
-// What the tables' constraints would refuse forever.
+// Why the tables' constraints would always refuse this lesson; empty if they would not.
 std::optional<std::string> objection(const Served& whom, const Uafp& before, const Lesson& lesson, const Uafp& after) {
     if (!is_name(whom.user) || !is_name(whom.app)) {
         return fmt::format("names must have 1 to {} bytes", kLongestName);
@@ -105,7 +105,7 @@ SqliteProfileStore::SqliteProfileStore(std::filesystem::path path, WallClock wal
 SqliteProfileStore::~SqliteProfileStore() = default;
 
 Result<std::optional<Uafp>> SqliteProfileStore::find(const Served& whom) {
-    static_cast<void>(flush());  // whoever taught the lesson has an answer
+    static_cast<void>(flush());  // nobody is left to read an error
     if (const auto known = ahead_.find(whom); known != ahead_.end()) {
         return known->second;
     }
@@ -191,7 +191,7 @@ Result<std::vector<LearningEvent>> SqliteProfileStore::events_of(const Served& w
 
 Result<Undone> SqliteProfileStore::undo(const std::string& user, const std::string& profile, std::size_t most) {
     if (const Status stored = flush(); !stored) {
-        return tl::unexpected<Error>(stored.error());  // what waits is newer than all that could be undone
+        return tl::unexpected<Error>(stored.error());  // lessons that wait are newer than all stored ones
     }
     Undone undone;
     const Status done = attempt([&](sqlite::Database& database) {
@@ -254,7 +254,7 @@ std::optional<std::string> SqliteProfileStore::take_notice() {
     return std::exchange(notice_, std::nullopt);
 }
 
-// Does the work on the existing database if it is sound; else on a fresh one.
+// Does the work on the existing database if it is sound, otherwise on a fresh one.
 Status SqliteProfileStore::attempt(const std::function<void(sqlite::Database&)>& work) try {
     try {
         work(connected());
@@ -315,7 +315,7 @@ void SqliteProfileStore::begin_anew(const std::string& damage_found) {
     }
 }
 
-// Writes a new file first and then renames it. After an interruption the damaged file or the salvaged one is there.
+// Writes a new file first and then renames it. After an interruption, the damaged file or the salvaged one exists.
 void SqliteProfileStore::salvage(const std::string& damage_found, const sqlite::DirectoryLock& lock) {
     sqlite::remove_files(salvaged_path());
     sqlite::create_private(salvaged_path());
@@ -334,7 +334,7 @@ void SqliteProfileStore::salvage(const std::string& damage_found, const sqlite::
                     salvaged.lost_profiles, salvaged.lost_lessons));
 }
 
-// Returns where the damaged one is now.
+// Returns the new path of the damaged file.
 std::filesystem::path SqliteProfileStore::put_in_place(const sqlite::DirectoryLock& lock) {
     std::filesystem::path target = sqlite::set_aside(path_, stamp(wall_clock_()), lock);
     std::filesystem::rename(salvaged_path(), path_);

@@ -36,7 +36,7 @@ inline sqlite3* newest_connection = nullptr;
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): SQLite calls a function without context
 inline int operations_until_killed = 0;  // of SQLite's virtual machine, by SIGKILL; 0: never
 
-// Each test has a directory of its own, and a way to the connection that the store opened last: SQLite tells every
+// Gives each test its own directory, and access to the connection that the store opened last: SQLite passes every new
 // connection to an automatic extension.
 class SqliteStoreFixture : public testing::Test {
 public:
@@ -60,7 +60,7 @@ protected:
         return opened ? "no error" : opened.error().message;
     }
 
-    // The answer's first column, in a connection of its own.
+    // The first column of the answer. Uses a separate connection.
     [[nodiscard]] std::int64_t raw(const std::string& sql) const {
         SQLite::Database database(path.string(), SQLite::OPEN_READWRITE);
         database.exec("PRAGMA foreign_keys = ON");
@@ -117,7 +117,7 @@ private:
     static int count_operation(void* /*context*/) { return --operations_until_killed == 0 ? std::raise(SIGKILL) : 0; }
 };
 
-// Work in another process, whose exit status it returns.
+// Does the work in another process, which returns its result as exit status.
 template <typename Work>
 pid_t start(Work work) {
     const pid_t child = ::fork();
@@ -132,7 +132,7 @@ inline int ended(pid_t child) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;  // -1: killed
 }
 
-// As the loop does it: the lesson is already in the profile.
+// Teaches the profile a lesson and returns the lesson, as the loop does.
 inline Lesson lesson_in(Uafp& uafp, Level level, Khz khz) {
     const Khz before = uafp.at(level);
     uafp.learn(level, khz);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What was learned can be taken back, lesson by lesson, to the byte.
+// Undoing lessons one by one restores each earlier profile exactly.
 #include "governor/core/fakes.h"
 #include "governor/core/loop.h"
 #include "governor/store/sqlite_store_fixture.h"
@@ -30,7 +30,7 @@ TEST_F(UndoTest, TheProfileIsWhatItWasAndTheHistoryKeepsBoth) {
     const auto store = open();
     ASSERT_TRUE(teach(*store, kAlice, 9, 2'200'000));
     const Uafp before = profile(*store, kAlice);
-    ASSERT_TRUE(teach(*store, kAlice, 3, 2'300'000));  // raises what is above, too
+    ASSERT_TRUE(teach(*store, kAlice, 3, 2'300'000));  // raises the higher levels too
 
     const auto undone = store->undo("alice", "", 1).value();
 
@@ -108,7 +108,7 @@ struct Recorder : fake::Watcher {
     void turned(const Turn& turn) override { taught = turn.decision.lesson.has_value(); }
 };
 
-// The real loop on a made-up machine, taught at random, with undoings in between; then all is undone, one by one.
+// Runs the real loop on an invented machine with random lessons and some undone; then undoes all of them, one by one.
 class History {
 public:
     History(SqliteProfileStore& store, unsigned seed)
@@ -143,7 +143,7 @@ private:
     };
     static constexpr std::array kFast{Khz{800'000}, Khz{2'000'000}, Khz{3'100'000}};
 
-    // As happed does after an undoing, when the loop still knows the profile of before.
+    // Starts a new loop after an undo, as happed does, because the old loop still has the profile from before.
     void begin() { loop_.emplace(Ports{utilisation_, frequency_, keys_, focus_, store_, recorder_}, settings_, now_); }
 
     void turn() {
@@ -209,10 +209,10 @@ private:
     Recorder recorder_;
     MonoTime now_;
     std::optional<Loop> loop_;
-    std::vector<Taught> lessons_;  // that are not undone
+    std::vector<Taught> lessons_;  // those that are not undone
 };
 
-// 10,000 of them by tools/validate.sh.
+// tools/validate.sh runs 10,000 histories.
 TEST_F(UndoTest, EveryEarlierProfileOfARandomHistoryComesBack) {
     const char* const wanted = std::getenv("HAPPE_HISTORIES");
     const auto store = open();

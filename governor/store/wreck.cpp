@@ -21,7 +21,7 @@ constexpr std::size_t kSalts = 8;
 
 constexpr std::uint64_t kLongestRow = 65'536;  // ours have at most 9,000 bytes
 
-// Bytes of a row that lie on its page, for one that does not fit (section 1.6 of the format).
+// The bytes of a row that lie on its page if the row does not fit there (section 1.6 of the format).
 constexpr std::uint64_t kMostOfTable = Wreck::kPageSize - 35;
 constexpr std::uint64_t kMostOfIndex = ((Wreck::kPageSize - 12) * 64 / 255) - 23;
 constexpr std::uint64_t kLeast = ((Wreck::kPageSize - 12) * 32 / 255) - 23;
@@ -73,7 +73,7 @@ private:
     bool sound_ = true;
 };
 
-// Nothing for a type that none of our columns has.
+// Nothing for a type that our columns do not use.
 std::optional<Wreck::Value> value_of(std::uint64_t type, Cursor& body) {
     constexpr std::array<std::size_t, 7> kSizes{0, 1, 2, 3, 4, 6, 8};
     if (type == 0) {
@@ -127,7 +127,7 @@ Wreck::Wreck(std::istream& database, std::istream& log) : database_(database), l
     read_log();
 }
 
-// Frames up to the last one that ends a transaction.
+// Reads the frames up to the last one that ends a transaction.
 void Wreck::read_log() {
     const std::string salts = read(log_, kSaltsOfLog, kSalts);
     std::map<std::uint32_t, std::uint64_t> open;
@@ -158,7 +158,7 @@ std::string Wreck::page(std::uint32_t number) {
     return found;
 }
 
-// What does not fit on its page goes on in a chain of others.
+// The rest of a row that does not fit on its page is in a chain of other pages.
 std::string Wreck::payload(std::string_view page_of_row, std::size_t at, std::uint64_t size, bool indexed) {
     const std::uint64_t most = indexed ? kMostOfIndex : kMostOfTable;
     if (size > kLongestRow) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The rows in what is left of a damaged database. Pages are read one by one, without the tree that leads to them: a
-// page that is damaged costs its own rows. https://www.sqlite.org/fileformat2.html
+// Reads the rows of a damaged database page by page, without the tree that leads to them. So a damaged page loses only
+// its own rows. https://www.sqlite.org/fileformat2.html
 #pragma once
 
 #include <cstddef>
@@ -21,20 +21,20 @@ public:
 
     using Value = std::variant<std::monostate, std::int64_t, std::string>;
     struct Row {
-        bool indexed = false;    // it is of an index, and has no number
-        std::int64_t rowid = 0;  // of a table's: its INTEGER PRIMARY KEY, which is NULL among the values
+        bool indexed = false;    // a row of an index, which has no number
+        std::int64_t rowid = 0;  // of a table's row: the INTEGER PRIMARY KEY, which is NULL in `values`
         std::vector<Value> values;
     };
 
-    // The files' bytes, which must outlive this; `log` is the write-ahead log, or empty. Throws nothing for what they
-    // hold.
+    // The contents of the files; both streams must outlive the object. `log`: the write-ahead log, or empty. No content
+    // makes it throw.
     Wreck(std::istream& database, std::istream& log);
 
-    // All that can be read, by page. A row may come twice.
+    // Calls `take` with each readable row, page by page. A row may come twice.
     void each_row(const std::function<void(const Row&)>& take);
 
 private:
-    // A damaged frame of the log may name any page: only those that one of the files holds are there.
+    // True if one of the files holds this page. A damaged frame of the log may name any page.
     [[nodiscard]] bool has(std::uint32_t number) const;
     [[nodiscard]] std::string page(std::uint32_t number);
     [[nodiscard]] std::string payload(std::string_view page, std::size_t at, std::uint64_t size, bool indexed);
@@ -43,7 +43,7 @@ private:
 
     std::istream& database_;
     std::istream& log_;
-    std::map<std::uint32_t, std::uint64_t> logged_;  // where the log has a page's newest content
+    std::map<std::uint32_t, std::uint64_t> logged_;  // by page: where its newest content is in the log
     std::uint32_t pages_ = 0;                        // of the database itself
 };
 

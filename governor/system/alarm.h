@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A time at which the event loop calls, set again and again: one system call each time it is set and none when it
-// goes off. (A timer of sd-event's takes two, and puts the time off to share wake-ups.) sd-event knows nothing of it.
+// A timer of the event loop that is set again and again. To set it takes one system call, and its expiry none. (An
+// sd-event timer takes two, and comes late to share wake-ups.) It works outside of sd-event.
 #pragma once
 
 #include "governor/core/result.h"
@@ -14,10 +14,10 @@ namespace happe {
 
 class Alarm final : Watched {
 public:
-    // The loop must outlive it. `due` may set or cancel it.
+    // `loop` must outlive the alarm. `due` may set or cancel the alarm.
     [[nodiscard]] static Result<std::unique_ptr<Alarm>> create(EventLoop& loop, std::function<void()> due);
 
-    // By CLOCK_MONOTONIC; a time that has passed is now. In place of the time before.
+    // Calls `due` at this time of CLOCK_MONOTONIC, or at once if it has passed. Replaces the time set before.
     void set(MonoTime at);
     void cancel();
 

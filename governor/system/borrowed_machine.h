@@ -11,11 +11,11 @@
 
 namespace happe {
 
-// A simulated machine that has this machine's work to do: what keeps a CPU here busy u of the time wants u * f_max of
-// its policy, so at a simulated frequency f it is busy min(1, u * f_max / f) of it.
+// A simulated machine that does the real machine's work. A real CPU that is busy for a share u of the time needs u *
+// f_max of its policy. At a simulated frequency f it is busy for min(1, u * f_max / f).
 class BorrowedMachine : public UtilisationSource, public FrequencyControl {
 public:
-    // `policies`: at least one, ascending ids. CPUs of none of them are left out.
+    // `policies`: at least one, ascending ids. CPUs outside of these policies have no utilisation.
     BorrowedMachine(UtilisationSource& real, std::vector<Policy> policies)
         : real_(real), policies_(std::move(policies)) {
         for (const Policy& policy : policies_) {
@@ -23,7 +23,7 @@ public:
         }
     }
 
-    // A T61 with that many CPUs, all of one policy.
+    // A T61 with this number of CPUs in one policy.
     static std::vector<Policy> t61(std::size_t cpus) {
         std::vector<Policy> policies{{PolicyId{0}, std::vector<unsigned>(cpus), t61_ladder()}};
         std::iota(policies.front().cpus.begin(), policies.front().cpus.end(), 0U);

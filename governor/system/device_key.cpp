@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 static_assert(std::tuple_size_v<PublicKey> == crypto_box_PUBLICKEYBYTES);
 
-// Forgotten when its owner goes.
+// Its destructor erases the key from memory.
 struct SecretKey {
     std::array<unsigned char, crypto_box_SECRETKEYBYTES> bytes{};
 
@@ -55,7 +55,7 @@ bool is_private(int file) {
            (about.st_mode & (S_IRWXG | S_IRWXO)) == 0 && about.st_size == crypto_box_SECRETKEYBYTES;
 }
 
-// False if there is none.
+// False if there is no such file.
 Result<bool> read(const fs::path& path, SecretKey& secret) {
     const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     if (!file && errno == ENOENT) {

@@ -26,7 +26,7 @@ void write(const fs::path& path, const std::string& text, fs::perms perms = fs::
     fs::permissions(path, perms);
 }
 
-// What a study server does.
+// Seals a document as a study server does.
 std::string sealed_to(const PublicKey& key, const std::string& document) {
     std::string seal(document.size() + crypto_box_SEALBYTES, '\0');
     crypto_box_seal(reinterpret_cast<unsigned char*>(seal.data()),

@@ -55,8 +55,8 @@ int EventLoop::run_once(int most_ms) {
     return pending > 0 ? sd_event_dispatch(event_.get()) : pending;
 }
 
-// Until sd-event has something to do, or readable() has left it something to prepare. One event at a time: the kernel
-// takes those that are ready in turn, and none is called that another has just destroyed.
+// Waits until sd-event has something to do, or readable() has changed it. Takes one event at a time, so that it never
+// calls an object that another has just destroyed. The kernel reports ready descriptors in turn.
 void EventLoop::wait(int most_ms) {
     touched_ = false;
     epoll_event ready{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The event loop: sd-event, and around it a wait for what is watched outside of it: alarms and keyboards. While only
-// these have something to say, sd-event does not run: docs/adr/0065-alarms-and-keys-outside-of-sd-event.md.
+// The event loop: sd-event, and around it a wait for sd-event and for alarms and keyboards. If only alarms or keyboards
+// are ready, sd-event does not run: docs/adr/0065-alarms-and-keys-outside-of-sd-event.md.
 #pragma once
 
 #include "governor/core/result.h"
@@ -21,20 +21,20 @@ public:
     EventLoop& operator=(const EventLoop&) = delete;
     ~EventLoop() = default;
 
-    // For a call of sd-event's. Do not keep it: what is called may need sd-event to prepare again. A relative time of
-    // sd-event's counts from when sd-event last had something to do; Watched::readable() sets an alarm instead.
+    // For one call of an sd-event function. Do not keep the pointer: get() also notes that sd-event must prepare again.
+    // sd-event counts relative times from its last run, so use an Alarm in Watched::readable().
     [[nodiscard]] sd_event* get() {
         touched_ = true;
         return event_.get();
     }
 
-    // The only bus, which outlives each run of the loop. A negative errno if it cannot be attached.
+    // Attaches the only bus, which must outlive each run of the loop. A negative errno if this fails.
     [[nodiscard]] int attach(sd_bus* bus);
 
-    // Until sd_event_exit(3), whose code it returns, or a negative errno.
+    // Runs until sd_event_exit(3), and returns its code; or a negative errno.
     [[nodiscard]] int run();
 
-    // One turn, as sd_event_run(3), with what is watched outside of sd-event and ready before it. -1 waits without end.
+    // One turn, like sd_event_run(3). First calls those outside of sd-event that are ready. -1 waits without a limit.
     [[nodiscard]] int run_once(int most_ms);
 
 private:
@@ -44,17 +44,17 @@ private:
     };
 
     EventLoop() = default;
-    [[nodiscard]] int watch(int descriptor, Watched* whose);  // null: sd-event's own
+    [[nodiscard]] int watch(int descriptor, Watched* whose);  // null: the epoll descriptor of sd-event
     void wait(int most_ms);
     [[nodiscard]] bool is_undisturbed() const;
 
     std::unique_ptr<sd_event, Unref> event_;
-    FileDescriptor both_;  // epoll of what is watched, and of sd-event's own epoll
+    FileDescriptor both_;  // epoll of the Watched objects, and of sd-event's own epoll
     sd_bus* bus_ = nullptr;
     bool touched_ = false;
 };
 
-// A descriptor that the loop watches outside of sd-event, as long as this lives. The loop must outlive it.
+// A descriptor that the loop watches outside of sd-event for as long as this object lives. The loop must outlive it.
 class Watched {
 public:
     Watched(const Watched&) = delete;
@@ -64,20 +64,21 @@ protected:
     explicit Watched(EventLoop& loop) : loop_(loop) {}
     virtual ~Watched();
 
-    // Takes it. If it is none, errno must say why. A negative errno if it is not watched.
+    // Takes and watches the descriptor. If it is invalid, errno must say why. A negative errno on failure.
     [[nodiscard]] int watch(FileDescriptor file);
     [[nodiscard]] int file() const { return file_.get(); }
 
 private:
     friend EventLoop;
-    // The loop calls it again and again while there is something to read. May destroy this.
+    // The loop calls this for as long as there is something to read. May destroy the object.
     virtual void readable() = 0;
 
     EventLoop& loop_;
     FileDescriptor file_;
 };
 
-// Disabled as it goes: its callback isn't called again, whatever else still refers to it. May go in its own callback.
+// Disables the source before it drops the reference, so that its callback is not called again. The callback itself may
+// destroy it.
 struct DropEventSource {
     void operator()(sd_event_source* source) const { sd_event_source_disable_unref(source); }
 };

@@ -11,11 +11,11 @@
 
 namespace happe {
 
-// Runs an event loop, in a folder that is gone afterwards.
+// Runs an event loop, and has a folder that is removed afterwards.
 class LoopFixture : public testing::Test {
 public:
 protected:
-    // Until something holds, ten seconds at most.
+    // Runs the loop until the condition holds, at most ten seconds.
     [[nodiscard]] bool runs_until(const std::function<bool()>& holds) const {
         const MonoTime end = monotonic_now() + std::chrono::seconds{10};
         while (!holds() && monotonic_now() < end) {
@@ -23,7 +23,7 @@ protected:
         }
         return holds();
     }
-    // All that is ready now.
+    // Runs everything that is ready now.
     void runs() const {
         while (loop.run_once(0) > 0) {
         }

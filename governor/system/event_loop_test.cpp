@@ -106,7 +106,7 @@ TEST_F(TheEventLoop, ServesDescriptorsAndAlarmsInTurnWhenBothAreAlwaysReady) {
     alarm->cancel();
 }
 
-// Ends the first time it is called, and reads nothing.
+// Destroys itself at the first call, and reads nothing.
 class OneCall final : Watched {
 public:
     OneCall(EventLoop& loop, int descriptor, std::unique_ptr<OneCall>& self, int& calls)
@@ -187,7 +187,7 @@ protected:
         EXPECT_GE(sd_bus_start(bus), 0);
         return bus;
     }
-    // What has come to the peer.
+    // Reads the messages that have reached the peer.
     void hear() {
         int status = 1;
         while (status > 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A file descriptor that is closed when its owner goes.
+// Owns a file descriptor and closes it.
 #pragma once
 
 #include <unistd.h>
@@ -10,7 +10,7 @@ namespace happe {
 class FileDescriptor {
 public:
     FileDescriptor() = default;
-    explicit FileDescriptor(int fd) : fd_(fd) {}  // takes it; negative is none
+    explicit FileDescriptor(int fd) : fd_(fd) {}  // takes ownership; negative: none
     FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
     FileDescriptor& operator=(FileDescriptor&& other) noexcept {
         std::swap(fd_, other.fd_);

@@ -54,8 +54,8 @@ bool sync_directory_of(const std::filesystem::path& path) {
     return directory && ::fsync(directory.get()) == 0;
 }
 
-// A file under another name first, renamed when it is on the disk. A leftover of that name from an interruption is
-// replaced.
+// Writes a file with another name, and renames it when it is on the disk. Replaces such a file that an interruption
+// left.
 Status write_file(const std::filesystem::path& path, std::string_view text, std::optional<mode_t> mode) {
     constexpr mode_t kEverybody = 0666;
     const std::filesystem::path part = path.string() + ".part";

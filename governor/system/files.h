@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Files read and written whole, whatever happens meanwhile.
+// Reads and writes whole files.
 #pragma once
 
 #include "governor/core/result.h"
@@ -13,18 +13,18 @@
 
 namespace happe {
 
-// All of the text to a descriptor, going on after interruptions. False, with errno, if it cannot be; part may be
-// written.
+// Writes all of the text, and continues after interruptions. False, with errno, on failure; part may be written then.
 bool write_all(int descriptor, std::string_view text);
 
-// All that can be read. Nothing, with errno, if it cannot be; EFBIG if it is longer than `most` bytes.
+// Reads to the end. Nothing, with errno, on failure; EFBIG if there are more than `most` bytes.
 std::optional<std::string> read_all(int descriptor, std::size_t most);
 
-// What was created, renamed or removed beside this path survives a loss of power. False, with errno.
+// Makes files created, renamed or removed in the path's directory survive a loss of power. False, with errno, on
+// failure.
 bool sync_directory_of(const std::filesystem::path& path);
 
-// Writes the whole file or nothing, on the disk when this returns, and says why not. Its mode is this one whatever the
-// umask is; if none is given, what the umask leaves of 0666.
+// Writes the whole file or nothing. It is on the disk when this returns. `mode` ignores the umask; without it, the mode
+// is 0666 within the umask.
 Status write_file(const std::filesystem::path& path, std::string_view text, std::optional<mode_t> mode = {});
 
 }  // namespace happe

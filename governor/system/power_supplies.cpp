@@ -25,12 +25,12 @@ std::string first_line(const fs::path& path) {
     return line;
 }
 
-// What all supplies of a machine say.
+// The combined state of a machine's supplies.
 struct Seen {
-    bool plugged = false;      // one that is no battery supplies
-    bool unplugged = false;    // one that is no battery does not
-    bool battery = false;      // of the machine, not of its mouse
-    bool discharging = false;  // such a one
+    bool plugged = false;      // a supply that is not a battery is on line
+    bool unplugged = false;    // a supply that is not a battery is off line
+    bool battery = false;      // the machine has one; a mouse's does not count
+    bool discharging = false;  // such a battery is
 
     void add(const fs::path& supply) {
         if (first_line(supply / "scope") == "Device") {
@@ -57,7 +57,7 @@ struct Seen {
 }  // namespace
 
 Status PowerSupplies::watch(sd_event* loop) {
-    constexpr unsigned kKernel = 1;  // the group to which the kernel itself tells, and not udev
+    constexpr unsigned kKernel = 1;  // the group of the kernel's own messages, not of udev's
     uevents_ = FileDescriptor(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_KOBJECT_UEVENT));
     sockaddr_nl address{};
     address.nl_family = AF_NETLINK;
@@ -83,7 +83,7 @@ Status PowerSupplies::watch(sd_event* loop) {
                                              std::generic_category().message(-result)));
 }
 
-// Who sent it does not matter: it is only a reason to look. ENOBUFS: some were lost.
+// Anybody may send a message, since it only makes us look again. ENOBUFS: messages were lost.
 void PowerSupplies::hear() {
     constexpr std::string_view kOurs("SUBSYSTEM=power_supply", sizeof "SUBSYSTEM=power_supply");
     std::array<char, 8192> buffer{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the laptop runs on, as the kernel says: Documentation/ABI/testing/sysfs-class-power.
+// The laptop's source of power, from the kernel: Documentation/ABI/testing/sysfs-class-power.
 #pragma once
 
 #include "governor/core/profile_book.h"
@@ -15,7 +15,7 @@ namespace happe {
 
 class PowerSupplies {
 public:
-    // `directory`: /sys/class/power_supply. It need not exist. `changed` is called when source() is another.
+    // `directory`: /sys/class/power_supply. It need not exist. Calls `changed` after source() has changed.
     PowerSupplies(std::filesystem::path directory, std::function<void()> changed)
         : directory_(std::move(directory)), changed_(std::move(changed)) {
         look();
@@ -24,10 +24,10 @@ public:
     PowerSupplies& operator=(const PowerSupplies&) = delete;
     ~PowerSupplies() = default;
 
-    // From now on the kernel tells of changes; the event loop outlives it. An error if it cannot: then source() stays.
+    // Follows changes that the kernel announces. `loop` must outlive the object. On an error source() never changes.
     [[nodiscard]] Status watch(sd_event* loop);
 
-    // Nothing on a machine without a battery, and where the kernel does not say.
+    // Empty on a machine without a battery, or if the kernel does not report it.
     [[nodiscard]] std::optional<PowerSource> source() const { return source_; }
 
 private:

@@ -57,7 +57,7 @@ TEST_F(PowerSuppliesTest, WhatMakesNoSenseCountsForNothing) {
     EXPECT_EQ(source_of({{"BAT0/type", odd}, {"BAT0/status", ""}}), "unknown");
 }
 
-// As the kernel tells of it. Only root may.
+// Sends a message as the kernel does. Only root may do this.
 void tell(const std::string& subsystem) {
     const FileDescriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_KOBJECT_UEVENT));
     sockaddr_nl group{};

@@ -13,7 +13,7 @@
 
 namespace happe {
 
-// What one CPU has done since boot, in ticks of USER_HZ. Each may wrap; idle and iowait may also go back a little.
+// One CPU's times since boot, in ticks of USER_HZ. Each may wrap; idle and iowait may also go back a little.
 struct CpuTicks {
     std::uint64_t busy = 0;  // user + nice + system + irq + softirq + steal; time of guests is within user and nice
     std::uint64_t idle = 0;
@@ -25,18 +25,18 @@ class ProcStat final : public UtilisationSource {
 public:
     static constexpr unsigned kHighestCpu = 8191;  // the greatest NR_CPUS a kernel is built with
 
-    // Opened at the first sample() and kept open.
+    // Opens the file at the first sample() and keeps it open.
     explicit ProcStat(std::string path = "/proc/stat") : path_(std::move(path)) {}
 
-    // Allocates only when there are more CPUs than ever before, or to say what is wrong. After an error the next sample
-    // goes back to the last good one.
+    // Allocates memory only for more CPUs than ever before, and for errors. After an error, the next sample covers the
+    // time since the last good one.
     [[nodiscard]] Result<std::span<const std::optional<Ppm>>> sample() override;
 
-    // Reads the cpuN lines, of whole lines, by CPU number; nothing for a number that is missing (that CPU is off line).
-    // Lines after them are ignored. An error says "line N: message".
+    // Reads the cpuN lines of a text of whole lines, by CPU number. Empty for a missing number: that CPU is off line.
+    // Ignores lines after them. An error says "line N: message".
     [[nodiscard]] static Status parse(std::string_view text, std::vector<std::optional<CpuTicks>>& cpus);
 
-    // The share of the time between that was busy, rounded down; nothing if no time has been counted.
+    // The busy share of the time between two counts, rounded down; empty if no time has passed.
     [[nodiscard]] static std::optional<Ppm> utilisation(const CpuTicks& before, const CpuTicks& now);
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Which application a process is: docs/daemon.md, "Who is served".
+// Finds out which application a process belongs to: docs/daemon.md, "Who is served".
 #pragma once
 
 #include "governor/core/result.h"
@@ -12,23 +12,23 @@
 
 namespace happe {
 
-// What can be known of a process without any right over it: /proc/PID/{status,cmdline,comm} and its systemd unit.
+// What everybody may know about a process: /proc/PID/{status,cmdline,comm} and its systemd unit.
 struct Process {
     pid_t pid = 0;
     uid_t uid = 0;          // the effective one
-    std::string program;    // the last part of argv[0], else the kernel's comm; empty if there is neither
-    std::string unit;       // of the user's systemd, unescaped as systemd gives it; empty if in none
+    std::string program;    // the last part of argv[0], or the kernel's comm; empty if both are missing
+    std::string unit;       // its unit of the user's systemd, unescaped; empty if it has none
     std::string unit_runs;  // the program of that unit's first process; empty if unknown
 };
 
-// The process a pidfd stands for, in this process's pid namespace. An error if it is no pidfd or its process has ended.
+// The pidfd's process, in our pid namespace. An error if this is not a pidfd or its process has ended.
 Result<pid_t> process_of(int pidfd);
 
-// Of a process that may end at any moment: an error if it did while being looked at.
+// An error if the process ends meanwhile.
 Result<Process> describe(int pidfd, pid_t pid);
 
-// The id in a user's unit, unescaped, and whether the unit alone decides (Flatpak, snap). Nothing for a unit that names
-// no application. "app[-LAUNCHER]-ID-RANDOM.scope", "app[-LAUNCHER]-ID[@RANDOM].service":
+// The application's id in the name of a user's unit, unescaped, and whether only the unit decides (Flatpak, snap).
+// Empty if the unit names no application. "app[-LAUNCHER]-ID-RANDOM.scope", "app[-LAUNCHER]-ID[@RANDOM].service":
 // https://systemd.io/DESKTOP_ENVIRONMENTS
 struct UnitName {
     std::string application;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Of a test: gone with everything in it when the test ends.
+// A test's directory. The destructor removes it with its content.
 #pragma once
 
 #include <cstdlib>

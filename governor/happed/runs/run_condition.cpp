@@ -44,7 +44,7 @@ Result<RunCondition> parse(const std::string& name, std::size_t steps) {
     return RunCondition{.rule = Rule::Fixed, .step = step - 1};
 }
 
-// What is wrong with a plan beside its condition; empty if nothing is.
+// Describes the first fault of a plan outside its condition; empty if there is none.
 std::string fault_of(const RunPlan& plan, Rule rule) {
     constexpr std::size_t kLongest = 240;  // with its prefix a subject is a name of at most 255 bytes
     constexpr std::uint32_t kMostPercent = 100;

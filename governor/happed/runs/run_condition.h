@@ -20,9 +20,9 @@ struct RunCondition {
     bool operator==(const RunCondition&) const = default;
 };
 
-// The condition of a plan that a machine with so many frequencies can run: "ondemand", "T-HAPPE", "O-HAPPE", "B-HAPPE"
-// (which to the daemon is O-HAPPE), "L-HAPPE" (O-HAPPE in mode `extended`), "fixed-1" to "fixed-`steps`". An error
-// names the plan's member that is wrong.
+// The plan's condition, for a machine with `steps` frequencies: "ondemand", "T-HAPPE", "O-HAPPE", "B-HAPPE" (the daemon
+// treats it as O-HAPPE), "L-HAPPE" (O-HAPPE in mode `extended`), "fixed-1" to "fixed-`steps`". An error names the wrong
+// member of the plan.
 [[nodiscard]] Result<RunCondition> condition_of(const RunPlan& plan, std::size_t steps);
 
 }  // namespace happe

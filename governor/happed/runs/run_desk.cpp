@@ -30,7 +30,7 @@ Answer<std::string> RunDesk::start(const Caller& caller, const RunRequest& reque
     if (!request.sealed) {
         return start(caller, request.plan, request.blind ? Sight::Blind : Sight::Open);
     }
-    if (hardware_.observes()) {  // or which conditions fail here would tell them
+    if (hardware_.observes()) {  // only kernel conditions would fail here, which would reveal them
         return refusal(Kind::Failed, "happed only observes this machine: a sealed run needs a machine that it governs");
     }
     const auto plan = unseal(*request.sealed);
@@ -89,7 +89,7 @@ Result<std::unique_ptr<RunSession>> RunDesk::make(RunSession::Terms terms) {
         });
 }
 
-// Training begins with no profile of what the run serves.
+// Training begins without a profile: happed erases those that the run would serve.
 Status RunDesk::erase(const RunPlan& plan) {
     return known(plan).and_then([this](const std::vector<RunSession::Known>& known) {
         Status erased;
@@ -100,7 +100,7 @@ Status RunDesk::erase(const RunPlan& plan) {
     });
 }
 
-// Of the plan's application, or of each that the subject has a profile of.
+// Returns what HAPPE knows about the plan's application, or about each application that has a profile of the subject.
 Result<std::vector<RunSession::Known>> RunDesk::known(const RunPlan& plan) {
     const Served whom = RunSession::subject_of(plan);
     std::vector<RunSession::Known> all;
@@ -118,7 +118,7 @@ Result<std::vector<RunSession::Known>> RunDesk::known(const RunPlan& plan) {
     });
 }
 
-// Once a run has ended, by the user, whatever the bus name.
+// A run that is on belongs to a bus name; a run that has ended belongs to the user who started it.
 bool RunDesk::owns(const Caller& caller, const std::string& run) const {
     if (is_on(run)) {
         return session_->terms().owner.bus_name == caller.bus_name;

@@ -15,11 +15,11 @@
 
 namespace happe {
 
-// What callers on the bus ask of study runs. Begins and ends them, and has the machine follow the one that is on.
+// Answers requests on the bus about study runs. Begins and ends runs, and lends the machine to the current one.
 class RunDesk final : public RunService {
 public:
     struct Hooks {
-        std::function<void()> changed;  // session() is another, or none any more: the loop and the focus are to follow
+        std::function<void()> changed;  // a run has begun or ended: replace the loop and the focus
         std::function<void(const Error&)> failed;
     };
     struct Files {
@@ -27,7 +27,7 @@ public:
         std::filesystem::path device_key;
     };
 
-    // All of these outlive it.
+    // All arguments by reference must outlive the desk.
     RunDesk(const Files& files, Hardware& hardware, Attention& attention, SqliteProfileStore& store, Journal& journal,
             Hooks hooks)
         : hardware_(hardware),
@@ -44,20 +44,21 @@ public:
     Answer<std::string> facts(const Caller& caller, const std::string& run) override;
     Answer<PublicKey> device_key() override;
 
-    // The run that is on; null: none. hooks.changed tells of another.
+    // The current run; null if there is none.
     [[nodiscard]] RunSession* session() const { return session_.get(); }
 
-    // Who is served has changed: lends the machine to a kernel condition or takes it back, and notes what comes between
-    // the subject and the application.
+    // Call after Attention has changed. Lends the machine to a kernel condition or takes it back, and notes each
+    // interruption of the run.
     void follow_attention();
 
-    // A turn was made: notes the machine once the run's governor is in force, which for HAPPE is after the first turn.
+    // Call after each turn. Notes the machine once the run's governor is in force, which for HAPPE is after the first
+    // turn.
     void turned();
 
-    // Ends the run of a caller that left the bus.
+    // Call when a caller has left the bus. Ends its run.
     void left(const std::string& bus_name);
 
-    // Ends the run that is on, if one is. An error if not all of it is on the disk.
+    // Ends the current run, if there is one. An error if some of its record is not on the disk.
     [[nodiscard]] Status end();
 
 private:

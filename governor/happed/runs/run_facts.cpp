@@ -33,7 +33,7 @@ std::string cpu_model() {
     return {};
 }
 
-// As the schema has texts.
+// A text that the schema accepts.
 std::string text(const std::string& found) {
     return found.empty() ? kUnknown : printable(found, kLongestText - 3);
 }
@@ -48,7 +48,7 @@ std::int64_t micros(MonoTime at) {
     return at.time_since_epoch().count();
 }
 
-// As /proc/sys/kernel/random/boot_id.
+// The boot's id, in the format of /proc/sys/kernel/random/boot_id.
 std::string clock_name() {
     sd_id128_t boot{};
     std::array<char, SD_ID128_UUID_STRING_MAX> uuid{};

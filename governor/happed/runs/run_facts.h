@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the record of a study's run has besides its trace (profiles/schema/run-record.schema.json): what was learned,
-// the profile before and after, what came between, and the machine.
+// The part of a study run's record that is not in its trace (profiles/schema/run-record.schema.json): lessons, the
+// profile before and after, interruptions, and the machine.
 #pragma once
 
 #include "governor/core/witness.h"
@@ -16,22 +16,22 @@ namespace happe {
 // The laptop's current state.
 struct MachineFacts {
     std::string cpu;      // /proc/cpuinfo's model name
-    std::string driver;   // of the first policy, as the rest
-    std::string backend;  // as on the bus
+    std::string driver;   // of the first policy, like the fields below
+    std::string backend;  // its name on the bus
     std::string governor;
     Tunables tunables;
-    std::string epp;  // empty: the driver has none
+    std::string epp;  // the energy performance preference; empty: the driver has none
     std::string kernel;
 };
 
-// A field is "unknown" where happed cannot find it out.
+// Fields that happed cannot find out are "unknown".
 MachineFacts look_at_machine(const Cpufreq& cpufreq, const std::string& backend);
 
 class RunFacts {
 public:
-    static constexpr std::size_t kMostInterruptions = 1000;  // the rest is not kept
+    static constexpr std::size_t kMostInterruptions = 1000;  // drops later ones
 
-    // `raised`: of the plan, as `indicator`.
+    // `indicator` and `raised` are the plan's.
     RunFacts(MonoTime started, bool indicator, bool raised = false)
         : started_(started), indicator_(indicator), raised_(raised) {}
 
@@ -45,13 +45,13 @@ public:
 
     void turned(const Turn& turn);
 
-    // `reason` as in the schema. The first lasts until resumed(), or until another does; the last is a moment,
-    // and is recorded once if it repeats with the same detail.
+    // `reason` is one of the schema's. An interruption lasts until resumed() or the next interrupted(). happened()
+    // records a moment, once if it repeats with the same detail.
     void interrupted(MonoTime at, std::string_view reason, const std::string& detail);
     void resumed(MonoTime at);
     void happened(MonoTime at, std::string_view reason, const std::string& detail);
 
-    // The document: these members of a run record. `version` is happed's.
+    // These members of a run record, as a document. `version` is happed's.
     [[nodiscard]] std::string document(MonoTime ended, const std::string& version) const;
 
 private:

@@ -14,7 +14,7 @@
 namespace happe {
 namespace {
 
-// One step higher on the fastest ladder. A subject whom no training taught anything begins above its lowest step.
+// One step higher on the fastest ladder. A subject without a profile begins one step above the lowest.
 Uafp raised(const std::optional<Uafp>& profile, std::span<const Policy> policies) {
     const auto top = [](const Policy& policy) { return policy.ladder.top(); };
     const Ladder& ladder = std::ranges::max_element(policies, {}, top)->ladder;

@@ -16,11 +16,12 @@
 
 namespace happe {
 
-// A study's run on this machine, from its first line to its record: its owner, the subject that it serves, and what it
-// leaves, a trace (docs/traces.md) and facts beside it (run_facts.h). docs/daemon.md, "Study runs".
+// A study's run on this machine: its owner, the subject that it serves, and the files that it writes, a trace
+// (docs/traces.md) and facts (run_facts.h). docs/daemon.md, "Study runs".
 class RunSession {
 public:
-    // Who sees the private properties and the subject's profiles while it runs: who may anyway, its owner, nobody.
+    // Who may see the private properties and the subject's profiles during the run. Open: everyone who may see them
+    // outside a run. Blind: only the run's owner. Sealed: nobody.
     enum class Sight : std::uint8_t { Open, Blind, Sealed };
     struct Terms {
         Caller owner;
@@ -29,20 +30,20 @@ public:
         Sight sight = Sight::Blind;
     };
 
-    // What HAPPE knows of the subject and an application as the run begins.
+    // What HAPPE knows about the subject's use of an application at the start of the run.
     struct Known {
         Served whom;
         std::optional<Uafp> profile;
         Patience patience;  // with mode `extended`
     };
 
-    // Whom a plan's run serves: a participant's profiles are apart from those of the machine's users. In a run of every
-    // application its `app` is empty.
+    // The subject as the database names it: its profiles are separate from those of the machine's users. In a run of
+    // every application, `app` is empty.
     [[nodiscard]] static Served subject_of(const RunPlan& plan);
 
-    // Makes its files in `traces`, which outlives it, and writes the trace's header. `policies`: the machine's.
-    // `known`: of the run's one application, or of each that has a profile. A run of raised profiles begins one step
-    // higher than these, and with kRaisedPatience.
+    // Creates the run's files in `traces`, which must outlive the run, and writes the trace's header. `policies`: the
+    // machine's. `known` has the run's one application, or each application that has a profile. A raised run begins one
+    // step higher than these profiles, and with kRaisedPatience.
     static Result<std::unique_ptr<RunSession>> begin(RunTraces& traces, Terms terms, std::span<const Policy> policies,
                                                      std::vector<Known> known, MonoTime now);
 
@@ -52,18 +53,17 @@ public:
     [[nodiscard]] bool blind() const { return terms_.sight != Sight::Open; }
     [[nodiscard]] LoopSettings settings() const;  // the paper's, or those of mode `extended`
 
-    // Where its loop finds and stores profiles: in `store`; but what a raised run learns ends with the run, so that
-    // every raised run of a subject begins with the same profile.
+    // The store for the run's loop: `store`, or for a raised run one that ends with the run, so that every raised run
+    // of a subject begins with the same profile.
     [[nodiscard]] ProfileStore& profiles(ProfileStore& store) { return terms_.plan.raised ? own_ : store; }
 
-    // What came between, and the machine. Lives as long as the run.
+    // Interruptions, lessons and the machine. Lives as long as the run.
     [[nodiscard]] RunFacts& facts() { return facts_; }
 
-    // A line of the trace, and what was learned. The first line that cannot be written is an error and the last: a
-    // trace has no gaps.
+    // Writes a line of the trace and notes lessons. The trace ends at the first error, so that it has no gaps.
     [[nodiscard]] Status turned(const Turn& turn, std::optional<PowerSource> source = {});
 
-    // Trace and facts are on the disk; an error of either. Call once.
+    // Writes the facts. Trace and facts are on the disk when this returns. Call once.
     [[nodiscard]] Status end(MonoTime now);
 
 private:

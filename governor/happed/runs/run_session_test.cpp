@@ -200,7 +200,7 @@ TEST_F(RunSessionTest, IsKeptAsBlindUnlessEverybodyMaySee) {
     }
 }
 
-// Files of at most so many bytes: to the program as a full disk.
+// Limits the size of files, which to the program is like a full disk.
 class FullDisk {
 public:
     explicit FullDisk(rlim_t bytes) {

@@ -89,7 +89,7 @@ Result<FileDescriptor> RunTraces::open(const std::string& run) const {
     return trace;
 }
 
-// Room for one more.
+// Removes the oldest runs, to make room for one more.
 void RunTraces::prune() {
     std::vector<std::pair<fs::file_time_type, fs::path>> traces;
     std::error_code gone;

@@ -12,15 +12,15 @@
 
 namespace happe {
 
-// The facts of a run that are kept beside its trace.
+// The file beside a run's trace.
 struct KeptRun {
     uid_t uid = 0;  // who started it
     bool blind = true;
-    std::string facts;  // run_facts.h; empty until it has ended
+    std::string facts;  // RunFacts::document(); empty until the run has ended
 };
 
-// A folder of traces, RUN.jsonl, and what is kept beside them, RUN.json, mode 0600. The newest kMostKept stay, whether
-// they were fetched or not.
+// A folder with a trace RUN.jsonl and a KeptRun in RUN.json for each run, mode 0600. It keeps the newest kMostKept
+// runs, fetched or not.
 class RunTraces {
 public:
     static constexpr std::size_t kMostKept = 256;
@@ -33,7 +33,7 @@ public:
     };
     [[nodiscard]] Result<Begun> begin(const KeptRun& kept);
 
-    // Replaces what was kept of the run. It is on the disk when this returns.
+    // Replaces RUN.json. It is on the disk when this returns.
     [[nodiscard]] Status keep(const std::string& run, const KeptRun& kept) const;
 
     // An error if there is no such run. The trace is for reading, from its start.
