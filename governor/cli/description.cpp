@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr auto kAll = [](const CLI::App*) { return true; };
 
-// CLI11 tells types and validators as one text: "TEXT", "TEXT:NAME", "UINT:INT in [1 - 64]", "TEXT:{paper,a3}",
+// CLI11 gives types and validators as one text: "TEXT", "TEXT:NAME", "UINT:INT in [1 - 64]", "TEXT:{paper,a3}",
 // "TEXT:value in {a->0,b->1} OR {0,1}".
 std::vector<std::string> choices(std::string_view type) {
     std::vector<std::string> result;
@@ -50,7 +50,7 @@ std::string value_name(const std::string& type) {
     return name == "INT" || name == "UINT" ? "N" : name;
 }
 
-// What a value called so names.
+// The kind of thing that a value of this name means.
 std::string taken(const std::string& value) {
     if (value == "FILE") {
         return "file";
@@ -85,7 +85,7 @@ Json described(const CLI::Option& option) {
             {"takes", taken(value)}};
 }
 
-// Of a command and its option groups, which are commands without a name.
+// Visits the options of a command and of its option groups, which are commands without a name.
 void each_option(const CLI::App& command, const std::function<void(const CLI::Option&)>& visit) {
     for (const CLI::Option* const option : command.get_options()) {
         if (!option->get_group().empty()) {
@@ -107,7 +107,7 @@ void each_command(const CLI::App& command, const std::function<void(const CLI::A
     }
 }
 
-// CLI11 hands the parent's footer down to commands that have none of their own.
+// A command's own footer: CLI11 gives commands without a footer their parent's.
 std::string own_footer(const CLI::App& app) {
     const CLI::App* const parent = app.get_parent();
     return parent != nullptr && parent->get_footer() == app.get_footer() ? "" : app.get_footer();
@@ -129,7 +129,7 @@ Json described(const CLI::App& command, const std::string& parent) {
     return result;
 }
 
-// CLI11 2.5 and newer break the lines of description and footer again, and lose the examples' own lines.
+// Keeps the lines of description and footer, which CLI11 2.5 and newer would re-flow, examples included.
 template <typename Formatter>
 void keep_lines(Formatter& formatter) {
     if constexpr (requires { formatter.enable_footer_formatting(false); }) {

@@ -9,7 +9,7 @@
 namespace happe {
 namespace {
 
-// A program with one of each.
+// A program with one option, argument or command of each kind.
 struct Program {
     Program() {
         app.footer("It has examples.\n\nExit status: 0 done, 1 not.\n\nExamples:\n  prog run a\n  .hidden");
@@ -36,7 +36,7 @@ struct Program {
 
 using Json = nlohmann::json;
 
-// What it tells of itself.
+// The program's description of itself.
 Json told(CLI::App& app) {
     add_description(app, {.section = 8, .version = "1.2", .more = "See also: other(1)"});
     try {

@@ -7,8 +7,8 @@
 
 namespace happe {
 
-// The name that fewest insertions, deletions and replacements of a character make of `typed`; empty if none is near: at
-// most two, and fewer than half of what was typed.
+// The name with the fewest insertions, deletions and replacements of a character from `typed`. Empty if all need more
+// than two, or half of the typed characters or more.
 [[nodiscard]] std::string_view nearest_name(std::string_view typed, std::span<const std::string_view> names);
 
 }  // namespace happe

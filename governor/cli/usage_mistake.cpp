@@ -33,7 +33,7 @@ std::string unknown_command(const CLI::App& command, std::string_view word) {
     return names.empty() ? "" : unknown(command, "command", word, names);
 }
 
-// Of the first word that is neither a command nor an option of the command it was given to; empty if there is none.
+// Reports the first word that is neither a command nor an option of its command; empty if there is none.
 std::string first_unknown(const CLI::App& command) {
     const std::vector<std::string> words = command.remaining();
     if (!words.empty() && words.front() != "--") {

@@ -6,7 +6,7 @@
 namespace happe {
 namespace {
 
-// What a program says of a command line.
+// The message of a program about a command line.
 std::string said(std::vector<std::string> words) {
     CLI::App app("prog - Does a thing.", "prog");
     app.require_subcommand(1);

@@ -15,7 +15,7 @@ namespace {
 
 using Values = std::initializer_list<std::pair<std::string_view, std::string>>;
 
-// What is shown of a policy; null if nothing is.
+// The entry of a policy; null if there is none.
 template <typename Shown, typename Of>
 const Shown* shown_of(const std::vector<Shown>& all, PolicyId policy, Of of) {
     const auto found = std::ranges::find(all, policy, of);
@@ -36,7 +36,8 @@ Khz reference(const Situation& situation) {
     return top;
 }
 
-// With the setting `hold` a higher level than the present one may count: the first whose frequency was decided.
+// With the setting `hold` a higher level than the present one may count. Returns the first level from the present one
+// that gives the decided frequency.
 Level level_in_use(const Situation& situation, const Policy& policy, Level present, Khz decided) {
     for (std::uint8_t level = present.value; level < Uafp::kLevels; ++level) {
         const Khz learned = policy.ladder.at_or_above(situation.profile->at({level}), reference(situation));
@@ -47,7 +48,8 @@ Level level_in_use(const Situation& situation, const Policy& policy, Level prese
     return present;
 }
 
-// Every value of a profile is one that a lesson learned, or is still as it began.
+// The newest lesson that taught this value and was not undone. Every value of a profile comes from a lesson or from its
+// start.
 std::optional<LearningEvent> teacher(std::span<const LearningEvent> events, Khz value) {
     for (const LearningEvent& event : events | std::views::reverse) {
         const bool undone = std::ranges::find(events, event.seq, &LearningEvent::undoes) != events.end();

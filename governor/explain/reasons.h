@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Why HAPPE has decided on the present frequency, and what it tries next: for happectl, and for the owner's window in
-// its user's language.
+// Explains why HAPPE chose the present frequency and what it tries next. happectl and the owner's window use this; the
+// window translates the sentences.
 #pragma once
 
 #include "governor/bus/shown_state.h"
@@ -17,7 +17,7 @@
 
 namespace happe {
 
-// What happed shows of itself (docs/dbus.md).
+// The properties of happed that explain its decision (docs/dbus.md).
 struct Situation {
     std::vector<Policy> policies;
     std::vector<Target> targets;
@@ -25,31 +25,31 @@ struct Situation {
     std::vector<SampledPolicy> sample;
     std::optional<Uafp> profile;
     ShownDescent descent;
-    std::string saver;  // a program that asks for one step less; empty: none
+    std::string saver;  // a program that asks for one step lower; empty: none
 };
 
 // What the sentences are made from: the busiest policy and its level.
 struct Reasons {
     Khz decided;
-    Level level;                          // the one at which the profile was looked up
+    Level level;                          // the level of the look-up
     std::optional<LearningEvent> taught;  // the newest lesson that gave this level its frequency
     std::optional<PolicyLimits> limits;   // only limits that do not allow the frequency
     ShownDescent descent;
-    bool lowest = false;  // of the ladder
-    std::string saver;    // as in Situation
+    bool lowest = false;  // the decided frequency is the ladder's lowest
+    std::string saver;    // Situation::saver
 };
 
-// Nothing if happed has decided nothing, or does not show it. `events`: the lessons of the profile, oldest first.
+// Empty if happed has decided nothing, or hides it. `events`: the lessons of the profile, oldest first.
 [[nodiscard]] std::optional<Reasons> reasons(const Situation& situation, std::span<const LearningEvent> events);
 
-// How a program words what the sentences contain.
+// How a program translates the sentences and formats their values.
 struct Wording {
     std::function<std::string(const char* english)> translated;  // a text with the same names in braces
     std::function<std::string(Khz)> frequency;
     std::function<std::string(Level)> level;
 };
 
-// A sentence each, about an application of this name. `time`: of the lesson, in words.
+// Sentences about the application of this name. `time`: the time of the lesson, in words.
 [[nodiscard]] std::string why(const Reasons& reasons, const std::string& application, const std::string& time,
                               const Wording& wording);
 [[nodiscard]] std::string what_next(const Reasons& reasons, const Wording& wording);

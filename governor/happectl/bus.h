@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The system bus, seen by a client: calls and answers.
+// A client's calls on the system bus, and their answers.
 #pragma once
 
 #include "governor/bus/bus.h"
@@ -17,7 +17,7 @@ namespace happe::ctl {
 using bus::Message;
 using bus::Slot;
 
-// An interface of an object of a program on the bus.
+// A service, an object and an interface on the bus.
 struct Address {
     std::string service;
     std::string path;
@@ -33,20 +33,20 @@ struct BusError {
 template <typename T>
 using BusAnswer = tl::expected<T, BusError>;
 
-// The name of an error that is ours: the answer has another type than expected.
+// Our own error: the answer has an unexpected type.
 inline constexpr const char* kUnreadable = "org.happe.Client.Error.Unreadable";
 
-// How long a program may think, and a person who is asked for a password.
+// The time that a program has to answer; and that a person has to type a password.
 inline constexpr std::chrono::seconds kPrompt{25};
 inline constexpr std::chrono::seconds kAskingSomebody{120};
 
 class Bus {
 public:
-    // An error says that the bus isn't there.
+    // An error if there is no bus.
     static Outcome<Bus> open();
 
-    // Calls a method with arguments of the types that the C++ values stand for (wire.h); the answer's first value. The
-    // call starts no program and may ask the person at the machine for a password (polkit).
+    // Calls a method and returns the answer's first value. wire.h gives the D-Bus types of the C++ values. The call
+    // starts no program, but polkit may ask the person at the machine for a password.
     template <typename T, typename... A>
     BusAnswer<T> call(std::chrono::microseconds patience, const Address& to, const char* member,
                       const A&... arguments) {
@@ -66,7 +66,7 @@ public:
         });
     }
 
-    // All of an interface's properties: take(name, message) reads the variant of each or skips it, or says false.
+    // Reads all properties of an interface. take(name, message) reads or skips each variant, or returns false to stop.
     template <typename Take>
     BusAnswer<void> properties(const Address& of, std::chrono::microseconds patience, const Take& take) {
         const Message message = request(of.properties(), "GetAll");

@@ -15,7 +15,7 @@
 namespace happe::ctl {
 namespace {
 
-// This machine's own.
+// The configuration file of this machine.
 std::string file_in_force() {
     return ("/" / kConfigurationFile).string();
 }

@@ -33,7 +33,7 @@ private:
     posix_spawnattr_t attributes_{};
 };
 
-// glibc 2.36 declares pidfd_open() for C alone.
+// glibc 2.36 declares pidfd_open() only for C.
 FileDescriptor open_pidfd(pid_t pid) {
     return FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A command that runs while happectl does something for it.
+// A command that happectl starts and waits for.
 #pragma once
 
 #include "governor/happectl/outcome.h"
@@ -14,19 +14,19 @@ namespace happe::ctl {
 
 class Child {
 public:
-    // Exit statuses of a command that cannot be run, as in shells.
+    // Exit statuses if the command cannot run, as in shells.
     static constexpr int kNotFound = 127;
     static constexpr int kNotExecutable = 126;
 
-    // The command, found in PATH, with these signals blocked and happectl's standard input and output.
+    // Starts the command, found in PATH, with these signals blocked and with happectl's standard input and output.
     static Outcome<Child> start(const std::vector<std::string>& command, const sigset_t& blocked);
 
     void tell(int signal) const;
 
-    // Its exit status once it has ended, 128 + N if signal N ended it. Waits for that.
+    // Waits for the command's end. Returns its exit status, or 128 + N if signal N ended it.
     [[nodiscard]] int wait() const;
 
-    // Readable when it has ended.
+    // Readable when the command has ended.
     [[nodiscard]] int descriptor() const { return pidfd_.get(); }
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The subcommands of happectl. Each adds itself to the program; what it does when chosen becomes the program's end.
+// The subcommands of happectl. Each function adds one to the program; if the user chooses it, it sets `task`.
 #pragma once
 
 #include "governor/happectl/outcome.h"
@@ -17,7 +17,7 @@ struct Output {
     [[nodiscard]] Style style() const { return style_of_output(ascii); }
 };
 
-// What the chosen subcommand does; its exit status.
+// The action of the chosen subcommand. Returns the exit status.
 using Task = std::function<Outcome<int>()>;
 
 void add_status(CLI::App& program, Task& task);
@@ -28,7 +28,7 @@ void add_explain(CLI::App& program, Task& task);
 void add_undo(CLI::App& program, Task& task);
 void add_hold(CLI::App& program, Task& task);
 void add_keys(CLI::App& program, Task& task);
-void add_set_keys(CLI::App& keys, Task& task);  // a part of it
+void add_set_keys(CLI::App& keys, Task& task);  // a subcommand of `keys`
 void add_run(CLI::App& program, Task& task);
 void add_study(CLI::App& program, Task& task);
 void add_restore(CLI::App& program, Task& task);
@@ -37,16 +37,16 @@ void add_reload(CLI::App& program, Task& task);
 void add_feedback(CLI::App& program, Task& task);
 void add_setup(CLI::App& program, Task& task);
 
-// --json and --ascii.
+// Adds --json and --ascii.
 void add_output(CLI::App& command, Output& output);
 
-// 1 to 255 bytes of UTF-8, as docs/dbus.md has names.
+// A name as in docs/dbus.md: 1 to 255 bytes of UTF-8.
 extern const CLI::Validator kName;
 
-// To standard output; an error is noticed at the program's end.
+// Writes to standard output. The program reports errors when it ends.
 void say(const std::string& text);
 
-// A remark beside the output, to standard error.
+// Writes a remark to standard error.
 void remark(const std::string& text);
 
 }  // namespace happe::ctl

@@ -8,7 +8,8 @@
 
 namespace happe::ctl {
 
-// The configuration in a file, "-" being standard input. EX_DATAERR is a configuration with mistakes, one a line.
+// Reads a configuration from a file; "-" is standard input. EX_DATAERR: it has mistakes, one on each line of the
+// message.
 Outcome<Configuration> configuration_in(const std::string& path);
 
 }  // namespace happe::ctl

@@ -18,7 +18,8 @@ constexpr std::string_view kSilent = "happed does not answer: systemctl status h
 constexpr std::string_view kGone = "the connection to the system bus or to happed broke: systemctl status happed";
 constexpr std::string_view kOther = "happed and happectl do not understand each other; are both of one version?";
 
-// Where an explanation has none, the daemon's words alone are shown; where it ends with ": ", they follow.
+// The meaning of an error. If `explanation` is empty, happectl shows the daemon's message; if it ends with ": ", the
+// message follows.
 struct Meaning {
     std::string_view name;
     int status;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// happed as its client sees it: org.happe.Governor1. An error says what to do next.
+// Calls happed: org.happe.Governor1. Each error says what the person can do next.
 #pragma once
 
 #include "governor/bus/daemon_types.h"
@@ -10,19 +10,18 @@ namespace happe::ctl {
 
 extern const Address kDaemon;
 
-// What an error of happed means for the person at the shell.
+// Explains an error of happed to the person at the shell.
 Trouble explain(const BusError& error);
 
 class DaemonProxy {
 public:
-    // An error if there is no bus. Whether happed is on it shows with the first call.
+    // An error if there is no bus. If happed is missing, the first call fails.
     static Outcome<DaemonProxy> connect();
 
-    // The private properties are empty if nobody is served, or if they are not for this caller.
+    // The private properties are empty if nobody is served, or if this caller must not see them.
     Outcome<Properties> properties(std::chrono::microseconds patience = kPrompt);
 
-    // call(method::kHold, "make", "busy"): a method of daemon_interface.h. Waits for a person who is asked for a
-    // password.
+    // call(method::kHold, "make", "busy"): a method of daemon_interface.h. Waits while a person types a password.
     template <typename R, typename... A>
     Outcome<R> call(const Method<R, A...>& method, const std::type_identity_t<A>&... arguments) {
         return call_within(kAskingSomebody, method, arguments...);
@@ -41,7 +40,7 @@ private:
     Bus bus_;
 };
 
-// Does one thing with happed.
+// Connects to happed and calls `act`.
 template <typename Do>
 Outcome<int> with_daemon(const Do& act) {
     auto daemon = DaemonProxy::connect();

@@ -53,7 +53,7 @@ std::string what(const LearningEvent& event) {
     return event.lesson.key == Key::Performance ? "faster" : "save power";
 }
 
-// Columns of a fixed width, so that pages and what follows later stand below each other.
+// Columns have a fixed width, so that they line up across pages and later events.
 std::string event_line(const LearningEvent& event, const Style& style) {
     const Lesson& lesson = event.lesson;
     return fit(fmt::format("{:<7} {:<19}  {:<10}  {:>5}  {:>9} -> {:<9}  {:>11}", event.seq, local_time(micros(event)),
@@ -70,7 +70,8 @@ std::string heads(const Style& style) {
            '\n';
 }
 
-// All after number `after`, page by page; the number of the last one. A daemon that answers the same again ends it.
+// Prints all events after number `after`, page by page, and returns the last number. Stops if the daemon repeats an
+// answer.
 Outcome<std::int64_t> print_after(DaemonProxy& daemon, const EventsOptions& options, std::int64_t after) {
     const Style style = options.output.style();
     for (;;) {
@@ -110,7 +111,7 @@ Outcome<int> follow(DaemonProxy& daemon, const EventsOptions& options, std::int6
             return pass_on(printed);
         }
         if (!std::cout) {
-            return EX_OK;  // the program's end says so
+            return EX_OK;  // the program reports the error when it ends
         }
         after = *printed;
     }

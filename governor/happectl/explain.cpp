@@ -16,7 +16,7 @@ std::int64_t learned_us(const LearningEvent& event) {
     return event.at.time_since_epoch().count();
 }
 
-// The lessons of the profile in use. A run's are in its record alone.
+// The lessons of the profile in use. Empty during a run, whose lessons are only in its record.
 Outcome<std::vector<LearningEvent>> lessons(DaemonProxy& daemon, const Properties& state) {
     std::vector<LearningEvent> all;
     while (state.run.empty() && !state.user.empty()) {

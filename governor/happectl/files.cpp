@@ -62,7 +62,7 @@ Outcome<std::size_t> NewFile::write(std::string_view text) {
 Outcome<std::size_t> NewFile::copy(int from) {
     constexpr std::size_t kPiece = 65'536;
     std::array<char, kPiece> piece{};
-    ::lseek(from, 0, SEEK_SET);  // where it can't, there is nothing before
+    ::lseek(from, 0, SEEK_SET);  // fails on pipes, which have no earlier content
     std::size_t bytes = 0;
     for (;;) {
         const ssize_t read = ::read(from, piece.data(), piece.size());

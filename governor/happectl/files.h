@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Files that a command leaves behind or is given.
+// Files that a command writes or reads.
 #pragma once
 
 #include "governor/happectl/outcome.h"
@@ -12,21 +12,21 @@
 
 namespace happe::ctl {
 
-// A file that appears whole under its name, or not at all. "-" is standard output; a device, a pipe or the like is
-// written into as it is.
+// A file that appears complete under its name, or not at all. "-" is standard output. A device or pipe is written
+// directly.
 class NewFile {
 public:
-    // Says at once if the file cannot be made. It's for its owner alone.
+    // An error if the file cannot be created. Only its owner can read it.
     static Outcome<NewFile> create(const std::filesystem::path& path);
 
     NewFile(NewFile&&) = default;
     NewFile& operator=(NewFile&&) = delete;
     NewFile(const NewFile&) = delete;
     NewFile& operator=(const NewFile&) = delete;
-    ~NewFile();  // without publish() nothing is left
+    ~NewFile();  // removes the file, unless publish() was called
 
     Outcome<std::size_t> write(std::string_view text);
-    Outcome<std::size_t> copy(int from);  // all that can be read from a file, from its beginning; bytes
+    Outcome<std::size_t> copy(int from);  // copies a file from its start; returns the number of bytes
     Outcome<std::filesystem::path> publish();
 
 private:
@@ -38,7 +38,7 @@ private:
     FileDescriptor file_;
 };
 
-// The whole file, "-" being standard input, if it has at most so many bytes.
+// Reads a whole file of at most `most` bytes; "-" is standard input.
 Outcome<std::string> read_input(const std::string& path, std::size_t most);
 
 }  // namespace happe::ctl

@@ -17,7 +17,7 @@ struct HoldOptions {
     std::vector<std::string> command;
 };
 
-// Names of commands are the person's: cut to what the bus takes, in whole characters.
+// The name of the program that holds. Cuts a command's name to the bus's limit, between characters.
 std::string held_by(const HoldOptions& options) {
     if (options.command.empty()) {
         return "happectl";
@@ -30,7 +30,8 @@ Outcome<std::uint32_t> take_hold(DaemonProxy& daemon, const HoldOptions& options
     return daemon.call(method::kHold, held_by(options), options.reason);
 }
 
-// Until the command ends or somebody ends this. A hold is lost when happed goes, and taken again when it's back.
+// Waits until the command ends or a signal comes. When happed goes, the hold is lost; takes it again when happed
+// returns.
 Outcome<int> keep(DaemonProxy& daemon, const HoldOptions& options, Vigil& vigil, std::optional<Child>& child) {
     for (;;) {
         switch (vigil.wait(MonoTime::max(), child ? &*child : nullptr)) {

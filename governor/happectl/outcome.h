@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What a part of happectl returns: a value, or what the person reads and the shell's exit status (sysexits.h).
+// The result of a part of happectl: a value, or a message for the person and an exit status (sysexits.h).
 #pragma once
 
 #include <sysexits.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What every command of happectl prints with.
+// The output functions of all commands of happectl.
 #include "governor/documents/json_document.h"
 #include "governor/happectl/commands.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// happectl profiles and events: what was learned.
+// happectl profiles: shows, exports, imports and removes profiles.
 #include "governor/documents/json_values.h"
 #include "governor/documents/profile_document.h"
 #include "governor/happectl/commands.h"
@@ -79,7 +79,7 @@ Outcome<int> show(DaemonProxy& daemon, const ProfilesOptions& options) {
     return EX_OK;
 }
 
-// On a terminal; elsewhere --yes says so.
+// Asks on a terminal; elsewhere --yes is required.
 Outcome<bool> confirmed(DaemonProxy& daemon, const ProfilesOptions& options) {
     if (options.yes) {
         return true;
@@ -117,7 +117,7 @@ Outcome<int> reset(DaemonProxy& daemon, const ProfilesOptions& options) {
 }
 
 Outcome<int> export_them(DaemonProxy& daemon, const ProfilesOptions& options) {
-    auto file = NewFile::create(options.file);  // first: what it says is sooner known
+    auto file = NewFile::create(options.file);  // first, so that its errors come early
     if (!file) {
         return pass_on(file);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// happectl restore: the machine as HAPPE found it.
+// happectl restore: restores the state that HAPPE found.
 #include "governor/happectl/child.h"
 #include "governor/happectl/commands.h"
 #include "governor/happectl/doctor/machine.h"
@@ -32,7 +32,7 @@ bool runs(Bus& bus, const std::string& unit_path) {
     return state && *state != "inactive" && *state != "failed";
 }
 
-// Until it has ended, with what systemd runs after it (ExecStopPost).
+// Waits until the unit has ended, ExecStopPost included.
 Outcome<bool> wait_for_end(Bus& bus, const std::string& unit_path) {
     const MonoTime end = monotonic_now() + kStopping;
     while (runs(bus, unit_path)) {
@@ -59,7 +59,7 @@ Outcome<bool> stop_service(Bus& bus) {
     return wait_for_end(bus, unit->value);
 }
 
-// happed beside this program, or where packages put it.
+// The path of happed: beside this program, or where packages install it.
 std::string daemon_program() {
     std::error_code error;
     const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();

@@ -74,7 +74,8 @@ Outcome<Saved> copy_into(NewFile& file, int trace) {
     return path ? Outcome<Saved>(Saved{*path, *bytes}) : pass_on(path);
 }
 
-// Where a trace goes that its own place does not take. A run's code is a file's name or it isn't used as one.
+// Saves a trace elsewhere if its own file cannot be written. Uses the run's code as a file name only if it is a plain
+// word.
 Outcome<Saved> rescue(const std::string& run, int trace) {
     const bool plain =
         run.find_first_not_of("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_") == std::string::npos;
@@ -106,7 +107,7 @@ Outcome<int> save(DaemonProxy& daemon, const std::string& run, NewFile& file, bo
     return EX_OK;
 }
 
-// Lasts until the time is up, the command ends, or somebody ends it; without a command, also until happed has gone.
+// A run lasts until its time is up, its command ends or a signal comes; without a command, also until happed has gone.
 class Course {
 public:
     Course(Vigil& vigil, const RunOptions& options, const std::string& run)
@@ -136,7 +137,7 @@ public:
 private:
     static constexpr Micros kSecond = std::chrono::seconds{1};
 
-    // Whether the run's end has come. That its time is up, it is once.
+    // True if the event ends the run. Reports only once that the time is up.
     bool ends(Vigil::Event event) {
         const bool was_late = late_;
         late_ = options_.seconds > 0 && monotonic_now() >= begun_ + options_.seconds * kSecond;
@@ -162,7 +163,7 @@ private:
     bool left_ = false;
 };
 
-// The command's end, or the run's without one.
+// Waits for the end of the command, or without a command for the end of the run.
 Outcome<int> attend(Vigil& vigil, const RunOptions& options, const std::string& run, bool& left) {
     std::optional<Child> child;
     if (!options.command.empty()) {
@@ -199,7 +200,7 @@ Outcome<int> live(DaemonProxy& daemon, const RunOptions& options, NewFile& file)
     return saved ? status : saved;
 }
 
-// The file comes first: a run without a place for its trace isn't begun.
+// Creates the file first, so that no run begins without a place for its trace.
 Outcome<int> with_file(const RunOptions& options, Outcome<int> (*action)(DaemonProxy&, const RunOptions&, NewFile&)) {
     auto file = NewFile::create(options.out);
     if (!file) {
@@ -230,7 +231,7 @@ const char* missing(const RunOptions& options) {
                                            {options.out, "--out"}});
 }
 
-// As the study server answers it, in base64.
+// Reads the study server's answer, which is base64.
 Outcome<std::string> read_seal(const std::string& file) {
     constexpr std::size_t kLongest = 4096;
     return read_input(file, kLongest).and_then([&](const std::string& text) -> Outcome<std::string> {
@@ -316,7 +317,7 @@ void add_sealed(CLI::App& command, RunOptions& options) {
         ->needs(sealed);
 }
 
-// What is asked of a run that has ended.
+// Adds the subcommands for runs that have ended.
 void add_afterwards(CLI::App& command, const std::shared_ptr<RunOptions>& options, Task& task) {
     CLI::App* const again = command.add_subcommand("fetch", "Fetch the trace of a run that ended without its owner");
     again->add_option("RUN", options->code, "The run's code")->required()->check(kName);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// happectl feedback, reload and keys: a call each.
+// happectl feedback, reload and keys: each makes one call.
 #include "governor/cli/near_name.h"
 #include "governor/happectl/commands.h"
 #include "governor/happectl/view.h"
@@ -18,7 +18,7 @@ struct KeyOptions {
     std::uint32_t seconds = 30;
 };
 
-// The keys' names on the command line: those of the configuration, and those that people say.
+// Accepts the configuration's names of the keys, and the names that people use.
 CLI::Validator key_name() {
     const auto of_configuration = [](std::string& name) {
         if (name == "faster" || name == "save") {
@@ -62,7 +62,7 @@ Outcome<int> show_keys(const KeyOptions& options) {
     });
 }
 
-// The command that sets the key. A key's name needs no quotes in a shell, or it is not a key's name.
+// The command that sets the key. Refuses names that would need quotes in a shell: no key has such a name.
 Outcome<std::string> command_to_set(const std::string& option, const std::string& key) {
     if (key.empty() || key.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+") != std::string::npos) {
         return trouble(EX_PROTOCOL, fmt::format("happed answered with a key named {}", key));

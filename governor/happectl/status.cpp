@@ -19,8 +19,8 @@ namespace happe::ctl {
 namespace {
 
 constexpr std::chrono::seconds kPeriod{1};
-constexpr std::chrono::milliseconds kShortestPause{100};  // between two pictures, however much changes
-constexpr std::chrono::seconds kPatience{3};              // Ctrl-C waits as long for a daemon that does not answer
+constexpr std::chrono::milliseconds kShortestPause{100};  // between two pictures, at any rate of changes
+constexpr std::chrono::seconds kPatience{3};              // Ctrl-C waits this long if the daemon does not answer
 
 constexpr std::array kOfATerminal = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH};
 
@@ -29,7 +29,7 @@ struct StatusOptions {
     bool watch = false;
 };
 
-// A terminal's second screen, so that the first is as it was when this ends.
+// The terminal's alternate screen. The destructor returns to the normal one.
 class Screen {
 public:
     Screen() { enter(); }
@@ -42,7 +42,7 @@ public:
         return ::isatty(STDOUT_FILENO) != 0 && terminal != nullptr && std::strcmp(terminal, "dumb") != 0;
     }
 
-    // Each line is cut by whoever made the text; what doesn't fit below is left out by the terminal.
+    // The caller has cut each line. The terminal drops lines that do not fit.
     static bool show(const std::string& text) {
         std::string picture = "\x1b[H";
         std::istringstream lines(text);
@@ -52,7 +52,7 @@ public:
         return write_all(STDOUT_FILENO, picture + "\x1b[J");
     }
 
-    // Until somebody continues the stopped process.
+    // Stops the process until somebody continues it.
     static void stop() {
         leave();
         std::raise(SIGSTOP);
@@ -64,7 +64,7 @@ private:
     static void leave() { write_all(STDOUT_FILENO, "\x1b[?7h\x1b[?25h\x1b[?1049l"); }
 };
 
-// Shows states one after the other: pictures on a terminal, else lines.
+// Shows each state: as a picture on a terminal, otherwise as a line.
 class Display {
 public:
     explicit Display(const Output& output) : output_(output) {
@@ -73,7 +73,7 @@ public:
         }
     }
 
-    // False if nobody can see it any more.
+    // False if the output is closed.
     bool show(const Properties& state) {
         if (output_.json) {
             return write_all(STDOUT_FILENO, json_text(status_json(state), -1));
@@ -92,7 +92,7 @@ private:
     std::unique_ptr<Screen> screen_;
 };
 
-// When to show next; nothing if the watch is over.
+// The time to show the next state; empty if the watch is over.
 Outcome<std::optional<MonoTime>> next_time(Vigil& vigil, MonoTime shown, bool draws) {
     MonoTime due = shown + kPeriod;
     for (;;) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// happectl study: what a study server wants of this laptop.
+// happectl study: prints what a study server needs from this laptop.
 #include "governor/happectl/commands.h"
 #include "governor/happectl/view.h"
 

@@ -46,7 +46,7 @@ std::optional<Character> first_of(std::string_view text) {
     return valid ? std::optional(Character{code, bytes}) : std::nullopt;
 }
 
-// Characters without a picture of their own that move, hide or reorder others.
+// True for invisible characters that move, hide or reorder others.
 bool deceives(std::uint32_t code) {
     struct Range {
         std::uint32_t first;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Text for a terminal. What comes from elsewhere is made harmless: no escape sequence, no control character, nothing
-// that changes the direction of writing reaches the terminal.
+// Text for a terminal. Makes text from outside harmless: no escape sequence, control character or change of the writing
+// direction reaches the terminal.
 #pragma once
 
 #include "governor/core/units.h"
@@ -12,26 +12,26 @@
 
 namespace happe::ctl {
 
-// What the output can show.
+// The abilities of the output.
 struct Style {
     bool unicode = false;
-    std::size_t columns = 0;  // of the terminal; 0 if there is none, and no limit
+    std::size_t columns = 0;  // of the terminal; 0: no terminal, no limit
 };
 
-// Sets the process's character set from the environment.
+// Also sets the process's locale from the environment.
 Style style_of_output(bool ascii);
 
-// The text on one line: control and invisible characters, invalid UTF-8 and what the style cannot show are written as
-// \x1b or \u202e. Cut if it's very long.
+// The text on one line. Writes control and invisible characters, invalid UTF-8 and characters that the style cannot
+// show as \x1b or \u202e. Cuts very long text.
 std::string printable(std::string_view text, const Style& style);
 
-// Columns a printable text takes.
+// The number of columns of a printable text.
 std::size_t width(std::string_view text);
 
-// The text cut to so many columns; 0 cuts nothing.
+// The text, cut to this number of columns; 0: not cut.
 std::string fit(std::string_view text, std::size_t columns);
 
-// Rows of printable cells in columns, the first row being the heads.
+// Rows of printable cells. The first row has the heads of the columns.
 using Rows = std::vector<std::vector<std::string>>;
 std::string table(const Rows& rows, const Style& style);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// happectl undo: takes the last lessons back.
+// happectl undo: undoes the last lessons.
 #include "governor/happectl/commands.h"
 #include "governor/happectl/view.h"
 

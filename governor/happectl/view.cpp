@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostRows = 20;  // of a chart
 
-// The frequencies a chart has rows for, ascending: the ladder's, as many as fit, and always those of the profile.
+// The frequencies of a chart's rows, ascending: always those of the profile, and as many of the ladder's as fit.
 std::set<Khz> chart_rows(const Uafp& uafp, const Ladder* ladder) {
     std::set<Khz> rows(uafp.values().begin(), uafp.values().end());
     const std::size_t steps = ladder == nullptr ? 0 : ladder->size();
@@ -111,7 +111,7 @@ Json holds_json(const std::vector<ShownHold>& holds) {
     return json;
 }
 
-// Policies of the same limits together.
+// Lists policies with the same limits together.
 std::string limits_text(const Properties& state) {
     std::map<std::pair<Khz, Khz>, std::vector<std::uint32_t>> policies;
     for (const PolicyLimits& limits : state.limits) {
@@ -135,7 +135,7 @@ std::string errors_text(const Properties& state, const Style& style) {
     return text;
 }
 
-// Whole, however long: readers want the numbers at its end.
+// Never cut, because readers need the numbers at its end.
 std::string database_text(const Properties& state, const Style& style) {
     return state.database.empty() ? std::string() : "\n" + printable(state.database, style) + '\n';
 }
@@ -154,7 +154,7 @@ std::string domains_text(const Properties& state, const Style& style) {
                                      : "";
 }
 
-// A machine without a battery and without a preference has no such line.
+// Empty on a machine without a battery and without a preference.
 std::string power_text(const Properties& state, const Style& style) {
     std::string text = state.source.empty() ? "" : "on " + printable(state.source, style);
     if (!state.epp.empty()) {

@@ -13,35 +13,35 @@
 
 namespace happe::ctl {
 
-// What is shown of a policy; null if nothing is.
+// The entry of a policy; null if there is none.
 template <typename Shown, typename Of>
 const Shown* of_policy(const std::vector<Shown>& all, PolicyId policy, Of of) {
     const auto found = std::ranges::find(all, policy, of);
     return found == all.end() ? nullptr : &*found;
 }
 
-// A UAFP as steps: a column for each level, a row for each frequency, fast ones above. `here` is the present level.
-// `ladder`: the one whose kHz it speaks; null if it is not known.
+// A UAFP as steps: a column for each level, a row for each frequency, the highest on top. `here` is the present level.
+// `ladder`: the ladder in whose kHz the UAFP is; null if unknown.
 std::string step_chart(const Uafp& uafp, const Ladder* ladder, std::optional<Level> here, const Style& style);
 
-// Somebody is served, and who is not shown to this caller.
+// True if happed serves somebody but hides from this caller whom.
 [[nodiscard]] bool hidden(const Properties& state);
 
 // Several lines for a person.
 std::string status_text(const Properties& state, const Style& style);
 
-// A line of it, for a log.
+// The same in one line, for a log.
 std::string status_line(const Properties& state, const Style& style);
 
 nlohmann::ordered_json status_json(const Properties& state);
 
-// The ladder with the highest top, which profiles speak; null if there is none.
+// The ladder with the highest top, in whose kHz profiles are; null if there is none.
 const Ladder* fastest_ladder(const Properties& state);
 
 // The text of a setting; empty if there is no such setting.
 std::string setting(const Properties& state, const std::string& name);
 
-// JSON as it is printed: ASCII only, whatever it holds.
+// JSON in ASCII, for output.
 std::string json_text(const nlohmann::ordered_json& value, int indent = 2);
 
 }  // namespace happe::ctl

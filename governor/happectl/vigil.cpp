@@ -69,7 +69,7 @@ int Vigil::owner_changed(sd_bus_message* message, void* self, sd_bus_error* /*er
     return 0;
 }
 
-// What the bus has told since the last time, the oldest first. Of a bus that is gone: once that the daemon left.
+// Takes the oldest event of the bus since the last call. When the bus is gone, reports once that the daemon left.
 bool Vigil::take_bus_event(Event& event) {
     int result = 0;
     while (!broken_ && (result = sd_bus_process(bus_, nullptr)) > 0) {

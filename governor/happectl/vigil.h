@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Waiting, for commands that take a while: for a signal, a command's end, the daemon's changes and its leaving, a time.
+// Waits for a signal, a command's end, a change of the daemon, its leaving, or a time.
 #pragma once
 
 #include "governor/core/units.h"
@@ -13,16 +13,16 @@
 
 namespace happe::ctl {
 
-// While it lives these signals are events and end nothing, and a closed pipe is an error of write().
+// During its life, these signals become events and do not end the process, and a closed pipe is an error of write().
 class Vigil {
 public:
     enum class Event : std::uint8_t {
-        Time,      // it is late
+        Time,      // the time has come
         Changed,   // a property changed or a key counted
         Left,      // the daemon left the bus, or the bus is gone
-        Returned,  // the daemon is there again
+        Returned,  // the daemon is on the bus again
         Signal,    // signal() says which
-        Ended,     // the command
+        Ended,     // the command has ended
     };
 
     static constexpr std::array kEndings = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -35,10 +35,10 @@ public:
     [[nodiscard]] Event wait(MonoTime until, const Child* child = nullptr);
     [[nodiscard]] int signal() const { return signal_; }
 
-    // A key such as Ctrl-C sends its signal to the command too; passes on what nobody else has.
+    // Sends the last signal to the command, unless it came from a key: Ctrl-C reaches the command by itself.
     void pass_signal_to(const Child& child) const;
 
-    // What a command started now should have blocked.
+    // The signals that a command started now should block.
     [[nodiscard]] const sigset_t& found_mask() const { return found_; }
 
 private:

@@ -22,7 +22,7 @@ constexpr std::uint64_t kTimerAccuracy = 10'000;  // microseconds
 constexpr int kUp = 0;
 constexpr int kDown = 1;
 
-// When the kernel saw an event; never later than now, whatever the stamp says.
+// The time at which the kernel saw the event, but never later than `now`.
 MonoTime time_of(const input_event& event, MonoTime now) {
     const std::chrono::seconds seconds{event.input_event_sec};
     const Micros micros{event.input_event_usec};
@@ -66,7 +66,7 @@ void EvdevKeys::take(std::vector<Press>& presses) {
     waiting_.clear();
 }
 
-// A wish for all makes the others needless, and none is waited for twice.
+// A wish for all nodes replaces all others. Each node has at most one wish.
 void EvdevKeys::wish(Wish wish) {
     const bool idle = wishes_.empty() && !call_;
     std::erase_if(wishes_, [&](const Wish& other) { return wish.node == kAllNodes || wish.node == other.node; });
@@ -76,7 +76,7 @@ void EvdevKeys::wish(Wish wish) {
     }
 }
 
-// The helper is asked from the loop only, so that no hook is called from within a call of the owner's.
+// Asks the helper only from the loop, so that no hook runs within a call by the owner.
 void EvdevKeys::ask_after(Micros delay) {
     sd_event_source* source = nullptr;
     const int result = sd_event_add_time_relative(
@@ -110,7 +110,7 @@ void EvdevKeys::ask_next() {
     }
 }
 
-// Before the helper is asked for all, so that none is missed.
+// Call before asking the helper for all nodes, so that no new node is missed.
 void EvdevKeys::watch_directory() {
     if (directory_) {
         return;
@@ -143,7 +143,7 @@ void EvdevKeys::answered(const Wish& wish, Result<KeyAnswers> answers) {
     }
 }
 
-// Once more a little later; then it is the owner's to know.
+// Tries once more a little later; if that fails too, reports the error to the owner.
 void EvdevKeys::failed(Wish wish, const Error& error) {
     if (!wish.again) {
         wish.again = true;
@@ -157,7 +157,7 @@ void EvdevKeys::failed(Wish wish, const Error& error) {
     hooks_.failed(error);
 }
 
-// A node that exists already has another device by now.
+// Replaces a keyboard of the same node, which is now another device.
 void EvdevKeys::add(HandedKeyboard handed) {
     auto keyboard = std::make_unique<Keyboard>(*this, handed.found.node);
     const int result = make_nonblocking(handed.file) ? keyboard->watch(std::move(handed.file)) : -errno;
@@ -168,7 +168,7 @@ void EvdevKeys::add(HandedKeyboard handed) {
     keyboards_.insert_or_assign(keyboard->node, std::move(keyboard));
 }
 
-// An event device gives whole events, ENODEV when it is unplugged.
+// An event device delivers whole events, and ENODEV when it is unplugged.
 void EvdevKeys::readable(Keyboard& keyboard) {
     std::array<input_event, kEventsAtOnce> buffer{};
     const ssize_t length = ::read(keyboard.file(), buffer.data(), sizeof(buffer));
@@ -193,7 +193,7 @@ void EvdevKeys::events(Keyboard& keyboard, std::span<const input_event> events) 
     const std::size_t before = waiting_.size();
     for (const input_event& event : events) {
         if (event.type == EV_SYN && event.code == SYN_DROPPED) {
-            keyboard.down = {};  // events are missing; the kept ones are complete
+            keyboard.down = {};  // the kernel dropped events; later ones are complete
         } else if (event.type == EV_KEY && (event.value == kUp || event.value == kDown)) {
             key_event(keyboard, event, now);
         }

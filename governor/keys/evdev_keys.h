@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The two keys, on all keyboards that have one of them. This process opens no device and calls no ioctl: happed-keys
-// hands it descriptors that can give nothing but these keys (docs/daemon.md, "Two processes").
+// The two keys, on all keyboards that have one of them. happed opens no device and calls no ioctl: happed-keys hands it
+// descriptors from which it can read only these keys (docs/daemon.md, "Two processes").
 #pragma once
 
 #include "governor/core/key_source.h"
@@ -23,7 +23,7 @@ namespace happe {
 
 class EvdevKeys final : public KeySource {
 public:
-    static constexpr std::size_t kMostWaiting = 256;  // presses; beyond it the oldest is forgotten
+    static constexpr std::size_t kMostWaiting = 256;  // presses; beyond this, drops the oldest
     static constexpr Micros kHelperTime = std::chrono::seconds{10};
     static constexpr Micros kRetryAfter = std::chrono::seconds{1};
 
@@ -34,12 +34,12 @@ public:
 
     // Callbacks to the owner. The event loop makes all calls, outside of calls of this class.
     struct Hooks {
-        std::function<void()> pressed;            // something waits for take()
+        std::function<void()> pressed;            // presses wait for take()
         std::function<void()> keyboards_changed;  // see keyboards()
         std::function<void(const Error&)> failed;
     };
 
-    // The loop must outlive it. Starts to look for keyboards when the loop runs.
+    // `loop` must outlive the object, which looks for keyboards when the loop runs.
     EvdevKeys(EventLoop& loop, const KeyBindings& bindings, Hooks hooks, Paths paths);
     EvdevKeys(EventLoop& loop, const KeyBindings& bindings, Hooks hooks)
         : EvdevKeys(loop, bindings, std::move(hooks), Paths()) {}
@@ -47,13 +47,13 @@ public:
     EvdevKeys(const EvdevKeys&) = delete;
     EvdevKeys& operator=(const EvdevKeys&) = delete;
 
-    // In order of time, and for each key never before a press that was taken earlier.
+    // Appends the presses in order of time. No press of a key is earlier than one that was taken before.
     void take(std::vector<Press>& presses) override;
 
-    // Gives up all descriptors and asks for those of these keys.
+    // Closes all descriptors and asks for descriptors of these keys.
     void rebind(const KeyBindings& bindings);
 
-    // On which one of the two keys was found.
+    // The number of keyboards that have one of the two keys.
     [[nodiscard]] std::size_t keyboards() const { return keyboards_.size(); }
 
 private:
@@ -92,7 +92,7 @@ private:
     std::map<std::string, std::unique_ptr<Keyboard>> keyboards_;  // by node
     std::deque<Wish> wishes_;
     std::unique_ptr<KeyHelperCall> call_;
-    EventSource next_;  // when the next wish is asked for
+    EventSource next_;  // the time to ask for the next wish
     std::vector<Press> waiting_;
     MonoTime taken_until_;
     std::unique_ptr<InputDirectory> directory_;

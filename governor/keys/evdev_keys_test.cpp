@@ -29,7 +29,7 @@ protected:
                              .failed = [this](const Error& error) { errors.push_back(error.message); }},
             EvdevKeys::Paths{.devices = (folder / "input").string(), .helper = helper.path.string()});
     }
-    // With these keyboards there from the start.
+    // Starts with these keyboards plugged in.
     void start_with(std::vector<std::pair<std::string, int>> found) {
         const std::size_t count = found.size();
         helper.replies.push_back(FakeHelper::keyboards(std::move(found)));
@@ -87,7 +87,7 @@ TEST_F(KeysOfKeyboards, PressesLeaveSdEventAlone) {
     two.has({event(EV_KEY, KEY_PROG1, 1)});
 
     EXPECT_EQ(taken_keys(), (std::vector{Key::Performance, Key::Performance}));
-    EXPECT_EQ(turns_of_sd_event(), before + 1);  // that of run_once()
+    EXPECT_EQ(turns_of_sd_event(), before + 1);  // the turn of run_once()
 }
 
 TEST_F(KeysOfKeyboards, RepeatsReleasesOtherKeysTypesAndValuesAreNoPresses) {

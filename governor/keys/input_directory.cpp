@@ -23,7 +23,7 @@ Result<std::unique_ptr<InputDirectory>> InputDirectory::watch(EventLoop& loop, s
     return directory;
 }
 
-// Or, while there is no directory, its parent.
+// Watches the parent instead while there is no directory.
 Status InputDirectory::watch_nodes() {
     sd_event_source* source = nullptr;
     const int result = sd_event_add_inotify(
@@ -60,7 +60,7 @@ Status InputDirectory::watch_parent() {
         return failure(fmt::format("{}: {}", parent.string(), std::generic_category().message(-result)));
     }
     parent_.reset(source);
-    return watch_nodes();  // it may have come meanwhile
+    return watch_nodes();  // it may have appeared meanwhile
 }
 
 void InputDirectory::changed_nodes(const inotify_event& event) {

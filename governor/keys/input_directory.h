@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// /dev/input, watched for event nodes that appear. It need not exist yet, and may go and come back.
+// Watches /dev/input for new event nodes. The directory need not exist yet, and may disappear and return.
 #pragma once
 
 #include "governor/core/result.h"
@@ -17,11 +17,11 @@ class InputDirectory {
 public:
     struct Hooks {
         std::function<void(const std::string& node)> appeared;
-        std::function<void()> look_again;  // the directory came, or more happened than the kernel could report
+        std::function<void()> look_again;  // the directory appeared, or the kernel lost events
         std::function<void(const Error&)> failed;
     };
 
-    // Its hooks are called from the event loop only.
+    // Calls the hooks only from the event loop.
     static Result<std::unique_ptr<InputDirectory>> watch(EventLoop& loop, std::filesystem::path path, Hooks hooks);
 
 private:
@@ -36,8 +36,8 @@ private:
     EventLoop& loop_;
     std::filesystem::path path_;
     Hooks hooks_;
-    EventSource nodes_;   // none while there is no directory
-    EventSource parent_;  // none while there is one
+    EventSource nodes_;   // null while there is no directory
+    EventSource parent_;  // null while there is a directory
 };
 
 }  // namespace happe

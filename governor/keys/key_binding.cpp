@@ -30,7 +30,8 @@ constexpr std::array kModifierKeys{
     ModifierKey{KEY_LEFTSHIFT, Shift, Modifiers::kLeft}, ModifierKey{KEY_RIGHTSHIFT, Shift, Modifiers::kRight},
     ModifierKey{KEY_LEFTMETA, Meta, Modifiers::kLeft},   ModifierKey{KEY_RIGHTMETA, Meta, Modifiers::kRight}};
 
-// Keys with which people type, from first to last: pressed too often to mean "faster", and none of our business.
+// Ranges of keys with which people type. People press them too often to mean "faster", and HAPPE must not read what
+// they type.
 struct CodeRange {
     KeyCode first;
     KeyCode last;
@@ -118,7 +119,7 @@ std::string perhaps(std::string_view typed, std::string_view prefix, std::span<c
     return near.empty() ? "" : fmt::format("; perhaps {}", near);
 }
 
-// Takes what is before the first '+' off the text.
+// Removes the part before the first '+' from the text, and returns it.
 std::optional<std::string_view> take_modifier(std::string_view& text) {
     const std::size_t plus = text.find('+');
     if (plus == std::string_view::npos) {
@@ -161,7 +162,7 @@ bool makes_commands(const Modifiers& modifiers) {
     return modifiers.sides(Ctrl) != 0 || modifiers.sides(Meta) != 0 || modifiers.sides(Alt) == Modifiers::kLeft;
 }
 
-// Whether any press fits both.
+// True if one press can fit both bindings.
 bool overlap(const KeyBinding& one, const KeyBinding& other) {
     for (std::size_t kind = 0; kind < Modifiers::kKinds; ++kind) {
         const auto a = one.modifiers.sides(kind);

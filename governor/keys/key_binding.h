@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Which key, with which modifiers, is one of the two: "KEY_PROG1", "LEFTCTRL+KEY_F12", "CTRL+META+KEY_UP".
+// A key with modifiers that acts as one of HAPPE's two keys: "KEY_PROG1", "LEFTCTRL+KEY_F12", "CTRL+META+KEY_UP".
 #pragma once
 
 #include "governor/core/result.h"
@@ -17,8 +17,8 @@ namespace happe {
 
 using KeyCode = std::uint16_t;  // of EV_KEY, as linux/input-event-codes.h numbers them
 
-// For each of CTRL, ALT, SHIFT and META the sides of the keyboard. In a binding: those that will do, none if the
-// modifier isn't asked for. Of a keyboard: those that are down.
+// The sides of the keyboard for each of CTRL, ALT, SHIFT and META. In a binding: the sides that may be held; none if it
+// does not need the modifier. For a keyboard: the sides that are down.
 class Modifiers {
 public:
     static constexpr std::size_t kKinds = 4;
@@ -31,7 +31,7 @@ public:
     void add(const Modifiers& others);
     [[nodiscard]] unsigned asked_for() const;
 
-    // A key went down or up; nothing happens if it isn't a modifier.
+    // Records that a key went down or up. Ignores keys that are not modifiers.
     void turn(KeyCode code, bool down);
 
     [[nodiscard]] bool met_by(const Modifiers& down) const;
@@ -54,26 +54,27 @@ struct KeyBindings {
     bool operator==(const KeyBindings&) const = default;
 };
 
-// The error says what is wrong, and what may have been meant. A key that types (letters, digits, Enter, the modifiers
+// The error describes the mistake and may suggest a name. A key that types (letters, digits, Enter, the modifiers
 // themselves) needs CTRL, META or LEFTALT: Shift and AltGr type too.
 Result<KeyBinding> parse_key_binding(std::string_view text);
 
-// Both, if they differ. The error names the option, keys.performance or keys.power.
+// Parses both keys, which must differ. The error names the option, keys.performance or keys.power.
 Result<KeyBindings> parse_key_bindings(std::string_view performance, std::string_view power);
 
-// The one way to write it that parse_key_binding() reads back.
+// The binding as text. parse_key_binding() reads it back.
 std::string to_string(const KeyBinding& binding);
 
-// Which key it is that went down while these modifiers were; where both bindings fit, the one with more modifiers.
+// The key whose binding fits this code with these modifiers down. If both fit, the one with more modifiers; empty if
+// neither does.
 std::optional<Key> pressed_key(const KeyBindings& bindings, KeyCode code, const Modifiers& down);
 
-// All codes that must be seen: the two keys and their modifiers, ascending.
+// All codes that happed must see: the two keys and their modifiers, ascending.
 std::vector<KeyCode> watched_codes(const KeyBindings& bindings);
 
 // All keys that may be bound without a modifier, ascending.
 std::vector<KeyCode> keys_that_do_not_type();
 
-// As libevdev names it, "KEY_PROG1"; empty if it isn't a key of a keyboard.
+// libevdev's name, such as "KEY_PROG1"; empty if this is not a key of a keyboard.
 std::string_view key_name(KeyCode code);
 
 }  // namespace happe

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// For tests of the keys: an event loop, a folder of its own, pipes in place of event devices, a helper that says what a
-// test wants.
+// For tests of the keys: an event loop, a folder, pipes in place of event devices, and a helper with prepared answers.
 #pragma once
 
 #include "governor/keys/key_messages.h"
@@ -55,7 +54,7 @@ struct DevicePipe {
     void unplug() { kernel = FileDescriptor(); }
 };
 
-// Listens where happed-keys would be. Each question is answered by the next of `replies`, or else not at all.
+// Listens in place of happed-keys. Answers each question with the next of `replies`, and no question without one.
 class FakeHelper {
 public:
     using Reply = std::function<void(int connection)>;
@@ -85,7 +84,7 @@ public:
     std::filesystem::path path;
     std::deque<Reply> replies;
     std::vector<std::string> asked;
-    std::vector<FileDescriptor> waiting;  // who was not answered
+    std::vector<FileDescriptor> waiting;  // connections without an answer
 
 private:
     sd_event_source* watched(sd_event* loop, int file) {
@@ -99,7 +98,7 @@ private:
     }
     void accepts() {
         FileDescriptor connection(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-        asked.push_back(receive_key_packet(connection.get()).value().text);  // it was sent along with connecting
+        asked.push_back(receive_key_packet(connection.get()).value().text);  // the client sends it as it connects
         if (replies.empty()) {
             waiting.push_back(std::move(connection));
             return;

@@ -65,7 +65,7 @@ void KeyHelperCall::readable() {
     }
 }
 
-// Whether all is reported.
+// Reads a packet. True if the answer is complete.
 Result<bool> KeyHelperCall::receive() {
     auto packet = receive_key_packet(socket_.get());
     if (!packet) {
@@ -103,7 +103,7 @@ Result<bool> KeyHelperCall::said(const KeyAnswer& answer, FileDescriptor file) {
     return true;
 }
 
-// The callback may destroy this, so what it needs leaves first.
+// The callback may destroy this object, so all that it needs is moved out first.
 void KeyHelperCall::finish(Result<KeyAnswers> answers) {
     source_.reset();
     timer_.reset();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// One question to happed-keys, and what it says.
+// A question to happed-keys, and its answer.
 #pragma once
 
 #include "governor/core/units.h"
@@ -25,15 +25,15 @@ struct KeyAnswers {
     std::optional<KeyCode> learned;
 };
 
-// A question on its way. To let it go is to withdraw it: the helper ends, the callback isn't called.
+// A question without an answer yet. Destroying it cancels it: the helper ends, and `done` is not called.
 class KeyHelperCall {
 public:
     static constexpr std::size_t kMostKeyboards = 256;
 
-    // Called once, from the event loop; may destroy the call.
+    // The event loop calls this once. It may destroy the call.
     using Done = std::function<void(Result<KeyAnswers>)>;
 
-    // Never waits. An error if the helper can't be reached; done() learns of it if the helper doesn't answer in time.
+    // Never waits. An error if it cannot reach the helper. done() gets an error if the helper does not answer in time.
     static Result<std::unique_ptr<KeyHelperCall>> ask(sd_event* loop, const std::string& socket_path,
                                                       const KeyRequest& request, Micros time, Done done);
 

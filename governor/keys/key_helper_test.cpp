@@ -27,7 +27,7 @@ class HelperCall : public LoopFixture {
 protected:
     void ask(const KeyRequest& request, Micros time = std::chrono::seconds{5}) {
         auto asked = KeyHelperCall::ask(loop.get(), helper.path.string(), request, time, [this](auto answers) {
-            call.reset();  // as the owner may
+            call.reset();  // the owner may do so
             result.emplace(std::move(answers));
         });
         ASSERT_TRUE(asked) << asked.error().message;
@@ -112,7 +112,7 @@ TEST_F(HelperCall, GarbageIsAnErrorAndLeavesNoDescriptorBehind) {
     EXPECT_EQ(open_ends(pipe), before);
 }
 
-// Sends a good text with as many descriptors as a packet of the kernel's can have.
+// Sends a valid text with `count` descriptors.
 void send_with_files(int connection, int file, std::size_t count) {
     std::string text = "keyboard event1 k";
     iovec bytes{.iov_base = text.data(), .iov_len = text.size()};

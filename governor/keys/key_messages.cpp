@@ -18,7 +18,7 @@ bool prints(unsigned char c) {
     return c >= 0x20 && c != 0x7f;
 }
 
-// At most `longest` bytes, each of which can be printed, and one at least.
+// The text with 1 to `longest` bytes, all of them printable.
 std::string fitting(std::string_view text, std::size_t longest) {
     std::string fits(text.substr(0, longest));
     std::ranges::replace_if(fits, [](unsigned char c) { return !prints(c); }, '?');
@@ -29,7 +29,7 @@ bool is_fitting(std::string_view text, std::size_t longest) {
     return !text.empty() && text.size() <= longest && std::ranges::all_of(text, prints);
 }
 
-// A decimal number as it is printed: no sign, no leading zero, no more than `most`.
+// Reads a decimal number of at most `most`, without sign or leading zero.
 std::optional<unsigned> number(std::string_view text, unsigned most) {
     unsigned value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -37,7 +37,7 @@ std::optional<unsigned> number(std::string_view text, unsigned most) {
     return all && value <= most && text == fmt::to_string(value) ? std::optional(value) : std::nullopt;
 }
 
-// Takes a word and the space after it off the text.
+// Removes the first word and the space after it from the text, and returns the word.
 std::string_view take_word(std::string_view& text) {
     const std::size_t space = std::min(text.find(' '), text.size());
     const std::string_view word = text.substr(0, space);

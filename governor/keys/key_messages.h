@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What happed and happed-keys say to each other: each packet is one line of text without its end.
+// The messages between happed and happed-keys. Each packet is one line of text without a newline.
 //
 //   happe-keys 1 open NODE PERFORMANCE POWER   NODE is eventN or "all"; the keys as key_binding.h writes them
 //   happe-keys 1 learn MILLISECONDS
@@ -38,7 +38,7 @@ using KeyRequest = std::variant<OpenRequest, LearnRequest>;
 std::string to_string(const KeyRequest& request);
 Result<KeyRequest> parse_key_request(std::string_view text);
 
-// "event0" to "event65535", as the kernel writes it: no path, sign or leading zero.
+// True for "event0" to "event65535" in the kernel's form: no path, sign or leading zero.
 bool is_event_node(std::string_view name);
 
 struct FoundKeyboard {
@@ -59,7 +59,7 @@ struct Refusal {
 };
 using KeyAnswer = std::variant<FoundKeyboard, LearnedKey, EndOfAnswer, Refusal>;
 
-// Whatever a device calls itself is made to fit FoundKeyboard's name, a message to fit a packet.
+// Shortens a device's name to fit FoundKeyboard, and a message to fit a packet.
 std::string to_string(const KeyAnswer& answer);
 Result<KeyAnswer> parse_key_answer(std::string_view text);
 

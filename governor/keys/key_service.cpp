@@ -22,7 +22,7 @@ Status say(int socket, const KeyAnswer& answer, int file = -1) {
     return send_key_packet(socket, to_string(answer), file);
 }
 
-// The first of these keys to go down on any of the keyboards; nothing when the time is over or who asked has gone.
+// Waits for the first of these keys to go down on any keyboard. Stops when the time is over or the client has gone.
 class Listener {
 public:
     Listener(int socket, std::span<const KeyCode> codes) : codes_(codes) {
@@ -76,7 +76,7 @@ private:
     }
 
     std::span<const KeyCode> codes_;
-    std::vector<pollfd> sources_;  // who asked, then the keyboards
+    std::vector<pollfd> sources_;  // the client's socket, then the keyboards
 };
 
 }  // namespace
@@ -89,7 +89,8 @@ Status KeyService::answer(int socket, const KeyRequest& request) {
     return answered ? ended : answered;
 }
 
-// Of all nodes one that cannot be opened must not keep the others back: an error only if no keyboard was found.
+// A node that cannot be opened must not hide the others. If the client asked for all nodes, this is an error only if no
+// keyboard was found.
 Status KeyService::hand_over(int socket, const OpenRequest& request) {
     if (!configured_) {
         return tl::unexpected<Error>(configured_.error());

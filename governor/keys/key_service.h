@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What happed-keys does for the one process that asks it.
+// Answers the one process that asks happed-keys.
 #pragma once
 
 #include "governor/core/result.h"
@@ -22,11 +22,11 @@ public:
     using Open = std::function<Result<std::optional<OpenKeyboard>>(
         const std::string& path, std::span<const KeyCode> codes, std::span<const KeyCode> wanted)>;
 
-    // Only the configured keys are handed out, whatever is asked for, so the asking process need not be trusted.
+    // Hands out only the configured keys, whatever the client asks for, so happed-keys need not trust the client.
     KeyService(std::filesystem::path devices, Result<KeyBindings> configured, Open open = open_keyboard)
         : devices_(std::move(devices)), configured_(std::move(configured)), open_(std::move(open)) {}
 
-    // Says all there is to say on the socket, "end" or "error" last. The error is what went wrong, for the journal.
+    // Writes the whole answer to the socket; "end" or "error" comes last. Returns the error for the journal.
     Status answer(int socket, const KeyRequest& request);
 
 private:

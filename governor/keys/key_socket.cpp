@@ -19,7 +19,7 @@ tl::unexpected<Error> failed(std::string_view what) {
     return failure(fmt::format("{}: {}", what, std::generic_category().message(errno)));
 }
 
-// Room for more descriptors than are ever sent, so that a peer that sends more is found out and they are closed.
+// Room for more descriptors than we ever send, so that we notice a peer that sends too many, and close them.
 constexpr std::size_t kRoomForFiles = 4;
 using Control = std::array<std::byte, CMSG_SPACE(kRoomForFiles * sizeof(int))>;
 

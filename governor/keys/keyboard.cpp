@@ -40,7 +40,7 @@ tl::unexpected<Error> failed(const std::string& path, std::string_view what) {
     return failure(fmt::format("{}: {}: {}", path, what, std::generic_category().message(errno)));
 }
 
-// Sets a mask and looks whether the kernel has it, as far as codes of the type exist.
+// Sets a mask, and checks that the kernel has it for all codes of the type.
 bool set_mask(int file, std::uint32_t type, Bits bits, std::size_t count) {
     Bits found;
     input_mask wanted = bits.mask_of(type);
@@ -76,8 +76,8 @@ using Device = std::unique_ptr<libevdev, FreeDevice>;
 
 }  // namespace
 
-// The order matters: what was queued before the mask was there is flushed by the change of clock, and libevdev, which
-// reads the keys that are down, is asked only then and forgotten at once.
+// The order matters. The change of clock drops the events that were queued before the mask. Only then does libevdev
+// read which keys are down, and this function discards its copy at once.
 Result<std::optional<OpenKeyboard>> open_keyboard(const std::string& path, std::span<const KeyCode> codes,
                                                   std::span<const KeyCode> wanted) {
     FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY));

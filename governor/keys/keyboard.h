@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// An event device, opened so that only some of its keys can ever be read. For happed-keys alone: it calls ioctl.
+// An event device from whose descriptor only some keys can be read. Only happed-keys uses this, because it calls ioctl.
 #pragma once
 
 #include "governor/core/result.h"
@@ -14,12 +14,12 @@ namespace happe {
 
 struct OpenKeyboard {
     FileDescriptor file;  // read-only, never waits
-    std::string name;     // what the device calls itself
+    std::string name;     // the device's own name
 };
 
-// Opens an event device and has the kernel keep all events but those of `codes` from this descriptor (EVIOCSMASK), with
-// stamps of CLOCK_MONOTONIC. Nothing if the device has none of the `wanted` keys or has just been unplugged. An error
-// if it is no event device, or the kernel doesn't mask.
+// Opens an event device. The kernel then hides all events except those of `codes` from the descriptor (EVIOCSMASK), and
+// stamps them by CLOCK_MONOTONIC. Nothing if the device has none of the `wanted` keys or was just unplugged. An error
+// if it is not an event device, or if the kernel does not mask.
 Result<std::optional<OpenKeyboard>> open_keyboard(const std::string& path, std::span<const KeyCode> codes,
                                                   std::span<const KeyCode> wanted);
 

@@ -15,7 +15,7 @@ constexpr const char* kOwnerRule =
     "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',"
     "arg0='org.happe.Governor1'";
 
-// Of happed's, which it does not start.
+// A call to happed that does not start it.
 bus::Message request(sd_bus* bus, const char* interface, const char* member) {
     bus::Message message;
     bus::take(message, [&](sd_bus_message** raw) {
@@ -65,7 +65,7 @@ bool GovernorLink::limited() const {
     });
 }
 
-// One question at a time: what happed followed ends before what it shall follow begins.
+// Makes one call at a time: releases the old wish before it asks for the new one.
 void GovernorLink::settle() {
     if (!there_ || asking_ || run() || followed_ == wanted_) {
         return;
@@ -82,7 +82,7 @@ void GovernorLink::settle() {
 void GovernorLink::ask(const char* method, const Wish& wish) {
     const bus::Message message = request(bus_, kDaemonName, method);
     sd_bus_message_append(message.get(), "ss", wish.application.c_str(), wish.reason.c_str());
-    followed_ = wish;  // even if it is refused: it is asked once
+    followed_ = wish;  // even if happed refuses: asks only once
     if (auto asked = bus::call(bus_, message.get(), on_asked, this)) {
         asking_ = *std::move(asked);
     }
@@ -177,7 +177,7 @@ int GovernorLink::on_asked(sd_bus_message* answer, void* data, sd_bus_error* /*e
     return 0;
 }
 
-// It is not followed any more, whatever the answer is.
+// happed follows the old wish no longer, whatever it answers.
 int GovernorLink::on_released(sd_bus_message* /*answer*/, void* data, sd_bus_error* /*error*/) {
     auto* const self = static_cast<GovernorLink*>(data);
     self->asking_.reset();

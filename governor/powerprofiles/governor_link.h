@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// happed, asked to follow a power profile: a hold for performance, one step lower for power-saver.
+// Asks happed to follow a power profile: a hold for performance, one step lower for power-saver.
 #pragma once
 
 #include "governor/bus/bus.h"
@@ -22,7 +22,7 @@ public:
         bool operator==(const Wish&) const = default;
     };
 
-    // `changed` is called when run() or limited() may have another answer; `failed` with what happed refused.
+    // Calls `changed` when run() or limited() may have another answer, and `failed` with each refusal by happed.
     struct Hooks {
         std::function<void()> changed;
         std::function<void(const Error&)> failed;
@@ -34,11 +34,12 @@ public:
 
     [[nodiscard]] Status start();
 
-    // From now on happed shall follow this: at once, when it comes, and when a run that is on ends.
+    // From now on, asks happed to follow this wish: now, whenever happed starts, and when a run ends.
     void want(Wish wish);
 
-    [[nodiscard]] bool run() const { return !seen_.run.empty(); }  // of a study, which no profile changes
-    // Something else keeps a policy below its top. While HAPPE steps aside it does not look: as it saw it last.
+    [[nodiscard]] bool run() const { return !seen_.run.empty(); }  // a study's run is on, which no profile changes
+    // True if another program or the kernel keeps a policy below its top. While HAPPE steps aside, happed does not
+    // look: then the last state it saw counts.
     [[nodiscard]] bool limited() const;
 
 private:
@@ -55,16 +56,16 @@ private:
 
     sd_bus* bus_;
     Hooks hooks_;
-    Properties seen_;                   // State, Run, Ladders and Limits alone
-    std::vector<PolicyLimits> limits_;  // the newest from when happed looked for them
+    Properties seen_;                   // only State, Run, Ladders and Limits
+    std::vector<PolicyLimits> limits_;  // the newest that happed saw
     Wish wanted_;
-    Wish followed_;                        // by happed, since it was asked last
-    std::optional<std::uint32_t> cookie_;  // of what it follows; balanced needs none
-    bool there_ = false;                   // happed is, and its properties are known
+    Wish followed_;                        // the wish that happed was last asked to follow
+    std::optional<std::uint32_t> cookie_;  // of the hold that happed keeps for us; balanced needs none
+    bool there_ = false;                   // happed is on the bus, and its properties are known
     bus::Slot owner_;
     bus::Slot changes_;
     bus::Slot looking_;
-    bus::Slot asking_;  // a question without an answer
+    bus::Slot asking_;  // a call without an answer
 };
 
 }  // namespace happe

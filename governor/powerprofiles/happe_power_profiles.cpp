@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// happe-power-profiles: the desktop's power switch, for happed.
+// happe-power-profiles: offers the desktop's power switch, and asks happed to follow it.
 #include "governor/cli/description.h"
 #include "governor/cli/usage_mistake.h"
 #include "governor/powerprofiles/profiles_object.h"
@@ -21,12 +21,12 @@ int complain(const Error& error, int status) {
     return status;
 }
 
-// By then sd-bus has let go of the loop.
+// sd-bus has already detached from the loop.
 int on_disconnected(sd_bus_message* /*message*/, void* loop, sd_bus_error* /*error*/) {
     return sd_event_exit(static_cast<EventLoop*>(loop)->get(), EX_TEMPFAIL);
 }
 
-// Until SIGTERM, or until the bus goes, after which systemd starts it again.
+// Runs until SIGTERM, or until the bus goes; then systemd starts the program again.
 int run(const std::filesystem::path& file) {
     const auto loop = EventLoop::create();
     if (!loop) {

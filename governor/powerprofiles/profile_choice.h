@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Which power profile is in force: what a person chose, unless programs hold another. Pure.
+// Decides which power profile is in force: the person's choice, unless programs hold another. Pure.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@ namespace happe {
 
 enum class PowerProfile : std::uint8_t { PowerSaver, Balanced, Performance };
 
-const char* name_of(PowerProfile profile);  // as on the bus
+const char* name_of(PowerProfile profile);  // the name on the bus
 std::optional<PowerProfile> profile_named(std::string_view name);
 
 struct ProfileHold {
     PowerProfile profile;  // not balanced
     std::string reason;
     std::string application;
-    std::string holder;     // its unique name on the bus
-    std::string interface;  // of the two, the one by which it asked
+    std::string holder;     // the program's unique name on the bus
+    std::string interface;  // the one of the two interfaces that it called
     bool operator==(const ProfileHold&) const = default;
 };
 
@@ -29,21 +29,21 @@ class ProfileChoice {
 public:
     using Holds = std::map<std::uint32_t, ProfileHold>;  // by cookie
 
-    static constexpr std::size_t kMostHolds = 16;  // of one holder
+    static constexpr std::size_t kMostHolds = 16;  // for each holder
 
     explicit ProfileChoice(PowerProfile chosen) : chosen_(chosen) {}
 
-    // A person's choice ends all holds, which are returned.
+    // Sets a person's choice, which ends all holds. Returns them.
     Holds choose(PowerProfile profile);
-    // Its cookie; nothing if this holder has too many.
+    // Adds a hold and returns its cookie; nothing if this holder has too many.
     std::optional<std::uint32_t> hold(ProfileHold wanted);
-    // Those that ended: none if the cookie is not this holder's.
+    // These two return the holds that ended. release() ends nothing if the cookie is not this holder's.
     Holds release(std::uint32_t cookie, const std::string& holder);
     Holds left(const std::string& holder);
 
     [[nodiscard]] PowerProfile chosen() const { return chosen_; }
     [[nodiscard]] PowerProfile active() const;
-    // Whose hold decides: one for power-saver before one for performance, then the oldest. Null: the choice decides.
+    // The hold that decides: power-saver before performance, then the oldest. Null: the person's choice decides.
     [[nodiscard]] const ProfileHold* deciding() const;
     [[nodiscard]] const Holds& holds() const { return holds_; }
 

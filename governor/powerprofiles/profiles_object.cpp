@@ -21,7 +21,7 @@ namespace {
 using Kind = ServiceError::Kind;
 using Dictionary = std::map<std::string, std::variant<std::string>>;
 
-// A name on the bus, of its interface too, and its object's path.
+// A name, both of the service and of its interface, and the path of its object.
 struct Face {
     std::string_view name;  // ends with a \0
     const char* path;
@@ -179,7 +179,8 @@ std::vector<sd_bus_vtable> ProfilesObject::interface_table(bool legacy) {
     return table;
 }
 
-// Before sd-bus has them: polkit may take its time to allow a Set of ActiveProfile, for which sd-bus would not wait.
+// Filters messages before sd-bus handles them: polkit may need time to allow a Set of ActiveProfile, and sd-bus would
+// not wait.
 int ProfilesObject::on_message(sd_bus_message* message, void* data, sd_bus_error* /*error*/) {
     if (sd_bus_message_is_method_call(message, "org.freedesktop.DBus.Properties", "Set") == 0) {
         return 0;
@@ -270,7 +271,7 @@ void ProfilesObject::choose(sd_bus_message* message, PowerProfile profile) {
 void ProfilesObject::hold(sd_bus_message* message, ProfileHold wanted) {
     const Caller* const caller = callers_.of(message);
     if (caller == nullptr || !callers_.tell_when_left(*caller)) {
-        return;  // it has left, and nobody waits for the answer
+        return;  // the caller has left, and nobody waits for the answer
     }
     const auto cookie = choice_.hold(std::move(wanted));
     if (!cookie) {
@@ -281,7 +282,7 @@ void ProfilesObject::hold(sd_bus_message* message, ProfileHold wanted) {
     changed();
 }
 
-// The choice is in force even if it cannot be kept.
+// Stores the choice, which is in force even if this fails.
 void ProfilesObject::keep_choice() {
     if (const Status kept = write_file(file_, std::string(name_of(choice_.chosen())) + '\n', 0644); !kept) {
         failed_(kept.error());
@@ -303,7 +304,7 @@ void ProfilesObject::ended(const ProfileChoice::Holds& holds) {
     changed();
 }
 
-// Says what is different, and has happed follow.
+// Announces changed properties, and asks happed to follow.
 void ProfilesObject::changed() {
     const ProfileHold* const held = choice_.deciding();
     governor_.want({.profile = choice_.active(),

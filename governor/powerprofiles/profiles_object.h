@@ -17,16 +17,17 @@ namespace happe {
 
 class ProfilesObject {
 public:
-    // `file`: where the chosen profile is kept; `failed` hears what could not be done and nobody asked for.
+    // `file` stores the chosen profile. Calls `failed` with errors that have no caller to report to.
     ProfilesObject(sd_bus* bus, std::filesystem::path file, std::function<void(const Error&)> failed);
     ProfilesObject(const ProfilesObject&) = delete;
     ProfilesObject& operator=(const ProfilesObject&) = delete;
     ~ProfilesObject() = default;
 
-    // Reads the chosen profile, offers both interfaces and takes both names. An error if another program has one.
+    // Reads the chosen profile, offers both interfaces and takes both names. An error if another program has one of
+    // them.
     [[nodiscard]] Status start();
 
-    // For the handlers, which are functions of their own.
+    // For the handlers, which are free functions.
     struct Shown {
         std::string active;
         std::string degraded;
@@ -40,7 +41,7 @@ private:
     static int on_hold(sd_bus_message* message, void* data, sd_bus_error* error);
     static std::vector<sd_bus_vtable> interface_table(bool legacy);
 
-    // Answers the message when polkit has said yes and `act` has done it; with the refusal else.
+    // Calls `act` and answers the message if polkit allows the action; otherwise answers with the refusal.
     void with_permission(sd_bus_message* message, const char* action, std::function<void(sd_bus_message*)> act);
     void choose(sd_bus_message* message, PowerProfile profile);
     void hold(sd_bus_message* message, ProfileHold wanted);

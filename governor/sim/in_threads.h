@@ -12,8 +12,8 @@
 
 namespace happe {
 
-// Calls work(0) to work(count - 1), each once, from `jobs` threads of which one is the caller's. Throws the first
-// exception of them once all threads have ended.
+// Calls work(0) to work(count - 1), each once, from `jobs` threads, one of them the caller's. After all threads have
+// ended, throws their first exception.
 inline void in_threads(std::size_t jobs, std::size_t count, const std::function<void(std::size_t)>& work) {
     std::atomic<std::size_t> next{0};
     std::mutex mutex;

@@ -10,13 +10,13 @@ namespace happe::sim {
 
 class KernelGovernor {
 public:
-    // How often next() is asked; 0 is at every step of the simulation.
+    // The time between calls of next(); 0: at every step of the simulation.
     [[nodiscard]] virtual Micros sampling_period() const = 0;
 
-    // The frequency for the time to come, from the busiest CPU's load over the period that ends now.
+    // The next frequency, from the busiest CPU's load over the period that ends now.
     [[nodiscard]] virtual Khz next(const Ladder& ladder, Khz current, Ppm load) = 0;
 
-    // The application's thread comes from another policy.
+    // The application's thread has moved here from another policy.
     virtual void arrive(const KernelGovernor& /*from*/) {}
 
     virtual ~KernelGovernor() = default;
@@ -30,8 +30,7 @@ public:
 // it stays.
 //
 // Linux3_9 (commit dfa5bb622555 and Documentation/admin-guide/pm/cpufreq.rst, "proportional to the estimated load"):
-// min + load
-// * (max - min), the lowest frequency at or above it.
+// min + load * (max - min), or the lowest frequency above that.
 class Ondemand : public KernelGovernor {
 public:
     enum class Rule : std::uint8_t { Linux2_6_22, Linux3_9 };
@@ -65,7 +64,7 @@ class Schedutil : public KernelGovernor {
 public:
     [[nodiscard]] Micros sampling_period() const override { return kPeriod; }
     [[nodiscard]] Khz next(const Ladder& ladder, Khz current, Ppm load) override;
-    void arrive(const KernelGovernor& from) override;  // a thread brings its average along
+    void arrive(const KernelGovernor& from) override;  // the thread's average moves with it
 
 private:
     static constexpr Micros kPeriod{40'000};
@@ -74,7 +73,7 @@ private:
     bool arrived_ = false;
 };
 
-// performance, powersave and userspace: one frequency, whatever the load.
+// performance, powersave and userspace: one frequency for every load.
 class Fixed : public KernelGovernor {
 public:
     explicit Fixed(Khz khz) : khz_(khz) {}

@@ -22,7 +22,7 @@ void Machine::Meter::reset() {
     seconds = 0.0;
 }
 
-// Power follows CPU 0 alone, as in Table A.2.
+// Power depends only on CPU 0, as in Table A.2.
 Hardware t61_hardware() {
     return {.policies = {{.id = PolicyId{0}, .cpus = {0, 1}, .ladder = t61_ladder()}},
             .watts = [](std::span<const Load> by_cpu) {
@@ -62,7 +62,7 @@ void Machine::run(Micros time, const Demand& demand) {
     governor_waits_ += time;
 }
 
-// To the next CPU, after its time.
+// Moves the application's thread to the next CPU when its time here is over.
 void Machine::move(Micros time) {
     if (hardware_.moves_every == Micros{0}) {
         return;

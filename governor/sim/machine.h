@@ -14,17 +14,17 @@ namespace happe::sim {
 
 using Demand = std::array<double, 2>;  // work wanted by each thread, in kHz: cycles per millisecond
 
-// What one CPU does.
+// The state of one CPU.
 struct Load {
     Khz khz;
     double utilisation = 0.0;  // 0 to 1
 };
 
-// What a machine is built of.
+// The parts of a machine.
 struct Hardware {
     std::vector<Policy> policies;                   // ids and CPUs ascending from 0; at least two CPUs
     double (*watts)(std::span<const Load> by_cpu);  // of the whole system
-    Micros moves_every{0};                          // how long a thread stays on its CPU; 0 is for good
+    Micros moves_every{0};                          // how long a thread stays on its CPU; 0: it never moves
 };
 
 Hardware t61_hardware();
@@ -35,13 +35,13 @@ public:
     // system draws beside `hardware.watts`.
     Machine(Hardware hardware, std::vector<KernelGovernor*> found, double other_watts);
 
-    // Time passes with this demand. A demand above the frequency is cut off: games drop frames, they don't queue them.
+    // Lets time pass with this demand. Cuts off demand above the frequency: games drop frames, they do not queue them.
     void run(Micros time, const Demand& demand);
 
-    // Of the CPU that runs the application's thread.
+    // These describe the CPU that runs the application's thread.
     [[nodiscard]] Khz khz() const { return khz_[here()]; }
     [[nodiscard]] std::size_t here() const { return policy_of_[cpu_]; }            // index of its policy
-    [[nodiscard]] double utilisation() const { return loads_[cpu_].utilisation; }  // during the last run(), 0 to 1
+    [[nodiscard]] double utilisation() const { return loads_[cpu_].utilisation; }  // in the last run(), 0 to 1
     [[nodiscard]] const Ladder& ladder() const { return hardware_.policies.front().ladder; }
     [[nodiscard]] double watts() const { return watts_; }  // during the last run()
     [[nodiscard]] double mean_watts() const { return joules_ / seconds_; }
@@ -55,8 +55,7 @@ public:
     Status release() override;
 
 private:
-    // Busy time of each CPU since somebody last looked: the loop each period, the kernel's governor each sampling
-    // period.
+    // Busy time of each CPU since the last reset. The loop and the kernel's governor have one meter each.
     struct Meter {
         std::vector<double> busy;
         double seconds = 0.0;
@@ -71,7 +70,7 @@ private:
     Hardware hardware_;
     std::vector<KernelGovernor*> found_;
     double other_watts_;
-    std::vector<std::size_t> policy_of_;  // by CPU, its index
+    std::vector<std::size_t> policy_of_;  // by CPU: the index of its policy
     std::vector<Khz> khz_;                // by index of policy
     std::size_t cpu_ = 0;                 // of the application's thread; the desktop's runs on the next
     Micros stayed_{0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the paper printed (Lei Yang's dissertation, appendix A), to put results beside.
+// The paper's printed results (Lei Yang's dissertation, appendix A), for comparison.
 #pragma once
 
 #include <array>

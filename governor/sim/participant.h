@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Simulated participants: who they are, what they need of an application, when they press a key, how they rate.
 //
-// A participant needs the application to run at `need_khz` when it wants that much or more. Running slower is a
-// shortfall, a share of one. The four categories of section A.3 follow from where the need lies on the ladder. Every
-// parameter is fitted to the paper (governor/sim/fit) or assumed; none was measured.
+// A participant needs `need_khz` while the application wants that much or more. A lower frequency causes a shortfall, a
+// share from 0 to 1. The four categories of section A.3 follow from where the need lies on the ladder. Every parameter
+// is fitted to the paper (governor/sim/fit) or assumed; none was measured.
 #pragma once
 
 #include "governor/core/key_source.h"
@@ -19,11 +19,11 @@ namespace happe::sim {
 enum class Experience : std::uint8_t { Beginner, Moderate, Master };
 enum class Major : std::uint8_t { Eecs, Other };
 
-// Section A.3: satisfaction rises with every step; rises to a frequency and no further; is there at all; is there at
-// none.
+// Section A.3: satisfaction rises with every step; rises only up to some frequency; is complete at every frequency; is
+// missing at every frequency.
 enum class Category : std::uint8_t { Rising, Threshold, Satisfied, Unsatisfied };
 
-// As in tables and files; groups as in section A.5.6.
+// The names in tables and files; groups as in section A.5.6.
 std::string_view name(Experience experience);
 std::string_view name(Major major);
 std::string_view name(Category category);
@@ -36,32 +36,32 @@ struct Person {
     double thrift = 0.0;       // of the power key, standard normal
 };
 
-// Of all applications.
+// Parameters of people, for all applications.
 struct PersonParameters {
     double experience_effect = 0.0;  // on sensitivity: masters +, beginners -
     double major_effect = 0.0;       // EECS +, others -
-    double personal_share = 0.0;     // of the variance of need that is the person's, in every application alike
-    double notice_seconds = 0.0;     // time constant with which a shortfall is felt
-    double pause_seconds = 0.0;      // after a press, to see what it did
-    double contrast = 0.0;           // how much sooner a slowness is noticed that one's own power key brought
-    double regret = 0.0;             // what is left of the wish to save power after that
+    double personal_share = 0.0;     // share of the need's variance that is the same in all applications of a person
+    double notice_seconds = 0.0;     // time constant of feeling a shortfall
+    double pause_seconds = 0.0;      // the wait after a press, to see its effect
+    double contrast = 0.0;           // how much sooner people notice slowness that their own power key caused
+    double regret = 0.0;             // the share of the wish to save power that remains after that
     double thrift_spread = 0.0;      // standard deviation of the logarithm of thrift between participants
     double burst_share = 0.0;        // of presses that are bursts
 };
 
-// Of one application.
+// Parameters of one application.
 struct ApplicationParameters {
     std::string name;
     WorkloadParameters workload;
-    double other_watts = 0.0;         // more than with Table A.2's screen saver: GPU, disk
+    double other_watts = 0.0;         // in addition to Table A.2's screen saver: GPU, disk
     double other_watts_spread = 0.0;  // standard deviation between runs
     double need_khz = 0.0;            // median
     double need_spread = 0.0;         // standard deviation of its logarithm
-    double unsatisfied_share = 0.0;   // of participants, satisfied at no frequency
-    double impatience = 0.0;          // performance presses a second with nothing but slowness
+    double unsatisfied_share = 0.0;   // share of participants whom no frequency satisfies
+    double impatience = 0.0;          // performance presses a second at a complete shortfall
     double thrift = 0.0;              // power presses a second while satisfied
-    double indicator_thrift = 0.0;    // times that with the battery indicator
-    double rating = 0.0;              // of one who has nothing to complain about
+    double indicator_thrift = 0.0;    // factor for `thrift` with the battery indicator
+    double rating = 0.0;              // of a participant without complaints
     double rating_person_spread = 0.0;
     double rating_run_spread = 0.0;
     double annoyance = 0.0;         // points for a shortfall of one, all the time
@@ -69,12 +69,12 @@ struct ApplicationParameters {
     double indicator_rating = 0.0;  // points for having the indicator
 };
 
-// What one person wants of one application.
+// One person's needs of one application.
 struct Taste {
     double need_khz = 0.0;
     bool unsatisfied = false;
     double style = 0.0;        // of playing, standard normal
-    double follows_khz = 0.0;  // above 0: the need is for this demand, and grows and falls with it
+    double follows_khz = 0.0;  // above 0: the demand to which the need belongs; the need changes with the demand
 
     [[nodiscard]] double needed_khz(double demand_khz) const;
     [[nodiscard]] Category category(const Ladder& ladder) const;
@@ -86,7 +86,7 @@ struct Taste {
     [[nodiscard]] double shortfall(Khz khz, double demand_khz) const;
 };
 
-// Experience and major in equal numbers (Figure A.2 prints none), in random order.
+// Draws people with experience and major in equal numbers (Figure A.2 prints none), in random order.
 std::vector<Person> people(std::size_t count, const PersonParameters& parameters, std::uint64_t seed);
 
 Taste taste(const Person& person, const ApplicationParameters& application, const PersonParameters& parameters,
@@ -103,14 +103,14 @@ public:
     Player(const Person& person, const Taste& taste, ApplicationParameters application,
            const PersonParameters& parameters, Run run, Random random);
 
-    // A step of time ends at `now`, in which the game wanted `demand_khz` and the machine ran at `khz`. True if a key
-    // was pressed.
+    // Simulates the step of time that ends at `now`: the game wanted `demand_khz`, the machine ran at `khz`. True if
+    // the person pressed a key.
     bool live(MonoTime now, double seconds, Khz khz, double demand_khz);
 
-    // From now on this person needs something else.
+    // Changes the person's needs.
     void feel(const Taste& taste) { taste_ = taste; }
 
-    // A key is pressed by accident.
+    // Presses a key by accident.
     void slip(Key key, MonoTime now) { waiting_.push_back({key, now}); }
 
     [[nodiscard]] bool dissatisfied() const;  // feels a shortfall now
@@ -137,7 +137,7 @@ private:
     bool was_power_ = false;  // the last press
     double wish_to_save_ = 1.0;
     std::vector<Press> waiting_;
-    std::vector<Press> burst_;  // still to come
+    std::vector<Press> burst_;  // presses still to come
 };
 
 }  // namespace happe::sim

@@ -32,7 +32,7 @@ ApplicationParameters application() {
     return parameters;
 }
 
-// Two minutes at a frequency with a demand of 2 GHz.
+// Plays two minutes at a frequency with a demand of 2 GHz.
 struct Lived {
     Player player;
     std::vector<Press> presses;

@@ -12,14 +12,14 @@
 namespace happe {
 
 struct Participants {
-    std::string provenance;  // how the numbers came about; printed wherever results are
+    std::string provenance;  // the origin of the numbers, printed with all results
     sim::PersonParameters people;
     std::vector<sim::ApplicationParameters> applications;
 };
 
 Result<Participants> read_participants(std::string_view text);
 
-// The set that was fitted to the paper, embedded in the program.
+// The parameters fitted to the paper, embedded in the program.
 const Participants& fitted_participants();
 
 }  // namespace happe

@@ -23,7 +23,7 @@ constexpr std::uint64_t label(std::string_view name) {
 
 class Random {
 public:
-    // A stream of its own for each list of labels: what is drawn for one run doesn't depend on which others are run.
+    // Each list of labels has a separate stream, so that the draws for one run do not depend on other runs.
     Random(std::initializer_list<std::uint64_t> labels) {
         for (const std::uint64_t label : labels) {
             state_ = bits() ^ label;

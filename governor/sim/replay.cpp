@@ -11,7 +11,7 @@
 namespace happe {
 namespace {
 
-// Every port of the loop but the store, fed with one observation at a time. CPUs are numbered as the line lists them.
+// Every port of the loop except the store, for one observation at a time. Numbers CPUs in the order of the line.
 class TracedMachine : public UtilisationSource, public FrequencyControl, public KeySource, public FocusSource {
 public:
     explicit TracedMachine(const std::vector<PolicyLadder>& ladders) {

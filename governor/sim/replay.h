@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The loop driven by a trace instead of a machine.
+// Drives the loop by a trace instead of a machine.
 #pragma once
 
 #include "governor/core/result.h"
@@ -10,8 +10,7 @@
 
 namespace happe {
 
-// Prints a decision for each observation, docs/traces.md. Stops at the first bad line: what is printed before it
-// stands.
+// Prints a decision for each observation: docs/traces.md. Stops at the first bad line, after the decisions before it.
 Status replay(std::istream& trace, const std::string& name, std::ostream& decisions);
 
 }  // namespace happe

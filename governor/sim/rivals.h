@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What HAPPE is compared with beside the kernel's governors: feedback without learning, and the best there could be.
+// Other governors for comparison with HAPPE: feedback without learning, limits, and the best possible governor.
 #pragma once
 
 #include "governor/sim/kernel_governor.h"
@@ -10,8 +10,8 @@
 namespace happe::sim {
 
 // Continuous feedback, after the user-driven frequency scaling of Mallik et al. (the paper's [94]): the frequency steps
-// down after a while; a press of the performance key steps it up and lengthens the while, one of the power key steps it
-// down at once. Nothing is remembered of an application or a level. The lengths are ours.
+// down after a wait. A press of the performance key steps it up and lengthens the wait; a press of the power key steps
+// it down at once. It remembers neither applications nor levels. The lengths are ours.
 class Udfs : public KernelGovernor {
 public:
     [[nodiscard]] Micros sampling_period() const override { return Micros{0}; }
@@ -26,8 +26,8 @@ private:
     std::optional<Key> pressed_;
 };
 
-// ondemand as it is today under a limit (scaling_max_freq). A learned limit is one number for each application: it
-// starts at the lowest frequency, and each key moves it by a step.
+// Today's ondemand under a limit (scaling_max_freq). A learned limit is one number for each application: it starts at
+// the lowest frequency, and each key moves it by a step.
 class Capped : public KernelGovernor {
 public:
     explicit Capped(Khz cap) : cap_(cap) {}

@@ -33,10 +33,10 @@ constexpr std::array kNames{
     std::pair{"B-HAPPE", Rule::BHappe},
 };
 
-// What the random streams of a run are for.
+// The purposes of a run's random streams.
 enum Stream : std::uint8_t { kTaste = 2, kOrder, kWorkload, kPlayer, kWatts };
 
-// HAPPE serves the participant in its own conditions; in all others the kernel's governor has the machine.
+// Serves the participant under HAPPE's conditions, and nobody under others, which use the kernel's governor.
 class StudyFocus : public FocusSource {
 public:
     StudyFocus(const Served& whom, bool happe) : whom_(happe ? &whom : nullptr) {}
@@ -88,7 +88,7 @@ std::unique_ptr<sim::KernelGovernor> kernel_governor(const Condition& condition,
         case Rule::Powersave:
         case Rule::THappe:
         case Rule::OHappe:
-        case Rule::BHappe:  // found before the first turn of the loop: HAPPE begins at the lowest frequency
+        case Rule::BHappe:  // the governor before the loop's first turn: HAPPE begins at the lowest frequency
             return std::make_unique<sim::Fixed>(ladder.lowest());
         case Rule::FixedLevel:
             return std::make_unique<sim::Fixed>(ladder[condition.level - 1]);
@@ -102,13 +102,13 @@ std::unique_ptr<sim::KernelGovernor> kernel_governor(const Condition& condition,
     throw std::logic_error("no such rule");
 }
 
-// What a run draws depends on its labels alone, not on which other runs are made.
+// A run's draws depend only on its labels, not on other runs.
 sim::Random stream(const RunResult& run, const sim::ApplicationParameters& application, Stream purpose) {
     const std::string condition = run.condition.name() + (run.again == 0 ? "" : fmt::format("#{}", run.again + 1));
     return sim::Random({run.seed, purpose, run.participant, sim::label(application.name), sim::label(condition)});
 }
 
-// What is the same in all of a participant's runs of an application.
+// A stream for values that are the same in all of a participant's runs of an application.
 sim::Random drawn(std::uint64_t seed, Stream purpose, std::size_t participant,
                   const sim::ApplicationParameters& application) {
     return sim::Random({seed, purpose, participant, sim::label(application.name)});
@@ -153,7 +153,7 @@ public:
     }
 
 private:
-    // T-HAPPE begins with an empty profile, the others with what is stored.
+    // T-HAPPE begins with an empty profile; the other conditions begin with the stored one.
     MemoryProfiles& fresh(MemoryProfiles& profiles) const {
         if (result_.condition.rule == Rule::THappe) {
             profiles.profiles.erase(whom_);
@@ -209,7 +209,7 @@ private:
     Served whom_;
     sim::VirtualClock clock_;
     std::unique_ptr<sim::KernelGovernor> governor_;
-    sim::Oracle* oracle_;  // governor_ if it is one
+    sim::Oracle* oracle_;  // governor_ if it is an Oracle; otherwise null
     sim::Udfs* udfs_;
     sim::Machine machine_;
     sim::Player player_;

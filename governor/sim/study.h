@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The paper's user studies in simulation: every participant x application x condition through the loop the daemon runs.
+// Simulates the paper's user studies: every participant, application and condition, with the daemon's loop.
 #pragma once
 
 #include "governor/core/memory_profiles.h"
@@ -28,8 +28,8 @@ enum class Rule : std::uint8_t {
     Udfs,
     Oracle,
     THappe,  // training: an empty UAFP
-    OHappe,  // operating: the UAFP as T-HAPPE left it
-    BHappe,  // with the battery indicator: the UAFP as O-HAPPE left it
+    OHappe,  // operating: T-HAPPE's last UAFP
+    BHappe,  // with the battery indicator: O-HAPPE's last UAFP
 };
 
 struct Condition {
@@ -46,7 +46,7 @@ struct Condition {
 struct StudyPlan {
     Participants participants;
     std::size_t count = 24;
-    std::vector<Condition> conditions;  // in this order for each application; O- and B-HAPPE after what they build on
+    std::vector<Condition> conditions;  // the order for each application; O-HAPPE after T-HAPPE, B-HAPPE after O-HAPPE
     bool shuffled = false;              // section A.3: conditions in random order
     Micros run_time = std::chrono::minutes{2};
 };
@@ -59,7 +59,7 @@ struct RunResult {
     std::size_t participant = 0;  // from 0
     std::size_t application = 0;  // index into the plan's
     Condition condition;
-    std::size_t again = 0;  // how often the participant played this application under this condition before
+    std::size_t again = 0;  // earlier runs of this participant, application and condition
     sim::Person person;
     sim::Taste taste;
     double watts = 0.0;        // mean over the run
@@ -76,22 +76,22 @@ struct StudyHooks {
     // Takes a run's trace (docs/traces.md) a line at a time; empty if nobody wants it.
     std::function<void(const RunResult& which, const std::string& line)> trace;
     std::function<void(const RunResult& which, const Turn&)> turned;
-    std::function<void(double watts)> drew;  // what the machine draws, for each step of kStudyStep
+    std::function<void(double watts)> drew;  // power of the machine in each step of kStudyStep
 };
 
 inline constexpr Micros kStudyStep{40'000};  // divides ondemand's 80 ms and the loop's 1 s
 
-// One run to be played: by whom (from 0), what (an index into the plan's applications), under what.
+// A run to play: its participant (from 0), its application (an index into the plan's), and its condition.
 struct Play {
     std::size_t participant = 0;
     std::size_t application = 0;
     Condition condition;
     std::string user;  // in traces and profiles
-    MonoTime began;    // of the clock in its trace
+    MonoTime began;    // the first time in its trace
 };
 
-// One seed's participants. A run draws by its labels and by how often they were played before; profiles stay from run
-// to run.
+// One seed's participants. A run's random draws depend on its labels and on the number of earlier runs with them.
+// Profiles last from run to run.
 class Cohort {
 public:
     // Keeps a reference to the plan.
@@ -110,7 +110,7 @@ private:
     std::map<std::tuple<std::size_t, std::size_t, std::string>, std::size_t> played_;  // by labels
 };
 
-// All runs of one seed, in the order they were made: by participant, application, condition.
+// Makes all runs of one seed, in the order of participant, application, condition.
 std::vector<RunResult> run_study(const StudyPlan& plan, std::uint64_t seed, const StudyHooks& hooks);
 
 }  // namespace happe

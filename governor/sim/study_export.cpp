@@ -74,7 +74,7 @@ std::string StudyExport::ratings_table(std::span<const RunResult> runs) const {
     return text;
 }
 
-// UDFS takes the keys before the loop could see them, so that its runs have no record of them.
+// UDFS takes the presses before the loop sees them, so its runs have no record of presses.
 std::string StudyExport::records_table(std::span<const RunResult> runs) const {
     std::string text = "run,started_us,ended_us\n";
     for (const RunResult& run : runs) {

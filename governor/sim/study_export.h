@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A simulated study as `happe-server analyse` reads a real one: the study server's tables, and the runs' mean power as
-// in `happe-power measures`. They hold what the analysis reads, of one seed.
+// Exports one seed of a simulated study in the files that `happe-server analyse` reads: the study server's tables, and
+// the runs' mean power as in `happe-power measures`.
 #pragma once
 
 #include "governor/core/result.h"
@@ -20,7 +20,7 @@ public:
 
     void turned(const RunResult& run, const Turn& turn);
 
-    // Writes FOLDER/export/STUDY-*.csv and FOLDER/measures.json, of the runs in the order they were made.
+    // Writes FOLDER/export/STUDY-*.csv and FOLDER/measures.json. `runs`: in the order in which they were made.
     [[nodiscard]] Status write(const std::filesystem::path& folder, const std::string& study,
                                std::span<const RunResult> runs) const;
 

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Writes each run's trace when the next one begins, so that one is in memory at a time.
+// Writes each run's trace when the next run begins, so that only one trace is in memory.
 class TraceFiles {
 public:
     TraceFiles(fs::path folder, const StudyPlan& plan) : folder_(std::move(folder)), plan_(plan) {}
@@ -50,7 +50,7 @@ private:
     Status status_;
 };
 
-// What is written of the first seed, as its runs are made.
+// Collects the files of the first seed while its runs are made.
 struct FirstSeed {
     FirstSeed(const fs::path& folder, const StudyPlan& plan) : traces(folder / "traces", plan), rows(plan) {}
 

@@ -10,7 +10,7 @@
 
 namespace happe {
 
-// A figure of ours and, where the paper prints it, theirs with how far ours may be from it.
+// Our figure and, if the paper prints it, the paper's, with the allowed difference.
 struct Figure {
     double ours = 0.0;
     std::optional<double> paper;
@@ -19,7 +19,7 @@ struct Figure {
     [[nodiscard]] double difference() const { return paper ? ours - *paper : 0.0; }
     [[nodiscard]] double strain() const {
         return paper ? std::abs(difference()) / tolerance : 0.0;
-    }  // above 1 is too far
+    }  // above 1: too large
 };
 
 // Means over seeds; within a seed, means and sample standard deviations over its participants.
@@ -32,7 +32,7 @@ struct Cell {
     Figure rating_sd;
     std::optional<double> saving_percent;        // of ondemand's mean power
     std::optional<double> paper_saving_percent;  // the paper's "Imp."
-    std::optional<double> oracle_share_percent;  // of what the oracle saves
+    std::optional<double> oracle_share_percent;  // of the oracle's saving
     double utilisation_percent = 0.0;
 };
 
@@ -71,7 +71,7 @@ struct NamedFigure {
     Figure figure;
 };
 
-// All figures that the paper prints, the one that strains its tolerance most first.
+// All figures that the paper prints, the largest strain first.
 std::vector<NamedFigure> against_paper(const StudyTables& tables);
 
 }  // namespace happe

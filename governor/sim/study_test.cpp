@@ -113,7 +113,8 @@ TEST(Study, costs_least_at_the_lowest_frequency_and_less_with_the_oracle_than_wi
     }
 }
 
-// The trace of every HAPPE run, replayed, decides what the run did: what it ran at next is in the next observation.
+// A replay of every HAPPE run's trace makes the run's decisions: the next observation has the frequency that each
+// decision set.
 TEST(Study, traces_replay_to_the_frequencies_that_were_run) {
     const StudyPlan plan = small(paper_plan(), 2);
     std::map<std::pair<std::size_t, std::string>, std::string> traces;
@@ -196,7 +197,7 @@ TEST(Cohort, plays_the_runs_of_the_study_in_another_order_for_other_names_at_oth
     }
 }
 
-// A crossover has ondemand twice: with and without the indicator.
+// A crossover study has ondemand twice: with and without the indicator.
 TEST(Cohort, plays_a_run_otherwise_the_second_time) {
     const StudyPlan plan = small(paper_plan(), 1);
     Cohort cohort(plan, 4);

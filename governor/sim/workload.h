@@ -7,20 +7,20 @@
 
 namespace happe::sim {
 
-// All fitted to the paper; see governor/sim/fit.
+// All values are fitted to the paper; see governor/sim/fit.
 struct WorkloadParameters {
-    double busy_khz = 0.0;            // wanted in the thick of the game, by the median participant
+    double busy_khz = 0.0;            // demand of a busy game, for the median participant
     double participant_spread = 0.0;  // standard deviation of its logarithm between participants
-    double drift_spread = 0.0;        // and over seconds within a run, as scenes change
-    double flicker_spread = 0.0;      // and from one step of time to the next
-    double calm_khz = 0.0;            // wanted in menus, between races, while waiting
-    double calm_share = 0.0;          // of the time
+    double drift_spread = 0.0;        // the same over seconds within a run, as scenes change
+    double flicker_spread = 0.0;      // the same from one step of time to the next
+    double calm_khz = 0.0;            // demand in menus, between races, while waiting
+    double calm_share = 0.0;          // share of the time
     double calm_seconds = 6.0;        // mean length of a calm spell (assumed)
 };
 
 class Workload {
 public:
-    // `style`: how this participant plays, standard normal.
+    // `style`: this participant's way to play, standard normal.
     Workload(const WorkloadParameters& parameters, double style, Random random);
 
     // Demand over the next step of time.

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-// Only these files are read, none of which names the machine or its owner; serial numbers are elsewhere.
+// happectl reads only these files. None names the machine or its owner, or has a serial number.
 constexpr std::array kOfPolicy = {
     "affected_cpus",
     "related_cpus",
@@ -51,13 +51,13 @@ constexpr std::array kOfCpus = {
     "smt/active",
 };
 constexpr std::array kTopology = {"core_id", "physical_package_id", "die_id", "cluster_id"};
-constexpr std::array kKinds = {"cpu_core", "cpu_atom"};  // of a hybrid: which CPUs are fast, which are small
+constexpr std::array kKinds = {"cpu_core", "cpu_atom"};  // of a hybrid machine: its fast and its small CPUs
 
 constexpr std::size_t kLongestLine = 1024;
 constexpr int kSamples = 10;
 constexpr std::chrono::milliseconds kBetweenSamples{200};
 
-// A file's line as in the document may: the short plain words and numbers that drivers write.
+// A file's line, if it has only the short plain words and numbers that drivers write.
 std::optional<std::string> plain_line(const fs::path& file) {
     constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-,.<>";
     const std::string line = read_line(file);
@@ -77,7 +77,7 @@ Json lines_of(const fs::path& folder, const std::array<const char*, Count>& file
     return lines;
 }
 
-// A policy of the CPU of its own number is of the same files as others of its kind: they stand together.
+// Groups policies whose files have the same content, so that each group is listed once.
 Json policies_of(const fs::path& cpus, const std::vector<PolicyFound>& found) {
     std::vector<std::pair<Json, std::vector<std::uint32_t>>> groups;
     for (const PolicyFound& policy : found) {
@@ -128,7 +128,7 @@ Json kinds_of(const fs::path& devices) {
     return kinds;
 }
 
-// The numbers alone: "6.1.0" of "6.1.0-18-amd64", since whoever builds a kernel may give it any name.
+// Only the numbers, "6.1.0" of "6.1.0-18-amd64", because the builder of a kernel may give it any name.
 std::string kernel_version() {
     utsname system{};
     ::uname(&system);

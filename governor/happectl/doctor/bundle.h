@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A laptop's cpufreq in one document that holds nothing of its owner: profiles/schema/machine.schema.json. Tests make
-// machines of such documents.
+// A laptop's cpufreq in a document without personal data: profiles/schema/machine.schema.json. Tests build machines
+// from such documents.
 #pragma once
 
 #include "governor/core/result.h"
@@ -10,7 +10,7 @@
 
 namespace happe::ctl {
 
-// Takes two seconds, of which it records the CPUs' utilisation. An error where there is no cpufreq.
+// Takes two seconds, during which it measures the CPUs' utilisation. An error if there is no cpufreq.
 [[nodiscard]] Result<nlohmann::ordered_json> describe_machine(const Root& root);
 
 }  // namespace happe::ctl

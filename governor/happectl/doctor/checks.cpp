@@ -12,19 +12,19 @@ namespace {
 
 constexpr const char* kService = "happed.service";
 constexpr const char* kKeySocket = "happed-keys.socket";
-constexpr const char* kShortcuts = "happe-indicator --shortcuts on";  // which need no keyboard of happed's
+constexpr const char* kShortcuts = "happe-indicator --shortcuts on";  // these need no keyboard that happed reads
 constexpr const char* kWithoutSystemd =
     "run this on the machine rather than in a container; without systemd, start happed by hand";
 constexpr const char* kAsRoot = "sudo happectl doctor can see it";
 
-// Other programs that set what HAPPE sets: what they do, how that goes with each back-end, and what to do about it.
-// Beside CAP a governor or a preference of theirs changes how the driver chooses below HAPPE's cap, and no more.
+// Another program that changes the same settings as HAPPE, its effect with each back-end, and advice. With CAP, its
+// governor or preference only changes the driver's choice below HAPPE's cap.
 struct Rival {
-    std::string_view unit;  // of systemd's; or the name of a program without one
+    std::string_view unit;  // its systemd unit, or the name of a program without a unit
     Verdict beside_setspeed;
     Verdict beside_cap;
     std::string_view what;
-    std::string_view advice;  // empty: to disable the unit
+    std::string_view advice;  // empty: disable the unit
 };
 
 constexpr Verdict kFine = Verdict::Ok;
@@ -94,7 +94,7 @@ bool has_userspace(const PolicyFound& policy) {
     return std::ranges::find(policy.governors, "userspace") != policy.governors.end();
 }
 
-// Whether the driver chooses by itself below a limit, and so has no governors but its own two.
+// True if the driver itself chooses a frequency below a limit, and so has only its own two governors.
 bool chooses_itself(const PolicyFound& policy) {
     return policy.driver == "intel_pstate" || policy.driver == "amd-pstate-epp" || policy.driver == "amd_pstate_epp";
 }
@@ -144,14 +144,14 @@ bool is_cap(const Findings& findings) {
                            : !findings.policies.empty() && std::ranges::all_of(findings.policies, chooses_itself);
 }
 
-// power-profiles-daemon sets no more than the preference where the driver has one.
+// If the driver has a preference, power-profiles-daemon sets only that.
 Verdict verdict_on(const Rival& rival, const Findings& findings) {
     const bool needs_governor =
         rival.unit == kPowerProfiles && !std::ranges::all_of(findings.policies, &PolicyFound::has_preference);
     return is_cap(findings) && !needs_governor ? rival.beside_cap : rival.beside_setspeed;
 }
 
-// Those that serve the desktop's power switch, which one program on the machine can.
+// True if the rival serves the desktop's power switch, which only one program can do.
 bool in_place_of_ours(const Rival& rival, const Findings& findings) {
     constexpr std::array kSwitches{kPowerProfiles, std::string_view("tuned-ppd.service"),
                                    std::string_view("tlp-pd.service")};
@@ -159,7 +159,7 @@ bool in_place_of_ours(const Rival& rival, const Findings& findings) {
            unit(findings, std::string(kOurProfiles)) != nullptr;
 }
 
-// Nothing if it is not on this machine, or is never started.
+// Nothing if the rival is not installed, or nothing starts it.
 std::optional<Check> check_rival(const Rival& rival, const Findings& findings) {
     const UnitFound* const found = unit(findings, std::string(rival.unit));
     const bool installed = rival.unit == kGameMode && findings.gamemode;
@@ -182,7 +182,7 @@ std::optional<Check> check_rival(const Rival& rival, const Findings& findings) {
     return check;
 }
 
-// What keeps the service from serving: the first that applies.
+// Reasons why the service does not work. The first one that applies counts.
 struct ServiceTrouble {
     bool (*applies)(const UnitFound&);
     Verdict verdict;

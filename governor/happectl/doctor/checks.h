@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What happectl doctor thinks of what it finds. Pure: findings in, verdicts out.
+// Judges the findings of happectl doctor. Pure: no input or output.
 #pragma once
 
 #include "governor/happectl/daemon_proxy.h"
@@ -12,17 +12,17 @@
 
 namespace happe::ctl {
 
-enum class Presence : std::uint8_t { Absent, Unreadable, Present };  // Unreadable: not for this user to see
+enum class Presence : std::uint8_t { Absent, Unreadable, Present };  // Unreadable: this user may not see it
 
 struct PolicyFound {
     std::uint32_t policy = 0;
     std::string driver;
     std::string governor;
-    std::vector<std::string> governors;  // those that can be chosen
+    std::vector<std::string> governors;  // the available governors
     bool has_preference = false;         // the driver has an energy performance preference
 };
 
-// A unit of systemd's.
+// A systemd unit.
 struct UnitFound {
     std::string load;     // "loaded", "not-found", "masked"
     std::string active;   // "active", "inactive", "failed"
@@ -38,16 +38,16 @@ struct SessionFound {
 
 struct Findings {
     std::vector<PolicyFound> policies;
-    std::string intel_pstate;  // its status; empty if there is none
+    std::string intel_pstate;  // the driver's status; empty: no such driver
     std::string amd_pstate;
-    bool gamemode = false;  // installed; a user's own systemd starts it
+    bool gamemode = false;  // GameMode is installed; each user's systemd starts it
 
-    std::optional<std::map<std::string, UnitFound>> units;  // by name; nothing if systemd doesn't answer
-    std::optional<Outcome<SessionFound>> session;           // nothing if logind doesn't answer
+    std::optional<std::map<std::string, UnitFound>> units;  // by name; empty if systemd does not answer
+    std::optional<Outcome<SessionFound>> session;           // empty if logind does not answer
 
     Outcome<Properties> daemon = trouble(EX_UNAVAILABLE, "not asked");
-    std::string configuration_mistake;  // empty if it's valid
-    bool observe = false;               // the configuration says so
+    std::string configuration_mistake;  // empty if it is valid
+    bool observe = false;               // the configuration has mode = "observe"
 
     Presence database = Presence::Absent;
     Presence found_state = Presence::Absent;  // /run/happe/found.json
@@ -55,7 +55,7 @@ struct Findings {
     Presence polkit_actions = Presence::Absent;
 };
 
-enum class Verdict : std::uint8_t { Ok, Unknown, Warn, Fail };  // Unknown: nobody here could say
+enum class Verdict : std::uint8_t { Ok, Unknown, Warn, Fail };  // Unknown: happectl could not find out
 
 struct Check {
     std::string name;
@@ -74,11 +74,11 @@ Check check_session(const Findings& findings);
 Check check_database(const Findings& findings);
 Check check_found_state(const Findings& findings);
 Check check_installation(const Findings& findings);
-std::vector<Check> check_rivals(const Findings& findings);  // one for each program that governs too
+std::vector<Check> check_rivals(const Findings& findings);  // one for each other program that governs
 
 std::vector<Check> examine(const Findings& findings);
 
-// The units whose state the checks want.
+// The units whose state the checks need.
 std::vector<std::string> units_of_interest();
 
 }  // namespace happe::ctl

@@ -7,7 +7,7 @@
 namespace happe::ctl {
 namespace {
 
-// A machine on which all is well.
+// A machine without trouble.
 Findings healthy() {
     Findings findings;
     findings.policies = {{0, "acpi-cpufreq", "userspace", {"ondemand", "userspace", "performance"}}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// happectl doctor: what is in HAPPE's way, and what to do.
+// happectl doctor: finds what keeps HAPPE from working, and gives advice.
 #include "governor/happectl/commands.h"
 #include "governor/happectl/configuration.h"
 #include "governor/happectl/doctor/bundle.h"
@@ -36,7 +36,7 @@ void look_at_configuration(const Root& root, Findings& findings) {
     const auto configuration = configuration_in((root / kConfigurationFile).string());
     if (configuration) {
         findings.observe = configuration->observe;
-    } else if (configuration.error().status != EX_NOINPUT) {  // none is all defaults
+    } else if (configuration.error().status != EX_NOINPUT) {  // without a file the defaults hold
         findings.configuration_mistake = configuration.error().message;
     }
 }

@@ -97,7 +97,7 @@ std::optional<Outcome<SessionFound>> find_session(Bus& bus) {
     using Active = std::tuple<std::string, wire::ObjectPath>;
     const auto active = bus.property<Active>(kSeat, "ActiveSession");
     if (!active) {
-        // A machine without seat0 has nobody at it; without logind nobody knows.
+        // Without seat0, nobody can be at the machine. Without logind, the answer is unknown.
         const bool no_seat = active.error().name == "org.freedesktop.DBus.Error.UnknownObject";
         return no_seat ? std::optional<Outcome<SessionFound>>(trouble(EX_OK, "no seat0")) : std::nullopt;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// This machine as happectl finds it, without the daemon's help.
+// Finds out about this machine without the daemon.
 #pragma once
 
 #include "governor/happectl/bus.h"
@@ -13,13 +13,13 @@
 
 namespace happe::ctl {
 
-// Files are looked for below this; it is "/" but in tests.
+// The directory below which happectl looks for files; "/" except in tests.
 using Root = std::filesystem::path;
 
 std::vector<PolicyFound> find_policies(const Root& root);  // by number
 void look_at_cpufreq(const Root& root, Findings& findings);
 Presence presence(const std::filesystem::path& file);
-std::string read_line(const std::filesystem::path& file);  // the first; empty if there is none
+std::string read_line(const std::filesystem::path& file);  // the first line; empty if there is none
 
 std::optional<std::map<std::string, UnitFound>> find_units(Bus& bus, const std::vector<std::string>& names);
 std::optional<Outcome<SessionFound>> find_session(Bus& bus);

@@ -7,7 +7,7 @@
 namespace happe::ctl {
 namespace {
 
-// A file as it is named, or what a symbolic link of that name leads to.
+// The target of a symbolic link, or the file itself.
 std::filesystem::path behind_links(const std::filesystem::path& file) {
     std::error_code absent;
     const std::filesystem::path real = std::filesystem::canonical(file, absent);

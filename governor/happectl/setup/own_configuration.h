@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// This machine's happe.toml, as an administrator changes it.
+// Reads and writes this machine's happe.toml for an administrator.
 #pragma once
 
 #include "governor/documents/configuration.h"
@@ -14,14 +14,14 @@ namespace happe::ctl {
 struct OwnConfiguration {
     std::filesystem::path file;
     bool exists = false;
-    std::string text;  // without a file the shipped one
+    std::string text;  // the shipped text if there is no file
     Configuration configured;
 };
 
-// Of a file with mistakes the error has a line for each. Whether its keys can be bound is not looked at.
+// The error has a line for each mistake in the file. Does not check whether the keys can be bound.
 Outcome<OwnConfiguration> read_own_configuration(const Root& root);
 
-// Whether the file changed. The old one stays until the new one is on the disk; a symbolic link stays one.
+// True if the file changed. The old file stays until the new one is on the disk. Keeps a symbolic link.
 Outcome<bool> write_own_configuration(const OwnConfiguration& before, const std::string& text);
 
 }  // namespace happe::ctl

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// happectl keys set: the two keys, into this machine's configuration and into the happed that runs.
+// happectl keys set: writes the two keys into this machine's configuration, and has happed read it.
 #include "governor/happectl/commands.h"
 #include "governor/happectl/setup/setup_keys.h"
 #include "governor/happectl/view.h"
@@ -16,7 +16,7 @@ struct SetKeysOptions : SetupOptions {
     bool press = false;
 };
 
-// polkit lets people run this as root who are not root. They change this machine's file and no other.
+// True if polkit let somebody run this as root. They may change only this machine's file.
 bool is_let_by_polkit() {
     return std::getenv("PKEXEC_UID") != nullptr;  // NOLINT(concurrency-mt-unsafe): nothing changes the environment
 }
@@ -30,7 +30,7 @@ Outcome<KeyPair> wanted(const SetKeysOptions& options, const Configuration& conf
                     keys.power.empty() ? configured.power_key : keys.power});
 }
 
-// Whether happed has read the file: it may not run.
+// True if happed has read the file; false if it does not run.
 Outcome<bool> reloaded(const std::filesystem::path& file) {
     const auto done =
         with_daemon([](DaemonProxy& daemon) { return daemon.call(method::kReload).map([] { return EX_OK; }); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// happectl setup: the first run. It looks, asks, and changes nothing before everything is answered.
+// happectl setup prepares the first run. It looks and asks, and changes something only after the last answer.
 #include "governor/happectl/setup/setup.h"
 
 #include "governor/happectl/commands.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// happectl setup, from looking to doing: ctl_setup.cpp looks, ctl_setup_talk.cpp decides with the person,
-// ctl_setup_actions.cpp does it.
+// happectl setup: setup.cpp looks, setup_talk.cpp decides with the person, setup_actions.cpp acts.
 #pragma once
 
 #include "governor/happectl/doctor/machine.h"
@@ -18,7 +17,7 @@ struct SetupOptions {
     bool stop_others = false;
     KeyPair keys;
     std::string mode;
-    std::string autostart;  // "on", "off"; empty if not said
+    std::string autostart;  // "on", "off"; empty if not given
     Root root = "/";
     [[nodiscard]] bool of_this_machine() const { return root == "/"; }
 };
@@ -28,9 +27,9 @@ struct SetupFindings {
     Findings findings;
     std::vector<std::string> rivals;  // units of other programs that set frequencies
     OwnConfiguration own;
-    std::string devices;  // of input, as the kernel lists them
+    std::string devices;  // input devices, the text of /proc/bus/input/devices
     bool has_indicator = false;
-    bool indicator_starts = true;  // with the desktop: as it is if this was set up before, else it is proposed
+    bool indicator_starts = true;  // with the desktop: the present setting, or the proposal of a first setup
 };
 
 // The work to do.
@@ -41,15 +40,15 @@ struct Plan {
     bool autostart = false;
 };
 
-// As the options say, and the person where they leave something open, unless --yes.
+// Decides by the options, and asks the person about the rest, unless --yes.
 Outcome<Plan> decide(const SetupOptions& options, const SetupFindings& machine);
 
 std::string as_text(const Plan& plan);
 
-// Runs it, with --root if that is not this machine's. Its messages go to standard error.
+// Runs systemctl, with --root unless it is for this machine. Its messages go to standard error.
 Outcome<bool> systemctl(const SetupOptions& options, std::vector<std::string> words);
 
-// False if systemd does not run here, as in a chroot: units are then enabled only.
+// Enables, starts and stops the units. False if systemd does not run here, as in a chroot: then it only enables them.
 Outcome<bool> do_with_units(const SetupOptions& options, const Plan& plan);
 
 }  // namespace happe::ctl

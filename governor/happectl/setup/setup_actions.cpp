@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What happectl setup does once everything is agreed.
+// The actions of happectl setup after the person has agreed.
 #include "governor/happectl/child.h"
 #include "governor/happectl/setup/setup.h"
 

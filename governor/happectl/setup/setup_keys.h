@@ -6,11 +6,11 @@
 
 namespace happe::ctl {
 
-// The keys, if both can be bound and they differ.
+// Returns the keys if both can be bound and they differ.
 Outcome<KeyPair> checked(const KeyPair& keys);
 
-// Asks for one key after the other, and takes the first that types no text. happed need not run: happed-keys is asked
-// as happed would, and its socket is started for that.
+// Asks for one key after the other, and takes the first pressed key that types no text. happed need not run: starts the
+// socket of happed-keys and asks happed-keys as happed would.
 Outcome<KeyPair> pressed_keys(const SetupOptions& options);
 
 }  // namespace happe::ctl

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The conversation of happectl setup: what the person is asked, and what is proposed.
+// The questions of happectl setup, and its proposals.
 #include "governor/happectl/commands.h"
 #include "governor/happectl/setup/setup_keys.h"
 

@@ -57,7 +57,7 @@ std::string_view without_spaces(std::string_view line) {
     return start == std::string_view::npos ? std::string_view() : line.substr(start);
 }
 
-// Whether the line sets the option, or shows it behind a #.
+// True if the line sets the option, or if wanted, shows it behind a #.
 bool is_of(std::string_view line, std::string_view option, bool behind_hash) {
     std::string_view rest = without_spaces(line);
     if (rest.starts_with('#') != behind_hash) {
@@ -71,7 +71,7 @@ bool is_head(std::string_view line) {
     return without_spaces(line).starts_with('[');
 }
 
-// The table's lines: those after its head, the first table having none, up to the next head.
+// The lines of a table, from after its head to the next head. The first table has no head.
 struct Table {
     std::size_t first = 0;
     std::size_t end = 0;

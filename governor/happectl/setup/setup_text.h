@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What happectl setup reads and writes. Pure: texts in, texts out.
+// Reads and changes the texts of happectl setup. Pure: no input or output.
 #pragma once
 
 #include "governor/documents/configuration.h"
@@ -12,29 +12,29 @@
 
 namespace happe::ctl {
 
-// The two keys, by the names that a configuration has.
+// The two keys, by their names in a configuration.
 struct KeyPair {
     std::string performance;
     std::string power;
     bool operator==(const KeyPair&) const = default;
 };
 
-// Keys that can teach, the likeliest first: those that type nothing, then a combination that every keyboard has.
+// Proposals for the two keys, the likeliest first: keys that type nothing, then a combination that every keyboard has.
 extern const std::array<KeyPair, 6> kLikelyKeys;
 
-// Whether this machine has a keyboard with both, by the text of /proc/bus/input/devices. Which of a combination's
-// modifiers there are is not looked at.
+// True if one keyboard has both keys, by the text of /proc/bus/input/devices. Does not check the modifiers of a
+// combination.
 bool has_keys(std::string_view devices, const KeyPair& keys);
 
-// What setup decides: three options of the configuration.
+// The options of the configuration that setup decides.
 struct Decided {
     bool observe = false;
     KeyPair keys;
 };
 
-// The configuration's text with these options, everything else as it is, comments too. An option is written where it
-// is, or where it is shown behind a #, else at the end of its table. An error if the text is written in a way that this
-// cannot change. `name` is how errors call the file.
+// Returns the configuration's text with these options; everything else, comments too, stays unchanged. Writes an option
+// in its own line, or in place of its line behind a #, or at the end of its table. An error if it cannot change this
+// text. Errors call the file `name`.
 Outcome<std::string> with_decided(const std::string& text, const Decided& decided, const std::string& name);
 Outcome<std::string> with_keys(const std::string& text, const KeyPair& keys, const std::string& name);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// happe-sim's subcommands. Each adds itself to the command line and leaves its exit status behind (sysexits.h).
+// happe-sim's subcommands. Each function adds one to the command line. When it runs, it sets `status` (sysexits.h).
 #pragma once
 
 #include "governor/core/result.h"
@@ -17,10 +17,10 @@ void add_study(CLI::App& program, int& status);
 void add_field(CLI::App& program, int& status);
 void add_observe(CLI::App& program, int& status);
 
-// "happe-sim: ..." on standard error; the status for the caller to return.
+// Prints "happe-sim: ..." on standard error, and returns `status`.
 int complain(const Error& error, int status);
 
-// Everything printed is where it was sent, or that is complained about.
+// Flushes standard output, and complains if that fails.
 int flushed(int status);
 
 }  // namespace happe

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What commands that simulate for long have in common: seeds, and a progress bar.
+// Seeds and a progress bar, for commands that simulate for long.
 #pragma once
 
 #include "governor/core/result.h"
@@ -11,10 +11,10 @@
 
 namespace happe {
 
-// "7" or "1..10".
+// Reads "7" or "1..10".
 Result<std::vector<std::uint64_t>> seeds(const std::string& text);
 
-// "[######....] 192/480 runs", on a terminal only. Threads may share one.
+// Shows "[######....] 192/480 runs", only on a terminal. Several threads may share it.
 class Progress {
 public:
     Progress(std::size_t total, bool quiet);

@@ -82,7 +82,7 @@ public:
             recording_failed_ = true;
         }
     }
-    // False if the person who watches is gone.
+    // False if the output is closed.
     [[nodiscard]] static bool shown() { return std::cout.good(); }
     [[nodiscard]] bool recording_failed() const { return recording_failed_; }
 
@@ -163,7 +163,7 @@ Result<std::unique_ptr<SqliteProfileStore>> open_database(const ObserveOptions& 
     return opened;
 }
 
-// What still waits is stored, or that it is lost is reported.
+// Stores the lessons that wait, or reports their loss.
 int close_database(SqliteProfileStore& database, int status) {
     const Status flushed = database.flush();
     tell_notice(database);
@@ -240,7 +240,7 @@ std::string this_user() {
     return entry != nullptr ? entry->pw_name : std::to_string(getuid());
 }
 
-// As docs/traces.md has it.
+// A name as in docs/traces.md.
 const CLI::Validator kName(
     [](const std::string& name) {
         constexpr std::size_t kLongest = 255;

@@ -28,7 +28,7 @@ struct PlayOptions {
 constexpr std::array kTexts{"application", "condition", "user"};
 constexpr std::array kNumbers{"participant", "started_us"};
 
-// Exactly these fields exist, each of its kind.
+// Checks that exactly these fields exist, with the right types.
 Status has_its_shape(const Json& said) {
     if (!said.is_object()) {
         return failure("is no JSON object");
@@ -46,7 +46,7 @@ Status has_its_shape(const Json& said) {
     return said.size() == kTexts.size() + kNumbers.size() ? Status() : failure("has an unknown field");
 }
 
-// What a line of input asks for, or which of its fields is wrong.
+// Reads the run that a line of input asks for. The error names the wrong field.
 Result<Play> play_of(const std::string& line, const StudyPlan& plan) {
     const Json said = Json::parse(line, nullptr, false);
     if (const Status shape = has_its_shape(said); !shape) {
@@ -75,8 +75,8 @@ Result<Play> play_of(const std::string& line, const StudyPlan& plan) {
                 .began = MonoTime(Micros(started))};
 }
 
-// What a run leaves, as members of a run record (profiles/schema/run-record.schema.json) and what no laptop knows: the
-// power.
+// Collects a run's results: members of a run record (profiles/schema/run-record.schema.json), and the power, which no
+// laptop knows.
 class Account {
 public:
     [[nodiscard]] StudyHooks hooks() {

@@ -22,7 +22,7 @@ int replay_stream(std::istream& trace, const std::string& name) try {
     return complain({fmt::format("{}: cannot read: {}", name, std::strerror(errno))}, EX_IOERR);
 }
 
-// Whoever writes a trace into a pipe or at a terminal may wait for the decision on a line before they write the next.
+// The writer of a pipe or terminal may wait for the decision on a line before the next line.
 void answer_each_line_unless_a_file(const std::string& path) {
     std::error_code none;
     if (!std::filesystem::is_regular_file(path, none)) {

@@ -24,7 +24,8 @@ int watched_signals() {
     return signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-// Keys one at a time and not shown; Ctrl-C still signals. The settings found before, or nothing if this is no terminal.
+// Makes keys arrive one at a time and without echo; Ctrl-C still signals. Returns the earlier settings, or nothing if
+// this is not a terminal.
 std::optional<termios> make_raw(int descriptor) {
     termios found{};
     if (tcgetattr(descriptor, &found) != 0) {
@@ -55,7 +56,7 @@ void Terminal::put_back() {
     }
 }
 
-// Ctrl-Z stops with the terminal as found. Every other signal that is watched means to leave.
+// Ctrl-Z stops the process, with the terminal restored. Every other watched signal means to leave.
 bool Terminal::stops() {
     signalfd_siginfo signal{};
     if (::read(sources_[kSignals].fd, &signal, sizeof signal) != sizeof signal || signal.ssi_signo != SIGTSTP) {
@@ -85,7 +86,7 @@ bool Terminal::read(MonoTime now) {
     std::array<char, 64> keys{};
     const ssize_t count = ::read(STDIN_FILENO, keys.data(), keys.size());
     if (count <= 0) {
-        sources_[kKeys].fd = -1;  // at its end: there are no keys from now on
+        sources_[kKeys].fd = -1;  // end of input: no more keys
     }
     for (ssize_t i = 0; i < count; ++i) {
         typed(keys.at(static_cast<std::size_t>(i)), now);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The person at the terminal: single keys as presses, and the wish to leave. The terminal is put back as found.
+// Reads single keys at the terminal as presses, and notices when the person leaves. The destructor restores the
+// terminal.
 #pragma once
 
 #include "governor/core/key_source.h"
@@ -13,8 +14,8 @@
 
 namespace happe {
 
-// Reads standard input, which may also be a pipe or closed. Signals of leaving and stopping (Ctrl-C, Ctrl-Z, hanging
-// up) are read, not suffered, so that there is time to put everything back; SIGPIPE is ignored.
+// Reads standard input, which may also be a pipe or closed. Also reads the signals to leave or stop (Ctrl-C, Ctrl-Z,
+// hangup), so that there is time to restore everything. Ignores SIGPIPE.
 class Terminal : public KeySource {
 public:
     enum class Event : std::uint8_t { Time, Keys, Leave };
@@ -24,7 +25,7 @@ public:
     Terminal(const Terminal&) = delete;
     Terminal& operator=(const Terminal&) = delete;
 
-    // Until something is typed, a signal comes, or this time is over.
+    // Waits until somebody types, a signal comes, or this time is over.
     Event wait(Micros time);
 
     // After Event::Keys: f or + is the performance key, s or - the power key, q leaves. True if there are presses to

@@ -22,7 +22,7 @@ std::string all_names(std::span<const T> known) {
     return names;
 }
 
-// Those that were named, each once, in their own order; the first without a name.
+// The named items, each once, in the order of `known`; without a name, the first.
 template <typename T>
 Result<std::vector<T>> chosen(const char* option, const std::vector<std::string>& names, std::span<const T> known) {
     std::vector<T> result;

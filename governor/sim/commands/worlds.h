@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// happe-sim study --worlds: hours in named worlds instead of the paper's study.
+// happe-sim study --worlds: simulates hours in named worlds instead of the paper's study.
 #pragma once
 
 #include <cstddef>

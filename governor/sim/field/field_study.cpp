@@ -21,7 +21,7 @@ namespace happe {
 namespace {
 
 constexpr Micros kFieldStep = std::chrono::seconds{1};
-constexpr double kSoonest = 2.0;  // seconds after which a probe is noticed
+constexpr double kSoonest = 2.0;  // seconds before a person can notice a probe
 constexpr double kLatest = 58.0;
 constexpr Khz kBegins{3'600'000};  // the profile of every day
 
@@ -71,7 +71,7 @@ public:
     }
 
 private:
-    // Shortly before the turn.
+    // Presses the keys, shortly before the turn.
     void press() {
         const bool noticed = notices_ && *notices_ <= now_;
         const double seconds = std::chrono::duration<double>(kFieldStep).count();
@@ -104,7 +104,7 @@ private:
         }
     }
 
-    // Who has pressed for another reason does not press again for the probe that this press refused.
+    // A person who pressed for another reason does not press again for the probe that this press refused.
     void end_probe(const char* outcome) {
         if (begun_) {
             add(tables_.probes, "{},{},{},{},{}\n", code_, begun_->time_since_epoch().count(), sham_, outcome,
@@ -114,7 +114,7 @@ private:
         notices_.reset();
     }
 
-    // Half of a CPU at full speed.
+    // The work of half a CPU at full speed.
     Result<std::span<const std::optional<Ppm>>> sample() override {
         const double khz = machine_.khz().value;
         const double busy = std::min(1.0, machine_.ladder().top().value / 2.0 / khz);
@@ -138,7 +138,7 @@ private:
     std::vector<std::optional<Ppm>> sampled_;
     MonoTime now_;
     std::optional<MonoTime> begun_;    // the probe that runs
-    bool sham_ = false;                // that probe
+    bool sham_ = false;                // true if that probe is a sham
     std::optional<MonoTime> notices_;  // when its person presses
     std::optional<MonoTime> pressed_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A field study in which people meet real and sham probes for hours a day, and notice a known share of the real ones.
-// From it the analysis of probes is checked, and studies are planned.
+// Simulates a field study: people meet real and sham probes for hours a day, and notice a known share of the real ones.
+// It serves to check the analysis of probes and to plan studies.
 #pragma once
 
 #include "governor/core/result.h"
@@ -15,14 +15,14 @@ namespace happe {
 struct FieldPlan {
     std::size_t people = 12;
     std::size_t days = 5;
-    Micros day = std::chrono::hours{2};  // of each day a run under L-HAPPE
+    Micros day = std::chrono::hours{2};  // length of each day's run under L-HAPPE
     double notice = 0.3;                 // the chance that a real probe makes its person press "faster" within 58 s
     double slips_an_hour = 0.3;          // presses of "faster" for other reasons
     std::uint64_t seed = 1;
 };
 
-// Runs the study on the machine with 32 frequencies, and writes what a study server would export of it. Each day is
-// an application of its own, and begins with the same profile, as a raised run does.
+// Runs the study on the machine with 32 frequencies, and writes the export that a study server would make. Each day is
+// a separate application and begins with the same profile, like a raised run.
 [[nodiscard]] Status write_field_study(const FieldPlan& plan, const std::filesystem::path& folder);
 
 }  // namespace happe

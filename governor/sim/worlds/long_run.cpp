@@ -30,16 +30,16 @@ constexpr std::array kContenders{
     std::pair{"extended", Contender::Extended},   std::pair{"oracle", Contender::Oracle},
 };
 
-// What the random streams of a long run are for; apart from those of a study.
+// The purposes of a long run's random streams, which differ from a study's.
 enum HoursStream : std::uint8_t { kHoursTaste = 20, kHoursPerson, kHoursSitting, kHoursWorkload, kHoursPlayer };
 
-// What an application is to one person.
+// One person's state with an application.
 struct Familiar {
     sim::Taste taste;
-    double drift = 0.0;  // of the need now, standard normal
+    double drift = 0.0;  // the need's present deviation, standard normal
     Micros spent{0};
     Khz cap;                            // learned
-    std::optional<sim::Player> player;  // who remembers what came of a press
+    std::optional<sim::Player> player;  // remembers the effect of presses
 };
 
 // One person's hours.
@@ -142,7 +142,7 @@ private:
         }
     }
 
-    // Some minutes with one application.
+    // Spends some minutes with one application.
     void sit(std::uint64_t sitting) {
         sim::Random chance = stream(kHoursSitting, sitting);
         const auto& applications = world_people_.applications;
@@ -165,7 +165,7 @@ private:
         }
     }
 
-    // What the person needs now.
+    // Draws the person's present needs.
     void need(Familiar& familiar, sim::Random& chance) {
         const sim::World& world = plan_.world;
         if (world.drift > 0.0) {

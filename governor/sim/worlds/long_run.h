@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Hours at a machine: one person uses several applications, again and again, under one governor.
+// Simulates hours at a machine: one person uses several applications again and again under one governor.
 #pragma once
 
 #include "governor/sim/worlds/worlds.h"
@@ -9,7 +9,7 @@
 
 namespace happe {
 
-// What is compared; every one lives through the same hours.
+// The governors to compare. Each gets the same hours.
 enum class Contender : std::uint8_t {
     Ondemand,     // as in the paper's kernel: the baseline of all savings
     OndemandNow,  // as since Linux 3.9
@@ -39,11 +39,11 @@ struct Hours {
     double watts = 0.0;
     double dissatisfied = 0.0;         // seconds a minute in which the person felt a shortfall
     double first_dissatisfied = 0.0;   // the same in the first ten minutes with each application
-    double performance_presses = 0.0;  // an hour; a burst counts once
+    double performance_presses = 0.0;  // per hour; a burst counts once
     double power_presses = 0.0;
 };
 
-// The same seed draws the same people, needs and demands for every contender, and the same people in every world.
+// A seed draws the same people, needs and demands for every contender, and the same people for every world.
 Hours live_hours(const LongRunPlan& plan, Contender contender, std::uint64_t seed);
 
 }  // namespace happe

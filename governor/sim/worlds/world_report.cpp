@@ -48,7 +48,7 @@ Estimate estimate(const WorldColumn& column, const WorldRow& row) {
     return Estimate::of(figures);
 }
 
-// The rows of one machine and world, which follow one another.
+// Fills in the comparisons of the rows of one machine and world.
 void compare(std::span<WorldRow> rows) {
     const auto watts = [&](Contender contender, std::size_t seed) {
         return std::ranges::find(rows, contender, &WorldRow::contender)->by_seed[seed].watts;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Governors side by side in worlds and on machines: what each draws, and what that costs the people.
+// Compares governors in worlds and on machines: the power of each, and the dissatisfaction of its users.
 #pragma once
 
 #include "governor/sim/worlds/long_run.h"
@@ -10,7 +10,7 @@
 
 namespace happe {
 
-// A mean over seeds with its standard error; 0 of one seed.
+// A mean over seeds with its standard error, which is 0 for one seed.
 struct Estimate {
     double mean = 0.0;
     double error = 0.0;
@@ -26,7 +26,7 @@ struct WorldsRequest {
     Micros time = std::chrono::hours{10};
     std::vector<std::uint64_t> seeds;
     std::size_t jobs = 1;
-    std::function<void()> run_done;  // after each machine, world, seed and contender; from several threads
+    std::function<void()> run_done;  // called after each machine, world, seed and contender, from several threads
 };
 
 // One contender on one machine in one world, by seed.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Machines to simulate, and worlds: what people need and do over hours, beyond the two minutes that the fit knows.
-// docs/simulation.md states each number; all of them are assumed.
+// Machines to simulate, and worlds: the needs and habits of people over hours, beyond the two minutes that the fit
+// covers. docs/simulation.md lists each number; all are assumed.
 #pragma once
 
 #include "governor/sim/machine.h"
@@ -13,22 +13,22 @@ namespace happe::sim {
 
 struct World {
     std::string_view name;
-    double save_presses = 1.0;   // times the fitted rate
+    double save_presses = 1.0;   // factor for the fitted rate
     double never_save = 0.0;     // share of people who never press the power key
     double drift = 0.0;          // standard deviation of the need's logarithm over hours
-    double scenes = 0.0;         // and between scenes of about two minutes
-    bool need_follows = false;   // what a person needs is a share of the demand
-    double mains_need = 1.0;     // times the need, in sittings on mains: half of them, at random
-    double slips_an_hour = 0.0;  // presses by accident, of either key
-    double calm_share = 0.0;     // if above 0: of the time, in spells of `calm_seconds`
+    double scenes = 0.0;         // the same between scenes of about two minutes
+    bool need_follows = false;   // a person needs a share of the demand
+    double mains_need = 1.0;     // factor for the need on mains: in a random half of the sittings
+    double slips_an_hour = 0.0;  // accidental presses per hour, of either key
+    double calm_share = 0.0;     // above 0: share of the time, in spells of `calm_seconds`
     double calm_seconds = 0.0;
     double calm_of_busy = 0.0;  // demand in a calm spell, as a share of that in a busy one
-    double busy = 1.0;          // times the fitted demand
+    double busy = 1.0;          // factor for the fitted demand
 };
 
 std::span<const World> worlds();
 
-// `people` as they live in `world`, on a machine that is `speed` times the T61.
+// The parameters of `people` in `world`, on a machine that is `speed` times as fast as the T61.
 Participants people_of(const World& world, Participants people, double speed);
 
 struct MachineKind {
