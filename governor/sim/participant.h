@@ -58,7 +58,7 @@ struct ApplicationParameters {
     double need_khz = 0.0;            // median
     double need_spread = 0.0;         // standard deviation of its logarithm
     double unsatisfied_share = 0.0;   // share of participants whom no frequency satisfies
-    double impatience = 0.0;          // performance presses a second at a complete shortfall
+    double impatience = 0.0;          // performance presses a second at full annoyance
     double thrift = 0.0;              // power presses a second while satisfied
     double indicator_thrift = 0.0;    // factor for `thrift` with the battery indicator
     double rating = 0.0;              // of a participant without complaints

@@ -6,7 +6,7 @@
 
 namespace happe::ui {
 
-// An open file, closed with it; -1 is none.
+// Owns an open file and closes it; -1: none.
 class Descriptor {
 public:
     Descriptor() = default;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Which application is in front, and who says so.
+// The application in front, and the sources that report it.
 #pragma once
 
 #include <sys/types.h>
@@ -14,28 +14,29 @@
 namespace happe::ui {
 
 struct Focus {
-    pid_t pid = 0;  // 0: the window system does not say
-    QString id;     // the application as its window calls it: app id or class, which nobody has checked
+    pid_t pid = 0;  // 0: the window system does not report it
+    QString id;     // the application's name from its window, unchecked: app id or class
 
     friend bool operator==(const Focus&, const Focus&) = default;
 };
 
-// As a compositor tells it. Of an X11 client it has only the process that the client claims.
+// A window as its compositor reports it. For an X11 client the compositor knows only the process that the client
+// claims.
 struct ToldWindow {
     Focus focus;
-    std::uint32_t x11_window = 0;  // 0: of no X11 client, or the compositor has no number
-    bool active_x11 = false;       // of the X11 client whose window is the X server's active one
+    std::uint32_t x11_window = 0;  // 0: not an X11 window, or the compositor does not know its number
+    bool active_x11 = false;       // the window is X11's, and the X server's active one
 
     friend bool operator==(const ToldWindow&, const ToldWindow&) = default;
 };
 
-// Who tells, the best one first; Auto: the best that the session has.
+// The kinds of sources, the best first. Auto: the best that the session has.
 enum class FocusBy { Auto, Sway, Hyprland, KWin, Gnome, Toplevel, X11 };
 
 class FocusSource {
 public:
-    // `changed`: another window may be in front. `answered`: this one is, or none. `lost`: the source reports nothing
-    // from now on, and why; destroy it, but not in this call.
+    // `changed`: another window may be in front. `answered`: this application is in front, or none. `lost`: why the
+    // source reports nothing from now on; destroy it, but not in this call.
     struct Events {
         std::function<void()> changed;
         std::function<void(const std::optional<Focus>&)> answered;
@@ -48,11 +49,11 @@ public:
     virtual ~FocusSource() = default;
 
     [[nodiscard]] virtual FocusBy by() const = 0;
-    // In a sentence: "sway".
+    // The name for use in a sentence, such as "sway".
     [[nodiscard]] virtual QString name() const = 0;
-    // What it lacks; empty if nothing.
+    // What the source lacks; empty if nothing.
     [[nodiscard]] virtual QString trouble() const { return {}; }
-    // What is in front now? Answers once, in this call or later, unless it is lost before.
+    // Asks for the application in front. The source answers once, in this call or later, unless it is lost before.
     virtual void ask() = 0;
 };
 

@@ -9,7 +9,7 @@ namespace {
 
 // Desktops move the focus in several steps, and people through several windows.
 constexpr std::chrono::milliseconds kSettle{100};
-// A program that has just come needs a moment until it answers.
+// A program that has just started needs a moment before it answers.
 constexpr std::chrono::milliseconds kFirstPatience{500};
 constexpr std::chrono::milliseconds kMostPatience = std::chrono::minutes(5);
 
@@ -28,7 +28,7 @@ void FocusAgent::start() {
     open_source();
 }
 
-// Not put off by what comes while it waits.
+// Further calls while it waits do not delay it.
 void FocusAgent::look() {
     patience_ = kFirstPatience;
     if (!open_again_.isActive() || open_again_.remainingTimeAsDuration() > patience_) {
@@ -37,7 +37,7 @@ void FocusAgent::look() {
 }
 
 void FocusAgent::open_source() {
-    // It ends the source that calls it: not before the call has returned.
+    // source_lost() destroys the source, so it must run after this call has returned.
     const auto lost = [this, number = ++number_](const std::string& why) {
         QMetaObject::invokeMethod(this, [this, number, why] { source_lost(number, why); }, Qt::QueuedConnection);
     };
@@ -69,14 +69,14 @@ void FocusAgent::say(const QString& what) {
     }
 }
 
-// Changes meanwhile do not delay it: somebody who changes windows all the time has one in front, too.
+// Further changes do not delay the question: people who change windows all the time have one in front, too.
 void FocusAgent::changed() {
     if (!settle_.isActive()) {
         settle_.start();
     }
 }
 
-// One question at a time. After a change it asks again, so the last answer is of the last change.
+// Asks one question at a time, and asks again after a change. So the last answer belongs to the last change.
 void FocusAgent::ask() {
     if (!source_) {
         return;

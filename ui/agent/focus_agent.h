@@ -12,8 +12,8 @@
 
 namespace happe::ui {
 
-// Opens the best source that there is, or with a source other than Auto only a better one. An error says what is
-// missing.
+// Opens the best source of the session, but only one better than `better_than` unless that is Auto. An error says what
+// is missing.
 using OpenSource = std::function<SourceOrError(FocusBy better_than, FocusSource::Events)>;
 
 // Follows the best source. It never gives up: without a source it looks for one again after half a second, then less
@@ -26,11 +26,11 @@ public:
 
     // Opens the first source, if there is one.
     void start();
-    // A source may have come, perhaps a better one than that in use.
+    // Call when a source may have appeared, perhaps a better one than the present.
     void look();
 
 signals:
-    // Another source is used than before, by its name, or none, and why.
+    // The agent uses another source, with this name; or it has none, for this reason.
     void said(const QString& what);
 
 private:
@@ -47,8 +47,8 @@ private:
     ProcessFinder finder_;
     QTimer settle_;
     QTimer open_again_;
-    std::chrono::milliseconds patience_;  // until it looks for a source again
-    int number_ = 0;                      // of the source that was opened last
+    std::chrono::milliseconds patience_;  // the wait before it looks for a source again
+    int number_ = 0;                      // counts the sources that were opened
     bool asking_ = false;
     bool ask_again_ = false;
     BootTime asked_{};

@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Somebody who says what is in front, when the test wants it.
+// A source that answers when the test wants it.
 struct Says {
     FocusSource::Events events;
     int opened = 0;
@@ -41,7 +41,7 @@ protected:
         }
         return happens();
     }
-    // Long enough for a question that was due.
+    // Waits long enough for a question that was due.
     static void settle() {
         const QDeadlineTimer end(250ms);
         while (!end.hasExpired()) {
@@ -85,7 +85,7 @@ TEST_F(Agent, AsksOnceForAsManyChangesAsComeTogether) {
 
 TEST_F(Agent, AsksAgainForWhatChangesAfterTheQuestion) {
     starts();
-    says_.events.changed();  // the answer to the first question may be of before
+    says_.events.changed();  // the first answer may be from before this change
     settle();
     EXPECT_EQ(says_.asked, 1);
     says_.events.answered(std::nullopt);
@@ -107,7 +107,7 @@ TEST_F(Agent, LooksForAnotherSourceUntilThereIsOne) {
     says_.events.lost("it is gone");
     ASSERT_TRUE(until([this] { return says_.opened == 2; }));
     says_.missing = false;
-    EXPECT_TRUE(until([this] { return says_.asked == 2; }));  // though the first question was never answered
+    EXPECT_TRUE(until([this] { return says_.asked == 2; }));  // although the first question has no answer
     EXPECT_EQ(said, (QStringList{"it is gone", "no source exists", "fake"}));
 }
 

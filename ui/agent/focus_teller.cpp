@@ -58,8 +58,8 @@ void FocusTeller::clear() {
     }
 }
 
-// A process that has ended, or is another user's, leaves nothing in front that happed could serve. Somebody else's turn
-// at the machine ends some time.
+// A process that has ended or belongs to another user means that happed can serve no application. While somebody else
+// uses the machine, waits for their turn to end.
 void FocusTeller::answered(int number, const QDBusMessage& answer) {
     if (number != sent_) {
         return;
@@ -68,7 +68,7 @@ void FocusTeller::answered(int number, const QDBusMessage& answer) {
     const bool not_active = answer.errorName() == kNotActive;
     if (not_active && !awaiting_) {
         await_turn(true);
-        send();  // it may have come meanwhile
+        send();  // our turn may have come meanwhile
     } else if (!not_active) {
         await_turn(false);
         if (!told_) {
@@ -77,7 +77,7 @@ void FocusTeller::answered(int number, const QDBusMessage& answer) {
     }
 }
 
-// happed says that its state changes, and is listened to only while that matters.
+// Listens to changes of happed's state, but only while they matter.
 void FocusTeller::await_turn(bool wanted) {
     if (std::exchange(awaiting_, wanted) == wanted) {
         return;

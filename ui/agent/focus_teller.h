@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tells happed which process is in front (docs/dbus.md, SetFocus), and again when happed may have forgotten it.
+// Reports the process in front to happed (docs/dbus.md, SetFocus), and again when happed may have forgotten it.
 #pragma once
 
 #include "ui/agent/focus.h"
@@ -18,7 +18,7 @@ class FocusTeller final : public QObject {
 public:
     explicit FocusTeller(QDBusConnection system_bus);
 
-    // Tells happed which application is in front, if any, and since when. happed uses the newest report.
+    // Reports the application in front, if any, as seen at this time. happed uses the newest report.
     void tell(const std::optional<Focus>& focus, BootTime said);
 
 private slots:
@@ -38,9 +38,9 @@ private:
     QDBusConnection bus_;
     QDBusServiceWatcher owner_;
     std::optional<Front> front_;
-    int sent_ = 0;       // calls; answers to all but the last one come too late to matter
-    bool told_ = false;  // happed has what is in front
-    bool set_ = false;   // happed may have something from us
+    int sent_ = 0;       // number of calls; only the answer to the last one counts
+    bool told_ = false;  // happed knows the application in front
+    bool set_ = false;   // happed may have a report from us
     bool awaiting_ = false;
 };
 

@@ -22,7 +22,7 @@ int pidfd_of(pid_t pid) {
 
 bool alive(const Descriptor& pidfd) {
     return ::syscall(SYS_pidfd_send_signal, pidfd.get(), 0, nullptr, 0) == 0 ||
-           errno == EPERM;  // another user's is alive, too
+           errno == EPERM;  // another user's process, which is alive
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ tl::expected<Process, std::string> open_process(pid_t pid, BootTime said) {
     std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
     const std::string stat{std::istreambuf_iterator<char>(file), {}};
     const auto started = start_in_stat(stat);
-    if (process.pidfd.get() < 0 || !started || !alive(process.pidfd)) {  // alive: so that was its line
+    if (process.pidfd.get() < 0 || !started || !alive(process.pidfd)) {  // still alive, so this was its line
         return tl::unexpected(name + " has ended");
     }
     if (*started > said) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A process by what does not become another's: its number may, once it has ended.
+// Identifies a process by a pidfd, because another process may get its number after it has ended.
 #pragma once
 
 #include "ui/agent/descriptor.h"
@@ -26,11 +26,11 @@ struct Process {
 
 [[nodiscard]] BootTime boot_time_now();
 
-// Field 22 of /proc/PID/stat, whatever the program is called; none if the text is no such line.
+// Field 22 of /proc/PID/stat, for any program name; none if the text is not such a line.
 [[nodiscard]] std::optional<BootTime> start_in_stat(std::string_view stat);
 
-// The process to which a window belongs, as reported at this time. An error: it has ended, and if another one has its
-// number now, that one started later.
+// The process of a window that was reported at time `said`. An error if it has ended; a process that started later has
+// only reused its number.
 [[nodiscard]] tl::expected<Process, std::string> open_process(pid_t pid, BootTime said);
 
 }  // namespace happe::ui

@@ -83,7 +83,7 @@ std::optional<pid_t> ProcessFinder::find(const std::string& app_id) const {
     return found ? found : by_program(app_id == kWindow ? "happe-tray" : app_id);
 }
 
-// Where the user's own systemd has its units' processes.
+// The cgroup folder of the applications of the user's systemd.
 fs::path ProcessFinder::applications() const {
     const std::string mine = line_of(root_ / "proc/self/cgroup");
     const std::size_t path = mine.find(":/") + 2;

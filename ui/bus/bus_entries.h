@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Arrays of structures that came over the bus.
+// Reads arrays of structures from the bus.
 #pragma once
 
 #include <QDBusArgument>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What others say of themselves on the bus, as the overlay's state takes it.
+// Reads the state of happed and UPower on the bus for the overlay.
 #pragma once
 
 #include "ui/bus/property_watch.h"
@@ -13,14 +13,14 @@ namespace happe::ui {
 
 // happed: docs/dbus.md.
 [[nodiscard]] BusObject governor_object();
-// A call of a method of its, which does not start it.
+// A call of a happed method, which does not start happed.
 [[nodiscard]] QDBusMessage to_governor(const QString& method);
 [[nodiscard]] DaemonState governor_of(const QVariantMap& properties);
 [[nodiscard]] std::optional<Key> key_of(const QString& name);
 
 // UPower's sum of all batteries.
 [[nodiscard]] BusObject battery_object();
-// None while it does not discharge.
+// None unless the battery discharges.
 [[nodiscard]] std::optional<RealBattery> battery_of(const QVariantMap& properties);
 
 }  // namespace happe::ui

@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A battery of 50 Wh from which 20 W are drawn.
+// A battery of 50 Wh that delivers 20 W.
 QVariantMap discharging() {
     return {{"IsPresent", true}, {"State", 2U}, {"Energy", 50.0}, {"EnergyRate", 20.0}, {"TimeToEmpty", qint64{8000}}};
 }

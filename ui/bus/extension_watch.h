@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Whether GNOME Shell runs HAPPE's extension (ui/gnome-shell).
+// Follows whether GNOME Shell runs HAPPE's extension (ui/gnome-shell).
 #pragma once
 
 #include <QDBusConnection>
@@ -17,13 +17,13 @@ public:
 
     // A call of GNOME Shell about the extension, which does not start the shell.
     static QDBusMessage call(const QString& method);
-    // Whether the answer to GetExtensionInfo says that GNOME Shell runs it.
+    // True if the answer to GetExtensionInfo says that GNOME Shell runs the extension.
     [[nodiscard]] static bool is_enabled(const QVariantMap& info);
     // Asks GNOME Shell and waits for at most a second; false if it does not answer.
     [[nodiscard]] static bool enabled(const QDBusConnection& session_bus);
 
 signals:
-    // GNOME Shell has switched it on or off, or tries to.
+    // GNOME Shell has switched the extension on or off, or tries to.
     void changed(bool enabled);
 
 private slots:

@@ -33,7 +33,7 @@ void PropertyWatch::on_changed(const QString& interface, const QVariantMap& /*ch
     }
 }
 
-// One question at a time: what changes meanwhile is asked for once, afterwards.
+// Asks one question at a time. After changes meanwhile, asks once more.
 void PropertyWatch::refresh() {
     ask_again_ = asking_;
     if (std::exchange(asking_, true)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// An object on a bus, followed: its properties now, again whenever it says that they changed, and when it comes or
-// goes. Asks for nothing while nothing happens.
+// Follows an object on a bus: reads its properties at the start, and after each change that the object announces;
+// notices when the object appears or goes. It does not poll.
 #pragma once
 
 #include <QDBusConnection>
@@ -22,10 +22,10 @@ class PropertyWatch final : public QObject {
     Q_OBJECT
 
 public:
-    // `signal`: one of the interface's own, with a string; may be empty.
+    // `signal`: a signal of the interface with a string; may be empty.
     PropertyWatch(QDBusConnection bus, BusObject object, const QString& signal = {});
 
-    // Asks for the properties as they are now.
+    // Asks for the present properties.
     void refresh();
 
 signals:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Whether the desktop is dark or light: org.freedesktop.appearance of the settings portal, on the session bus.
+// Follows the desktop's style, dark or light: org.freedesktop.appearance of the settings portal, on the session bus.
 #pragma once
 
 #include <QDBusConnection>
@@ -14,9 +14,9 @@ class ThemeWatch final : public QObject {
 public:
     explicit ThemeWatch(QDBusConnection session_bus);
 
-    enum class Style : uint { Any, Dark, Light };  // as the portal counts
+    enum class Style : uint { Any, Dark, Light };  // the portal's numbers
 
-    // What the desktop asks for.
+    // The style that the desktop asks for.
     [[nodiscard]] Style style() const { return style_; }
 
 signals:

@@ -38,7 +38,7 @@ int complain(const std::string& message, int status) {
     return status;
 }
 
-// The user's settings, then the command line, in reverse: CLI11 takes the last word first.
+// The words of the settings file, then of the command line, in reverse: CLI11 takes the last word first.
 std::vector<std::string> arguments(int argc, char** argv) {
     std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
     std::error_code none;  // a folder that we cannot read has no settings
@@ -49,8 +49,8 @@ std::vector<std::string> arguments(int argc, char** argv) {
     return words;
 }
 
-// The settings file, if it is wrong and not the command line. CLI11 names no file; of a wrong value it begins with the
-// option's name.
+// The settings file, if the mistake is there and not on the command line. CLI11 names no file, but its message about a
+// wrong value begins with the option's name.
 std::string file_at_fault(const CLI::App& program, const CLI::ParseError& error, int argc, char** argv) {
     const std::string what = error.what();
     const std::string option = what.substr(0, what.find(':'));

@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A compositor that starts or restarts answers by then; a session that ended does not.
+// A compositor that starts or restarts answers within this time; a session that has ended does not.
 constexpr std::chrono::milliseconds kBeforeReopen{500};
 constexpr int kMostReopened = 40;
 
@@ -86,7 +86,7 @@ std::string Overlay::start() {
 }
 
 std::optional<NoSurface> Overlay::open_surface() {
-    // It ends the surface that calls it: not before the call has returned.
+    // surface_lost() destroys the surface, so it must run after this call has returned.
     const auto lost = [this] { QMetaObject::invokeMethod(this, [this] { surface_lost(); }, Qt::QueuedConnection); };
     auto opened = open_({.changed = [this] { update(); }, .lost = lost});
     if (!opened) {
@@ -122,7 +122,7 @@ void Overlay::open_again() {
 
 void Overlay::governor_is(std::optional<DaemonState> governor) {
     if (governor && governor->indicator && !governor->run.empty() && governor->target_khz.empty()) {
-        kernel_.look(*governor);  // a blind run, of which happed tells us nothing
+        kernel_.look(*governor);  // in a blind run happed hides its state from us
     }
     const std::string application = governor ? governor->application : std::string();
     const bool another = std::exchange(application_, application) != application;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The whole overlay: its inputs, the state, the picture, the surface.
+// The whole overlay: connects its inputs, state, picture and surface.
 #pragma once
 
 #include "ui/bus/property_watch.h"
@@ -22,7 +22,7 @@ namespace happe::ui {
 
 enum class Theme { Auto, Dark, Light };
 
-// Opens a surface; called again when one was lost.
+// Opens a surface. The overlay calls it again after it has lost a surface.
 using OpenSurface = std::function<SurfaceOrError(Surface::Events)>;
 
 class Overlay final : public QObject {
@@ -30,23 +30,23 @@ class Overlay final : public QObject {
 
 public:
     struct Buses {
-        QDBusConnection system;   // happed's and UPower's
-        QDBusConnection session;  // the desktop's settings
+        QDBusConnection system;   // for happed and UPower
+        QDBusConnection session;  // for the desktop's settings
     };
 
-    // `real`: follow UPower.
+    // `real`: follow the real battery by UPower.
     Overlay(const Buses& buses, OverlayState state, bool real, Theme theme, OpenSurface open);
 
-    // An error: why there is no surface, and will be none soon.
+    // An error says why there is no surface, and will be none soon.
     [[nodiscard]] std::string start();
-    // A better surface may have come.
+    // Call when a better surface may have appeared.
     void open_anew();
     [[nodiscard]] std::optional<Shown> shown() const { return state_.shown(now()); }
 
 signals:
-    // What is shown has changed, in words for people who hear it; both empty while nothing is.
+    // The picture has changed. Texts for people who hear it; both empty while nothing is shown.
     void said(const QString& name, const QString& description);
-    // No surface has come, and why.
+    // The overlay has given up opening a surface, for this reason.
     void given_up(const std::string& why);
 
 private:
@@ -54,7 +54,7 @@ private:
     [[nodiscard]] Look look() const;
     void follow_governor();
     void follow_battery(const QDBusConnection& bus);
-    // An error: why there is no surface.
+    // An error says why there is no surface.
     [[nodiscard]] std::optional<NoSurface> open_surface();
     void surface_lost();
     void open_again();
@@ -71,7 +71,7 @@ private:
     KernelView kernel_;
     std::optional<PropertyWatch> battery_;
     ThemeWatch desktop_;
-    QTimer look_again_;  // at the governor
+    QTimer look_again_;  // when to ask happed again
     QTimer repaint_;
     QTimer reopen_;
     int reopened_ = 0;

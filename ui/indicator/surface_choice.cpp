@@ -11,7 +11,7 @@ bool has(const char* variable) {
     return !qEnvironmentVariableIsEmpty(variable);
 }
 
-// In a Wayland session: what its compositor offers, the best first.
+// In a Wayland session: opens the best surface that the compositor offers.
 class BestSurface {
 public:
     BestSurface(Position position, QDBusConnection session_bus, std::function<void(const std::string&)> tell)
@@ -19,7 +19,7 @@ public:
 
     [[nodiscard]] SurfaceOrError open(const Surface::Events& events) {
         auto layer = open_wayland_surface(position_, events);
-        // A compositor that had layers and does not answer is one that restarts.
+        // A compositor that had layers but does not answer is restarting.
         has_layers_ = has_layers_ || layer;
         return has_layers_ || layer.error().soon ? std::move(layer) : open_without_layers(layer.error().why, events);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Which surface a session can have.
+// Chooses the surface of a session.
 #pragma once
 
 #include "ui/indicator/options.h"
@@ -7,9 +7,9 @@
 
 namespace happe::ui {
 
-// How to open the surface that the options ask for. In a Wayland session without wlr-layer-shell it is the best of
-// GNOME's extension, a window of XWayland and the tray's icon that can be opened at the time; `tell` gets its name
-// and the reason.
+// Returns a function that opens the surface for these options. In a Wayland session without wlr-layer-shell, this is
+// the first that works: GNOME's extension, a window of XWayland, or the tray's icon. `tell` gets its name and the
+// reason.
 [[nodiscard]] OpenSurface surface_for(const Options& options, const QDBusConnection& session_bus,
                                       std::function<void(const std::string&)> tell);
 

@@ -10,7 +10,7 @@ namespace happe::ui {
 
 using Seconds = std::chrono::duration<double>;
 
-// How long `joules` last at `watts`; nothing lasts longer than this.
+// How long `joules` last at `watts`, at most kLongest.
 inline constexpr Seconds kLongest = std::chrono::hours(99);
 [[nodiscard]] Seconds remaining(double joules, double watts);
 
@@ -27,7 +27,7 @@ public:
 
     [[nodiscard]] double joules() const { return joules_; }
     [[nodiscard]] double full() const { return full_; }
-    // Takes out what `watts` use in `time`; an empty one stays empty.
+    // Removes the energy that `watts` use in `time`. An empty battery stays empty.
     void draw(double watts, Seconds time);
     void refill() { joules_ = full_; }
 

@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Table A.2, typed off the paper once more: what is tested is the file, not only how it is read.
+// Table A.2, typed from the paper a second time, so that the test checks the file and not only its reader.
 struct Row {
     std::uint32_t khz;
     std::array<double, 11> watts;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the build embeds in the indicator (cmake/Embed.cmake).
+// The texts that the build embeds in the indicator (cmake/Embed.cmake).
 #pragma once
 
 #include <string_view>

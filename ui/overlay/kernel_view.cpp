@@ -13,10 +13,10 @@ namespace {
 
 constexpr std::uint64_t kMillion = 1'000'000;
 
-// In ticks of 10 ms: three of them would know no other shares than none, a third, two thirds and all.
+// In ticks of 10 ms: fewer would make the shares too coarse, such as thirds for three ticks.
 constexpr std::uint64_t kLeastTime = 20;
 
-// A listed frequency stays. A measured one, often between two, becomes the entry with the nearest real speed.
+// Keeps a listed frequency. Converts a measured frequency into the entry with the nearest real speed.
 std::uint32_t listed(std::uint32_t khz, const DaemonState::Policy& policy, const DaemonState& governor) {
     const auto& ladder = policy.ladder_khz;
     if (ladder.empty() || std::ranges::binary_search(ladder, khz)) {
@@ -29,8 +29,8 @@ std::uint32_t listed(std::uint32_t khz, const DaemonState::Policy& policy, const
 
 }  // namespace
 
-// proc(5): "cpuN user nice system idle iowait irq softirq steal guest ..." in ticks; guest is in user already. Waiting
-// for input and output is no work.
+// proc(5): "cpuN user nice system idle iowait irq softirq steal guest ..." in ticks; user already contains guest.
+// Waiting for input and output is not work.
 std::map<std::uint32_t, KernelView::Times> KernelView::times() const {
     std::map<std::uint32_t, Times> found;
     std::ifstream stat(root_ / "proc/stat");
@@ -52,8 +52,8 @@ std::map<std::uint32_t, KernelView::Times> KernelView::times() const {
     return found;
 }
 
-// What the governor userspace was last asked for; under another ("<unsupported>") what the CPUs run at, as the driver
-// says or the hardware measured. 0 if the kernel does not show it.
+// The last request to the governor userspace; under another governor ("<unsupported>"), the frequency that the driver
+// or the hardware reports. 0 if the kernel does not show it.
 std::uint32_t KernelView::frequency(std::uint32_t policy) const {
     const auto folder = root_ / "sys/devices/system/cpu/cpufreq" / ("policy" + std::to_string(policy));
     std::uint32_t khz = 0;
@@ -65,7 +65,7 @@ std::uint32_t KernelView::frequency(std::uint32_t policy) const {
     return 0;
 }
 
-// The kernel's time spent waiting may shrink, and with it all time: that tells nothing.
+// The kernel's waiting time, and so the total, may go back. Such a sample means nothing.
 void KernelView::renew(Load& load, const Times& now) {
     const Times& before = load.until;
     const bool forward = now.all >= before.all && now.busy >= before.busy;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the kernel shows to everybody: how fast and how busy the CPUs are. In a sealed run happed tells nobody, and the
-// study's battery still has to know.
+// Reads the speed and utilisation of the CPUs, which the kernel shows to everybody. In a sealed run happed hides them,
+// but the study's simulated battery needs them.
 #pragma once
 
 #include "ui/overlay/overlay_state.h"
@@ -16,10 +16,9 @@ public:
     // `root`: where /proc and /sys are.
     explicit KernelView(std::filesystem::path root = "/") : root_(std::move(root)) {}
 
-    // Fills in targets and samples of the governor's policies: the frequency of now, and the one at the last look with
-    // the utilisation since then (the first time: since the machine started), over 0.2 s or more: a look that comes
-    // sooner keeps the last one. Frequencies are of the ladder, whatever governs. A policy without a frequency stays
-    // empty.
+    // Fills in targets and samples of the governor's policies: the present frequency, and the frequency at the last
+    // look with the utilisation since then (at first: since the machine started). A look within 0.2 s keeps the
+    // previous sample. Frequencies are always of the ladder. A policy without a frequency stays empty.
     void look(DaemonState& governor);
 
 private:

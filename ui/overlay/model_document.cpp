@@ -22,7 +22,7 @@ tl::unexpected<ModelError> wrong(const QString& what) {
     return tl::unexpected(what.toStdString());
 }
 
-// None if something in it is no number.
+// None if an entry is not a number.
 std::optional<std::vector<double>> numbers(const QJsonValue& value) {
     std::vector<double> found;
     for (const QJsonValue entry : value.toArray()) {
@@ -41,7 +41,7 @@ const QStringList& fields() {
     return names;
 }
 
-// What is wrong with the fields; empty if nothing is.
+// The mistake in the fields; empty if there is none.
 QString wrong_fields(const QJsonObject& document) {
     for (const QString& name : fields()) {
         if (!document.contains(name)) {

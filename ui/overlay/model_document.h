@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A machine's own power model as a document: profiles/schema/power-model.schema.json.
+// Reads a machine's power model: profiles/schema/power-model.schema.json.
 #pragma once
 
 #include "ui/overlay/power_model.h"
@@ -10,10 +10,10 @@
 
 namespace happe::ui {
 
-// An error names the field. What the schema allows and this refuses: rows that don't fit, lists that don't ascend.
+// An error names the field. Beyond the schema, refuses rows of the wrong length and lists that do not ascend.
 [[nodiscard]] tl::expected<PowerModel, ModelError> parse_model(const QByteArray& document);
 
-// At most 1 MiB. An error names the file, too.
+// Reads a file of at most 1 MiB. An error also names the file.
 [[nodiscard]] tl::expected<PowerModel, ModelError> read_model(const QString& path);
 
 }  // namespace happe::ui

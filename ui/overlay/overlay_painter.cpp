@@ -25,7 +25,7 @@ constexpr double kBatteryHeight = 15.0;
 constexpr double kTerminal = 3.0;  // of the battery, at its right
 constexpr int kIcon = 64;
 constexpr int kIconText = 26;
-constexpr std::size_t kMostBars = 14;  // of a longer ladder only the share is shown
+constexpr std::size_t kMostBars = 14;  // a longer ladder gets only this many bars, in proportion
 
 QFont font(int size, bool bold) {
     QFont font(QStringLiteral("sans-serif"));
@@ -49,7 +49,7 @@ struct Text {
     double height;
 };
 
-// Two rows: the battery, its time and what the last key gave; the ladder and the speed.
+// Two rows: the battery, its time and the effect of the last key; the ladder and the speed.
 struct Layout {
     explicit Layout(const Shown& shown)
         : time_left(kPadding + (shown.charge_percent ? kBatteryWidth + kTerminal + kGap : 0.0)),
@@ -172,7 +172,7 @@ QImage paint_plate(const Shown& shown, const Look& look) {
     return image;
 }
 
-// What fits a tray: "1:52" and the ladder below.
+// The picture for a tray: "1:52" above the ladder.
 QImage paint_icon(const Shown& shown, const Look& look) {
     const Colours palette = colours(look);
     QImage image(kIcon, kIcon, QImage::Format_ARGB32_Premultiplied);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The overlay's picture, the same on X11 and Wayland. Nothing in it moves, so there is no motion to be reduced.
+// The overlay's picture, the same on X11 and Wayland. Nothing in it moves, so it has no motion to reduce.
 #pragma once
 
 #include "ui/overlay/overlay_state.h"
@@ -9,16 +9,16 @@
 
 namespace happe::ui {
 
-// What the picture is to suit.
+// The properties of the place where the picture appears.
 struct Look {
-    double scale = 1.0;  // pixels for each of 96 in an inch
+    double scale = 1.0;  // pixels in 1/96 inch
     bool dark = true;
-    bool opaque = false;  // nothing behind shines through
-    bool icon = false;    // a square of 64, the time and the ladder alone
+    bool opaque = false;  // the background must not shine through
+    bool icon = false;    // a square of 64 pixels with only the time and the ladder
     bool operator==(const Look&) const = default;
 };
 
-// Each text colour on the plate has a contrast of 4.5:1 at least, whatever is behind (WCAG 2.2, 1.4.3).
+// Each text colour has a contrast of at least 4.5:1 to the plate, on every background (WCAG 2.2, 1.4.3).
 struct Colours {
     QColor plate;
     QColor text;
@@ -27,7 +27,7 @@ struct Colours {
 };
 [[nodiscard]] Colours colours(const Look& look);
 
-// Premultiplied ARGB, as large as it needs to be.
+// Returns premultiplied ARGB in the size that the content needs.
 [[nodiscard]] QImage paint(const Shown& shown, const Look& look);
 
 }  // namespace happe::ui

@@ -56,7 +56,7 @@ QImage backdrop(Backdrop kind, QSize size) {
     return image;
 }
 
-// The least contrast of any pixel of the picture's writing to any pixel of its plate, as they come out on a backdrop.
+// The least contrast of any pixel of the text to any pixel of the plate, over a backdrop.
 double least_contrast(const QImage& picture, const QImage& behind, int plate_alpha) {
     QImage seen = behind;
     QPainter(&seen).drawImage(0, 0, picture);

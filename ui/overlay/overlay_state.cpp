@@ -56,15 +56,15 @@ double OverlayState::watts(std::uint32_t khz, double utilisation) const {
     return model_.watts(speed(khz), utilisation);
 }
 
-// "+18 min": what is left at the frequency after the press less what is left at the one before it, both at the
-// utilisation of now. From a real battery the model's difference is drawn besides what is drawn now.
+// "+18 min": the remaining time at the frequency after the press, minus that before it, both at the present
+// utilisation. For a real battery, adds the model's difference to the power that it delivers now.
 std::optional<minutes> OverlayState::gained(std::uint32_t from, std::uint32_t to, double load) const {
     const double before = watts(from, load);
     const double after = watts(to, load);
     if (simulates()) {
         return rounded(ui::gained(simulated_.joules(), before, after));
     }
-    const double least = model_.watts(0, 0.0) / 10;  // a battery's own figure is no truth
+    const double least = model_.watts(0, 0.0) / 10;  // a battery's own figure may be wrong
     if (!knows_machine_ || !real_ || !real_->remaining || real_->watts <= 0.0) {
         return std::nullopt;
     }
@@ -92,8 +92,8 @@ void OverlayState::take_effect(Moment now) {
     pressed_.reset();
 }
 
-// The next sample after something happened shows what came of it; then less and less is new. In a run happed announces
-// nothing.
+// The next sample after an event shows its effect; later samples show less and less that is new. In a run happed
+// announces nothing.
 void OverlayState::plan_look(bool news, Moment now) {
     const auto shown = current();
     if (!shown || !simulates()) {
@@ -116,7 +116,7 @@ void OverlayState::governor(const std::optional<DaemonState>& governor, Moment n
     const bool news = next.target_khz != governor_.target_khz || next.application != governor_.application || pressed_;
     governor_ = next;
     take_effect(now);
-    pressed_.reset();  // of somebody whom it is not for us to see
+    pressed_.reset();  // it belongs to a user whose state happed hides from us
     const auto shown = current();
     watts_ = shown ? watts(shown->target_khz, share_of_one(shown->sample.utilisation_ppm)) : 0.0;
     plan_look(news, now);

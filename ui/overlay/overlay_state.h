@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the overlay shows, from what happed and the battery tell. No clock, no bus, no window, no words: those of
-// overlay_words.h.
+// Computes what the overlay shows from the state of happed and the battery. No clock, bus or window; overlay_words.h
+// has the words.
 #pragma once
 
 #include "ui/overlay/battery_model.h"
@@ -15,12 +15,12 @@
 
 namespace happe::ui {
 
-// Of a clock that never goes back.
+// A time of a clock that never goes back.
 using Moment = std::chrono::duration<double>;
 
 enum class Key { Performance, Power };
 
-// What org.happe.Governor1 says of itself (docs/dbus.md), as far as the overlay needs it.
+// The properties of org.happe.Governor1 (docs/dbus.md) that the overlay needs.
 struct DaemonState {
     struct Policy {
         std::uint32_t id = 0;
@@ -29,26 +29,27 @@ struct DaemonState {
         bool operator==(const Policy&) const = default;
     };
     struct Sample {
-        std::uint32_t khz = 0;  // it ran at
+        std::uint32_t khz = 0;  // the frequency at which it ran
         std::uint32_t utilisation_ppm = 0;
         std::uint8_t level = 0;  // docs/traces.md
         bool operator==(const Sample&) const = default;
     };
 
-    bool indicator = true;  // whether one may be on the screen: a run's condition says it
-    std::string run;        // its code; empty if there is none
+    bool indicator = true;  // the run's condition allows an indicator on the screen
+    std::string run;        // the code of the run; empty if there is none
     std::string application;
     std::vector<Policy> policies;
-    std::map<std::uint32_t, std::uint32_t> target_khz;  // by policy; empty: nobody is served, or it is not for us
-    std::map<std::uint32_t, Sample> samples;            // by policy
-    std::map<std::uint32_t, std::uint32_t> real_khz;    // the speed of frequencies listed as another
+    std::map<std::uint32_t, std::uint32_t>
+        target_khz;                                   // by policy; empty: nobody is served, or happed hides it from us
+    std::map<std::uint32_t, Sample> samples;          // by policy
+    std::map<std::uint32_t, std::uint32_t> real_khz;  // the real speed of listed frequencies that differ from it
 
-    // How fast a frequency of a ladder is.
+    // The real speed of a frequency of a ladder.
     [[nodiscard]] std::uint32_t speed(std::uint32_t khz) const;
     bool operator==(const DaemonState&) const = default;
 };
 
-// What UPower says of the battery.
+// The state of the battery, from UPower.
 struct RealBattery {
     double joules = 0.0;
     double watts = 0.0;                // drawn from it

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What is shown, in the user's language: short for the picture, whole sentences for people who hear it.
+// The overlay's texts in the user's language: short for the picture, whole sentences for people who hear it.
 #pragma once
 
 #include "ui/overlay/overlay_state.h"

@@ -47,7 +47,7 @@ bool is_power(double watts) {
     return std::isfinite(watts) && watts > 0.0;
 }
 
-// What is wrong with a table; empty if nothing is.
+// The mistake in a table; empty if there is none.
 ModelError wrong_with(const PowerModel::Table& table) {
     if (table.utilisations.size() < 2 || !ascends(table.utilisations) || !(table.utilisations.front() >= 0.0) ||
         !(table.utilisations.back() <= 1.0)) {
@@ -67,7 +67,7 @@ ModelError wrong_with(const PowerModel::Table& table) {
     return {};
 }
 
-// Takes the text before the next separator off `rest`.
+// Removes the text before the next separator from `rest`, and returns it.
 std::string_view take(std::string_view& rest, char separator) {
     const std::size_t end = std::min(rest.find(separator), rest.size());
     const std::string_view taken = rest.substr(0, end);
@@ -93,7 +93,7 @@ std::optional<std::vector<double>> numbers(std::string_view cells) {
     return values;
 }
 
-// The first line has the utilisations, in percent; the others a frequency each. Whether it was one of them.
+// Adds a line: the first has the utilisations in percent, each other one has a frequency. False if it is neither.
 bool add_line(PowerModel::Table& table, std::string_view line) {
     const std::string_view name = take(line, ',');
     auto values = numbers(line);

@@ -10,7 +10,7 @@
 
 namespace happe::ui {
 
-// Why a text is no power model: a sentence that begins with where.
+// Why a text is not a power model: a sentence that begins with the place.
 using ModelError = std::string;
 
 class PowerModel {
@@ -22,14 +22,14 @@ public:
     };
 
     [[nodiscard]] static tl::expected<PowerModel, ModelError> from(Table table);
-    // profiles/machines/*.csv: lines of '#' aside, "khz" and utilisations in percent; then kHz and watts.
+    // profiles/machines/*.csv: apart from lines of '#', first "khz" and utilisations in percent, then kHz and watts.
     [[nodiscard]] static tl::expected<PowerModel, ModelError> from_csv(std::string_view text);
     // The study's ThinkPad T61: Table A.2.
     [[nodiscard]] static const PowerModel& t61();
 
-    // Outside the table its edges count.
+    // Uses the table's edges for points outside of it.
     [[nodiscard]] double watts(std::uint32_t khz, double utilisation) const;
-    // At the lowest frequency and full utilisation: what a game draws there, which keeps its CPU busy.
+    // The power at the lowest frequency and full utilisation: a game keeps its CPU busy.
     [[nodiscard]] double lowest_busy_watts() const { return table_.watts.front().back(); }
 
     [[nodiscard]] const Table& table() const { return table_; }

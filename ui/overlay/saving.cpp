@@ -7,7 +7,7 @@ namespace happe::ui {
 namespace {
 
 constexpr double kMargin = 1.25;
-constexpr double kBusy = 0.99;  // the kernel's counters of time show a busy CPU a little less than busy
+constexpr double kBusy = 0.99;  // the kernel's counters show slightly less for a busy CPU
 
 }  // namespace
 

@@ -10,9 +10,9 @@
 
 namespace happe::ui {
 
-// A time in which the busiest CPU ran so.
+// A time in which the busiest CPU ran at this speed and utilisation.
 struct Spent {
-    std::uint32_t khz = 0;     // its real speed
+    std::uint32_t khz = 0;     // the real speed
     double utilisation = 0.0;  // 0 to 1
     Seconds time{};
     bool operator==(const Spent&) const = default;
@@ -26,13 +26,13 @@ struct Saving {
     [[nodiscard]] Seconds time() const { return Seconds(joules / watts); }
 };
 
-// The same work under schedutil, the kernel's default governor, while the load stays as it is: the lowest of these
-// speeds (ascending, one at least) at or above 1.25 * f_max * util, where util is what the CPU does of what it could do
-// at f_max (kernel/sched/cpufreq_schedutil.c, get_next_freq). A CPU that is busy all the time gets the highest, and
-// stays busy, as in a game.
+// The same work under schedutil, the kernel's default governor, at a steady load: the lowest of these speeds
+// (ascending, at least one) at or above 1.25 * f_max * util, where util is the CPU's work as a share of its work at
+// f_max (kernel/sched/cpufreq_schedutil.c, get_next_freq). A CPU that is always busy gets the highest speed and stays
+// busy, as in a game.
 [[nodiscard]] Spent under_schedutil(const Spent& spent, std::span<const std::uint32_t> speeds);
 
-// None where no time was spent, or there are no speeds.
+// None if there is no time or no speed.
 [[nodiscard]] std::optional<Saving> saving_of(std::span<const Spent> spent, std::span<const std::uint32_t> speeds,
                                               const PowerModel& model);
 

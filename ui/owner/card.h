@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A group of what belongs together, on a surface of its own, as the settings of desktops show it.
+// A card: a group of widgets on its own background, as in the settings of desktops.
 #pragma once
 
 #include <QFrame>
@@ -14,7 +14,7 @@ class Card final : public QFrame {
 public:
     using QFrame::QFrame;
 
-    // Adds one to a column, below its heading; for what belongs on it.
+    // Adds a card to a column, below a heading. Returns the layout for the card's content.
     static QVBoxLayout* add_to(QVBoxLayout& column, const QString& heading, QWidget* parent, int stretch = 0);
 
 protected:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Makes the application's widgets dark while GNOME's style is dark. Qt's own style learns of that only from a theme of
-// GTK, which may be light. Other styles know it themselves.
+// Makes the application's widgets dark while GNOME's style is dark. Qt's own style would follow only the GTK theme,
+// which may be light. Other styles follow GNOME by themselves.
 #pragma once
 
 #include "ui/bus/theme_watch.h"

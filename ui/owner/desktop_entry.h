@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// How the desktop calls an application, and what it looks like there: its .desktop file (Desktop Entry Specification).
+// An application's name and icon on the desktop: its .desktop file (Desktop Entry Specification).
 #pragma once
 
 #include <QString>
@@ -9,13 +9,13 @@ namespace happe::ui {
 
 struct DesktopEntry {
     QString name;  // in the user's language
-    QString icon;  // in the theme, or a file; may be empty
+    QString icon;  // a name in the theme, or a file; may be empty
 
     bool operator==(const DesktopEntry&) const = default;
 };
 
-// Of an application as happed names it ("org.gnome.Maps", "torcs/mains"); none if no file of that name has a name in
-// it.
+// The entry of an application by happed's name for it ("org.gnome.Maps", "torcs/mains"). None if no file of that name
+// contains a name.
 [[nodiscard]] std::optional<DesktopEntry> desktop_entry(const QString& application);
 
 }  // namespace happe::ui

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Finds a key by its press, and sets the two keys, without a window. polkit's action for both is
-// org.happe.governor1.configure, so whoever has given a password for the one is not asked for the other.
+// Learns a key from its press, and sets the two keys, without a window. Both need polkit's action
+// org.happe.governor1.configure, so a person types the password only once.
 #pragma once
 
 #include <QDBusMessage>
@@ -25,7 +25,8 @@ public:
     KeyChange(KeyChange&&) = delete;
     KeyChange& operator=(KeyChange&&) = delete;
 
-    // Asks happed for the next key that somebody presses, for kWait once nobody is asked for a password any more.
+    // Asks happed for the next key that somebody presses. happed waits for kWait, after the person has typed any
+    // password.
     void learn();
     void cancel();
 
@@ -45,9 +46,9 @@ private:
     [[nodiscard]] static QString in_terminal(const QString& why, const QString& command);
     [[nodiscard]] static QString no_password();
 
-    QPointer<QDBusPendingCallWatcher> question_;  // there while happed waits for a key
+    QPointer<QDBusPendingCallWatcher> question_;  // not null while happed waits for a key
     QProcess program_;
-    QString command_;  // what does in a terminal what the program does
+    QString command_;  // the same command for a terminal
 };
 
 }  // namespace happe::ui

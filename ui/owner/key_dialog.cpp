@@ -143,7 +143,8 @@ void KeyDialog::reject() {
     }
 }
 
-// A question for a password takes the keyboard away from this window. Only when it is answered does happed wait.
+// A password dialog takes the keyboard from this window. happed starts its wait only after the password, so the time
+// begins again.
 bool KeyDialog::event(QEvent* event) {
     if (event->type() == QEvent::WindowActivate && pressing_ != nullptr) {
         left_->setValue(left_->maximum());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Where the owner presses the two keys that shall teach, and has them set.
+// The dialog in which the owner chooses the two keys by pressing them.
 #pragma once
 
 #include "ui/owner/key_change.h"
@@ -23,7 +23,7 @@ class KeyDialog final : public QDialog {
 public:
     KeyDialog(Owner& owner, QWidget* parent);
 
-    // Stops waiting for a key, else closes. While a program sets the keys, it does neither.
+    // Stops waiting for a key, or closes the dialog. Does neither while a program sets the keys.
     void reject() override;
 
 protected:
@@ -34,7 +34,7 @@ private:
         Key key;
         QLabel* name;
         QPushButton* press;
-        QString chosen;  // empty: the present one stays
+        QString chosen;  // empty: the present key stays
     };
 
     Row make_row(Key key);
@@ -51,7 +51,7 @@ private:
 
     Owner& owner_;
     KeyChange change_;
-    // Qt's: each belongs to its parent.
+    // Qt owns these: each belongs to its parent.
     std::array<Row, 2> rows_;
     QCheckBox* shortcuts_;
     QLabel* given_;
@@ -60,7 +60,7 @@ private:
     QPushButton* apply_;
     QPushButton* close_;
     QTimer second_;
-    Row* pressing_ = nullptr;  // whose key somebody shall press now
+    Row* pressing_ = nullptr;  // the row whose key the person must press now
 };
 
 }  // namespace happe::ui

@@ -235,7 +235,7 @@ void Owner::undo(const Press& press) {
                 [this](const QString& application, const std::vector<LearningEvent>& events) {
                     const std::size_t wanted = std::min(standing(events).size(), kMostUndone);
                     if (wanted == 0) {
-                        ask_presses();  // somebody has undone it
+                        ask_presses();  // the press is undone already
                         return;
                     }
                     change(application, QStringLiteral("Undo"), {static_cast<uint>(wanted)},
@@ -282,7 +282,7 @@ void Owner::ask_extension() {
     ask(
         session_, ExtensionWatch::call(QStringLiteral("GetExtensionInfo")),
         [this](const QList<QVariant>& answer) {
-            const auto info = qdbus_cast<QVariantMap>(answer.value(0));  // empty: GNOME does not have it
+            const auto info = qdbus_cast<QVariantMap>(answer.value(0));  // empty: GNOME lacks the extension
             extension_is_off_ = !info.isEmpty() && !ExtensionWatch::is_enabled(info);
             emit changed();
         },
@@ -293,7 +293,7 @@ void Owner::enable_extension() {
     ask(session_, ExtensionWatch::call(QStringLiteral("EnableExtension")), [](const auto& /*done*/) {}, true);
 }
 
-// A portal that knows no shortcuts refuses.
+// A portal without shortcuts refuses this call.
 void Owner::ask_portal() {
     ask(
         session_, shortcuts_version(),

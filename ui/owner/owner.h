@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the owner's window shows and does, without a window: happed on the system's bus, systemd on the session's.
+// The data and actions of the owner's window, without the window. It uses happed on the system bus and systemd on the
+// session bus.
 #pragma once
 
 #include "ui/bus/extension_watch.h"
@@ -22,46 +23,47 @@ class Owner final : public QObject {
     Q_OBJECT
 
 public:
-    // `model`: of this machine's power, if there is one.
+    // `model`: this machine's power model, if there is one.
     Owner(QDBusConnection system_bus, QDBusConnection session_bus, std::optional<PowerModel> model = std::nullopt);
 
     [[nodiscard]] const OwnerState& state() const { return state_; }
-    // This user's profiles, by application. The served application is among them even without a lesson.
+    // This user's profiles, by application. Contains the served application even if it has no lesson.
     [[nodiscard]] const std::vector<OwnProfile>& profiles() const { return profiles_; }
-    // Whose profile is shown: what is served, or was before this program's own window came to the front, until another
-    // one is chosen.
+    // The profile that the window shows: the one that the user chose; otherwise that of the served application, or of
+    // the last one before this window came to the front.
     [[nodiscard]] const OwnProfile& shown() const { return shown_; }
-    // The last ones, newest first.
+    // The last presses of the shown profile, newest first.
     [[nodiscard]] const std::vector<Press>& presses() const { return presses_; }
-    // Why the served application has its frequency; none where nothing is decided, or it is not for us to know.
+    // Why the served application has its frequency. None if happed has decided nothing, or hides it from us.
     [[nodiscard]] std::optional<Reasons> reasons() const { return happe::reasons(situation_, lessons_); }
-    // Against the kernel's governor, by the model; none without one.
+    // Today's saving compared with the kernel's governor, by the model; none without a model.
     [[nodiscard]] const std::optional<TodaysSaving>& saving() const { return saving_; }
-    // While somebody looks, and it discharges.
+    // The battery, while somebody looks and it discharges.
     [[nodiscard]] const std::optional<RealBattery>& battery() const { return battery_; }
     [[nodiscard]] bool paused() const { return pausing_ || hold_.has_value(); }
-    // Whether happe-indicator starts with the session; none where no systemd says so.
+    // Whether happe-indicator starts with the session; none if no systemd answers.
     [[nodiscard]] std::optional<bool> autostart() const { return autostart_; }
 
-    // Whether GNOME has HAPPE's extension, and does not run it.
+    // True if GNOME has HAPPE's extension but does not run it.
     [[nodiscard]] bool extension_is_off() const { return extension_is_off_; }
 
-    // Whether the desktop can have the two keys as shortcuts, and which it has given; none where the user wants none.
+    // Whether the desktop can offer the two keys as shortcuts; and the shortcuts that it gave, none if the user wants
+    // none.
     [[nodiscard]] bool offers_shortcuts() const { return offers_shortcuts_; }
     [[nodiscard]] static std::optional<Shortcuts> shortcuts() { return ShortcutChoice::get(); }
 
     void choose(const QString& application);
     // Pauses HAPPE, or lets it continue. It also continues when this program ends.
     void pause(bool wanted);
-    // Undoes this press of the shown profile, and all that the profile learned after it.
+    // Undoes this press of the shown profile and all its later lessons.
     void undo(const Press& press);
     // Deletes the shown profile.
     void reset();
     void set_autostart(bool wanted);
     void enable_extension();
     void want_shortcuts(bool wanted);
-    // While somebody looks, it asks each second how much the CPU works, and each minute for today's saving, and follows
-    // the battery.
+    // Call with true while somebody looks. Then asks for the CPU's work each second and for today's saving each minute,
+    // and follows the battery.
     void watch(bool wanted);
 
 signals:
@@ -70,7 +72,7 @@ signals:
     void counted(const QString& key);
     // How many presses were undone, and whether HAPPE can undo no older lesson although more were wanted.
     void undone(int presses, bool ended_early);
-    // What was asked for was refused, in words.
+    // A request was refused, for this reason.
     void refused(const QString& why);
 
 private:
@@ -79,7 +81,7 @@ private:
     void ask_profiles();
     void ask_presses();
     void ask_reasons();
-    // `after`: the number of the lesson before the first one that is wanted.
+    // Asks for the lessons with numbers above `after`.
     void ask_lessons(const QString& application, qlonglong after,
                      const std::function<void(const QString&, std::vector<LearningEvent>)>& take);
     void ask_saving();
@@ -106,11 +108,11 @@ private:
     std::vector<OwnProfile> profiles_;
     Situation situation_;
     std::vector<LearningEvent> lessons_;  // of the served application
-    QString served_;                      // last, and not this program
+    QString served_;                      // the last served application other than this program
     QString chosen_;
     OwnProfile shown_;
     std::vector<Press> presses_;
-    bool pausing_ = false;  // asked for, not yet answered
+    bool pausing_ = false;  // requested, but not yet answered
     std::optional<uint> hold_;
     std::optional<bool> autostart_;
     ExtensionWatch extension_;

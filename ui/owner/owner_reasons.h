@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the bus tells (docs/dbus.md), as governor/explain takes it.
+// Converts values from the bus (docs/dbus.md) for governor/explain.
 #pragma once
 
 #include "governor/explain/reasons.h"
@@ -12,10 +12,10 @@ namespace happe::ui {
 // Leaves out values that are missing or of another type.
 [[nodiscard]] Situation situation_of(const QVariantMap& properties);
 
-// The answer of ListEvents, oldest first; empty if it is of another type.
+// The answer of ListEvents, oldest first; empty if it has another type.
 [[nodiscard]] std::vector<LearningEvent> lessons_of(const QVariant& events);
 
-// The answer of Undo; the same.
+// The same for the answer of Undo.
 [[nodiscard]] std::vector<LearningEvent> undone_of(const QVariant& undone);
 
 }  // namespace happe::ui

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the owner's window shows, as happed tells it (docs/dbus.md).
+// The state of happed (docs/dbus.md) that the owner's window shows.
 #pragma once
 
 #ifndef Q_MOC_RUN  // which fails at <concepts>
@@ -19,7 +19,7 @@ namespace happe::ui {
 
 inline constexpr int kLevels = 10;
 
-// The policy that works most, of which one speaks.
+// The policy that works most; the window describes only this one.
 struct Work {
     std::uint32_t khz = 0;  // decided
     std::uint32_t utilisation_ppm = 0;
@@ -30,9 +30,9 @@ struct Work {
 
 struct OwnerState {
     bool there = false;  // happed is on the bus
-    QString state;       // in the bus's words
+    QString state;       // as on the bus
     QString reason;
-    QString application;  // served; empty if it is not for us to know
+    QString application;  // the served application; empty if happed hides it from us
     QString performance_key;
     QString power_key;
     uint keyboards = 0;
@@ -43,15 +43,15 @@ struct OwnerState {
     bool operator==(const OwnerState&) const = default;
 };
 
-// Whether happed calls this program so, with its window in front.
+// True if this is happed's name for this program while its window is in front.
 [[nodiscard]] bool is_this_window(const QString& application);
 
 // Leaves out values that are missing or of another type.
 [[nodiscard]] OwnerState owner_state_of(const QVariantMap& properties);
 
-// A press that was learned from.
+// A press that taught a lesson.
 struct Press {
-    std::int64_t number = 0;  // of its lesson
+    std::int64_t number = 0;  // the number of its lesson
     QDateTime at;
     Key key = Key::Performance;
     int level = 0;
@@ -61,7 +61,7 @@ struct Press {
     bool operator==(const Press&) const = default;
 };
 
-// Of today, since this time.
+// Today's saving since this time.
 struct TodaysSaving {
     QDateTime since;
     Saving saving;
@@ -76,13 +76,13 @@ struct OwnProfile {
 
 // Those lessons that are not undone, oldest first.
 [[nodiscard]] std::vector<LearningEvent> standing(std::span<const LearningEvent> events);
-// Of them those that presses taught.
+// Those of them that presses taught.
 [[nodiscard]] std::vector<Press> presses_of(std::span<const LearningEvent> events);
-// Of the answer of TimeSpent; none where no time was spent, or it is of another type.
+// The saving from the answer of TimeSpent; none if that has no time, or another type.
 [[nodiscard]] std::optional<TodaysSaving> saving_of(const QVariant& time_spent,
                                                     const std::vector<std::uint32_t>& speeds_khz,
                                                     const PowerModel& model);
-// The answer of ListProfiles; empty if it is of another type.
+// The answer of ListProfiles; empty if it has another type.
 [[nodiscard]] std::vector<OwnProfile> profiles_of(const QVariant& profiles);
 
 }  // namespace happe::ui

@@ -31,7 +31,7 @@ namespace happe::ui {
 namespace {
 
 constexpr double kHeadline = 1.3;  // of the desktop's letters
-constexpr int kLetters = 118;      // as wide as an n, in a line of both columns
+constexpr int kLetters = 118;      // a line of both columns, in widths of an n
 constexpr QSize kRoom{16, 60};     // for a panel of the desktop and the window's title
 
 }  // namespace
@@ -214,7 +214,7 @@ void OwnerWindow::update_profiles() {
     profiles_->setCurrentIndex(profiles_->findData(owner_.shown().application));
 }
 
-// By the name that the desktop has for it; "/mains" stays behind it.
+// Shows the desktop's name of the application, followed by "/mains" if it has that.
 void OwnerWindow::add_profile(const QString& application) {
     const auto entry = desktop_entry(application);
     if (!entry) {

@@ -41,13 +41,13 @@ private:
     void reset();
     void change_keys();
 
-    // Qt's: each belongs to its parent.
+    // Qt owns these: each belongs to its parent.
     Owner& owner_;
     QLabel* doing_;
     QLabel* why_;
     QLabel* saving_;
     QProgressBar* charge_;
-    QLabel* left_;  // of the battery, in words
+    QLabel* left_;  // the battery's remaining time, in words
     QComboBox* profiles_;
     StepChart* chart_;
     PressList* presses_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The window as who cannot see it, or has no mouse, meets it. What it does to a real happed:
-// ui/tests/test_owner_window.py.
+// The window for people who cannot see it or have no mouse. ui/tests/test_owner_window.py tests its effect on a real
+// happed.
 #include "ui/owner/owner_window.h"
 
 #include "ui/owner/desktop_entry.h"
@@ -274,7 +274,7 @@ TEST_F(Window, FitsIntoALaptopsScreenAtTwiceTheSize) {
     EXPECT_LE(dialog_.minimumSizeHint().width(), 1920 / 2);
 }
 
-// What KeyChange says when a program in the place of pkexec has ended.
+// The message of KeyChange after a program in place of pkexec has ended.
 QString said_with(const char* program) {
     const QTemporaryDir folder;
     if (program != nullptr) {

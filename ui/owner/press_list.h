@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The last presses, each with a button that undoes it and those after it. No table: a screen reader learns nothing of
+// The last presses, each with a button that undoes it and those after it. Not a table: screen readers cannot see
 // buttons in Qt's tables.
 #pragma once
 
@@ -23,11 +23,11 @@ public:
     // Newest first.
     void show_presses(const std::vector<Press>& presses);
 
-    // What gets the keyboard first.
+    // The button that gets the keyboard first.
     [[nodiscard]] QPushButton* first() const { return rows_.front().undo; }
 
 signals:
-    // The button of this press was pressed, by its place in what is shown.
+    // Somebody pressed the undo button in this row.
     void undo(std::size_t row);
 
 private:
@@ -38,7 +38,7 @@ private:
     Row add_row();
     static void fill(const Row& row, std::size_t place, const Press& press);
 
-    // Qt's: each belongs to its parent.
+    // Qt owns these: each belongs to its parent.
     QGridLayout* grid_;
     std::vector<Row> rows_;
 };

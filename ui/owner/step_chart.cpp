@@ -11,13 +11,13 @@
 namespace happe::ui {
 namespace {
 
-constexpr qreal kGap = 8;       // between the plot and what is written beside it
+constexpr qreal kGap = 8;       // between the plot and the text beside it
 constexpr qreal kTriangle = 6;  // half of a press's mark
 constexpr std::size_t kMarked = 8;
 constexpr int kLeastLines = 10;
 constexpr qreal kFaintest = 0.35;
 
-// Each stands out by 3:1 from the window, dark or light.
+// Each colour has a contrast of 3:1 to the window, dark or light.
 QColor colour_of(Key key, const QPalette& palette) {
     if (palette.color(QPalette::Window).lightness() < palette.color(QPalette::WindowText).lightness()) {
         return key == Key::Performance ? QColor(0xFF, 0x8A, 0x80) : QColor(0x69, 0xDB, 0x7C);
@@ -25,7 +25,7 @@ QColor colour_of(Key key, const QPalette& palette) {
     return key == Key::Performance ? QColor(0xC0, 0x39, 0x2B) : QColor(0x1E, 0x84, 0x49);
 }
 
-// Up for faster, down for save power.
+// The triangle points up for faster, and down for save power.
 QPainterPath triangle(const QPointF& middle, Key key) {
     const qreal tip = key == Key::Performance ? -kTriangle : kTriangle;
     QPainterPath path(middle + QPointF(0, tip));
@@ -35,7 +35,7 @@ QPainterPath triangle(const QPointF& middle, Key key) {
     return path;
 }
 
-// Moves what is written beside the plot, from top to bottom, apart by its height, and not below `lowest`.
+// Moves the texts beside the plot apart, from top to bottom, by their height, but not below `lowest`.
 void spread(std::vector<qreal>& middles, qreal height, qreal lowest) {
     for (std::size_t at = 1; at < middles.size(); ++at) {
         middles[at] = std::max(middles[at], middles[at - 1] + height);
@@ -50,7 +50,7 @@ void spread(std::vector<qreal>& middles, qreal height, qreal lowest) {
 
 StepChart::StepChart(QWidget* parent) : QWidget(parent) {
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
-    setFocusPolicy(Qt::TabFocus);  // so that it is read out
+    setFocusPolicy(Qt::TabFocus);  // so that screen readers read it
     setAccessibleName(tr("What HAPPE has learned"));
     setMinimumHeight(kLeastLines * fontMetrics().height());
 }
@@ -78,7 +78,7 @@ void StepChart::show_profile(const OwnProfile& profile, const std::vector<std::u
     update();
 }
 
-// The same in a window behind others, as what is written beside it.
+// The same colour in a window that is not active, like the texts beside it.
 QColor StepChart::colour(QPalette::ColorRole role) const {
     return palette().color(QPalette::Active, role);
 }
@@ -93,7 +93,7 @@ qreal StepChart::x_of(int level) const {
     return plot().left() + plot().width() * level / kLevels;
 }
 
-// From the ladder's bottom to its top.
+// The vertical place of a frequency, from the ladder's bottom to its top.
 qreal StepChart::y_of(std::uint32_t khz) const {
     const double lowest = ladder_.front();
     const double span = std::max(1.0, double(ladder_.back()) - lowest);
@@ -146,7 +146,7 @@ void StepChart::paint_axes(QPainter& painter) const {
                      Qt::AlignHCenter, tr("The CPU's load, in % of its capacity at top speed"));
 }
 
-// Every step of the ladder has its speed beside it; of a ladder with more steps than lines, every second, third, ...
+// Writes the speed beside every step of the ladder; if there are more steps than lines, beside every second, third, ...
 void StepChart::paint_speeds(QPainter& painter) const {
     const QRectF area = plot();
     const qreal height = painter.fontMetrics().height();
@@ -165,7 +165,7 @@ void StepChart::paint_speeds(QPainter& painter) const {
     }
 }
 
-// What the triangles mean.
+// Explains the triangles.
 void StepChart::paint_legend(QPainter& painter) const {
     const QRectF area = plot();
     const QFontMetrics metrics = painter.fontMetrics();
@@ -198,7 +198,7 @@ void StepChart::paint_steps(QPainter& painter) const {
     painter.drawPath(steps);
 }
 
-// The newest one is drawn last, and the strongest.
+// Draws the newest press last and strongest.
 void StepChart::paint_presses(QPainter& painter) const {
     const std::size_t count = std::min(presses_.size(), kMarked);
     for (std::size_t age = count; age-- > 0;) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A UAFP as steps: how fast the CPU is to run for each tenth of what its top speed could do, and which presses taught
-// it.
+// Draws a UAFP as steps: the CPU's speed for each tenth of its work at top speed, and the presses that taught it.
 #pragma once
 
 #include "ui/owner/owner_state.h"
@@ -16,7 +15,7 @@ class StepChart final : public QWidget {
 public:
     explicit StepChart(QWidget* parent = nullptr);
 
-    // What marks a press of this key in the chart.
+    // The mark of a press of this key in the chart.
     [[nodiscard]] static QPixmap mark(Key key, const QPalette& palette, qreal pixels_of_a_point);
 
     void show_profile(const OwnProfile& profile, const std::vector<std::uint32_t>& ladder_khz,

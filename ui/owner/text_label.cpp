@@ -10,7 +10,7 @@ QLabel* text_label(QWidget* parent) {
     return label;
 }
 
-// Screen readers read out a changing element by its text, which is therefore its accessible name.
+// Screen readers announce a change of the accessible name, so the name is the text.
 void say(QLabel& label, const QString& text) {
     label.setText(text);
     label.setAccessibleName(text);

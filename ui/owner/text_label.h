@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Words of a window that change.
+// A window's texts that change.
 #pragma once
 
 #include <QLabel>
 
 namespace happe::ui {
 
-// It breaks its lines, and people can select it, by keyboard too.
+// A label that breaks its lines. People can select its text, by keyboard too.
 [[nodiscard]] QLabel* text_label(QWidget* parent);
 
 // Shows the text, or no label if there is none.

@@ -7,7 +7,7 @@
 
 namespace happe::ui {
 
-// Only one, for the whole life of the program, and before there are threads.
+// Create only one, before there are threads, for the whole life of the program.
 class EndSignals final : public QObject {
     Q_OBJECT
 
@@ -15,7 +15,7 @@ public:
     EndSignals();
 
 signals:
-    // The program is to end. If it is still there after two seconds, it ends with status 0 at once.
+    // A signal has come: end the program. Otherwise it ends with status 0 after two seconds.
     void came();
 
 private:

@@ -3,7 +3,7 @@
 
 namespace happe::ui {
 
-// Whether the environment names a window system. If not, it tells the person, because Qt would only abort.
+// True if the environment names a window system. If not, prints a message, because Qt would only abort.
 [[nodiscard]] bool has_screen(const char* program);
 
 }  // namespace happe::ui

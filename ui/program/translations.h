@@ -5,7 +5,7 @@ class QCoreApplication;
 
 namespace happe::ui {
 
-// The user's language, as far as there is one; English needs a translation, too, for its plurals.
+// Installs the translation into the user's language, if there is one. English needs one, too, for its plurals.
 void install_translations(QCoreApplication& application);
 
 }  // namespace happe::ui

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Signals of the kernel's, such as SIGTERM, as one of Qt's, so that everything ends in order.
+// Converts Unix signals such as SIGTERM into a Qt signal, so that everything ends in order.
 #pragma once
 
 #include <QObject>
@@ -12,10 +12,10 @@ class UnixSignals final : public QObject {
     Q_OBJECT
 
 public:
-    // For this thread and those that it starts afterwards, which may have to be before there is an application.
+    // Blocks the signals in this thread and in those that it starts later. Call it before Qt starts threads.
     static void block(std::initializer_list<int> numbers);
 
-    // Blocks them, too.
+    // Also blocks the signals.
     explicit UnixSignals(std::initializer_list<int> numbers);
     ~UnixSignals() override;
 

@@ -6,7 +6,7 @@
 namespace happe::ui {
 namespace {
 
-// As Hyprland 0.41 answers j/activewindow, shortened.
+// Hyprland 0.41's answer to j/activewindow, shortened.
 constexpr const char* kAnswer =
     R"({"address": "0x55d2", "mapped": true, "workspace": {"id": 1, "name": "1"}, "class": "kitty", "pid": 3248,
         "xwayland": false, "title": "~"})";

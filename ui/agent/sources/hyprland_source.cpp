@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Hyprland tells on one socket when the focus moves, and is asked on the other, by a connection for each question.
+// Hyprland reports moves of the focus on one socket, and answers questions on the other, one for each connection.
 #include "ui/agent/sources/hyprland_protocol.h"
 #include "ui/agent/sources/sources.h"
 #include "ui/agent/sources/unix_socket.h"
@@ -15,7 +15,7 @@ class HyprlandSource final : public FocusSource {
 public:
     HyprlandSource(std::string folder, Events events) : folder_(std::move(folder)), events_(std::move(events)) {}
 
-    // An error: why there can be none.
+    // An error says why this source cannot work.
     [[nodiscard]] std::string open() {
         auto connected = UnixSocket::connect(folder_ + "/.socket2.sock",
                                              {.read = [this](std::string_view bytes) { read_events(bytes); },
@@ -60,7 +60,7 @@ private:
         }
     }
 
-    // The connection's end is the answer's.
+    // The end of the connection is the end of the answer.
     void answered() {
         const auto found = focus_in_answer(answer_);
         if (lost_) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What compositors say in JSON.
+// Reads the JSON of compositors.
 #pragma once
 
 #include <sys/types.h>
@@ -13,7 +13,7 @@ namespace happe::ui {
 // An error names the fault and its place.
 [[nodiscard]] tl::expected<QJsonObject, std::string> object_in(std::string_view json);
 
-// A member that is the number of a process; 0 if it is none.
+// The member "pid"; 0 if it is not a process number.
 [[nodiscard]] pid_t pid_in(const QJsonObject& object);
 
 }  // namespace happe::ui

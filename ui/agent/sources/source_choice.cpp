@@ -20,8 +20,8 @@ QString runtime_folder() {
     return QStandardPaths::writableLocation(QStandardPaths::RuntimeLocation);
 }
 
-// The one SWAYSOCK names, then the newest of this user's: a sway that was restarted has another, and one that was
-// killed leaves its own.
+// The socket that SWAYSOCK names, then this user's others, the newest first: a restarted sway has a new one, and a
+// killed sway leaves its old one.
 QStringList sway_sockets() {
     const QDir folder(runtime_folder(), QStringLiteral("sway-ipc.%1.*.sock").arg(::getuid()), QDir::Time, QDir::System);
     QStringList all;
@@ -44,12 +44,12 @@ SourceOrError open_sway(const FocusSource::Events& events) {
     return opened;
 }
 
-// The instance that HYPRLAND_INSTANCE_SIGNATURE names, then the newest of this user's, as with sway.
+// The instance that HYPRLAND_INSTANCE_SIGNATURE names, then this user's others, the newest first.
 QStringList hyprland_folders() {
     const QString instance = qEnvironmentVariable("HYPRLAND_INSTANCE_SIGNATURE");
     const QDir folder(runtime_folder() + QStringLiteral("/hypr"), {}, QDir::Time, QDir::Dirs | QDir::NoDotAndDotDot);
     if (!folder.exists()) {
-        return {QStringLiteral("/tmp/hypr/") + instance};  // as it was until Hyprland 0.40
+        return {QStringLiteral("/tmp/hypr/") + instance};  // the folder before Hyprland 0.40
     }
     QStringList all{folder.filePath(instance)};
     if (const QStringList found = folder.entryList(); !found.isEmpty()) {
@@ -88,7 +88,7 @@ SourceOrError open_one(FocusBy by, const QDBusConnection& bus, const FocusSource
     return tl::unexpected<std::string>("no window system: neither WAYLAND_DISPLAY nor DISPLAY is set");
 }
 
-// Those that may be there, the best one first. In a Wayland session X11 knows of programs that use XWayland alone.
+// The sources that may exist, the best first. In a Wayland session, X11 knows only programs that use XWayland.
 std::vector<FocusBy> candidates(const QDBusConnection& session_bus) {
     const auto on_bus = [&](const char* name) {
         return session_bus.isConnected() && session_bus.interface()->isServiceRegistered(QLatin1String(name)).value();

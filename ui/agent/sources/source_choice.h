@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Which source a session has.
+// Chooses the source of a session.
 #pragma once
 
 #include "ui/agent/focus.h"
@@ -8,8 +8,8 @@
 
 namespace happe::ui {
 
-// Opens this source, or the best that the session has. With `better_than`, only one that is better than this one. An
-// error says of each that might be what it lacks.
+// Opens this source; with Auto, the best that the session has, if it is better than `better_than`. An error lists what
+// each possible source lacks.
 [[nodiscard]] SourceOrError open_focus_source(FocusBy by, FocusBy better_than, const QDBusConnection& session_bus,
                                               const FocusSource::Events& events);
 

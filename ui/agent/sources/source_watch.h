@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Notices that a source of the focus may have come, without polling.
+// Notices without polling that a source of the focus may have appeared.
 #pragma once
 
 #include "ui/bus/extension_watch.h"
@@ -16,8 +16,8 @@ public:
     explicit SourceWatch(const QDBusConnection& session_bus);
 
 signals:
-    // A compositor or shell has come to the bus, GNOME has switched the extension on, another agent no longer listens,
-    // or a socket has come or gone.
+    // A compositor or shell has appeared on the bus, GNOME has switched the extension on, another agent has stopped
+    // listening, or a socket has appeared or gone.
     void changed();
 
 private:

@@ -17,10 +17,10 @@ namespace happe::ui {
 // Hyprland, by the folder of its two sockets.
 [[nodiscard]] SourceOrError open_hyprland_focus(const std::string& folder, FocusSource::Events events);
 
-// A compositor with wlr-foreign-toplevel-management, where WAYLAND_DISPLAY says; it knows no processes.
+// A compositor with wlr-foreign-toplevel-management, which WAYLAND_DISPLAY names. It does not know the processes.
 [[nodiscard]] SourceOrError open_toplevel_focus(FocusSource::Events events);
 
-// KWin, by a script that it is given.
+// KWin, by a script that we load into it.
 [[nodiscard]] SourceOrError open_kwin_focus(const QDBusConnection& session_bus, FocusSource::Events events);
 
 // GNOME, by the extension HAPPE (ui/gnome-shell).

@@ -22,7 +22,7 @@ std::uint32_t number_at(std::string_view bytes, std::size_t at) {
     return number;
 }
 
-// A container's own, tiled and floating.
+// A container's children, tiled and floating.
 std::vector<QJsonObject> children(const QJsonObject& node) {
     std::vector<QJsonObject> all;
     for (const auto* const list : {"nodes", "floating_nodes"}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// sway's IPC (sway-ipc(7)), as far as the focus goes: messages, and the tree of windows in JSON.
+// The part of sway's IPC (sway-ipc(7)) that concerns the focus: messages, and the tree of windows in JSON.
 #pragma once
 
 #include "ui/agent/focus.h"
@@ -10,7 +10,7 @@
 namespace happe::ui {
 
 struct SwayMessage {
-    // Events have the highest bit.
+    // Types of events have the highest bit.
     static constexpr std::uint32_t kSubscribe = 2;
     static constexpr std::uint32_t kGetTree = 4;
     static constexpr std::uint32_t kWorkspaceEvent = 0x80000000;
@@ -25,22 +25,22 @@ struct SwayMessage {
 // Assembles messages from the bytes that arrive.
 class SwayReader {
 public:
-    // A tree of thousands of windows; what says that it is longer is not sway.
+    // Enough for a tree of thousands of windows. A longer message is not sway's.
     static constexpr std::uint32_t kMostPayload = 16U << 20U;
 
     void add(std::string_view bytes) { pending_.append(bytes); }
-    // The next one that is whole. An error: this is not sway's protocol.
+    // The next complete message, if any. An error if this is not sway's protocol.
     [[nodiscard]] tl::expected<std::optional<SwayMessage>, std::string> next();
 
 private:
     std::string pending_;
 };
 
-// Whether another window may be in front after this event: titles and marks change nothing.
+// True if another window may be in front after this event; not for titles and marks.
 [[nodiscard]] bool moves_focus(const SwayMessage& event);
 
-// The window with the focus, or the one within the focused container that had it last; none on an empty workspace. An
-// error: this is no tree.
+// The focused window, or the last focused one within a focused container; none on an empty workspace. An error if this
+// is not a tree.
 [[nodiscard]] tl::expected<std::optional<ToldWindow>, std::string> focus_in_tree(std::string_view json);
 
 }  // namespace happe::ui

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// sway tells when windows and workspaces change; then it is asked for its tree.
+// sway reports changes of windows and workspaces. Then this source asks for sway's tree.
 #include "ui/agent/sources/sources.h"
 #include "ui/agent/sources/sway_protocol.h"
 #include "ui/agent/sources/unix_socket.h"
@@ -14,7 +14,7 @@ class SwaySource final : public FocusSource {
 public:
     explicit SwaySource(Events events) : events_(std::move(events)) {}
 
-    // An error: why there can be none.
+    // An error says why this source cannot work.
     [[nodiscard]] std::string open(const std::string& path) {
         auto connected = UnixSocket::connect(path, {.read = [this](std::string_view bytes) { read(bytes); },
                                                     .closed = [this] { lose("sway is gone"); }});

@@ -37,7 +37,7 @@ std::string ToldFocus::start() {
     return {};
 }
 
-// If not, it has refused the call.
+// False if the caller is not the teller; the call is refused then.
 bool ToldFocus::from_teller() const {
     const bool is_teller = message().service() == bus_.interface()->serviceOwner(teller_).value();
     if (!is_teller) {
@@ -46,7 +46,7 @@ bool ToldFocus::from_teller() const {
     return is_teller;
 }
 
-// None: it has refused the call.
+// The number in `text`; none if the call was refused.
 std::optional<int> ToldFocus::number_from_teller(const QString& name, const QString& text) {
     if (!from_teller()) {
         return std::nullopt;

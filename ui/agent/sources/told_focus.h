@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// org.happe.Focus1 on the session bus: what runs inside a compositor tells here which window is active.
+// org.happe.Focus1 on the session bus. A script or extension inside a compositor calls it to report the active window.
 #pragma once
 
 #include "ui/agent/focus.h"
@@ -17,20 +17,20 @@ class ToldFocus final : public QObject, protected QDBusContext {
     Q_CLASSINFO("D-Bus Interface", "org.happe.Focus1")
 
 public:
-    // `teller`: the name of the compositor, the only one that is believed.
+    // `teller`: the bus name of the compositor. Refuses calls from anybody else.
     ToldFocus(QDBusConnection bus, const QString& teller);
     ~ToldFocus() override;
 
-    // Takes the name; an error says who has it.
+    // Takes the bus name. An error says who has it; empty: done.
     [[nodiscard]] std::string start();
     [[nodiscard]] const std::optional<ToldWindow>& window() const { return window_; }
 
 public slots:  // NOLINTBEGIN(readability-identifier-naming): their names on the bus
-    // Numbers come as text: KWin's scripts have no integers. Pid 0: no window is active.
+    // Numbers are text, because KWin's scripts have no integers. Pid 0: no window is active.
     void Focus(const QString& pid, const QString& id);
-    // An X11 client's window by its number, 0 for none.
+    // Reports an X11 client's window by its number; 0: none.
     void FocusX11(const QString& window, const QString& id);
-    // An X11 client's window without a number: the one that the X server has as the active one.
+    // Reports an X11 client's window without a number: the active window of the X server.
     void FocusActiveX11(const QString& id);
     // NOLINTEND(readability-identifier-naming)
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// KWin and GNOME: what runs inside of them tells, by org.happe.Focus1.
+// KWin and GNOME: our script or extension inside them reports by org.happe.Focus1.
 #include "ui/agent/sources/sources.h"
 #include "ui/agent/sources/told_focus.h"
 #include "ui/agent/sources/x11_clients.h"
@@ -59,7 +59,7 @@ public:
     }
 
 protected:
-    // Called once org.happe.Focus1 is there.
+    // Called when org.happe.Focus1 is on the bus.
     virtual void start() = 0;
     void lose(const std::string& why) {
         if (!std::exchange(lost_, true)) {
@@ -70,7 +70,7 @@ protected:
     [[nodiscard]] ToldFocus& told() { return told_; }
 
 private:
-    // The X server hears of its active window some time after the teller has told of it, and says so then.
+    // The X server learns of its active window later than the teller's report, and announces it then.
     void ask_x11() {
         if (!x11_) {
             auto opened = open_x11_focus({.changed = events_.changed,
@@ -85,13 +85,13 @@ private:
         }
     }
 
-    // Until then it may have another one.
+    // Until then the X server may still have another active window.
     void answer_x11(const std::optional<Focus>& active) {
         const bool told = active && active->id.compare(told_.window()->focus.id, Qt::CaseInsensitive) == 0;
         events_.answered(told ? active : std::nullopt);
     }
 
-    // Later: it is its own call.
+    // Destroys x11_ later, because x11_ itself makes this call.
     void forget_x11() {
         QTimer::singleShot(0, &told_, [this] { x11_.reset(); });
     }
@@ -108,7 +108,7 @@ QString script_path() {
     return QStandardPaths::writableLocation(QStandardPaths::RuntimeLocation) + QStringLiteral("/happe-focus.js");
 }
 
-// Where KWin can read the script from; empty if it cannot be written.
+// Writes the script to a file that KWin can read, and returns its path; empty on failure.
 QString script_file() {
     const QString path = script_path();
     QFile script(QStringLiteral(":/agent/kwin.js"));
@@ -118,7 +118,7 @@ QString script_file() {
     }
     const QByteArray text = script.readAll();
     QFile before(path);
-    // Not written again: SourceWatch looks at this folder.
+    // Does not write the same file again, because SourceWatch watches this folder.
     const bool there = before.open(QIODevice::ReadOnly) && before.readAll() == text;
     const bool written = there || (file.open(QIODevice::WriteOnly) && file.write(text) == text.size() && file.commit());
     return written ? path : QString();
@@ -131,7 +131,8 @@ public:
         if (loaded_) {
             unload();
         }
-        // Not one that KWin refused: SourceWatch would see it go, and the agent would write it again at once.
+        // Keeps a script that KWin refused: SourceWatch would see its removal, and the agent would write it again at
+        // once.
         if (runs_) {
             QFile::remove(script_path());
         }
@@ -143,7 +144,7 @@ public:
 private:
     void unload() { bus().send(scripting(QStringLiteral("unloadScript")) << kScript); }
 
-    // One that is left from an agent that was killed goes first.
+    // First unloads a script that a killed agent left.
     void start() override {
         const QString file = script_file();
         if (file.isEmpty()) {
@@ -184,7 +185,7 @@ public:
     [[nodiscard]] QString name() const override { return QStringLiteral("GNOME"); }
 
 private:
-    void start() override {}  // the extension sees the name come, and tells
+    void start() override {}  // the extension sees the name appear, and reports
 
     ExtensionWatch extension_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// wlr-foreign-toplevel-management: a compositor's windows, of which one is activated. It has their app ids, and no
-// pids.
+// wlr-foreign-toplevel-management lists a compositor's windows with their app ids, without pids. One of them is
+// activated.
 #include "ui/agent/sources/sources.h"
 #include "ui/surfaces/socket_deadline.h"
 
@@ -38,7 +38,7 @@ class ToplevelFocus final : public FocusSource {  // stays where it is: the prot
 public:
     explicit ToplevelFocus(Events events) : events_(std::move(events)) {}
 
-    // An error: why there can be none.
+    // An error says why this source cannot work.
     [[nodiscard]] std::string open() {
         display_.reset(wl_display_connect(nullptr));
         if (!display_) {
@@ -47,7 +47,7 @@ public:
         const SocketDeadline second(wl_display_get_fd(display_.get()));
         registry_.reset(wl_display_get_registry(display_.get()));
         wl_registry_add_listener(registry_.get(), &kRegistry, this);
-        // The first one tells what there is, the second one which windows.
+        // The first round trip brings the globals, the second one the windows.
         if (wl_display_roundtrip(display_.get()) < 0 || !manager_ || wl_display_roundtrip(display_.get()) < 0) {
             return "this Wayland compositor does not say which window is in front: it lacks "
                    "wlr-foreign-toplevel-management";
@@ -125,7 +125,7 @@ private:
     static const zwlr_foreign_toplevel_manager_v1_listener kManager;
     static const zwlr_foreign_toplevel_handle_v1_listener kHandle;
 
-    // In the order in which they are to go, from the last.
+    // C++ destroys the last member first, and these need that order.
     Events events_;
     Owned<Display> display_;
     Owned<wl_registry> registry_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A connection to a program of this user's, by its socket's path.
+// A connection to a Unix socket of one of this user's programs.
 #pragma once
 
 #include "ui/agent/descriptor.h"
@@ -15,7 +15,7 @@ namespace happe::ui {
 
 class UnixSocket {
 public:
-    // `closed` is called once; none of the two may destroy the socket.
+    // Calls `closed` once. Neither function may destroy the socket.
     struct Events {
         std::function<void(std::string_view)> read;
         std::function<void()> closed;
@@ -25,7 +25,7 @@ public:
     [[nodiscard]] static tl::expected<std::unique_ptr<UnixSocket>, std::string> connect(const std::string& path,
                                                                                         Events events);
 
-    // Sends the whole message, or counts the connection as closed. Messages are short.
+    // Sends the whole message, which must be short. If that fails, the connection counts as closed.
     void write(std::string_view text);
 
 private:

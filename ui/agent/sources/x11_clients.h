@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The owner of an X11 window, by what the X server knows of its clients (the extension XRes), not by what a client
-// says of itself in _NET_WM_PID, which may be wrong, or right in another PID namespace.
+// Finds the process of an X11 window. Trusts the X server (its extension XRes), not the client's own _NET_WM_PID, which
+// may be wrong, or belong to another PID namespace.
 #pragma once
 
 #include "ui/agent/focus.h"
@@ -19,7 +19,7 @@ namespace happe::ui {
 
 class X11Clients {
 public:
-    // Those of the server that DISPLAY names; it must have XRes 1.2, as all do since 2012.
+    // Connects to the server that DISPLAY names. It must have XRes 1.2, as all do since 2012.
     [[nodiscard]] static tl::expected<X11Clients, std::string> open();
 
     [[nodiscard]] xcb_connection_t* get() const { return connection_.get(); }
@@ -29,9 +29,9 @@ public:
     // The first window that a property of a window names; 0 if there is none.
     [[nodiscard]] xcb_window_t window_in(xcb_window_t window, xcb_atom_t property) const;
     [[nodiscard]] bool viewable(xcb_window_t window) const;
-    // None if there is no such window, or its client is on another machine.
+    // The process of a window; none if there is no such window, or its client is on another machine.
     [[nodiscard]] std::optional<pid_t> pid(xcb_window_t window) const;
-    // Its WM_CLASS.
+    // The class in its WM_CLASS.
     [[nodiscard]] QString name(xcb_window_t window) const;
 
 private:
@@ -41,8 +41,8 @@ private:
     xcb_window_t root_ = XCB_WINDOW_NONE;
 };
 
-// Of an X11 client, with the process that the X server knows in place of the one that the client claims; none if that
-// server does not say.
+// The focus on an X11 client, with the process that the X server knows instead of the one that the client claims. None
+// if the X server does not know it.
 [[nodiscard]] std::optional<Focus> checked(const ToldWindow& told);
 
 // The class in a WM_CLASS: the second of two strings that end with NUL; empty if it has none.

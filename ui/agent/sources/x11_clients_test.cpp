@@ -15,7 +15,7 @@ TEST(ClassIn, IsTheSecondString) {
     EXPECT_EQ(class_in("a\0b\0c\0"sv), "b");
 }
 
-// Where there is no X server. ui/tests tests the answers of a real one.
+// Without an X server. ui/tests tests the answers of a real one.
 TEST(Checked, BelievesNoClaimOfAnX11Client) {
     ::unsetenv("DISPLAY");
     EXPECT_EQ(checked({.focus = {.pid = 1, .id = "game"}, .x11_window = 4'194'316}), std::nullopt);

@@ -33,7 +33,7 @@ public:
         if (!qEnvironmentVariableIsEmpty("WAYLAND_DISPLAY")) {
             return QCoreApplication::translate("Status", "happe-indicator sees only programs that use XWayland.");
         }
-        // One that has gone may have left its name: its window names itself.
+        // A window manager that has gone may have left its property. A live one's window also names itself.
         const xcb_window_t window = clients_.window_in(clients_.root(), manager_);
         return window != XCB_WINDOW_NONE && clients_.window_in(window, manager_) == window
                    ? QString()
@@ -43,7 +43,7 @@ public:
 
     void ask() override {
         events_.answered(front());
-        read();  // events that came with the answers, or the end of a server that no longer answers
+        read();  // reads events that came with the answers, or notices that the server has ended
     }
 
 private:
@@ -51,7 +51,7 @@ private:
         const SocketDeadline second(xcb_get_file_descriptor(clients_.get()));
         std::optional<Focus> found;
         const xcb_window_t window = clients_.window_in(clients_.root(), active_);
-        // The root is no program's, and the mask with which the property is heard is not for watch() to replace.
+        // Not the root: it belongs to no program, and watch() must not replace the event mask that we set on it.
         if (window != XCB_WINDOW_NONE && window != clients_.root()) {
             watch(window);
             const auto pid = clients_.viewable(window) ? clients_.pid(window) : std::nullopt;
@@ -60,7 +60,7 @@ private:
         return found;
     }
 
-    // Window managers do not always say that the last window is gone, or is an icon now.
+    // Window managers do not always report that the last window has gone or become an icon.
     void watch(xcb_window_t window) {
         const std::uint32_t nothing = XCB_EVENT_MASK_NO_EVENT;
         const std::uint32_t comes_and_goes = XCB_EVENT_MASK_STRUCTURE_NOTIFY;
