@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the tests share."""
+"""Fixtures that the tests share."""
 
 import os
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ __all__ = ["happed", "happed_program", "shared_world", "stopped", "world"]  # fi
 
 @pytest.fixture(scope="session")
 def happe_sim() -> HappeSim:
-    """Return the program that HAPPE_SIM names, else the one `make build` leaves."""
+    """Return the program that HAPPE_SIM names, or the one that `make build` made."""
     return HappeSim(Path(os.environ.get("HAPPE_SIM", ROOT / "build/bin/happe-sim")).absolute())
 
 
@@ -33,7 +33,7 @@ def bus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrivateBus]:
 
 @pytest.fixture
 def happectl(bus: PrivateBus) -> HappeCtl:
-    """Return the client that HAPPECTL names, else the one `make build` leaves, on the test's bus."""
+    """Return the client that HAPPECTL names, or the one that `make build` made, on the test's bus."""
     program = Path(os.environ.get("HAPPECTL", ROOT / "build/bin/happectl")).absolute()
     if not program.is_file():
         pytest.fail(f"{program} is missing: `make build` makes it, and HAPPECTL may name another")
@@ -42,14 +42,14 @@ def happectl(bus: PrivateBus) -> HappeCtl:
 
 @pytest.fixture
 def t61(stopped: Happed) -> T61:
-    """The machine, which happed, not yet started, governs."""
+    """The machine that happed will govern; happed is not started yet."""
     stopped.configure("period_ms = 100\n")
     return T61(stopped.cpus)
 
 
 @pytest.fixture
 def governing(stopped: Happed, t61: T61) -> Client:
-    """Me, while it governs."""
+    """My client of happed, which governs and serves me."""
     me = stopped.start().serves()
     until(lambda: t61["scaling_governor"] == "userspace")
     return me
@@ -66,7 +66,7 @@ def capped_t61(stopped: Happed) -> T61:
 
 @pytest.fixture
 def experimenter(stopped: Happed, world: World, capped_t61: T61) -> Client:
-    """Somebody who may run studies, and is served while there is no run."""
+    """A client that may run studies. happed serves its user while there is no run."""
     me = stopped.start().serves()
     until(lambda: capped_t61["scaling_max_freq"] == "800000", "HAPPE governs")
     world.allow("run-study", "manage-profiles")
@@ -76,5 +76,5 @@ def experimenter(stopped: Happed, world: World, capped_t61: T61) -> Client:
 
 @pytest.fixture
 def me(happed: Happed) -> Client:
-    """The user at the machine, who is served."""
+    """My client: happed serves me, the user at the machine."""
     return happed.serves()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A stand-in for happed (docs/dbus.md), and happectl as its client."""
+"""A stand-in for happed (docs/dbus.md), and happectl as its client on a private bus."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ GOVERNING: dict[str, Any] = {
     "Descent": ["", 0, 0],
 }
 
-# Nobody is served, or the caller isn't the one to know.
+# Nobody is served, or the caller must not see it.
 HIDDEN: dict[str, Any] = {
     "Targets": [],
     "User": "",
@@ -74,14 +74,14 @@ class HappeCtl:
     bus: PrivateBus
 
     def daemon(self, properties: dict[str, Any] | None = None, **answers: object) -> AbstractContextManager[StandIn]:
-        """Have a happed on the bus: these properties differ from GOVERNING; methods answer so."""
+        """Put a stand-in for happed on the bus, with changes to GOVERNING's properties, and answers to methods."""
         there = {"xml": INTERFACE, "properties": {**GOVERNING, **(properties or {})}, "answers": answers}
         return stand_in(self.bus, NAME, {OBJECT: there})
 
     def run(
         self, *arguments: str | Path, stdin: str = "", cwd: Path | None = None, **environment: str
     ) -> subprocess.CompletedProcess[str]:
-        """Run it to its end, in UTF-8 unless the environment says otherwise."""
+        """Run happectl to its end, in UTF-8 unless the environment says otherwise."""
         return subprocess.run(
             [self.program, *arguments],
             input=stdin,

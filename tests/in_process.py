@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Ran:
-    """What a command did."""
+    """The result of a command."""
 
     status: int
     out: str
     err: str
 
     def json(self) -> Any:  # noqa: ANN401 - JSON is of any type
-        """Its standard output, read."""
+        """Return its standard output as JSON."""
         return json.loads(self.out)
 
 

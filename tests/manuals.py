@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Manual pages and completions, as the tools that read them see them."""
+"""Reads manual pages and completions with the tools that people use."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OFFERED = """
 
 
 def tool(name: str) -> str:
-    """Where a tool is; `make setup` installs them all."""
+    """Return the path of a tool; `make setup` installs them all."""
     found = shutil.which(name)
     if not found:
         raise FileNotFoundError(f"{name} is missing: `make setup` installs it")
@@ -35,7 +35,7 @@ def tool(name: str) -> str:
 
 
 def warnings_of(page: Path) -> str:
-    """What groff says of a manual page, with all of its warnings on: of any line, and of what is wider than a page."""
+    """Return all of groff's warnings about a manual page, with those about lines wider than a page."""
     groff = [tool("groff"), "-man", "-ww", "-z", "-Tascii", "-rLL=100n", str(page)]
     return subprocess.run(groff, capture_output=True, check=True, text=True).stderr
 
@@ -51,13 +51,13 @@ def shown(page: Path) -> str:
 
 
 def syntax_errors(shell: str, script: str) -> str:
-    """What a shell says of a script without running it."""
+    """Return a shell's syntax errors in a script, without running it."""
     ran = subprocess.run([tool(shell), "-n"], input=script, capture_output=True, check=False, text=True)
     return ran.stdout + ran.stderr
 
 
 def bash_offers(script: str, folder: Path, *words: str) -> set[str]:
-    """What bash offers in a folder for a command line whose last word is being typed, by a completion for the first."""
+    """Return bash's completions of the last word of a command line, in a folder."""
     file = folder / "completion.bash"
     file.write_text(script)
     command = [tool("bash"), "--norc", "-eu", "-c", OFFERED, "bash", str(file), *words]
@@ -87,7 +87,7 @@ class Zsh:
         os.write(self.terminal, text.encode())
 
     def until(self, end: str) -> str:
-        """What is shown until there is `end`."""
+        """Read the terminal until `end` appears; return all that was shown."""
         text, patience = "", time.monotonic() + PATIENCE_S
         while end not in text:
             if not select.select([self.terminal], [], [], max(patience - time.monotonic(), 0))[0]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How long a test waits for what must come: the one place where tests sleep (ruff holds others to it)."""
+"""Waits for events with a limit. Only this file sleeps in tests; ruff checks this."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PATIENCE_S = 300.0
 def until(
     happens: Callable[[], T | Literal[False] | None], what: str = "what was waited for", seconds: float = PATIENCE_S
 ) -> T:
-    """Wait until a function's value is true; that value."""
+    """Wait until a function's value is true, and return it."""
     end = time.monotonic() + seconds
     while not (value := happens()):
         assert time.monotonic() < end, f"{what} has not happened"
@@ -29,6 +29,6 @@ def until(
 def spend(seconds: float) -> None:
     """Let time pass that is itself under test: a load's pace, a kill's moment, a stretch in which nothing may happen.
 
-    Nothing is waited for like this: `until` does that.
+    Never wait for an event like this: use `until`.
     """
     time.sleep(seconds)

@@ -3,9 +3,9 @@
 
 usage: /usr/bin/python3 tests/power_profiles_daemon.py
 
-Nothing of power-profiles-daemon is in this tree. apt gets its source package, and what its tests need, into
-build/power-profiles: of this Debian, else of Debian 13. Says which tests apply and why others do not, and fails if a
-test is in neither list. `tools/validate.sh profiles` calls this.
+Nothing of power-profiles-daemon is in this tree. apt gets its source package and the packages for its tests into
+build/power-profiles, from this Debian or from Debian 13. Lists the tests that apply and why others do not, and fails if
+a test is in neither list. `tools/validate.sh profiles` calls this.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "build/power-profiles"
 LIMIT_S = 1200  # for all tests under one name, which take one or two minutes on a quiet machine
 SUITES = ("bookworm", "trixie")  # the first whose source package is complete
-# What the tests need that `make setup` does not install: unpacked, not installed.
+# Packages for the tests that `make setup` does not install. They are unpacked, not installed.
 BINARIES = ("gir1.2-umockdev-1.0", "power-profiles-daemon")
 
 APPLY = [
@@ -31,7 +31,7 @@ APPLY = [
     "launch_sigint_wrapper", "launch_sigabrt_wrapper", "powerprofilesctl_version_command",
     "powerprofilesctl_list_command", "powerprofilesctl_set_get_commands", "powerprofilesctl_error",
 ]  # fmt: skip
-# What the powerprofilesctl of these tests does and that of Debian 12 does not.
+# Features of these tests' powerprofilesctl that Debian 12's lacks.
 NEWER = [
     "launch_arguments_invalid", "launch_with_command_failure", "launch_with_command_signaled", "unknown_action",
     "unknown_list_argument",
@@ -46,7 +46,7 @@ OTHERS = {
     "a name that is taken ends it with status 75, not 1 (tests/system/test_power_profiles.py)": r"dbus_startup_error",
 }
 
-# The program under test as the tests start it: with happed beside it, which ends with it.
+# The command that the tests start: the program under test, with a happed that ends with it.
 DAEMON = """#!/bin/sh
 export LD_PRELOAD=
 folder=$UMOCKDEV_DIR/happe
@@ -60,7 +60,7 @@ exec {bin}/happe-power-profiles --state="$UMOCKDEV_DIR/ppd_test_conf.ini" 2>>{lo
 
 
 def apt(suite: str, *command: str) -> bool:
-    """Have apt-get look at one suite's sources alone, in the archive that this machine uses; whether it can."""
+    """Let apt-get read only one suite's sources, from this machine's archive. Return whether it can."""
     listed = ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", "Origin: Debian"]
     archive = subprocess.run(listed, check=True, stdout=subprocess.PIPE, text=True).stdout.split()[0]
     place = FOLDER / suite
@@ -85,7 +85,7 @@ def source() -> Path:
 
 
 def prepare(tree: Path) -> dict[str, str]:
-    """Put the program under test where the tests look for it; the environment they need."""
+    """Put the program under test where the tests look for it. Return their environment."""
     subprocess.run(["apt-get", "-q", "download", *BINARIES], check=True, cwd=FOLDER)
     for deb in FOLDER.glob("*.deb"):
         subprocess.run(["dpkg-deb", "--extract", deb, FOLDER / "unpacked"], check=True)
@@ -104,7 +104,7 @@ def prepare(tree: Path) -> dict[str, str]:
 
 
 def give_time(tree: Path) -> None:
-    """Let a program that a test launches have ten seconds to begin, in place of one.
+    """Give a program that a test launches ten seconds to begin, instead of one.
 
     One is too short on a busy machine. The test then fails, but first it waits an hour for the program to end.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The words on the pages of a PDF as Typst writes it, read without a library: what a person would see printed."""
+"""Reads the words on the pages of a PDF from Typst, without a library: the text that a person would see printed."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def _stream(content: bytes) -> bytes:
 
 
 def _letters(table: bytes) -> dict[int, str]:
-    """What each code of a font stands for, from its ToUnicode table."""
+    """Return the letters of each code of a font, from its ToUnicode table."""
     found = re.findall(rb"<([0-9a-fA-F]{4})>\s*<([0-9a-fA-F]+)>\n", table)
     return {int(code, 16): bytes.fromhex(text.decode()).decode("utf-16-be") for code, text in found}
 
 
 def _words(content: bytes, fonts: dict[bytes, dict[int, str]]) -> str:
-    """All that a page's content shows, a space after each piece of text."""
+    """Return all text of a page's content, with a space after each piece."""
     text, font, at = "", b"", 0
     while found := TOKEN.search(content, at):
         at, codes = found.end(), b""
@@ -60,7 +60,7 @@ def _words(content: bytes, fonts: dict[bytes, dict[int, str]]) -> str:
 
 
 def _literal(content: bytes, at: int) -> tuple[bytes, int]:
-    """A string whose first byte is at this place, and where it ends. It may have balanced parentheses."""
+    """Return the string that begins at this place, and its end. It may have balanced parentheses."""
     codes, depth = bytearray(), 1
     while depth:
         if content[at] == ESCAPE:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A system bus for one test, and programs that stand in for others on it."""
+"""A system bus for one test, and stand-ins for programs on it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from patience import PATIENCE_S
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Everybody may do everything, as on no real system bus: what policies forbid is tested with the real one. Some tests
-# use it as a session's bus, too, and as many calls may wait for an answer as on that one.
+# Unlike on a real system bus, everybody may do everything; other tests check the policies on a real bus. Some tests
+# also use it as a session bus, so it allows as many waiting calls as that.
 CONFIGURATION = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
 <busconfig>
@@ -38,7 +38,7 @@ CONFIGURATION = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Con
 
 
 def there(pipe: IO[str] | None) -> IO[str]:
-    """Return a process's pipe, which it was started with."""
+    """Return a pipe of a process that was started with one."""
     if pipe is None:
         raise ValueError("started without this pipe")
     return pipe
@@ -53,11 +53,11 @@ class PrivateBus:
     process: subprocess.Popen[str]
 
     def environment(self, **more: str) -> dict[str, str]:
-        """What a program needs to take it for the system's bus."""
+        """Return the environment in which a program takes it for the system bus."""
         return {**os.environ, "DBUS_SYSTEM_BUS_ADDRESS": self.address, **more}
 
     def stop(self) -> None:
-        """End it, whoever is on it."""
+        """End the bus, even while programs are on it."""
         self.process.kill()
         self.process.wait(PATIENCE_S)
 
@@ -77,10 +77,10 @@ def private_bus(folder: Path) -> Iterator[PrivateBus]:
 
 
 class StandIn:
-    """A program that answers in another's name."""
+    """A stand-in program, which answers under another program's name."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
-        """Take the process and read what it tells."""
+        """Take the process and read its messages."""
         self.process = process
         self.lines: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self.untaken: list[dict[str, Any]] = []
@@ -93,14 +93,14 @@ class StandIn:
         self.lines.put(None)
 
     def tell(self, *command: object) -> None:
-        """Give a command (stand_in.py) and wait until it's done."""
+        """Send a command (stand_in.py) and wait until it is done."""
         commands = there(self.process.stdin)
         commands.write(json.dumps(command) + "\n")
         commands.flush()
         self.until("done")
 
     def until(self, key: str, value: object = None) -> dict[str, Any]:
-        """Wait until it tells this; all it tells with it. What it tells before can be waited for later."""
+        """Wait for a message with this value, and return it. Earlier messages can still be waited for."""
         index = 0
         while True:
             if index == len(self.untaken):
@@ -113,14 +113,14 @@ class StandIn:
             index += 1
 
     def calls(self) -> list[tuple[str, list[Any]]]:
-        """End it; the methods called that nobody waited for, with their arguments."""
+        """End it. Return the calls that nobody waited for, with their arguments."""
         there(self.process.stdin).close()
         while (line := self.lines.get(timeout=PATIENCE_S)) is not None:
             self.untaken.append(line)
         return [(line["call"], line["arguments"]) for line in self.untaken if "call" in line]
 
     def vanish(self) -> None:
-        """End it at once, as kill -9 does; what it told is read."""
+        """Kill it, after reading its messages."""
         self.process.kill()
         self.process.wait(PATIENCE_S)
         self._reader.join(PATIENCE_S)
@@ -128,7 +128,7 @@ class StandIn:
 
 @contextlib.contextmanager
 def stand_in(bus: PrivateBus, name: str, objects: dict[str, Any]) -> Iterator[StandIn]:
-    """Have a program on the bus under this name, with these objects (stand_in.py)."""
+    """Run a stand-in on the bus under this name, with these objects (stand_in.py)."""
     script = bus.folder / f"{name}.json"
     script.write_text(json.dumps({"name": name, "objects": objects}))
     command = ["/usr/bin/python3", str(Path(__file__).parent / "system/stand_in.py"), str(script)]

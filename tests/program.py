@@ -19,7 +19,7 @@ class HappeSim:
     program: Path
 
     def run(self, *arguments: str, stdin: bytes = b"", cwd: Path | None = None) -> subprocess.CompletedProcess[bytes]:
-        """Run it to its end; what it prints is bytes, for they are compared as such. Without it the test fails."""
+        """Run it to its end. Its output is bytes, because tests compare bytes. Fails if the program is missing."""
         if not self.program.is_file():
             pytest.fail(f"{self.program} is missing: `make build` makes it, and HAPPE_SIM may name another")
         command = [str(self.program), *arguments]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Sealed conditions, as a study server makes them (profiles/schema/sealed-condition.schema.json)."""
+"""Makes sealed conditions as a study server does (profiles/schema/sealed-condition.schema.json)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def compact(content: Json) -> bytes:
 
 
 def seal(key: bytes, plain: bytes) -> bytes:
-    """A sealed box that only this key's owner opens."""
+    """Return a sealed box that only this key's owner can open."""
     return SealedBox(PublicKey(key)).encrypt(plain)
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Check that dependencies point one way (docs/architecture.md), and that folders can be held in the head.
+"""Check that dependencies point one way (docs/architecture.md), and that no folder has too many source files.
 
 usage: check_dependencies.py [ROOT]
 
-Looks at C++'s #include and at Python's imports. A unit test keeps to its room's rules, but the core's tests may include
-what they like of the standard library. Prints FILE:LINE: what is wrong; exits with 1 if anything is.
+Reads C++'s #include and Python's imports. A unit test keeps to its room's rules, but the core's tests may include
+everything of the standard library. Prints FILE:LINE: fault; exits with 1 if there is a fault.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ ROOMS: dict[str, set[str]] = {
     "power-logger": {"profiles"},
 }
 
-# Python packages of the components; importing one of another component is a dependency on its room.
+# Python packages of the components. An import from another component is a dependency on its room.
 PACKAGES = {
     "happe_contract": "profiles",
     "happe_cli": "profiles",
@@ -90,7 +90,7 @@ def room_of(path: str) -> str | None:
 
 
 def wrong_include(room: str, kind: str, name: str, *, is_test: bool) -> str | None:
-    """What is wrong with an include in a room; None if nothing."""
+    """Return the fault of an include in a room; None if there is none."""
     if kind == "<":
         pure = room != "governor/core" or is_test or name in CORE_SYSTEM
         return None if pure else f"governor/core is pure and may not include <{name}>"
@@ -138,7 +138,7 @@ def check_python(path: str, text: str) -> Iterator[tuple[int, str]]:
 
 
 def check_folders(root: Path, top: str) -> Iterator[str]:
-    """Folders with more source files than one can hold in the head; those of tests may have more."""
+    """Folders with too many source files. Folders of tests may have more."""
     files = [file for file in (root / top).rglob("*") if file.suffix in SOURCES]
     own = [file for file in files if not file.name.endswith("_test.cpp") and not NOT_OURS & set(file.parts)]
     for folder, count in sorted(Counter(file.parent.relative_to(root).as_posix() for file in own).items()):
@@ -147,7 +147,7 @@ def check_folders(root: Path, top: str) -> Iterator[str]:
 
 
 def check(root: Path) -> list[str]:
-    """Everything wrong below `root`, as FILE:LINE: message."""
+    """All faults below `root`, as FILE:LINE: message."""
     found = []
     for top in sorted({room.split("/")[0] for room in ROOMS}):
         for file in sorted((root / top).rglob("*")):
@@ -160,7 +160,7 @@ def check(root: Path) -> list[str]:
 
 
 def main() -> int:
-    """Print what is wrong; 1 if anything is."""
+    """Print the faults; return 1 if there are any."""
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[2]
     wrong = check(root)
     print("\n".join(wrong), end="\n" if wrong else "")

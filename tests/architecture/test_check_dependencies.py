@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The check of dependencies finds what it should, and this tree is clean."""
+"""The check of dependencies finds planted faults, and this tree has none."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""import-linter finds each kind of import that the study server's layers forbid; without one it is content."""
+"""import-linter finds each kind of import that the study server's layers forbid, and nothing in a clean tree."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = "study-server/src"
 
-# A file, what is written into it, and what the linter says.
+# A file, the text to write into it, and the linter's message.
 PLANTED = [
     ("base/clock.py", "import happe_study.people.devices.clocks", "happe_study.base is not allowed to import"),
     ("audit/chain.py", "from happe_study.runs.course import models", "happe_study.audit is not allowed to import"),
@@ -42,7 +42,7 @@ PLANTED = [
 
 
 def linted(sources: Path) -> subprocess.CompletedProcess[str]:
-    """What `make lint-style` runs, on a copy of the sources."""
+    """Run the check of `make lint-style` on a copy of the sources."""
     linter = str(Path(sys.executable).with_name("lint-imports"))
     command = [linter, "--no-cache", "--no-logo", "--config", str(ROOT / "pyproject.toml")]
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(sources), "COLUMNS": "200"}

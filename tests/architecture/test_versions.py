@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Everything that is built of this tree has one version, and one date of its release."""
+"""Everything that is built from this tree has the same version and release date."""
 
 import re
 from datetime import datetime
@@ -19,7 +19,7 @@ STATED = {
     "study-server/src/happe_study/base/version.py": r'^VERSION = "(.*)"',
 }
 
-# The release's date. Debian's changelog writes it as e-mails do.
+# The release's date. Debian's changelog writes it in the form of e-mails.
 RELEASED = {
     "CHANGELOG.md": r"^## %s \((\S+)\)$",
     "CITATION.cff": r"^date-released: (\S+)$",

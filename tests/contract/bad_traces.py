@@ -1,9 +1,9 @@
 """The traces of bad_traces.json, and as files: `python tests/contract/bad_traces.py FOLDER`.
 
-It holds a good trace and the ways to spoil it. One character there is one byte. A case either gives the whole file
-(`raw`, pieces to join) or replaces a text that occurs once in the good trace (`replace`: old, new). `fill` says what
-to put for a placeholder too long to write out: [text, times] or the numbers {"from", "to"}. `line` is where the error
-must be found; it names one of `fields`, or no particular one where that list is empty.
+The file has a good trace and the ways to spoil it. One character there is one byte. A case either gives the whole file
+(`raw`, pieces to join) or replaces a text that occurs once in the good trace (`replace`: old, new). `fill` gives the
+text for a placeholder that is too long to write out: [text, times] or the numbers {"from", "to"}. `line` is the line of
+the error. The error must name one of `fields`; any field if that list is empty.
 """
 
 import json

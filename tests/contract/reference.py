@@ -1,8 +1,8 @@
-"""HAPPE's decisions, stated a second time from docs/traces.md alone, to check the governor against.
+"""A second implementation of HAPPE's decisions, only from docs/traces.md, for comparison with the governor.
 
-Written for clearness, not speed, and for valid traces only: it checks nothing but that no setting is gone. Units are
-the trace's own: kHz, ppm and microseconds, all integers; a normalised utilisation is an exact fraction of a million,
-of the policy's own f_max.
+It is clear rather than fast, and only for valid traces: it only refuses obsolete settings. Units are those of the
+trace: kHz, ppm and microseconds, all integers; a normalised utilisation is an exact fraction of a million, of the
+policy's own f_max.
 
     python3 reference.py [TRACE.jsonl]      # prints what `happe-sim replay` must print
 """
@@ -18,7 +18,7 @@ Json = dict[str, Any]
 Name = tuple[str, str]  # user, app
 
 SERIES_US = 1_000_000  # section A.4: a burst is "intervals smaller than one second"
-IDLE_PPM = 10_000  # below it a CPU adds nothing to a domain of several policies
+IDLE_PPM = 10_000  # a CPU below this adds nothing to a domain of several policies
 MILLION = 1_000_000
 
 # Settings beyond the paper, in microseconds.
@@ -29,7 +29,7 @@ ACCEPTED_US, APART_US, LONGEST_LINE_US = 60 * MILLION, 120 * MILLION, 10 * MILLI
 
 @dataclass(frozen=True)
 class Ladder:
-    """A policy's frequencies `khz`, ascending; `speeds` of calibrated entries; `ref_khz`, the greatest top there is."""
+    """A policy's frequencies `khz`, ascending; `speeds` of calibrated entries; `ref_khz`, the greatest top of all."""
 
     khz: list[int]
     speeds: dict[int, int]
@@ -49,7 +49,7 @@ class Ladder:
         return Fraction(util_ppm * speed_khz, self.f_max)
 
     def step(self, khz: int, *, up: bool) -> int:
-        """Algorithm 3's f_cur + 1 or f_cur - 1, which stays at the ladder's ends."""
+        """Return Algorithm 3's f_cur + 1 or f_cur - 1, which stays at the ladder's ends."""
         beyond = [f for f in self.khz if (f > khz if up else f < khz)]
         return (beyond or self.khz[-1:])[0] if up else (beyond or self.khz[:1])[-1]
 
@@ -64,7 +64,7 @@ class Ladder:
 
 @dataclass(frozen=True)
 class Measured:
-    """One policy on one line: its setting, the speed it ran at below a cap, and what each CPU's utilisation was."""
+    """One policy on one line: its setting, its speed below a cap, and each CPU's utilisation."""
 
     policy: int
     ladder: Ladder
@@ -96,10 +96,10 @@ class Measured:
 
 @dataclass(frozen=True)
 class Demand:
-    """What a domain wanted on one line: its listed policies, one of them, and how much that is in ppm."""
+    """A domain's demand on one line: its listed policies, the fastest of them, and the demand in ppm."""
 
     policies: list[Measured]
-    fastest: Measured  # the busiest of those with the highest top, which a press steps from
+    fastest: Measured  # the busiest of those with the highest top: a press steps from its frequency
     normalised: Fraction
 
 
@@ -115,7 +115,7 @@ def at_mean_speed(listed: list[Measured]) -> list[Measured]:
 
 
 def demand_of(domain: list[int], listed: list[Measured]) -> Demand:
-    """Return what a domain wanted, of which these policies are listed by ascending ids."""
+    """Return a domain's demand. `listed`: its policies on the line, by ascending ids."""
     listed = at_mean_speed(listed)
     fastest = max(listed, key=lambda seen: (seen.ladder.khz[-1], seen.normalised))  # the first of equals: the lowest id
     if len(domain) == 1:
@@ -136,7 +136,7 @@ def learn(levels: list[int], level: int, khz: int) -> list[int]:
 
 @dataclass
 class Patience:
-    """How long a profile waits before HAPPE tries less, and how much of this has passed, in microseconds."""
+    """How long HAPPE waits before it tries less for a profile, and how much of this has passed, in microseconds."""
 
     wait_us: int = FIRST_WAIT_US
     quiet_us: int = 0
@@ -144,7 +144,7 @@ class Patience:
 
 @dataclass
 class Probe:
-    """What is tried instead of the served UAFP, at which level, and for how long nobody has minded."""
+    """A probe: the UAFP that HAPPE tries, its level, and the time without a refusal."""
 
     levels: list[int]
     level: int
@@ -154,7 +154,7 @@ class Probe:
 
 @dataclass
 class Governor:
-    """All that lasts from line to line."""
+    """The state that lasts from line to line."""
 
     ladders: dict[int, Ladder]
     domains: list[list[int]]  # policies, the domain of the lowest id first
@@ -169,9 +169,9 @@ class Governor:
     held: dict[int, dict[int, int]] = field(default_factory=dict)  # a domain's lowest policy -> level -> t_us
     probe: Probe | None = None
     probed_us: int | None = None  # when a probe was begun last
-    last_us: int | None = None  # of the line before, if it served the same
-    lasted_us: int = 0  # the present line's time
-    drawn: int = 0  # probes of which was drawn whether they are shams
+    last_us: int | None = None  # of the previous line, if it served the same user and application
+    lasted_us: int = 0  # duration of the present line's period
+    drawn: int = 0  # number of draws for sham probes
 
     def entry(self, ladder: Ladder, value: int) -> int:
         """Answer a UAFP's `value`; with `power_saver` one entry lower."""
@@ -235,7 +235,7 @@ class Governor:
         return bool((z ^ (z >> 31)) >> 63)
 
     def pressed_on(self, patience: Patience, *, up: bool) -> str | None:
-        """Take a press that counts into account; return what happens to a probe."""
+        """Note a press that counts; return its effect on a probe."""
         patience.quiet_us = 0
         longer = min(max(patience.wait_us * 2, LEAST_PRESSED_US), MOST_WAIT_US)
         patience.wait_us = longer if up else max(patience.wait_us // 2, FIRST_WAIT_US)
@@ -269,7 +269,7 @@ class Governor:
         seen = demand.fastest
         ran_khz = seen.khz if seen.ran_khz is None else min(seen.khz, seen.ran_khz)
         target = seen.ladder.step(seen.khz if up else ran_khz, up=up)
-        if self.power_saver:  # what one entry lower is the target
+        if self.power_saver:  # the learned value whose next lower entry is the target
             above = (khz for khz in seen.ladder.khz if (khz > target if up else khz >= ran_khz))
             target = next(above, seen.ladder.khz[-1])
         if refused:
@@ -279,7 +279,7 @@ class Governor:
 
     @staticmethod
     def told(event: str | None, learned: Json, probe: Probe | None) -> Json:
-        """Return what a decision says of a lesson, and of what happened to a probe."""
+        """Return the fields of a decision about a lesson and a probe."""
         sham = {"sham": True} if event and probe and probe.sham else {}
         return ({"learned": learned} if learned else {}) | ({"probe": event} if event else {}) | sham
 
@@ -332,7 +332,7 @@ class Governor:
         return {"t_us": line["t_us"], "targets": changes, **answer}
 
     def teach(self, name: Name, domain: int, demand: Demand, line: Json, key: str | None) -> tuple[str | None, Json]:
-        """Learn from the press that counts, or from its absence; return a decision's `probe` and `learned`."""
+        """Learn from the press that counts, or from its absence. Return a decision's `probe` and `learned`."""
         patience, probe = self.patience.setdefault(name, Patience()), None
         level = self.level_in_use(domain, demand, line["t_us"])
         if key is not None:

@@ -1,4 +1,4 @@
-"""What `happe-sim replay` says of traces that break the format, of missing files, and of bad usage."""
+"""How `happe-sim replay` reports traces that break the format, missing files, and bad usage."""
 
 import json
 import os

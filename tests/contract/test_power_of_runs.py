@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The study server draws power of what the power logger writes, by the same rig."""
+"""The study server reads the power that the power logger wrote, with the same rig."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OHM, DIVIDER, VOLT = (
     {name: quantity(value)} for name, value in (("shunt_ohm", 0.1), ("divider", 3.0), ("supply_volt", 19.5))
 )
 
-# Channels, record, and watts by the volts (or what it measures) at each channel's input; or what lacks.
+# Channels, calibration record, and watts for the values at each channel's input; or the missing part.
 RIGS: dict[str, tuple[list[Json], Json | None, Callable[..., Any] | str]] = {
     "before the shunt": (
         [SHUNT, SUPPLY],

@@ -1,4 +1,4 @@
-"""`happe-sim replay` against the reference on long traces nobody chose, from seeds."""
+"""`happe-sim replay` and the reference decide alike on long random traces."""
 
 import json
 import os
@@ -65,7 +65,7 @@ def compare(happe_sim: HappeSim, trace: list[Json], *, ascii_only: bool = False)
 
 @dataclass(frozen=True)
 class Shape:
-    """What a long trace is made of; its content follows from `seed`."""
+    """The properties of a long trace; `seed` determines its content."""
 
     seed: int
     machine: str
@@ -109,7 +109,7 @@ def within_range(khz: int) -> int:
 
 
 class Author:
-    """Writes the trace of a Shape. All kHz, ppm and us; remembers what the format's rules of order need."""
+    """Writes the trace of a Shape, in kHz, ppm and us. Remembers the state for the format's rules of order."""
 
     def __init__(self, shape: Shape) -> None:
         """Draw the machine and the starting profiles."""
@@ -121,7 +121,7 @@ class Author:
         self.t_us = 0
         self.last_press: dict[str, int] = {}
         self.who: Who = PEOPLE[0]
-        self.restless = self.random.choice([0.02, 0.05, 0.4])  # how often somebody presses, or turns to something else
+        self.restless = self.random.choice([0.02, 0.05, 0.4])  # how often somebody presses or changes the application
 
     def ladder(self) -> list[int]:
         """Draw a ladder of the shape's kind of machine."""
@@ -147,7 +147,7 @@ class Author:
         return sorted(self.random.sample(range(SLOWEST, FASTEST + 1), len(ladder)))
 
     def value(self) -> int:
-        """Draw a profile's value: on a ladder, beside it, or anywhere."""
+        """Draw a profile's value: on a ladder, near an entry, or anywhere."""
         near = self.random.choice(self.random.choice(list(self.ladders.values())))
         return within_range(self.random.choice([near, near, near - 1, near + 1, self.random.randint(SLOWEST, FASTEST)]))
 
@@ -194,14 +194,14 @@ class Author:
         return [policies[begin:end] for begin, end in pairwise([0, *borders, len(policies)])]
 
     def ran_khz(self, khz: int) -> Json:
-        """Draw the speed below a cap of `khz`, or above it: on it mostly, or not known."""
+        """Draw the measured speed for a cap of `khz`: mostly equal to it, or below, above or unknown."""
         draw = self.random
         if not self.shape.capped or draw.random() < 0.3:
             return {}
         return {"ran_khz": within_range(draw.choice([khz, khz - 1, khz + 1, khz // 2, draw.randint(1, khz)]))}
 
     def util_ppm(self, policy: int, khz: int) -> int:
-        """Draw a utilisation: plain, or beside a level's boundary at this policy's `khz`."""
+        """Draw a utilisation: any, or next to a level's boundary at this policy's `khz`."""
         draw = self.random
         plain = draw.choice([0, FULL, FULL, draw.randint(0, FULL), draw.randint(800_000, FULL)])
         if self.shape.domains != "none" and draw.random() < 0.5:  # a part of a thread that moves
@@ -215,7 +215,7 @@ class Author:
         return min(max(exact - draw.choice([0, 1]), 0), FULL)
 
     def policy(self, policy: int) -> Json:
-        """Write one entry of `policies`: mostly on the ladder, or left to what was decided last."""
+        """Write one entry of `policies`: mostly with a frequency on the ladder, or without one."""
         draw, ladder = self.random, self.ladders[policy]
         khz = draw.choice(ladder)
         off = draw.choice([khz - 1, khz + 1, ladder[-1] + 1, draw.randint(SLOWEST, FASTEST)])
@@ -271,7 +271,7 @@ class Author:
 
 
 def features(shape: Shape, decisions: list[Json]) -> Counter[str]:
-    """Count what a trace exercised, so that a generator that stops exercising it is noticed."""
+    """Count the features that a trace exercises, so that the test notices a generator that stops exercising one."""
     counted = Counter[str](
         nobody=sum("released" in each for each in decisions),
         learned=sum("learned" in each for each in decisions),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A run's record is happed's trace and happed's facts, and what only the wizard knows; the study server takes it."""
+"""A run's record joins happed's trace and facts with the wizard's data, and the study server accepts it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def record(client: Client, run: str) -> Json:
-    """What is uploaded of a run that has ended."""
+    """The record to upload for a run that has ended."""
     header, *observations = end(client, run)
     return {
         "format": "happe-run/1",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the study server seals for a laptop, and what happed makes of it, by one schema."""
+"""The study server and happed follow the same schema of sealed conditions."""
 
 from __future__ import annotations
 
@@ -103,12 +103,12 @@ def variants() -> list[Json]:
 
 
 def as_sealed(document: Json) -> bytes:
-    """Of the one length, unless it has a pad of its own."""
+    """Pad the document to its length, unless it has a pad already."""
     return seals.compact(document).ljust(seals.BYTES, b" ") if "pad" in document else seals.padded(document)
 
 
 def is_read(client: Client, what: dict[str, tuple[str, Any]]) -> bool:
-    """Whether happed knows the document, if it can run it or not."""
+    """Return whether happed accepts the document, even if it cannot run it."""
     try:
         end(client, client("StartRun", "a{sv}", what))
     except BusError as error:

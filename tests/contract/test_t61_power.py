@@ -49,7 +49,7 @@ def test_the_governors_program_prints_the_same_watts(tmp_path: Path) -> None:
 
 
 def write_stat(file: Path, busy: int, idle: int) -> None:
-    """As the kernel's: jiffies in user mode and idle. Over what was there, as it stays open."""
+    """Write jiffies in user mode and idle as the kernel does, into the open file."""
     lines = [f"{name} {busy:010} 0 0 {idle:010} 0 0 0 0 0 0\n" for name in ("cpu ", "cpu0", "cpu1")]
     with file.open("r+b" if file.exists() else "wb", buffering=0) as stat:
         stat.write("".join(lines).encode())

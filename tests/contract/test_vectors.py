@@ -1,4 +1,4 @@
-"""The vectors in profiles/vectors: well formed, explained, and what both programs decide."""
+"""The vectors in profiles/vectors are well formed and explained, and both programs decide as they say."""
 
 import json
 from collections.abc import Iterator

@@ -49,14 +49,14 @@ class Document:
 
 @cache
 def documents() -> tuple[Document, ...]:
-    """All of them."""
+    """Return all documents."""
     found = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
     return tuple(read(path) for path in sorted(found))
 
 
 @cache
 def program_pages() -> tuple[manuals.Page, ...]:
-    """What all programs say of themselves. They take seconds to ask."""
+    """Return the manuals that all programs describe. This takes seconds."""
     return tuple(manuals.pages(ROOT / "build/bin"))
 
 
@@ -105,7 +105,7 @@ def anchor(heading: str) -> str:
 
 
 def commands(text: str) -> Iterator[list[str]]:
-    """The commands of a shell's line, each as its words; without what stands before a program, and redirections."""
+    """Return the commands of a shell's line, each as its words, without prompts, assignments and redirections."""
     for part in re.split(r"\s(?:\||&&|\|\||;)\s|;\s|,\s(?=happe)|\s#\s.*$|\s{3,}.*$", text.strip()):
         words = [word for word in _words(part) if not _REDIRECTION.fullmatch(word)]
         while words and (words[0] in _PROMPTS or _SET.fullmatch(words[0])):
@@ -122,7 +122,7 @@ def _words(text: str) -> list[str]:
 
 
 def unknown_words(words: list[str], known: dict[str, dict[str, bool]]) -> str | None:
-    """What of a command a program does not know; None if it knows all. `known`: options of each command's path."""
+    """Say which word a program does not know; None if it knows all. `known`: options of each command's path."""
     path, options, rest = words[0], known[words[0]] | EVERYWHERE, iter(words[1:])
     for word in rest:
         name = word.partition("=")[0]

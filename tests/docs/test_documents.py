@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the documents say is there: links, paths, commands with their options, and figures."""
+"""Links, paths, commands with their options, and figures in the documents are right."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 
 @cache
 def known_commands() -> dict[str, dict[str, bool]]:
-    """Every command of every program with its options, as the programs themselves say."""
+    """Every command of every program with its options, from the programs' own descriptions."""
     return {path: options for page in program_pages() for path, options in page.commands.items()}
 
 
 @cache
 def targets() -> set[str]:
-    """What can be made."""
+    """The targets of the Makefile."""
     return set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
 
 
 @cache
 def sources() -> str:
-    """Everything that programs and packaging say, except for the tests."""
+    """The text of all sources and packaging files except tests."""
     rooms = ("governor", "packaging", "power-logger/src", "study-server/src", "tools", "ui")
     files = [file for room in rooms for file in (ROOT / room).rglob("*") if KIND.search(file.name) and file.is_file()]
     return "\n".join(file.read_text(encoding="utf-8") for file in files)
 
 
 def wrong_link(document: Document, link: str) -> str | None:
-    """What is wrong with a link; None if nothing."""
+    """Return the fault of a link; None if there is none."""
     parts = urlsplit(link)
     if parts.scheme or parts.netloc:
         return None if parts.scheme == "https" and parts.netloc else "is not https"
@@ -86,7 +86,7 @@ def test_a_document_is_named_by_a_link(subtests: pytest.Subtests) -> None:
 
 
 def wrong_command(words: list[str]) -> str | None:
-    """What is wrong with a command of ours; None if nothing, or if it is another's."""
+    """Return the fault of a command of ours; None if there is none, or if the command is not ours."""
     program = words[0].removeprefix("build/bin/").rpartition("/usr/sbin/")[2]
     if program in known_commands():
         return unknown_words([program, *words[1:]], known_commands())

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """docs/how-to/first-change.md: its steps fit a copy of the tree, and its commands do what it says.
 
-The copy takes the tree's place for its commands, in a mount namespace. So it uses what was built of the tree, and
-compiles only what the patches change.
+For the commands, a mount namespace puts the copy in the tree's place. So they use the tree's build, and compile only
+the files that the patches change.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ INSTEAD = 'mount --bind "$2/build/venv" "$1/build/venv" && mount --rbind "$1" "$
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """The tree as it is, with what was built of it, in a folder of its own."""
+    """Copy the tree with its build into a folder."""
     command = ["git", "ls-files", "-co", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     copy = tmp_path / "tree"
     for name in filter(os.path.lexists, (str(ROOT / name) for name in listed.splitlines())):
         place = copy / Path(name).relative_to(ROOT)
         place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(name, place, follow_symlinks=False)  # with its time, by which ninja knows what is new
+        shutil.copy2(name, place, follow_symlinks=False)  # keeps the time, by which ninja finds changed files
     (copy / "build/venv").mkdir(parents=True)
     if (ROOT / "build/dev").exists():
         shutil.copytree(ROOT / "build/dev", copy / "build/dev", symlinks=True)
@@ -63,7 +63,7 @@ def follow(tree: Path, heading: str) -> list[subprocess.CompletedProcess[str]]:
 
 
 def replaced(text: str, new: str, old: str) -> str:
-    """Write something in place of what stands there once."""
+    """Replace a text that occurs once."""
     assert text.count(old) == 1
     return text.replace(old, new)
 

@@ -12,7 +12,7 @@ from happe_prose.sources import KINDS, passages
 from program import ROOT
 
 NAMED = re.compile(r"\bdocs/[\w/-]+\.md\b")
-# What each package is made of.
+# The sources of each package.
 SOURCES = {
     "happe-governor": ("governor", "profiles/dbus", "packaging/dbus", "packaging/happe.toml"),
     "happe-indicator": ("ui",),
@@ -23,7 +23,7 @@ SOURCES = {
 
 
 def named_in(file: Path) -> set[str]:
-    """The pages that a file names: in messages, if it is a source; else anywhere."""
+    """Return the pages that a file names: a source in its messages, another file anywhere."""
     text = file.read_text(encoding="utf-8")
     if file.name.endswith(KINDS):
         text = "\n".join(each.text for each in passages(file.name, text) if each.is_message)
@@ -31,7 +31,7 @@ def named_in(file: Path) -> set[str]:
 
 
 def files_of(package: str) -> list[Path]:
-    """The files that a package is made of, without tests."""
+    """Return the files of a package, without tests."""
     found = [
         each
         for name in SOURCES[package]

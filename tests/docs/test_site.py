@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The documents as a site, made as `make docs` makes it."""
+"""The documents as the site that `make docs` makes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Loads(HTMLParser):
-    """What a page loads, where its links lead, and whether it is written in a language."""
+    """The files that a page loads, the targets of its links, and whether it names its language."""
 
     def __init__(self) -> None:
         """Of one page."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""docs/tutorials: the commands of "Your first study" and of the reviewer's page, as they stand there, in their order.
+"""docs/tutorials: runs the commands of "Your first study" and of the reviewer's page in their order.
 
-They run in a network of their own, so the ports are those of the page, and with a /var/lib of their own. Here nobody
-plays: a laptop with happed takes part in tests/vm/laboratory and in ui/tests. The laptop owner's tutorial runs in the
-emulated T61 (tests/vm/guest_tests/real_time).
+They run in a network namespace, so the ports are those of the page, and with an empty /var/lib. Here nobody plays:
+tests/vm/laboratory and ui/tests have a laptop with happed. The laptop owner's tutorial runs in the emulated T61
+(tests/vm/guest_tests/real_time).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ ANSWERS = ["", "ada@example.org", PASSWORD, PASSWORD, "ana@example.org", "", "",
 
 
 class Terminal:
-    """Runs commands in a folder that looks like the tree, in namespaces of the test's own."""
+    """Runs commands in a folder that looks like the tree, in separate namespaces."""
 
     def __init__(self, folder: Path) -> None:
         """Make the namespaces, and the folder look like the tree."""
@@ -72,7 +72,7 @@ class Terminal:
         return {**os.environ, "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}"}
 
     def run(self, command: str, *typed: str, status: int = 0) -> str:
-        """Run a command that ends with this status; what it printed."""
+        """Run a command that must end with this status; return its output."""
         ran = subprocess.run(
             self._there(command),
             input="".join(f"{line}\n" for line in typed),
@@ -87,7 +87,7 @@ class Terminal:
         return ran.stdout
 
     def start(self, command: str, log: Path) -> subprocess.Popen[bytes]:
-        """Start a command that goes on; it prints into the log."""
+        """Start a command that keeps running and prints into the log."""
         with log.open("wb") as file:
             process = subprocess.Popen(
                 self._there(f"exec {command}"),
@@ -119,7 +119,7 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
 
 
 def ready(log: Path, words: str, process: subprocess.Popen[bytes]) -> None:
-    """Wait until a program that goes on prints this."""
+    """Wait until a running program prints this."""
     until(lambda: words in log.read_text(encoding="utf-8") or process.poll() is not None, words)
     assert process.poll() is None, log.read_text(encoding="utf-8")
 

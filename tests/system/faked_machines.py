@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Machines of profiles/machines, which `happectl doctor --bundle` describes, as folders of files."""
+"""Folders of files that look like the machines of profiles/machines, described by `happectl doctor --bundle`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ReplayedStat:
     """The kernel's file of CPU times on a described machine."""
 
     def __init__(self, path: Path, document: dict[str, Any]) -> None:
-        """Make it, with no time counted."""
+        """Make the file with all times 0."""
         self.path = path
         self.samples: list[list[int | None]] = document["utilisation"]["cpus_ppm"]
         self.ticks = {cpu: [0, 0] for cpu, share in enumerate(self.samples[0]) if share is not None}  # busy and idle
@@ -33,7 +33,7 @@ class ReplayedStat:
         self.write()
 
     def go_on(self, sample: list[int | None]) -> None:
-        """Let the CPUs do for a moment what they did in this sample."""
+        """Let the CPUs be as busy as in this sample for a moment."""
         for cpu, ticks in self.ticks.items():
             busy = sample[cpu] or 0
             ticks[0] += busy
@@ -41,14 +41,14 @@ class ReplayedStat:
         self.write()
 
     def write(self) -> None:
-        """As long each time. Even so a reader may see a part of it."""
+        """Write the file in the same length each time. Even so a reader may see only a part of the change."""
         lines = [f"cpu{cpu} {busy:012} 0 0 {idle:012}\n" for cpu, (busy, idle) in self.ticks.items()]
         with self.path.open("r+") as file:
             file.write("".join(lines))
 
 
 class FakedMachine(Machine):
-    """A machine's cpufreq, its CPUs' topology, and its drivers' switches."""
+    """The files of a machine's cpufreq, CPU topology and driver switches."""
 
     def __init__(self, devices: Path, document: dict[str, Any], **changes: str) -> None:
         """Make the files below this /sys/devices; some of each policy's as given."""
@@ -77,7 +77,7 @@ class FakedMachine(Machine):
         return cls(devices, json.loads((ROOT / f"profiles/machines/{name}.json").read_text()), **changes)
 
     def found(self) -> dict[str, str]:
-        """What is in all files now."""
+        """Return the present content of all files."""
         return {
             f"{folder.name}/{file.name}": file.read_text().partition("\n")[0]
             for folder in self.policies

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The real happed for tests, and the bus that it lives on. A conftest.py takes these by their names."""
+"""Fixtures with the real happed and its bus. A conftest.py imports them by their names."""
 
 import os
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from program import ROOT
 
 @pytest.fixture(scope="session")
 def happed_program() -> Path:
-    """Return the program that HAPPED names, else the one `make build` leaves."""
+    """Return the program that HAPPED names, or the one that `make build` made."""
     program = Path(os.environ.get("HAPPED", ROOT / "build/bin/happed")).absolute()
     if not program.is_file():
         pytest.fail(f"{program} is missing: `make build` makes it, and HAPPED may name another")
@@ -29,7 +29,7 @@ def shared_world() -> Iterator[World]:
 
 @pytest.fixture
 def world(shared_world: World) -> World:
-    """I am at the machine, and polkit allows nothing."""
+    """A bus on which I am at the machine, and polkit allows nothing."""
     shared_world.as_before()
     return shared_world
 

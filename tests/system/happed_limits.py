@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What tests of limits and of many policies do with happed."""
+"""Functions for the tests of limits and of many policies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_READS_A_TURN = 8
 
 
 def turns(happed: Happed, count: int, policies: int = 1) -> None:
-    """Wait until happed has turned at least so often."""
+    """Wait until happed has made at least this number of turns."""
 
     def reads() -> int:
         counts = Path(f"/proc/{happed.pid}/io").read_text().split()
@@ -28,14 +28,14 @@ def turns(happed: Happed, count: int, policies: int = 1) -> None:
 
 
 def always_wants(me: Client, khz: int, top: int = 2_300_000) -> None:
-    """Teach this frequency of the fastest ladder, whose top is given, for every level."""
+    """Teach this frequency for every level. `top` is the top of the fastest ladder."""
     profile = {"user": "me", "app": "desktop", "khz": [khz] * 10}
     document = {"format": "happe-profile/1", "f_max_khz": top, "profiles": [profile]}
     me("ImportProfiles", "ss", "", json.dumps(document))
 
 
 def writes_of(machine: T61) -> dict[str, int]:
-    """When each file was last written."""
+    """Return the time of the last write to each file."""
     return {f"{file.parent.name}/{file.name}": file.stat().st_mtime_ns for file in machine.cpus.rglob("scaling_*")}
 
 

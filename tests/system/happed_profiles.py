@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""happe-power-profiles in happed's world, and programs that use it."""
+"""happe-power-profiles on the same bus as happed, and programs that use it."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Desktop:
         self.peer.bus("AddMatch", "s", f"type='signal',path='{self.path}'")
 
     def send(self, interface: str, member: str, signature: str, *values: Any) -> int:
-        """Call a method; its serial."""
+        """Send a call and return its serial."""
         fields = {PATH: self.path, INTERFACE: interface, MEMBER: member, DESTINATION: self.name}
         return self.peer.send(fields, signature, *values)
 
     def __call__(self, member: str, signature: str, *values: Any) -> Any:
-        """Call a method; what it returns."""
+        """Call a method and return its result."""
         body = self.peer.reply(self.send(self.name, member, signature, *values)).body
         return body[0] if body else None
 
@@ -57,18 +57,18 @@ class Desktop:
         self.properties("Set", "ssv", self.name, "ActiveProfile", ("s", profile))
 
     def hold(self, profile: str, reason: str = "", application: str = "") -> int:
-        """Hold a profile; the cookie."""
+        """Hold a profile and return the cookie."""
         cookie: int = self("HoldProfile", "sss", profile, reason, application)
         return cookie
 
     def heard(self, member: str) -> list[Any]:
-        """Wait for a signal of this name; its arguments."""
+        """Wait for a signal of this name, and return its arguments."""
         while (message := self.peer.signal()).fields[MEMBER] != member:
             pass
         return message.body
 
     def refused(self, call: int) -> tuple[str, str]:
-        """The refusal of a call: the error's last name, and its message."""
+        """Return the refusal of a call: the last part of the error's name, and its message."""
         with pytest.raises(BusError) as refusal:
             self.peer.reply(call)
         return refusal.value.name.rpartition(".")[2], refusal.value.message
@@ -84,7 +84,7 @@ class Desktop:
 
 
 class Service:
-    """The program, and who uses it."""
+    """The program happe-power-profiles and its clients."""
 
     def __init__(self, world: World, folder: Path) -> None:
         """Not yet started."""
@@ -97,7 +97,7 @@ class Service:
         self.allow(*ACTIONS)
 
     def allow(self, *actions: str) -> None:
-        """Have polkit allow these, and to whom is not root to hold HAPPE off."""
+        """Let polkit allow these actions, and let users who are not root hold HAPPE off."""
         more = [f"org.happe.governor1.{action}" for action in ("hold", "run-study", "manage-profiles")]
         self.world.polkit("SetAllowed", "as", [*actions, *more])
 
@@ -114,19 +114,19 @@ class Service:
         return self.process
 
     def start(self) -> Desktop:
-        """Start it and wait until it has its names; somebody who uses it."""
+        """Start it and wait until it has its names. Return a client."""
         process = self.launch()
         until(lambda: process.poll() is not None or self.world.there(LEGACY[0]), "it is on the bus")
         assert process.poll() is None, self.log.read_text()
         return self.desktop()
 
     def desktop(self, face: tuple[str, str] = MODERN) -> Desktop:
-        """Somebody who uses it."""
+        """Return a client."""
         self.desktops.append(Desktop(self.world.address, face))
         return self.desktops[-1]
 
     def end(self, sent: int = signal.SIGTERM) -> int:
-        """End it; its exit status."""
+        """End it and return its exit status."""
         assert self.process
         self.process.send_signal(sent)
         status = self.process.wait(PATIENCE_S)

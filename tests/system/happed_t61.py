@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A T61 that is a folder: umockdev has /sys there, for happed to govern.
+"""A T61 made of files in a folder. umockdev shows it as /sys to happed, which governs it.
 
-Files are plain: they take what a kernel would not, and keep what is longer than what is written over it. Real cpufreq
-is the emulated T61's to test (tests/vm).
+The files are plain. They accept values that a kernel would refuse, and keep the rest of a longer old value. The
+emulated T61 (tests/vm) tests real cpufreq.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ FOUND = {
     "scaling_setspeed": "1200000",
 }
 
-# With these two happed takes it that there is no `userspace` and caps, so that no governor's name is written over a
-# longer one. No kernel has ondemand beside them.
+# With these two governors happed assumes that `userspace` is missing and uses caps, so that it never writes a short
+# governor's name over a longer one. No real kernel also has ondemand.
 CAPPED = {"scaling_governor": "ondemand", "scaling_available_governors": "performance powersave "}
 
 
 class Machine:
-    """cpufreq's files. Files read and written by name are the first policy's."""
+    """cpufreq's files. Reading and writing by name uses the first policy's file."""
 
     def __init__(self, cpus: Path, policies: dict[int, dict[str, str]]) -> None:
-        """Make each policy's files as they are found; their names to their first lines."""
+        """Make each policy's files: a map of file names to first lines."""
         self.cpus = cpus
         self.policies = [cpus / f"cpufreq/policy{number}" for number in policies]
         self.policy = self.policies[0]
@@ -60,7 +60,7 @@ class Machine:
         (self.policy / name).write_text(value + "\n")
 
     def of_all(self, name: str) -> set[str]:
-        """What this file has, of all policies."""
+        """Return the content of this file in each policy."""
         return {(policy / name).read_text().partition("\n")[0] for policy in self.policies}
 
 
@@ -68,23 +68,23 @@ class T61(Machine):
     """A ThinkPad T61."""
 
     def __init__(self, cpus: Path, policies: int = 1, /, **found: str) -> None:
-        """Make its files as they are found, some of them as given.
+        """Make its files, with some of them changed as given.
 
-        Of several policies each says that it has both CPUs, so that happed governs all of them on any machine.
+        With several policies, each claims both CPUs, so that happed governs all of them on any machine.
         """
         super().__init__(cpus, {number: {**FOUND, **found} for number in range(policies)})
 
     def changed(self) -> dict[str, str]:
-        """What is not as it was found."""
+        """Return the files whose content differs from the original."""
         return {name: self[name] for name, value in FOUND.items() if self[name].strip() != value.strip()}
 
     def has_ondemand(self, **tunables: str) -> None:
-        """Let the kernel have this governor, with these tunables."""
+        """Add the governor ondemand, with these tunables."""
         folder = self.policy.parent / "ondemand"
         folder.mkdir()
         for name, value in tunables.items():
             (folder / name).write_text(value + "\n")
 
     def tunable(self, name: str) -> str:
-        """Read one of ondemand's."""
+        """Read one of ondemand's tunables."""
         return (self.policy.parent / "ondemand" / name).read_text().partition("\n")[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A client of D-Bus that can also misbehave: https://dbus.freedesktop.org/doc/dbus-specification.html."""
+"""A D-Bus client that can also misbehave: https://dbus.freedesktop.org/doc/dbus-specification.html."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_DESCRIPTORS = 16
 
 
 class BusError(Exception):
-    """An error that was answered."""
+    """An error in an answer."""
 
     def __init__(self, name: str, message: str) -> None:
         """Keep both apart."""
@@ -43,7 +43,7 @@ class ConnectionLostError(Exception):
 
 @dataclass(frozen=True)
 class Message:
-    """What came."""
+    """A received message."""
 
     kind: int
     serial: int
@@ -53,7 +53,7 @@ class Message:
 
 
 def alignment(signature: str) -> int:
-    """Where a value of this type may begin."""
+    """Return the alignment of a value of this type."""
     first = signature[0]
     return 1 if first in "ygv" else 8 if first in "({" else 4 if first in "soa" else struct.calcsize(NUMBERS[first])
 
@@ -80,7 +80,7 @@ def types(signature: str) -> Iterator[str]:
 
 
 class Writer:
-    """Marshals. A variant is (signature, value); a string may be bytes, then they are sent as they are."""
+    """Marshals values. A variant is (signature, value). A string may be bytes, which are sent unchanged."""
 
     def __init__(self) -> None:
         """Begin a message or body."""
@@ -120,7 +120,7 @@ class Writer:
 
 
 class Reader:
-    """Unmarshals. A variant is its value."""
+    """Unmarshals values. A variant becomes its value."""
 
     def __init__(self, data: bytes) -> None:
         """Begin at the start."""
@@ -151,7 +151,7 @@ class Reader:
         return tuple(self.take(one) for one in types(signature[1:-1]))
 
     def take_array(self, signature: str) -> Any:
-        """Take an array, a dictionary as such."""
+        """Take an array; of dictionary entries, a dict."""
         length = self.number("I")
         self.at += -self.at % alignment(signature)
         end = self.at + length
@@ -162,7 +162,7 @@ class Reader:
 
 
 def marshalled_call(serial: int, flags: int, fields: dict[int, Any], signature: str, body: Writer) -> bytes:
-    """A whole message."""
+    """Return a whole message."""
     head = Writer()
     head.data += struct.pack("<BBBBII", ord("l"), CALL, flags, 1, len(body.data), serial)
     shown = {**fields, SIGNATURE: signature} if signature else fields
@@ -185,7 +185,7 @@ class Peer:
 
     @classmethod
     def connect(cls, address: str, uid: int | None = None) -> Self:
-        """Say hello to the bus, as another user if one is given, which only root may."""
+        """Connect to the bus, as this user if one is given, which only root may do."""
         path = address.partition("unix:path=")[2].partition(",")[0]
         stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         stream.settimeout(PATIENCE_S)
@@ -223,7 +223,7 @@ class Peer:
     def send(
         self, fields: dict[int, Any], signature: str = "", *values: Any, fds: tuple[int, ...] = (), flags: int = 0
     ) -> int:
-        """Send a call; its serial."""
+        """Send a call and return its serial."""
         body = Writer()
         for one, value in zip(types(signature), values, strict=True):
             body.put(one, value)
@@ -240,7 +240,7 @@ class Peer:
         return serial
 
     def call(self, fields: dict[int, Any], signature: str = "", *values: Any, **how: Any) -> Message:
-        """Call and wait; an error is raised."""
+        """Call and wait for the answer. Raises BusError for an error."""
         return self.reply(self.send(fields, signature, *values, **how))
 
     def reply(self, serial: int) -> Message:
@@ -305,7 +305,7 @@ class Peer:
 
 @contextlib.contextmanager
 def acting_as(uid: int | None) -> Iterator[None]:
-    """Be another user for a moment. Nothing to do for one's own."""
+    """Be another user for a moment. Does nothing for our own user."""
     before = os.geteuid()
     if uid in (None, before):
         yield

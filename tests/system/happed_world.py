@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""happed in a world of its own: a bus, dbusmock's logind and polkit, a user at the machine, and others."""
+"""happed with its surroundings: a bus, dbusmock's logind and polkit, a user at the machine, and other users."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from private_bus import PrivateBus
 
 IS_ROOT = os.geteuid() == 0
-# The user at the machine: not root, about whom polkit is not asked.
+# The user at the machine. Not root, because happed does not ask polkit about root.
 ME = 65534 if IS_ROOT else os.geteuid()
 MY_NAME = pwd.getpwuid(ME).pw_name
-OTHER = 1  # at the machine in my place
+OTHER = 1  # another user, who can be at the machine instead of me
 OTHER_NAME = pwd.getpwuid(OTHER).pw_name
-EVERYBODY = [ME, 0] if IS_ROOT else [ME]  # whose clients there can be
+EVERYBODY = [ME, 0] if IS_ROOT else [ME]  # the users who can have clients
 
-# By its cgroup these tests may belong to a session, which then has to be the active one.
+# The cgroup of the tests may belong to a session, which must then be the active one.
 MY_SESSION = "".join(re.findall(r"session-(\w+)\.scope", Path("/proc/self/cgroup").read_text())[:1]) or "me"
 
 NAME = "org.happe.Governor1"
@@ -50,12 +50,12 @@ ERROR = "org.happe.Governor1.Error."
 DBUS_ERROR = "org.freedesktop.DBus.Error."
 PRIVATE = ("Targets", "User", "Application", "Profile", "Sample")
 T61_KHZ = [800_000, 1_200_000, 1_600_000, 2_200_000, 2_300_000]
-KEY_PROG1, KEY_PROG2 = 148, 149  # performance and power, unless the configuration has others
-QUICK = 'mode = "observe"\nperiod_ms = 100\n'  # presses are acted on within a tenth of a second
+KEY_PROG1, KEY_PROG2 = 148, 149  # the default performance and power keys
+QUICK = 'mode = "observe"\nperiod_ms = 100\n'  # happed acts on presses within a tenth of a second
 
 
 class Client:
-    """Somebody who calls happed."""
+    """A client of happed."""
 
     def __init__(self, address: str, uid: int = ME) -> None:
         """Be on the bus as this user."""
@@ -79,12 +79,12 @@ class Client:
         return self.peer.send(fields, signature, *values, **how)
 
     def __call__(self, member: str, signature: str = "", *values: Any, **how: Any) -> Any:
-        """Call a method; what it returns."""
+        """Call a method and return its result."""
         body = self.peer.reply(self.send(member, signature, *values, **how)).body
         return body[0] if body else None
 
     def refused(self, member: str, signature: str = "", *values: Any, **how: Any) -> tuple[str, str]:
-        """Call a method that is refused; the error's name without its prefix, and its message."""
+        """Call a method that must be refused. Return the error's name without its prefix, and its message."""
         return self.refused_later(self.send(member, signature, *values, **how))
 
     def refused_later(self, call: int) -> tuple[str, str]:
@@ -112,27 +112,27 @@ class Client:
         return found
 
     def sees(self, name: str, value: Any) -> None:
-        """Wait until a property has this value."""
+        """Wait until the property has this value."""
         until(lambda: self.get(name) == value, f"{name} is {value}, it is {self.get(name)}")
 
     def listen(self) -> None:
-        """Hear happed's signals from now on."""
+        """Receive happed's signals from now on."""
         self.peer.bus("AddMatch", "s", f"type='signal',path='{OBJECT}'")
 
     def heard(self, member: str) -> list[Any]:
-        """Wait for a signal of this name; its arguments."""
+        """Wait for a signal of this name, and return its arguments."""
         while (message := self.peer.signal()).fields[MEMBER] != member:
             pass
         return message.body
 
     def changed(self, name: str) -> Any:
-        """Wait until a change of this property is announced; its value. Others may be announced before."""
+        """Wait until happed announces a change of this property, perhaps after others, and return its value."""
         while name not in (changes := self.heard("PropertiesChanged")[1]):
             pass
         return changes[name]
 
     def heard_so_far(self) -> list[tuple[str, list[Any]]]:
-        """All signals that have come."""
+        """Return all signals so far."""
         self.get("State")  # happed sends in order
         found = [(message.fields[MEMBER], message.body) for message in self.peer.signals]
         self.peer.signals.clear()
@@ -149,15 +149,15 @@ class World:
 
     @property
     def address(self) -> str:
-        """Of the bus."""
+        """Return the address of the bus."""
         return self.bus.address
 
     def there(self, name: str) -> bool:
-        """Whether somebody has this name on the bus."""
+        """Return whether a program has this name on the bus."""
         return bool(self.admin.bus("NameHasOwner", "s", name))
 
     def start_mock(self, template: str, name: str) -> None:
-        """Start one of dbusmock's."""
+        """Start one of dbusmock's templates."""
         command = ["/usr/bin/python3", "-m", "dbusmock", "--system", "--template", template]
         with (self.bus.folder / f"{template}.log").open("wb") as log:
             self.mocks[template] = subprocess.Popen(command, env=self.bus.environment(), stdout=log, stderr=log)
@@ -174,7 +174,7 @@ class World:
         self.start_mock("polkitd", "org.freedesktop.PolicyKit1")
 
     def stop_mock(self, template: str) -> None:
-        """End one of dbusmock's."""
+        """End one of dbusmock's templates."""
         process = self.mocks.pop(template)
         process.kill()
         process.wait(PATIENCE_S)
@@ -193,33 +193,33 @@ class World:
         return body[0] if body else None
 
     def allow(self, *actions: str) -> None:
-        """Have polkit allow these and nothing else."""
+        """Let polkit allow only these actions."""
         self.polkit("SetAllowed", "as", [f"org.happe.governor1.{action}" for action in actions])
 
     def session(self, session: str, **properties: tuple[str, Any]) -> None:
-        """Change and announce what a session is."""
+        """Change and announce the properties of a session."""
         interface = "org.freedesktop.login1.Session"
         self.logind(f"/session/{session}", MOCK, "UpdateProperties", "sa{sv}", interface, properties)
 
     def activate(self, session: str) -> None:
-        """Have this session in front; "" is none."""
+        """Make this session the active one; "" is none."""
         active = (session, f"{LOGIN}/session/{session}" if session else "/")
         interface = "org.freedesktop.login1.Seat"
         properties = "org.freedesktop.DBus.Properties"
         self.logind("/seat/seat0", properties, "Set", "ssv", interface, "ActiveSession", ("(so)", active))
 
     def prepare_for_sleep(self, *, asleep: bool) -> None:
-        """Say that the machine goes to sleep, or wakes."""
+        """Announce that the machine goes to sleep, or wakes."""
         manager = "org.freedesktop.login1.Manager"
         self.logind("", MOCK, "EmitSignal", "sssav", manager, "PrepareForSleep", "b", [("b", asleep)])
 
     def inhibitors(self) -> list[Any]:
-        """Who delays sleep."""
+        """Return the programs that delay sleep."""
         found: list[Any] = self.logind("", "org.freedesktop.login1.Manager", "ListInhibitors", "")
         return found
 
     def restart_bus(self) -> None:
-        """End the bus, and all who were on it, and start it at the same address."""
+        """End the bus and all programs on it, and start it again at the same address."""
         self.bus.stop()
         for mock in tuple(self.mocks):
             self.stop_mock(mock)
@@ -234,7 +234,7 @@ class World:
         self.activate(MY_SESSION)
 
     def as_before(self) -> None:
-        """What a test may have changed is undone."""
+        """Undo the changes that a test may have made."""
         if "polkitd" not in self.mocks:
             self.start_polkit()
         if "logind" not in self.mocks:
@@ -269,7 +269,7 @@ def running_world() -> Iterator[World]:
 
 
 class Keyboards:
-    """Stands in for happed-keys: hands out the reading end of a pipe as a keyboard to whoever asks."""
+    """A stand-in for happed-keys: hands the reading end of a pipe to each client as a keyboard."""
 
     def __init__(self, path: Path) -> None:
         """Listen."""
@@ -279,7 +279,7 @@ class Keyboards:
         self.listener.listen()
 
     def hand_out(self) -> tuple[str, int]:
-        """Answer one question with a keyboard; the question, and where its events are written."""
+        """Answer one question with a keyboard. Return the question, and the end of the pipe for events."""
         connection, _ = self.listener.accept()
         with connection:
             question = connection.recv(4096).decode()
@@ -291,7 +291,7 @@ class Keyboards:
         return question, write
 
     def answer(self, *packets: bytes) -> str:
-        """Answer one question with these; the question."""
+        """Answer one question with these packets, and return the question."""
         connection, _ = self.listener.accept()
         with connection:
             question = connection.recv(4096).decode()
@@ -300,25 +300,25 @@ class Keyboards:
         return question
 
     def close(self) -> None:
-        """Be gone."""
+        """Stop listening."""
         self.listener.close()
 
 
 def press(keyboard: int, code: int, seconds_ago: int = 0) -> None:
-    """Press and release a key, as the kernel writes it."""
+    """Write the events of a press and release of a key."""
     now = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000 - seconds_ago * 1_000_000
     for value in (1, 0):
         os.write(keyboard, struct.pack("@llHHi", now // 1_000_000, now % 1_000_000, 1, code, value))
 
 
 def full_disks_kill_nobody() -> None:
-    """Let a write fail that is longer than a file may be: for a process about to begin."""
+    """Make a write beyond the limit of files fail instead of killing the process. For a process about to begin."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 
 
 @dataclass
 class Happed:
-    """The daemon under test, and where its files are."""
+    """The daemon under test, and its files."""
 
     program: Path
     world: World
@@ -327,25 +327,25 @@ class Happed:
     clients: list[Client] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Make what it needs."""
+        """Make the files that it needs."""
         (self.folder / "input").mkdir()
         (self.cpus / "cpufreq").mkdir(parents=True)
         self.configure(QUICK)
 
     @property
     def cpus(self) -> Path:
-        """What it takes for the kernel's directory of CPUs: without cpufreq, whatever machine runs the tests."""
+        """The directory that it takes for the kernel's CPUs: without cpufreq, on every machine."""
         return self.folder / "mock/sys/devices/system/cpu"
 
     @property
     def environment(self) -> dict[str, str]:
-        """A bus and, by umockdev, a /sys of its own."""
+        """Return its environment: the bus and, by umockdev, a separate /sys."""
         mock = {"LD_PRELOAD": "libumockdev-preload.so.0", "UMOCKDEV_DIR": str(self.folder / "mock")}
         return self.world.bus.environment(**mock)
 
     @property
     def log(self) -> str:
-        """What it wrote on standard error."""
+        """Return its standard error."""
         return (self.folder / "log").read_text()
 
     @property
@@ -390,7 +390,7 @@ class Happed:
         return self._there(process)
 
     def serves_when_there(self) -> Client:
-        """Wait until it has its name and serves me; me."""
+        """Wait until it has its name and serves me. Return my client."""
         assert self.process
         return self._there(self.process).serves()
 
@@ -400,18 +400,18 @@ class Happed:
         return self
 
     def client(self, uid: int = ME) -> Client:
-        """Somebody on the bus."""
+        """Return a client of this user."""
         self.clients.append(Client(self.world.address, uid))
         return self.clients[-1]
 
     def serves(self) -> Client:
-        """Wait until it serves me; me."""
+        """Wait until it serves me. Return my client."""
         me = self.client()
         until(lambda: me.get("User") == MY_NAME, f"{MY_NAME} is served")
         return me
 
     def stop(self) -> int:
-        """Send SIGTERM and wait for its end; its exit status."""
+        """Send SIGTERM, wait for its end, and return its exit status."""
         assert self.process
         self.process.terminate()
         return self.process.wait(PATIENCE_S)
@@ -424,7 +424,7 @@ class Happed:
         until(lambda: not self.world.there(NAME), "its name is gone")
 
     def room_on_disk(self, size: int) -> None:
-        """Let no file of its grow beyond this; -1: let them."""
+        """Limit the size of its files to this; -1: no limit."""
         resource.prlimit(self.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
     def hang_up(self) -> None:
@@ -442,7 +442,7 @@ class Happed:
 
 @contextlib.contextmanager
 def somebody(uid: int, *command: str) -> Iterator[int]:
-    """Run a program as this user; its pidfd."""
+    """Run a program as this user, and return its pidfd."""
     with subprocess.Popen(command, user=uid if IS_ROOT else None, cwd="/") as process:
         pidfd = os.pidfd_open(process.pid)
         try:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A small study from lock to watts, as honest laptops and measuring hosts would leave it, on a server of ours.
+"""A small study on a server, from the lock to the watts, as honest laptops and measuring hosts would leave it.
 
-Two participants sit through their ten runs of half a minute, each at a laptop with a meter of its own. Laptops do what
-their sealed conditions say, so their records do; meters record, in happe-power's own format, what Table A.2 says of
-those records, and 24.4 W between the runs. Requests go to the server's API; its clock is ours.
+Two participants go through their ten runs of half a minute, each at a laptop with its own meter. Laptops and so their
+records follow the sealed conditions. Meters record, in happe-power's format, the power that Table A.2 gives for those
+records, and 24.4 W between the runs. Requests go to the server's API; the test controls its clock.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Clock:
     us: int = STARTED_S * SECOND
 
     def time_ns(self) -> int:
-        """What `time` says."""
+        """Return the time, as the module `time` does."""
         self.us += 1
         return self.us * 1000
 
@@ -81,7 +81,7 @@ class Clock:
 
 @dataclass
 class Rig:
-    """A laptop and its meter. `offsets_us`: the server's clock less theirs. `drawn`: watts by the server's second."""
+    """A laptop and its meter. `offsets_us`: the server's clock minus theirs. `drawn`: watts by the server's second."""
 
     laptop: Enrolled
     meter: Enrolled
@@ -91,7 +91,7 @@ class Rig:
 
 
 class MeasuredStudy:
-    """The study in a folder: a server's data, and beside it what its researcher has."""
+    """The study in a folder: a server's data, and the researcher's files."""
 
     def __init__(self, folder: Path) -> None:
         """Open existing data."""
@@ -100,7 +100,7 @@ class MeasuredStudy:
 
     @property
     def storage(self) -> Folder:
-        """Where parts of traces are."""
+        """Return the storage of traces' parts."""
         return Folder(self.world.config.traces_folder)
 
     def study(self, session: Any) -> Study:  # noqa: ANN401 - a session
@@ -132,7 +132,7 @@ class MeasuredStudy:
         return [each.folder for each in found]
 
     def measures(self, *more: str | Path) -> list[dict[str, Any]]:
-        """What `happe-power measures` makes of the traces and the runs."""
+        """Return the result of `happe-power measures` for the traces and the runs."""
         out = self.folder / "measures.json"
         out.unlink(missing_ok=True)
         named = [part for trace in self.traces() for part in ("--trace", trace)]
@@ -143,7 +143,7 @@ class MeasuredStudy:
 
 
 def honest(folder: Path, template: Path, patch: pytest.MonkeyPatch) -> MeasuredStudy:
-    """The study, unblinded, with nothing wrong in it. `template` is a migrated database."""
+    """Make the study, unblinded and without mistakes. `template` is a migrated database."""
     clock = Clock()
     patch.setattr("happe_study.base.clock.time", SimpleNamespace(time_ns=clock.time_ns))
     shutil.copy(template, folder / "server.db")
@@ -199,7 +199,7 @@ def _sit(world: World, study: Study, rig: Rig, clock: Clock, random: Random) -> 
 
 
 def _played(made: dict[str, Any], rig: Rig, clock: Clock) -> dict[str, Any]:
-    """The laptop does what a record says, in a second or so: that record by its clock, and the watts it draws."""
+    """Let the laptop repeat a record. Return that record by its clock, and the watts that it draws."""
     begin_us = clock.us // SECOND * SECOND + 2 * SECOND - 500_000
     _idle_until(rig, begin_us)
     record = moved(made, begin_us - rig.offsets_us[0], f"monotonic:{rig.boot}")
@@ -212,7 +212,7 @@ def _played(made: dict[str, Any], rig: Rig, clock: Clock) -> dict[str, Any]:
 
 
 def moved(record: dict[str, Any], started_us: int, clock: str) -> dict[str, Any]:
-    """The record as if it had begun at another time of another clock."""
+    """Return the record, moved to another start time on another clock."""
     by = started_us - record["started_us"]
     new: dict[str, Any] = json.loads(json.dumps(record)) | {"clock": clock}
     for name in ("started_us", "ended_us"):
@@ -247,7 +247,7 @@ def _idle_until(rig: Rig, us: int) -> None:
 
 
 def _record(made: MeasuredStudy, study: Study, rig: Rig, clock: Clock) -> None:
-    """The meter's trace of all of it, uploaded."""
+    """Record the meter's trace of all runs, and upload it."""
     begin_us = rig.drawn[0][0] - PAUSE_S * SECOND
     samples = round((rig.drawn[-1][0] - begin_us) / SECOND * RATE_HZ)
     name = records.identity(begin_us)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is done with a sealed run on happed."""
+"""Functions for sealed runs on happed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def key_of(client: Client) -> bytes:
 
 
 def begin(owner: Client, condition: str = "O-HAPPE", /, **changes: object) -> str:
-    """Start a sealed run; its code on the bus."""
+    """Start a sealed run. Return happed's code for it."""
     box = seals.seal(key_of(owner), seals.padded(seals.document(condition, **changes)))
     run: str = owner("StartRun", "a{sv}", seals.what(box))
     return run
@@ -35,13 +35,13 @@ def pressed(owner: Client, key: str) -> None:
 
 
 def end(client: Client, run: str) -> list[Json]:
-    """Stop a run, or fetch one that has ended; its trace."""
+    """Stop a run, or fetch one that has ended. Return its trace."""
     [descriptor] = client.peer.reply(client.send("StopRun", "s", run)).descriptors
     with os.fdopen(descriptor) as trace:
         return [json.loads(line) for line in trace]
 
 
 def facts(client: Client, run: str) -> Json:
-    """What is kept of a run."""
+    """Return the facts that happed keeps about a run."""
     found: Json = json.loads(client("RunFacts", "s", run))
     return found

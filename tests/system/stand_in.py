@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A stand-in for programs on the bus: serves objects as a script says and tells what it was asked.
+"""A stand-in for programs on the bus: serves the objects of a script, and reports each call.
 
 usage: /usr/bin/python3 stand_in.py SCRIPT.json      (run by Debian's Python, which has gi)
 
@@ -29,7 +29,7 @@ LOOP = GLib.MainLoop()
 
 
 def tell(**what: object) -> None:
-    """A line for the test."""
+    """Print a line for the test."""
     print(json.dumps(what), flush=True)
 
 
@@ -55,7 +55,7 @@ class Served:
             connection.register_object(path, interface, self.call, self.get, None)
 
     def call(self, *arguments: Any) -> None:
-        """Answer a method call, and tell of it when the answer is on its way."""
+        """Answer a method call, and report it when the answer is on its way."""
         _connection, _sender, _path, interface, method, parameters, invocation = arguments
         self.answer(interface, method, parameters, invocation)
         self.connection.flush_sync()
@@ -107,7 +107,7 @@ class Served:
         return GLib.Variant(signature, value)
 
     def set(self, interface: str, name: str, value: object) -> None:
-        """Change a property and say that it changed, as docs/dbus.md has private ones."""
+        """Change a property and announce this as docs/dbus.md says for private ones."""
         self.properties[name] = value
         body = GLib.Variant("(sa{sv}as)", (interface, {}, [name]))
         self.connection.emit_signal(None, self.path, "org.freedesktop.DBus.Properties", "PropertiesChanged", body)
@@ -123,7 +123,7 @@ def call(connection: Any, method: list[str], strings: list[str]) -> None:
 
 
 def obey(served: dict[str, Served], line: str) -> None:
-    """Do what the test wants."""
+    """Run a command of the test."""
     command, path, *rest = json.loads(line)
     if command == "call":
         call(next(iter(served.values())).connection, [path, *rest[:-1]], rest[-1])

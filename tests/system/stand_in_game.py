@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Stands in for a game: a full-screen window, and a helper in a session of its own that minds no SIGTERM.
+"""A stand-in for a game: a full-screen window, and a helper in a new session that ignores SIGTERM.
 
 usage: stand_in_game.py FILE WINDOW      FILE gets a line of JSON for each process
 """
@@ -19,7 +19,7 @@ def tell(file: Path, what: str) -> None:
 
 
 def help_out(file: Path) -> None:
-    """Be left alone by whoever started it, and stay."""
+    """Run as the helper: leave the parent's session, and stay."""
     os.setsid()
     if os.fork():
         os._exit(0)

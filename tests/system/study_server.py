@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""happe-server as its staff runs it, for tests of what speaks to it: commands and a process.
+"""happe-server as its staff runs it, for tests of its clients: commands and a process.
 
-Of its insides it knows how to open a part of a power trace, to see that it is what was sent.
+It uses the server's internals only to open a part of a power trace and compare it with the sent one.
 """
 
 from __future__ import annotations
@@ -55,18 +55,18 @@ class StudyServer:
         self.run("study", "create", str(protocol))
 
     def run(self, *arguments: str, typed: str = "") -> str:
-        """Run a command of staff's; its standard output."""
+        """Run a command of the staff, and return its standard output."""
         command = [str(HAPPE_SERVER), "--config", str(self._config), *arguments]
         ran = subprocess.run(command, input=typed, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
         assert ran.returncode == 0, f"{arguments}: {ran.stdout}{ran.stderr}"
         return ran.stdout
 
     def json(self, *arguments: str, typed: str = "") -> Any:  # noqa: ANN401 - JSON
-        """What a command prints with --json."""
+        """Return the output of a command with --json."""
         return json.loads(self.run(*arguments, "--json", typed=typed))
 
     def device(self, name: str, kind: str) -> dict[str, Any]:
-        """A new device: its code and enrolment code."""
+        """Add a device. Return its code and enrolment code."""
         made: dict[str, Any] = self.json("device", "enrol", self.study, name, "--kind", kind)
         return made
 
@@ -91,20 +91,20 @@ class StudyServer:
         until(lambda: not self._listens(), "the end of its workers")
 
     def stop(self) -> None:
-        """End it in order, if it runs."""
+        """End it normally, if it runs."""
         if self._process is not None:
             self._process.terminate()
             self._process.wait(PATIENCE_S)
             self._process = None
 
     def limit_files(self, most_bytes: int) -> None:
-        """Let no file of its grow beyond a size, as on a full disk; RLIM_INFINITY: there is room again."""
+        """Limit the size of its files, as on a full disk; RLIM_INFINITY: no limit."""
         for pid in self._pids():
             _soft, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)
             resource.prlimit(pid, resource.RLIMIT_FSIZE, (most_bytes, hard))
 
     def digests(self, trace: str) -> dict[int, str]:
-        """SHA-256 of the parts of a trace on its disk, opened, by number; none of a trace that has not arrived."""
+        """Return SHA-256 of the opened parts of a trace on its disk, by number; none if the trace has not arrived."""
         data = self.folder / "data"
         key, files = load_secrets(data / "secrets").allocation, (data / "traces" / trace[:2] / trace).glob("*.sealed")
         database = Database(f"sqlite:///{data / 'server.db'}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A sitting: happe-study in its real window, a real happed, a real study server, and hands on the keyboard."""
+"""A sitting: happe-study in its real window, a real happed, a real study server, and typed keys."""
 
 from __future__ import annotations
 
@@ -81,20 +81,20 @@ cpu = 0
 
 
 def listens(port: int) -> bool:
-    """Whether somebody does."""
+    """Return whether a program listens on the port."""
     with suppress(OSError), closing(socket.create_connection(("127.0.0.1", port), timeout=5)):
         return True
     return False
 
 
 def application(key: str, name: str, told: Path, *, seconds: int = 2, practice: int = 0) -> str:
-    """A stand-in for a game, which tells a file of itself."""
+    """Return a stand-in for a game, which reports its processes in a file."""
     command = json.dumps([sys.executable, str(GAME), str(told), desktop.program("happe-ui-window")])
     return APPLICATION.format(key=key, name=name, command=command, seconds=seconds, practice=practice)
 
 
 class Server(Operated):
-    """A study server as a process of its own, which may be killed, and what is in it."""
+    """A study server as a process that tests may kill, and its data."""
 
     def __init__(self, folder: Path, **fields: object) -> None:
         """Make it; `fields` are of its configuration."""
@@ -163,7 +163,7 @@ class Server(Operated):
             return list(session.scalars(select(Run).order_by(Run.participant_id, Run.position, Run.attempt)))
 
     def repeat(self, code: str) -> str:
-        """Plan an aborted run again, as staff does; the new code."""
+        """Plan an aborted run again, as staff does. Return the new code."""
         with self.world.database.writing() as session:
             run = session.scalars(select(Run).where(Run.code == code)).one()
             return run_services.replace(session, run, fixed_secrets(), None).code
@@ -174,13 +174,13 @@ class Server(Operated):
             return session.scalar(select(func.count()).select_from(ClockEstimate)) or 0
 
     def heartbeat(self) -> Json | None:
-        """What the laptop last said of itself."""
+        """Return the laptop's last sign of life."""
         with self.world.database.reading() as session:
             said: Json | None = session.scalars(select(Device.heartbeat)).one()
             return said
 
     def records(self) -> dict[str, Json]:
-        """The records that have arrived, unsealed, by the run's code."""
+        """Return the records that have arrived, opened, by the run's code."""
         with self.world.database.reading() as session:
             rows = session.execute(select(Run.code, RunRecord.document).join(RunRecord, RunRecord.run_id == Run.id))
             key = fixed_secrets().allocation
@@ -229,7 +229,7 @@ class Laptop:
         return {**self.screen.environment, **address, "QT_QPA_PLATFORM": "xcb", **self.environment}
 
     def enrol(self, code: str) -> None:
-        """Become one of the study's."""
+        """Enrol in the study."""
         ran = self.run("enrol", self.server, typed=code + "\n")
         assert ran.returncode == 0, ran.stderr
 
@@ -252,28 +252,28 @@ class Laptop:
         self.process.wait(PATIENCE_S)
 
     def stop(self) -> int:
-        """End it in order; its exit status."""
+        """End it normally, and return its exit status."""
         assert self.process
         self.process.terminate()
         return self.process.wait(PATIENCE_S)
 
     @property
     def log(self) -> str:
-        """What it wrote on standard error."""
+        """Return its standard error."""
         return (self.folder / "log").read_text()
 
     def page(self) -> tuple[str, int]:
-        """The page that takes answers now, and how many have before it."""
+        """Return the page that accepts answers now, and the number of such pages before it."""
         pages = re.findall(r"^happe-study: page (\w+)", self.log, re.MULTILINE)
         return (pages[-1], len(pages)) if pages else ("", 0)
 
     def press(self, *keys: str) -> None:
-        """Press keys, whatever has the keyboard."""
+        """Press keys for the window that has the keyboard."""
         self.screen.ask("xdotool", "key", *keys)
 
     def has_keyboard(self) -> bool:
-        """Whether what is typed goes to the wizard's window."""
-        with suppress(subprocess.CalledProcessError):  # nobody has it
+        """Return whether the wizard's window has the keyboard."""
+        with suppress(subprocess.CalledProcessError):  # no window has the keyboard
             return self.screen.ask("xdotool", "getwindowfocus", "getwindowname").strip() == "HAPPE"
         return False
 
@@ -287,7 +287,7 @@ class Laptop:
         until(lambda: self.page()[0] == page, f"{page}; {self.log}")
 
     def leads_on(self, *keys: str) -> str:
-        """Press keys, again if a busy desktop loses them, until another page has come; that page."""
+        """Press keys, again if a busy desktop loses them, until another page appears. Return that page."""
         before = self.page()
         end = time.monotonic() + PATIENCE_S
         while True:
@@ -298,7 +298,7 @@ class Laptop:
             assert time.monotonic() < end, self.log
 
     def status(self) -> Json:
-        """What `happe-study status` says."""
+        """Return the output of `happe-study status`."""
         ran = self.run("status", "--json")
         assert ran.returncode == 0, ran.stderr
         told: Json = json.loads(ran.stdout)
@@ -316,7 +316,7 @@ ANSWERS |= {"guess": ["1", "Return"]}
 
 
 def play(laptop: Laptop, last: str, meanwhile: Callable[[], object] = bool) -> None:
-    """Answer whatever is asked until a page has come; `meanwhile` is called all the time."""
+    """Answer all questions until a page appears. Calls `meanwhile` again and again."""
     answered, since = 0, 0.0
 
     def answer() -> bool:
@@ -334,7 +334,7 @@ def play(laptop: Laptop, last: str, meanwhile: Callable[[], object] = bool) -> N
 
 
 def alive(pid: int) -> bool:
-    """Whether a process is there, and not only waits to be buried."""
+    """Return whether a process lives and is not a zombie."""
     with suppress(OSError), closing(Path(f"/proc/{pid}/stat").open()) as stat:
         return stat.read().rpartition(")")[2].split()[0] != "Z"
     return False

@@ -25,7 +25,7 @@ constexpr double kBatteryHeight = 15.0;
 constexpr double kTerminal = 3.0;  // of the battery, at its right
 constexpr int kIcon = 64;
 constexpr int kIconText = 26;
-constexpr std::size_t kMostBars = 14;  // a longer ladder gets only this many bars, in proportion
+constexpr std::size_t kMostBars = 14;  // for a longer ladder, draws only the share
 
 QFont font(int size, bool bold) {
     QFont font(QStringLiteral("sans-serif"));

@@ -11,7 +11,7 @@
 
 namespace happe::ui {
 
-// As the portal takes it.
+// A shortcut in the portal's form.
 struct WantedShortcut {
     QString id;
     QVariantMap details;
@@ -35,17 +35,17 @@ namespace {
 const QString kPath = QStringLiteral("/org/freedesktop/portal/desktop");
 const QString kInterface = QStringLiteral("org.freedesktop.portal.GlobalShortcuts");
 const QString kRequest = QStringLiteral("org.freedesktop.portal.Request");
-// It is part of the name by which Plasma 5 keeps the shortcuts.
+// Plasma 5 stores the shortcuts by a name that contains this.
 const QString kSessionToken = QStringLiteral("happe");
 const QString kCreateToken = QStringLiteral("happe_create");
 const QString kListToken = QStringLiteral("happe_list");
 const QString kBindToken = QStringLiteral("happe_bind");
-// Our desktop entry: the desktop shows its name, and keeps the shortcuts by it.
+// Our desktop entry. The desktop shows its name, and stores the shortcuts by it.
 const QString kProgram = QStringLiteral("org.happe.Window");
 constexpr uint kDone = 0;
 constexpr uint kCancelled = 1;
 
-// The name, in this program, of a connection that nobody else uses.
+// A new name for a connection that only one object uses.
 QString new_connection() {
     static int last = 0;
     return QStringLiteral("happe-shortcuts-%1").arg(++last);
@@ -63,14 +63,14 @@ QList<WantedShortcut> wanted_shortcuts() {
             wanted("power", QT_TRANSLATE_NOOP("Shortcuts", "Save power"), "LOGO+F11")};
 }
 
-// "Super+F12" of what GNOME says in the user's language: "Press <Super>F12".
+// Reads "Super+F12" from GNOME's text in the user's language: "Press <Super>F12".
 QString readable_trigger(const QString& trigger) {
     static const QRegularExpression accelerator(QStringLiteral(R"((<\w+>)+\S+)"));
     const QString keys = accelerator.match(trigger).captured().remove(QLatin1Char('<'));
     return keys.isEmpty() ? trigger : QString(keys).replace(QLatin1Char('>'), QLatin1Char('+'));
 }
 
-// Of an answer: ours, if any of them is in it, even one that has no keys any more.
+// Our shortcuts in an answer, if it has at least one of them, even without keys.
 std::optional<Shortcuts> given_in(const QVariant& shortcuts) {
     std::optional<Shortcuts> given;
     each_entry(shortcuts, "a(sa{sv})", [&](const QDBusArgument& entry) {
@@ -108,7 +108,7 @@ PortalSession::PortalSession(QObject* parent)
     qDBusRegisterMetaType<WantedShortcut>();
     qDBusRegisterMetaType<QList<WantedShortcut>>();
     listen();
-    // Portals from 1.20 on know it. What they answer does not matter: others take the name from the process.
+    // Portals from 1.20 on know this call. The answer does not matter: older ones take the name from the process.
     const QDBusMessage name =
         to_portal(QStringLiteral("org.freedesktop.host.portal.Registry"), QStringLiteral("Register"))
         << kProgram << QVariantMap();
@@ -119,7 +119,8 @@ PortalSession::~PortalSession() {
     QDBusConnection::disconnectFromBus(connection_);
 }
 
-// The portal gives requests and sessions names that we know beforehand, so that no answer can come too early.
+// Listens before the first call, so that no answer comes too early. The names of requests and sessions are known
+// beforehand.
 void PortalSession::listen() {
     const QString mine = bus_.baseService().mid(1).replace(QLatin1Char('.'), QLatin1Char('_'));
     const QString requests = kPath + QStringLiteral("/request/") + mine + QLatin1Char('/');
@@ -153,7 +154,7 @@ void PortalSession::begin(const QDBusMessage& question) {
     });
 }
 
-// Plasma 5.27 takes the shortcuts with the session, and asks nobody. Others ignore this option.
+// Plasma 5.27 takes the shortcuts with the session, without asking the person. Others ignore this option.
 void PortalSession::create() {
     begin(to_portal(kInterface, QStringLiteral("CreateSession"))
           << QVariantMap{{QStringLiteral("handle_token"), kCreateToken},
@@ -173,7 +174,8 @@ void PortalSession::on_created(uint response, const QVariantMap& results) {
     }
 }
 
-// Plasma 6 has kept them, and would open its settings for each BindShortcuts. GNOME has none before that.
+// Plasma 6 stores earlier shortcuts, and would open its settings at each BindShortcuts. GNOME lists none before
+// BindShortcuts.
 void PortalSession::on_listed(uint /*response*/, const QVariantMap& results) {
     if (const auto kept = given_in(results.value(QStringLiteral("shortcuts")))) {
         emit given(*kept);
@@ -182,14 +184,14 @@ void PortalSession::on_listed(uint /*response*/, const QVariantMap& results) {
     }
 }
 
-// Of shortcuts that GNOME has kept for this program it asks nobody.
+// GNOME does not ask the person about shortcuts that it has stored for this program.
 void PortalSession::bind() {
     begin(to_portal(kInterface, QStringLiteral("BindShortcuts"))
           << QDBusObjectPath(session_) << QVariant::fromValue(wanted_shortcuts()) << QString()
           << QVariantMap{{QStringLiteral("handle_token"), kBindToken}});
 }
 
-// GNOME's portal 48.0 never answers that it is done: not with the shortcuts, and not when somebody declines.
+// GNOME's portal 48.0 never sends the response "done", whether the person accepts or declines.
 void PortalSession::on_bound(uint response, const QVariantMap& results) {
     const QVariant shortcuts = results.value(QStringLiteral("shortcuts"));
     if (response == kDone || shortcuts.isValid()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A session of the portal's global shortcuts with HAPPE's two in it, until it is destroyed:
+// A session of the portal's global shortcuts with HAPPE's two shortcuts. It lasts until this object is destroyed:
 // https://flatpak.github.io/xdg-desktop-portal/docs/doc-org.freedesktop.portal.GlobalShortcuts.html
 #pragma once
 
@@ -16,14 +16,14 @@ namespace happe::ui {
 
 // The portal's name on the session's bus.
 [[nodiscard]] QString portal_service();
-// A question whether it knows global shortcuts: their version.
+// Asks for the version of the portal's global shortcuts; an error if it has none.
 [[nodiscard]] QDBusMessage shortcuts_version();
 
 class PortalSession final : public QObject {
     Q_OBJECT
 
 public:
-    // Begins at once, on a connection of its own: with the end of that the portal forgets the session, and it takes a
+    // Begins at once, on a separate connection: the portal forgets the session when this connection ends, and accepts a
     // program's name only before all other calls.
     explicit PortalSession(QObject* parent);
     ~PortalSession() override;
@@ -34,11 +34,11 @@ public:
 
 signals:
     void pressed(const QString& key);  // "performance" or "power"
-    // The desktop has given these. It says so again when somebody changes them.
+    // The desktop has given these shortcuts. Emitted again when somebody changes them.
     void given(const Shortcuts& shortcuts);
-    // Somebody was asked, and wants none; or, if that is not certain, the desktop has failed.
+    // The person declined; or, if not `certain`, the desktop may have failed instead.
     void refused(bool certain);
-    // There will be no presses, and why.
+    // There will be no presses, for this reason.
     void failed(const QString& why);
 
 private slots:

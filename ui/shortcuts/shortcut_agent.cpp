@@ -23,7 +23,7 @@ ShortcutAgent::ShortcutAgent(QDBusConnection system_bus, QDBusConnection session
       session_bus_(std::move(session_bus)),
       portal_(portal_service(), session_bus_, QDBusServiceWatcher::WatchForOwnerChange) {
     connect(&choice_, &ShortcutChoice::changed, this, &ShortcutAgent::follow);
-    // One that has left is not started again: it may have crashed, and would again.
+    // Does not restart a portal that has left: it may have crashed, and would crash again.
     connect(&portal_, &QDBusServiceWatcher::serviceOwnerChanged, this,
             [this](const QString& /*name*/, const QString& /*before*/, const QString& now) {
                 end_session();
@@ -43,7 +43,7 @@ void ShortcutAgent::follow() {
     } else if (session_ == nullptr && session_bus_.interface()->isServiceRegistered(portal_service())) {
         open_session();
     } else if (session_ == nullptr) {
-        session_bus_.send(start_portal());  // its name tells when it has come
+        session_bus_.send(start_portal());  // the watcher sees its name appear
     }
 }
 
@@ -66,7 +66,7 @@ void ShortcutAgent::end_session() {
     }
 }
 
-// Whom the desktop has given shortcuts before, it does not ask again.
+// If the desktop has given shortcuts before, it does not ask the person again.
 void ShortcutAgent::refuse(bool certain) {
     end_session();
     if (certain || ShortcutChoice::get() == Shortcuts{}) {
@@ -77,7 +77,7 @@ void ShortcutAgent::refuse(bool certain) {
     }
 }
 
-// Some desktops do not say at once which ones they give.
+// Some desktops do not report the given shortcuts at once.
 void ShortcutAgent::take(const Shortcuts& given) {
     if (const auto before = ShortcutChoice::get(); before && *before != given && given != Shortcuts{}) {
         ShortcutChoice::set(given);

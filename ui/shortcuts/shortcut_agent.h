@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// While the user wants it, has the two keys as shortcuts of the desktop, and tells happed of each press. happed decides
-// whether the press counts (docs/dbus.md, Feedback).
+// Holds the two keys as shortcuts of the desktop while the user wants this, and reports each press to happed. happed
+// decides whether the press counts (docs/dbus.md, Feedback).
 #pragma once
 
 #include "ui/shortcuts/portal_session.h"
@@ -21,7 +21,7 @@ public:
     void start();
 
 signals:
-    // What has become of the shortcuts.
+    // A message about the state of the shortcuts.
     void said(const QString& what);
 
 private:
@@ -35,7 +35,7 @@ private:
     QDBusConnection session_bus_;
     QDBusServiceWatcher portal_;
     ShortcutChoice choice_;
-    PortalSession* session_ = nullptr;  // a child; it may be the one that calls when it ends
+    PortalSession* session_ = nullptr;  // a child object; end_session() may run within its signal
 };
 
 }  // namespace happe::ui

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Whether this user wants the two keys as shortcuts of the desktop, and which ones the desktop has given. The agent and
-// the owner's window share the file ~/.config/happe/shortcuts.json, which exists while the user wants them.
+// The user's choice to have the two keys as shortcuts of the desktop, and the shortcuts that the desktop has given. The
+// agent and the owner's window share the file ~/.config/happe/shortcuts.json, which exists while the user wants them.
 #pragma once
 
 #include <QFileSystemWatcher>
@@ -10,7 +10,7 @@
 
 namespace happe::ui {
 
-// In the desktop's words ("Meta+F12"); empty as long as it has not said any.
+// The desktop's names of the shortcuts ("Meta+F12"); empty until it has given some.
 struct Shortcuts {
     QString performance;
     QString power;
@@ -26,7 +26,7 @@ class ShortcutChoice final : public QObject {
 public:
     ShortcutChoice();
 
-    // None where they are not wanted.
+    // None if the user wants no shortcuts.
     [[nodiscard]] static std::optional<Shortcuts> get();
     // False if the file cannot be written.
     static bool set(const std::optional<Shortcuts>& shortcuts);

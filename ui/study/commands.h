@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What happe-study does. Each returns an exit status of sysexits.h and has said what went wrong.
+// The commands of happe-study. Each prints its errors and returns an exit status of sysexits.h.
 #pragma once
 
 #include "ui/study/options.h"
@@ -17,7 +17,7 @@ namespace happe::study {
 inline constexpr std::initializer_list<int> kAsked = {SIGTERM, SIGINT, SIGUSR1};
 
 int complain(const std::string& message, int status);
-// Reports what is wrong with this folder's enrolment.
+// Reports the error in this folder's enrolment.
 int complain_of(const QString& enrolment, const QString& state);
 
 int enrol(const Options& options, QCoreApplication& application);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What happe-study is asked to do.
+// The options of happe-study.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ struct Options {
     int countdown_s = 3;
     int settle_ms = 700;
     std::string server;
-    std::string code;  // of an enrolment; empty: it is asked for
+    std::string code;  // of an enrolment; empty: ask for it
     bool json = false;
     int patience_s = 60;
-    bool again = false;  // also what was refused
+    bool again = false;  // also send letters that the server has refused
 };
 
 void define(CLI::App& program, Options& options);

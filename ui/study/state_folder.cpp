@@ -23,12 +23,12 @@ tl::expected<void, QString> make_state_folder(const QString& folder) {
 
 std::unique_ptr<QLockFile> lock_state(const QString& folder) {
     auto lock = std::make_unique<QLockFile>(lock_in(folder));
-    lock->setStaleLockTime(0);  // however long a sitting takes; a lock whose process has gone is none
+    lock->setStaleLockTime(0);  // a sitting may take long; a lock counts only while its process lives
     return lock->tryLock() ? std::move(lock) : nullptr;
 }
 
 qint64 owner_of_state(const QString& folder) {
-    if (lock_state(folder)) {  // what is left of one that was killed names a process that may be anybody's by now
+    if (lock_state(folder)) {  // a killed program's lock may name a new, unrelated process
         return 0;
     }
     const QLockFile lock(lock_in(folder));

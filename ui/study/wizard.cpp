@@ -13,7 +13,7 @@
 namespace happe::study {
 namespace {
 
-constexpr int kLookMs = 2000;  // how often the server is asked whether something has changed there
+constexpr int kLookMs = 2000;  // between questions to the server for changes
 constexpr std::int64_t kGib = std::int64_t{1} << 30U;
 
 Request leaving() {
@@ -99,8 +99,8 @@ void Wizard::show(Page page, const QString& detail) {
     }
 }
 
-// Nobody waits for a sign of life. They go one after another, because two on the way could overtake each other and the
-// server would keep the older state. Only the newest waits.
+// Sends signs of life one after another, because two on the way could overtake each other, and the server would keep
+// the older state. Only the newest waits.
 void Wizard::beat() try {
     const char* const state = state_of(view_.page);
     if (state == nullptr) {
@@ -135,7 +135,7 @@ void Wizard::fail(const QString& why, Act again) {
     show(Page::Trouble, why);
 }
 
-// The journal decides what the experimenter may do. It may be unreadable: then it is the trouble that the page shows.
+// The journal decides what the experimenter may do. If it is unreadable, the page shows that trouble.
 void Wizard::look_into_journal() try {
     const auto run = sitting_ && run_ < sitting_->runs.size() ? known() : std::nullopt;
     const bool begun = run && run->step != Step::Answered && run->step != Step::Aborted;
@@ -316,8 +316,8 @@ void Wizard::wait_for_another_run() {
     }));
 }
 
-// Of a run whose start the server had not heard of, or not yet: it refused to abort it. It is begun under the id of
-// that start, which may still arrive.
+// The server refused to abort a run because it did not know of its start. The run begins again with the id of that
+// start, which may still arrive.
 void Wizard::take_back_abortion() {
     const auto run = known();
     const RunState state = planned().state;
@@ -357,7 +357,7 @@ void Wizard::forget_participant() {
     sitting_.reset();
 }
 
-// Of somebody who has not begun a run nothing is kept but the link, so there is nothing to wait for.
+// For a participant who has not begun a run the journal has only the link, so there is nothing to wait for.
 void Wizard::stand_up() {
     if (!view_.may_leave) {
         return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A sitting, from the participant's link to the goodbye. Each change is in the journal before anything follows from it,
-// and what comes next is read from there (steps.h), so a wizard that was killed goes on where it was.
+// A sitting, from the participant's link to the goodbye. The wizard writes each change into the journal before it acts
+// on it, and reads from there what comes next (steps.h). So a killed wizard continues where it was.
 #pragma once
 
 #include "ui/study/laptop/application.h"
@@ -22,7 +22,7 @@ namespace happe::study {
 
 struct Habits {
     int countdown_s = 3;
-    QString browser;  // a program that is given an address; empty: the desktop's
+    QString browser;  // a program that opens an address; empty: the desktop's browser
     QString state;    // the folder of the journal
     QUrl server;
 };
@@ -34,10 +34,10 @@ public:
     Wizard(Habits habits, Journal& journal, Server& server, DaemonProxy& governor);
     ~Wizard() override = default;
 
-    // Whatever is next. Also a new participant, after a goodbye.
+    // Does whatever is next. After a goodbye, waits for a new participant.
     void go_on();
 
-    // What people do. Actions that do not belong to the shown page are skipped.
+    // Actions of people. Ignores actions that do not belong to the shown page.
     void sit_down(const QString& link);
     void open_pages();
     void begin();
@@ -45,7 +45,7 @@ public:
     void rate(int rating);
     void guess(const std::string& choice);
     void try_again();
-    // The experimenter's.
+    // Actions of the experimenter.
     void stop_run(const QString& reason);
     void stop_practice();
     void stand_up();
@@ -60,8 +60,8 @@ private:
 
     void show(Page page, const QString& detail = {});
     void fail(const QString& why, Act again);
-    // Does what may write to the journal. If that can't be written it says so, and does it, or `again`, when somebody
-    // tries again.
+    // Runs an act that may write to the journal. If writing fails, shows the trouble, and runs the act, or `again`,
+    // when somebody tries again.
     void written(const Act& act) { written(act, act); }
     void written(const Act& act, const Act& again);
     // An act that is skipped if something else has begun meanwhile.
@@ -96,7 +96,7 @@ private:
     void leave_seat();
     void forget_participant();
 
-    // A run, in this order.
+    // The steps of a run, in this order.
     void fetch_seal();
     void count_down(int seconds, const QByteArray& seal);
     void start_run(const QByteArray& seal);
@@ -120,15 +120,15 @@ private:
     DaemonProxy& governor_;
     Postman postman_;
     Application application_;
-    QTimer clock_;  // of the run, or of practice
+    QTimer clock_;  // the time of the run or of practice
     View view_;
     std::optional<Sitting> sitting_;
-    std::size_t run_ = 0;       // which of the sitting's
+    std::size_t run_ = 0;       // the index of the run in the sitting
     unsigned turn_ = 0;         // counts what has begun
-    QString governor_run_;      // while it goes on
-    std::optional<uint> hold_;  // while practice goes on
-    std::string practised_;     // the application's key, then
-    Act again_;                 // after a trouble
+    QString governor_run_;      // happed's name of the run that is on
+    std::optional<uint> hold_;  // during practice: the cookie of the hold
+    std::string practised_;     // during practice: the application's key
+    Act again_;                 // the act to repeat after a trouble
     QByteArray next_beat_;      // the sign of life that waits for the one on its way. Empty: none waits.
     bool beats_ = false;        // while one is on its way
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The wizard's parts, put together.
+// Builds and connects the wizard's parts.
 #include "ui/program/unix_signals.h"
 #include "ui/study/commands.h"
 #include "ui/study/laptop/x_desk.h"

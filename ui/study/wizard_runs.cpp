@@ -57,7 +57,7 @@ void Wizard::begin() {
     }));
 }
 
-// The server seals a run's condition once: asked again under the same id, it says the same.
+// The server seals a run's condition once, and gives the same answer to each request with the same id.
 void Wizard::fetch_seal() {
     const auto run = known();
     const Request request{.method = "POST",
@@ -89,7 +89,7 @@ void Wizard::start_run(const QByteArray& seal) {
     show(Page::Playing);
     const QString study = QString::fromStdString(sitting_->study);
     governor_.start(seal, study, code(), [this, turn = turn_](const Said<QString>& governor_run) {
-        if (turn != turn_) {  // somebody stopped it meanwhile
+        if (turn != turn_) {  // somebody stopped the run meanwhile
             if (governor_run) {
                 governor_.stop(*governor_run, [](const Said<QByteArray>&) {});
             }
@@ -102,14 +102,15 @@ void Wizard::start_run(const QByteArray& seal) {
     });
 }
 
-// If it can't be written down the run at happed is over, and another attempt begins with another one.
+// If the journal cannot be written, this run at happed is over, and the next attempt starts a new one.
 void Wizard::play(const QString& governor_run) {
     governor_run_ = governor_run;
     const auto plays = [this] {
         journal_.running(planned().code, governor_run_.toStdString());
         show(Page::Playing);
         log("run " + planned().code + " begins");
-        clock_.start(planned().seconds * kSecondMs);  // first: what cannot be started ends at once, and stops it
+        clock_.start(planned().seconds *
+                     kSecondMs);  // first, because an application that cannot start ends at once and stops the clock
         application_.start(words_of(planned().command), planned().cpu);
     };
     written(plays, [this] { go_on(); });
@@ -150,7 +151,7 @@ void Wizard::keep_recording(const Recording& recording) {
     });
 }
 
-// The wizard had ended while the run was on. If it had lasted by then, it counts.
+// The wizard had ended during a run. The run counts if it had lasted its full time by then.
 void Wizard::recover() {
     show(Page::Waiting);
     const auto run = known();
@@ -164,7 +165,7 @@ void Wizard::recover() {
                     }));
 }
 
-// The attempt is over; the run is not.
+// Ends this attempt. The run will begin again.
 void Wizard::interrupted(const QString& why, const std::string& note) {
     abandon();
     ++turn_;
@@ -175,7 +176,7 @@ void Wizard::interrupted(const QString& why, const std::string& note) {
     });
 }
 
-// Whatever goes on ends.
+// Ends the run or practice that is on.
 void Wizard::abandon() {
     clock_.stop();
     application_.stop();
@@ -302,7 +303,7 @@ void Wizard::skip_practice() {
     }
 }
 
-// It may have ended since the button was shown.
+// Practice may have ended since the button appeared.
 void Wizard::stop_practice() {
     if (hold_) {
         end_practice();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What participants are shown when the laptop is in trouble.
+// The pages that participants see when the laptop is in trouble.
 #include "ui/study/wizard.h"
 
 #include <gtest/gtest.h>
@@ -83,7 +83,8 @@ protected:
         std::filesystem::remove_all(folder_);
     }
 
-    // The kernel refuses what a file would grow by beyond it, with an error that SQLite calls one of the disk.
+    // Limits the size of files. The kernel then refuses longer writes with an error that SQLite reports as a disk
+    // error.
     static void let_files_grow(rlim_t most) {
         const rlimit limits{most, RLIM_INFINITY};
         ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limits), 0);
@@ -100,7 +101,7 @@ TEST_F(WizardTest, ShowsNoPathAndNoErrorOfADiskThatFailsAndLogsThem) {
     wizard.go_on();
     ASSERT_EQ(wizard.view().page, Page::Welcome);
 
-    let_files_grow(1024);  // of the captured log, but of no page of the journal
+    let_files_grow(1024);  // enough for the captured log, but not for a page of the journal
     testing::internal::CaptureStderr();
     wizard.sit_down(QStringLiteral("https://study.example.org/p/a-link"));
     const std::string logged = testing::internal::GetCapturedStderr();
@@ -125,7 +126,7 @@ TEST_F(WizardTest, SendsASignOfLifeOnlyWhenTheOneBeforeItHasArrived) {
     slow.refuses = true;
     wizard.try_again();
     until([&] { return wizard.view().page == Page::Welcome; });
-    bool answered = false;  // a later request is
+    bool answered = false;  // a later request has an answer
     server.ask({.method = "PUT", .path = QStringLiteral("later"), .body = "{}"},
                [&](const Answer&) { answered = true; });
     until([&] { return answered; });

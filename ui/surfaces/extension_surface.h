@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// On GNOME, which lets no program put a window above all others: HAPPE's extension shows the picture (ui/gnome-shell).
+// On GNOME, HAPPE's extension shows the picture (ui/gnome-shell): GNOME lets no program put a window above all others.
 #pragma once
 
 #include "ui/bus/extension_watch.h"
@@ -19,7 +19,7 @@ public:
     ExtensionSurface(Position position, QDBusConnection session_bus, Events events);
     ~ExtensionSurface() override;
 
-    // Waits for at most a second; an error says why there can be none.
+    // Waits for at most a second. An error says why there can be no surface.
     [[nodiscard]] std::string open();
 
     [[nodiscard]] double scale() const override { return scale_; }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// An end to waiting for a server that does not answer, in libraries that would wait without end.
+// Ends the wait for a server that does not answer, in libraries that would wait forever.
 #pragma once
 
 #include <thread>
 
 namespace happe::ui {
 
-// Shuts the connected socket `file` down if this object is still there after a second. Whoever waits for an answer then
-// reads the connection's end. The socket must outlive this object.
+// Shuts the connected socket `file` down if this object still exists after a second. A reader then sees the end of the
+// connection. The socket must outlive this object.
 class SocketDeadline {
 public:
     explicit SocketDeadline(int file);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Where the overlay's picture is put: above everything, and not there for pointer and keyboard.
+// The place of the overlay's picture: above everything, and ignored by pointer and keyboard.
 #pragma once
 
 #include <QDBusConnection>
@@ -23,7 +23,7 @@ enum class Corner { BottomLeft, BottomRight, TopLeft, TopRight };
 
 struct Position {
     Corner corner = Corner::BottomLeft;
-    QString screen;  // an output's name, as in xrandr or `swaymsg -t get_outputs`; empty: that of the focused window
+    QString screen;  // an output's name, as in xrandr or `swaymsg -t get_outputs`; empty: the focused window's
 };
 
 // Between the picture and the edges of its screen, in 96ths of an inch.
@@ -31,8 +31,8 @@ inline constexpr int kMargin = 16;
 
 class Surface {
 public:
-    // `changed`: scale or translucency have, paint the picture again. `lost`: the window system is gone, and nothing is
-    // shown any more; destroy the surface, but not in this call.
+    // `changed`: scale or translucency has changed; paint the picture again. `lost`: the window system is gone, and the
+    // surface shows nothing any more; destroy it, but not in this call.
     struct Events {
         std::function<void()> changed;
         std::function<void()> lost;
@@ -43,16 +43,16 @@ public:
     Surface& operator=(const Surface&) = delete;
     virtual ~Surface() = default;
 
-    // Pixels for each of 96 in an inch.
+    // Pixels in 1/96 inch.
     [[nodiscard]] virtual double scale() const = 0;
-    // Whether the windows behind can shine through.
+    // True if the windows behind can shine through.
     [[nodiscard]] virtual bool translucent() const = 0;
-    // Whether an icon is wanted in place of the whole picture.
+    // True if the surface needs an icon instead of the whole picture.
     [[nodiscard]] virtual bool icon() const { return false; }
-    // `name` is for programs that list windows: it says in words what the picture shows.
+    // `name` is for programs that list windows: the picture's content in words.
     virtual void show(const QImage& picture, const QString& name) = 0;
     virtual void hide() = 0;
-    // The focus may be on another screen now. Only for surfaces that cannot see it themselves.
+    // Call when the focus may be on another screen. Only surfaces that cannot notice this themselves need it.
     virtual void follow_focus() {}
 };
 
@@ -73,7 +73,7 @@ using SurfaceOrError = tl::expected<std::unique_ptr<Surface>, NoSurface>;
 [[nodiscard]] SurfaceOrError open_extension_surface(const Position& position, const QDBusConnection& session_bus,
                                                     Surface::Events events);
 
-// In the desktop's tray, by another program (ui/tray), so that this one need not load what icons need.
+// In the desktop's tray, by another program (ui/tray), so that this one need not load the libraries for icons.
 [[nodiscard]] SurfaceOrError open_tray_surface(Surface::Events events);
 
 }  // namespace happe::ui

@@ -20,7 +20,7 @@ std::string become_window() {
     if (program.isEmpty()) {
         return "happe-tray is not there";
     }
-    qunsetenv("QT_QPA_PLATFORM");  // this program's own
+    qunsetenv("QT_QPA_PLATFORM");  // only for this program
     ::execl(program.constData(), "happe-tray", "--window", nullptr);
     return program.toStdString() + ": " + std::strerror(errno);
 }

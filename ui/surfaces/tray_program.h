@@ -6,10 +6,10 @@
 
 namespace happe::ui {
 
-// Where happe-tray is: beside this program, or where it is installed. Empty if it is missing.
+// The path of happe-tray: beside this program, or where it is installed. Empty if it is missing.
 [[nodiscard]] QString tray_program();
 
-// Becomes happe-tray with its window; returns only if it cannot, and says why.
+// Replaces this process by happe-tray with its window. Returns only on failure, with the reason.
 [[nodiscard]] std::string become_window();
 
 }  // namespace happe::ui

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// happe-tray as a child: a line for each picture goes to its standard input (ui/tray/main.cpp).
+// Starts happe-tray as a child, and writes a line for each picture to its standard input (ui/tray/main.cpp).
 #include "ui/surfaces/surface.h"
 #include "ui/surfaces/tray_program.h"
 
@@ -28,7 +28,7 @@ public:
         child_.waitForFinished(kPatience);
     }
 
-    // An error: why there can be none.
+    // An error says why there can be no surface.
     [[nodiscard]] std::string open() {
         child_.setProcessEnvironment(with_windows());
         child_.start(tray_program(), QStringList());

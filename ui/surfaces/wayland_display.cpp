@@ -58,7 +58,7 @@ std::optional<NoSurface> WaylandDisplay::start() {
     const SocketDeadline second(wl_display_get_fd(display_.get()));
     registry_.reset(wl_display_get_registry(display_.get()));
     wl_registry_add_listener(registry_.get(), &kRegistry, this);
-    // The first one tells what there is, the second one what the outputs are like.
+    // The first round trip brings the globals, the second one the outputs' properties.
     if (wl_display_roundtrip(display_.get()) < 0 || wl_display_roundtrip(display_.get()) < 0) {
         return NoSurface{.why = "the Wayland compositor does not answer", .soon = true};
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A connection to a Wayland compositor, its outputs and what of it the overlay uses.
+// A connection to a Wayland compositor: its outputs, and the globals that the overlay uses.
 #pragma once
 
 #include "ui/surfaces/surface.h"
@@ -43,7 +43,7 @@ class WaylandDisplay {  // stays where it is: the protocol's listeners have its 
 public:
     struct Events {
         std::function<void()> outputs_changed;
-        std::function<void()> lost;  // to be destroyed, but not in this call
+        std::function<void()> lost;  // destroy the display, but not in this call
     };
 
     // The compositor that WAYLAND_DISPLAY names; it must have wlr-layer-shell. Waits for at most a second.
@@ -52,9 +52,9 @@ public:
     [[nodiscard]] wl_compositor* compositor() const { return compositor_.get(); }
     [[nodiscard]] wl_shm* shm() const { return shm_.get(); }
     [[nodiscard]] zwlr_layer_shell_v1* layers() const { return layers_.get(); }
-    // The output of this name; without one the first; none if there is none at all.
+    // The output of this name; for an empty name the first output; null if there is none.
     [[nodiscard]] const WaylandOutput* output(const QString& name) const;
-    // Null if it has gone.
+    // Null if the output has gone.
     [[nodiscard]] const WaylandOutput* output(std::uint32_t global) const;
     [[nodiscard]] WaylandOutput* find(const wl_output* output);
     [[nodiscard]] bool has_several_outputs() const { return outputs_.size() > 1; }
@@ -64,7 +64,7 @@ public:
 private:
     WaylandDisplay(wl_display* display, Events events);
 
-    // An error: why nothing can be shown.
+    // An error says why the overlay cannot be shown.
     [[nodiscard]] std::optional<NoSurface> start();
     void read();
     void tell_outputs() const;
@@ -74,7 +74,7 @@ private:
     static const wl_registry_listener kRegistry;
     static const wl_output_listener kOutput;
 
-    // In the order in which they are to go, from the last.
+    // C++ destroys the last member first, and these need that order.
     Wayland<wl_display> display_;
     Events events_;
     std::optional<QSocketNotifier> readable_;

@@ -16,7 +16,7 @@ int up_to_multiple(int length, int of) {
     return (length + of - 1) / of * of;
 }
 
-// A picture in memory that the compositor reads; it is freed when the compositor has done with it.
+// Puts the picture into memory that the compositor reads. Frees it when the compositor releases it.
 wl_buffer* shared_picture(wl_shm* shm, const QImage& picture) {
     static constexpr wl_buffer_listener kListener{
         .release = [](void*, wl_buffer* buffer) { wl_buffer_destroy(buffer); },
@@ -54,7 +54,7 @@ public:
     WaylandSurface(Position position, Events events) : position_(std::move(position)), events_(std::move(events)) {}
     ~WaylandSurface() override { close(); }
 
-    // An error: why there is none.
+    // An error says why there can be no surface.
     [[nodiscard]] std::optional<NoSurface> open() {
         auto opened = WaylandDisplay::open(
             {.outputs_changed = [this] { outputs_changed(); }, .lost = [this] { events_.lost(); }});
@@ -81,7 +81,7 @@ public:
         update();
     }
 
-    // Compositors tell nobody which output has the focus. A new surface without an output appears there.
+    // Compositors do not report which output has the focus, but a new surface without an output appears there.
     void follow_focus() override {
         if (layer_ && position_.screen.isEmpty() && display_->has_several_outputs()) {
             close();
@@ -114,7 +114,7 @@ private:
         display_->flush();
     }
 
-    // Null: where the compositor wants, which is the output with the focus.
+    // Null: the compositor chooses, which is the output with the focus.
     void create(const WaylandOutput* output) {
         static constexpr zwlr_layer_surface_v1_listener kListener{
             .configure =
@@ -180,7 +180,7 @@ private:
         wl_surface_commit(surface_.get());
     }
 
-    // Until it is shown again, or an output comes.
+    // Closes the surface until the next show(), or until an output appears.
     void close() {
         layer_.reset();
         surface_.reset();

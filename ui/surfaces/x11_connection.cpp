@@ -19,7 +19,7 @@ struct DisposeXau {
     void operator()(Xauth* cookie) const { XauDisposeAuth(cookie); }
 };
 
-// X servers on Linux listen under this name as a file, and as an abstract one, with a NUL before it. -1: none answers.
+// Connects to an X server by this name, as a file or as an abstract name with a NUL before it. -1: none answers.
 int connect_to(const std::string& name) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;

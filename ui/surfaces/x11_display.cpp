@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint32_t kMostResources = 1 << 16;  // in words of the protocol
 
-// xcb's iterators as something to go through.
+// Calls `visit` for each item of an xcb iterator.
 template <typename Iterator, typename Visit>
 void each(Iterator iterator, void (*next)(Iterator*), const Visit& visit) {
     for (; iterator.rem > 0; next(&iterator)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A connection to an X server, and what the overlay asks it.
+// A connection to an X server, with the overlay's questions to it.
 #pragma once
 
 #include "ui/surfaces/x11_connection.h"
@@ -25,19 +25,19 @@ struct X11Screen {
 
 class X11Display {
 public:
-    // The server that DISPLAY names; it must have Shape, XFixes and RandR 1.5, as all do since 2015.
+    // Connects to the server that DISPLAY names. It must have Shape, XFixes and RandR 1.5, as all do since 2015.
     [[nodiscard]] static tl::expected<std::unique_ptr<X11Display>, std::string> open();
 
     [[nodiscard]] xcb_connection_t* get() const { return opened_.connection.get(); }
     [[nodiscard]] const xcb_screen_t& screen() const { return *screen_; }
     [[nodiscard]] xcb_window_t root() const { return screen_->root; }
-    // With an alpha channel.
+    // A visual with an alpha channel.
     [[nodiscard]] xcb_visualid_t visual() const { return visual_; }
     [[nodiscard]] xcb_atom_t atom(const std::string& name) const;
-    // Who owns it draws translucent windows.
+    // The owner of this selection draws translucent windows.
     [[nodiscard]] xcb_atom_t compositor_selection() const { return compositor_; }
     [[nodiscard]] bool has_compositor() const;
-    // The desktop's own, from Xft.dpi; 1 if there is none.
+    // The desktop's scale from Xft.dpi; 1 if there is none.
     [[nodiscard]] double scale() const;
     [[nodiscard]] std::vector<X11Screen> screens() const;
     // The middle of the active window; none if there is no such window.
@@ -62,7 +62,7 @@ private:
 // Xft.dpi in a RESOURCE_MANAGER, as a multiple of 96; 1 if it has none that makes sense.
 [[nodiscard]] double scale_in_resources(const std::string& resources);
 
-// The screen of this name; without one that with the focus, else the primary one, or the first. There is one at least.
+// The screen of this name; otherwise the one with the focus, the primary one, or the first. `screens` has at least one.
 [[nodiscard]] const X11Screen& chosen_screen(const std::vector<X11Screen>& screens, const QString& name,
                                              std::optional<QPoint> focus);
 

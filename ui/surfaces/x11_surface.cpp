@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// An override-redirect window: no window manager places, stacks or focuses it. It raises itself when others come.
+// An override-redirect window: no window manager places, stacks or focuses it. It raises itself when other windows
+// appear.
 #include "ui/surfaces/surface.h"
 #include "ui/surfaces/x11_display.h"
 
@@ -21,7 +22,7 @@ namespace {
 // Window managers stack a new window in several steps.
 constexpr std::chrono::milliseconds kBeforeRaise{50};
 
-// Where the picture is more there than not, as rectangles, one a row at least.
+// The parts of the picture that are more opaque than transparent, as rectangles of one row each.
 std::vector<xcb_rectangle_t> shape_of(const QImage& picture) {
     std::vector<xcb_rectangle_t> shape;
     for (int y = 0; y < picture.height(); ++y) {
@@ -202,7 +203,7 @@ private:
         }
     }
 
-    // The root window is, when screens are plugged in or out, or their area is shared out again.
+    // The root window changes when screens are plugged in or out, or arranged differently.
     void configured(xcb_window_t window) {
         if (window == display_->root()) {
             screens_changed();

@@ -25,7 +25,8 @@
 namespace happe::ui {
 namespace {
 
-// As the indicator says, and while HAPPE is paused from here, so that it can go on from here.
+// Shows the icon when the indicator says so, and while the user has paused HAPPE here, so that they can continue it
+// here.
 class Icon {
 public:
     explicit Icon(const Owner& owner) : owner_(owner) {}
@@ -57,7 +58,7 @@ private:
     bool wanted_ = false;
 };
 
-// What has come; false at the end.
+// Reads the input that has arrived; false at its end.
 bool read_into(QByteArray& lines) {
     std::array<char, 65536> buffer{};
     const ssize_t count = ::read(STDIN_FILENO, buffer.data(), buffer.size());
@@ -71,7 +72,7 @@ void bring_up(QWidget& window) {
     window.activateWindow();
 }
 
-// What the icon offers.
+// The icon's menu.
 class Menu final : public QMenu {
 public:
     Menu(Owner& owner, QWidget& window) {
@@ -93,7 +94,7 @@ public:
     }
 };
 
-// None where happe-indicator has none, or it cannot be read.
+// None if happe-indicator names no model, or if it cannot be read.
 std::optional<PowerModel> own_model() {
     const QString file = qEnvironmentVariable("HAPPE_POWER_MODEL");
     if (file.isEmpty()) {

@@ -30,7 +30,7 @@ Application::~Application() {
 void Application::start(const QStringList& command, std::optional<int> cpu) {
     stop();
     keeper_ = std::make_unique<QProcess>();
-    keeper_->setStandardOutputFile(QProcess::nullDevice());  // what games say is nobody's log
+    keeper_->setStandardOutputFile(QProcess::nullDevice());  // no log needs the games' output
     connect(keeper_.get(), &QProcess::finished, this, [this] {
         const QString why = QString::fromUtf8(keeper_->readAllStandardError()).trimmed();
         release();

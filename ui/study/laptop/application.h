@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What participants use in a run: a program, pinned to a CPU, and all that it starts (ui/study/laptop/keeper).
+// The application that participants use in a run: a program, pinned to a CPU, and all processes that it starts
+// (ui/study/laptop/keeper).
 #pragma once
 
 #include <QObject>
@@ -19,11 +20,11 @@ public:
     ~Application() override;
 
     void start(const QStringList& command, std::optional<int> cpu);
-    // SIGTERM, and a second later SIGKILL, to all of them. Nothing is signalled.
+    // Sends SIGTERM, and a second later SIGKILL, to all of them. Does not emit ended().
     void stop();
 
 signals:
-    // By itself. `why`: for the log, if it could not be started; else empty.
+    // The application has ended by itself. `why`: for the log, if it could not start; otherwise empty.
     void ended(const QString& why);
 
 private:

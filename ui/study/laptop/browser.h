@@ -6,8 +6,8 @@
 
 namespace happe::study {
 
-// Opens a participant's page. Its address is a secret and is in no command line: the browser is given a file in this
-// folder, which leads there. What went wrong, in words; else empty.
+// Opens a participant's page. Its address is secret and must not be on a command line, so the browser gets a file in
+// `folder` that leads there. Returns the error; empty if it worked.
 [[nodiscard]] QString open_in_browser(const QUrl& address, const QString& program, const QString& folder);
 void forget_page(const QString& folder);
 

@@ -16,7 +16,7 @@ namespace {
 
 const QString kName = QStringLiteral("org.happe.Governor1");
 const QString kObject = QStringLiteral("/org/happe/Governor1");
-constexpr int kAuthorizationMs = 120'000;  // somebody may have to type an administrator's password
+constexpr int kAuthorizationMs = 120'000;  // a person may have to type an administrator's password
 
 template <typename T>
 Said<T> value_of(const QDBusMessage& answer) {
@@ -27,7 +27,7 @@ Said<T> value_of(const QDBusMessage& answer) {
     return reply.value();
 }
 
-// Read where the file is at its start: the descriptor is ours alone.
+// Reads the file from its start. Only we use this descriptor.
 Said<QByteArray> file_of(const QDBusMessage& answer) {
     return value_of<QDBusUnixFileDescriptor>(answer).and_then(
         [](const QDBusUnixFileDescriptor& descriptor) -> Said<QByteArray> {
@@ -55,7 +55,7 @@ QDBusMessage DaemonProxy::call(const QString& method) {
 template <typename T>
 void DaemonProxy::ask(const QDBusMessage& question, const std::function<Said<T>(const QDBusMessage&)>& read,
                       const Then<T>& then) {
-    if (!bus_.isConnected()) {  // Qt never ends such a call
+    if (!bus_.isConnected()) {  // otherwise Qt would never end the call
         const auto refuse = [then, why = bus_.lastError().message()] { then(tl::unexpected(why)); };
         QMetaObject::invokeMethod(this, refuse, Qt::QueuedConnection);
         return;

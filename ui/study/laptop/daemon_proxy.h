@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// happed, as the wizard needs it: docs/dbus.md.
+// The wizard's calls of happed: docs/dbus.md.
 #pragma once
 
 #include <QByteArray>
@@ -15,7 +15,7 @@ class QDBusMessage;
 namespace happe::study {
 
 template <typename T>
-using Said = tl::expected<T, QString>;  // an error is in words, and reveals no condition
+using Said = tl::expected<T, QString>;  // the error is a text that reveals no condition
 
 class DaemonProxy final : public QObject {
     Q_OBJECT
@@ -26,13 +26,14 @@ public:
 
     explicit DaemonProxy(QDBusConnection bus);
 
-    // A sealed run; happed's name for it. It ends, at the latest, when this program leaves the bus.
+    // Starts a sealed run, and passes on happed's name for it. The run ends at the latest when this program leaves the
+    // bus.
     void start(const QByteArray& seal, const QString& study, const QString& run, const Then<QString>& then);
-    // Ends a run, or fetches one that has ended; its trace.
+    // Ends a run, or fetches one that has ended. Passes on its trace.
     void stop(const QString& run, const Then<QByteArray>& then);
     void facts(const QString& run, const Then<QByteArray>& then);
 
-    // HAPPE steps aside until it is released.
+    // Makes HAPPE step aside until release().
     void hold(const QString& application, const Then<uint>& then);
     void release(uint cookie);
 

@@ -18,7 +18,7 @@ constexpr unsigned kChord = XCB_MOD_MASK_CONTROL | XCB_MOD_MASK_1 | XCB_MOD_MASK
 template <typename T>
 using Reply = std::unique_ptr<T, void (*)(void*)>;
 
-// The key that types q; 0: none does.
+// The key that types q; 0: there is none.
 xcb_keycode_t key_of_q(xcb_connection_t* connection) {
     const xcb_setup_t& setup = *xcb_get_setup(connection);
     const auto count = static_cast<std::uint8_t>(setup.max_keycode - setup.min_keycode + 1);
@@ -43,7 +43,7 @@ xcb_atom_t atom_of(xcb_connection_t* connection, std::string_view name) {
     return reply ? reply->atom : xcb_atom_t{XCB_ATOM_NONE};
 }
 
-// Whether the locks are on or not.
+// Grabs the keys, with the locks on or off.
 void grab(xcb_connection_t* connection, xcb_keycode_t key) {
     const xcb_window_t root = xcb_setup_roots_iterator(xcb_get_setup(connection)).data->root;
     for (const unsigned locks : {0U, unsigned{XCB_MOD_MASK_LOCK}, unsigned{XCB_MOD_MASK_2},
@@ -68,7 +68,7 @@ XDesk::XDesk() : connection_(xcb_connect(nullptr, nullptr), xcb_disconnect) {
     }
 }
 
-// _NET_ACTIVE_WINDOW of the Extended Window Manager Hints, as pagers send it: with 2 as its source it is not refused.
+// Sends _NET_ACTIVE_WINDOW of the Extended Window Manager Hints as pagers do: window managers accept it from source 2.
 void XDesk::bring_forward(quintptr window) const {
     if (active_window_ == XCB_ATOM_NONE) {
         return;

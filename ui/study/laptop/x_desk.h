@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What an X server does for the wizard and Qt does not: the experimenter's keys, Ctrl+Alt+Shift+Q, whatever has the
-// keyboard; and a window that comes to the front whatever the window manager thinks of windows that come unasked.
+// Uses the X server for two tasks that Qt cannot do: to hear the experimenter's keys, Ctrl+Alt+Shift+Q, in any window;
+// and to bring a window to the front even if the window manager would refuse.
 #pragma once
 
 #include <QObject>
@@ -16,11 +16,11 @@ class XDesk final : public QObject {
     Q_OBJECT
 
 public:
-    // Without an X server it does nothing: then the wizard's own window knows the keys, and `happe-study abort` is
-    // there.
+    // Without an X server it does nothing: then the keys work in the wizard's own window, and `happe-study abort`
+    // works.
     XDesk();
 
-    // A window of this program.
+    // Brings a window of this program to the front.
     void bring_forward(quintptr window) const;
 
 signals:

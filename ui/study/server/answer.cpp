@@ -22,7 +22,7 @@ bool is_done(const Heard& heard) {
     }
     const QString type = heard.type.section(QLatin1Char(';'), 0, 0).trimmed();
     const bool json =
-        type == QStringLiteral("application/json") && QJsonDocument::fromJson(heard.body).isObject();  // it is whole
+        type == QStringLiteral("application/json") && QJsonDocument::fromJson(heard.body).isObject();  // it is complete
     return json || (heard.status == kNoContent && heard.body.isEmpty());
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What came back when the study server was asked, and whether it was the study server that said it: between the two
-// there may be a proxy, or a page that wants somebody to sign in to a network.
+// Judges an answer to a request, and whether the study server sent it: a proxy or the sign-in page of a network may
+// have answered instead.
 #pragma once
 
 #include <QByteArray>
@@ -11,13 +11,13 @@ namespace happe::study {
 
 enum class Verdict : std::uint8_t {
     Done,
-    Later,    // nobody there, somebody else, or not now: the same again
-    Refused,  // by the study server, and always will be
+    Later,    // no answer, not the study server's, or not possible now: try again
+    Refused,  // the study server refuses, and always will
 };
 
 struct Answer {
     Verdict verdict = Verdict::Later;
-    int status = 0;  // 0: none came
+    int status = 0;  // 0: no answer
     QByteArray body;
     QString problem;  // the kind, as in urn:happe:problem:KIND
     QString detail;   // for people
@@ -25,7 +25,7 @@ struct Answer {
 
 inline constexpr int kClientError = 400;  // the least status of HTTP that is an error
 
-// As in HTTP. `failure`: what went wrong underneath, so that what came may be less than was sent; else empty.
+// An answer of HTTP. `failure`: the network's error, after which the body may be incomplete; otherwise empty.
 struct Heard {
     int status = 0;
     QString failure;
@@ -33,8 +33,8 @@ struct Heard {
     QByteArray body;
 };
 
-// Done: a success that is whole, and JSON or nothing (204). Refused: a problem of the study server's own, unless it may
-// pass. Everything else is Later, so that no letter is lost to whoever answers in the server's place.
+// Done: a complete success with JSON, or without a body (204). Refused: a problem document of the study server, unless
+// the problem may pass. Everything else is Later, so that no letter is lost if somebody else answers.
 [[nodiscard]] Answer answer_of(const Heard& heard);
 
 }  // namespace happe::study

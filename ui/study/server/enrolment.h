@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What this laptop is to a study server: a file, 0600, which holds its token.
+// The enrolment of this laptop at a study server: a file with its token, mode 0600.
 #pragma once
 
 #include <QByteArray>
@@ -17,11 +17,11 @@ struct Enrolment {
 };
 
 [[nodiscard]] bool is_enrolled(const QString& state);
-// Errors name the file, and where there is one the field.
+// Errors name the file, and the field if there is one.
 [[nodiscard]] tl::expected<Enrolment, QString> read_enrolment(const QString& state);
 [[nodiscard]] tl::expected<void, QString> write_enrolment(const QString& state, const Enrolment& enrolment);
 
-// What the server answers a device that enrols.
+// Reads the server's answer to a device that enrols.
 [[nodiscard]] tl::expected<Enrolment, QString> enrolment_of(const QUrl& server, const QByteArray& answer);
 
 }  // namespace happe::study

@@ -37,7 +37,7 @@ void probe(Server& server, std::vector<Probe> probes, const std::function<void(c
     server.ask({.method = "GET", .path = QStringLiteral("clock"), .body = {}},
                [&server, asked, probes = std::move(probes), then](const Answer& answer) mutable {
                    const std::int64_t heard = now_us();
-                   if (answer.verdict != Verdict::Done) {  // what was found so far would be of another network
+                   if (answer.verdict != Verdict::Done) {  // earlier probes would be of another network
                        QTimer::singleShot(kRestMs, &server, [&server, then] { probe(server, {}, then); });
                        return;
                    }
@@ -100,7 +100,7 @@ void Postman::carry() try {
     rest(disk_trouble());
 }
 
-// Told of it and not crossed out: it is sent again, which changes nothing.
+// If the journal cannot delete a delivered letter, the postman sends it again, which changes nothing.
 void Postman::delivered(const Letter& letter, const Answer& answer) try {
     under_way_ = false;
     if (answer.verdict == Verdict::Done) {

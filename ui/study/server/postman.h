@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Brings the journal's letters to the server, one after the other, however long it takes.
+// Sends the journal's letters to the server one after the other, and tries until each is accepted or refused.
 #pragma once
 
 #include "ui/study/server/server.h"
@@ -18,12 +18,12 @@ class Postman final : public QObject {
 public:
     Postman(Journal& journal, Server& server) : journal_(journal), server_(server) {}
 
-    // Begins with the first letter, unless it is under way.
+    // Begins to send the first letter, unless it is on its way.
     void go();
-    // Once no letter is left, which may be now.
+    // Calls `then` when no letter is left, at once if there is none now.
     void when_done(std::function<void()> then);
 
-    // What keeps the first letter here; empty: nothing.
+    // Why the first letter is not sent yet; empty: no obstacle.
     [[nodiscard]] const QString& obstacle() const { return obstacle_; }
 
 signals:
@@ -41,7 +41,8 @@ private:
     std::vector<std::function<void()>> waiting_;
 };
 
-// Sixteen questions for the server's clock, beside this machine's CLOCK_MONOTONIC, as a letter. docs/uploads.md.
+// Asks for the server's clock sixteen times, and makes a letter of the answers with this machine's CLOCK_MONOTONIC.
+// docs/uploads.md.
 void compare_clocks(Server& server, const std::function<void(const Letter&)>& then);
 
 [[nodiscard]] std::string new_id();

@@ -17,7 +17,7 @@ constexpr int kLongestWaitMs = 15'000;
 
 Answer answer_of(QNetworkReply& reply) {
     const int status = reply.attribute(QNetworkRequest::HttpStatusCodeAttribute).toInt();
-    // Statuses from 400 on are errors for Qt, of kinds of their own.
+    // Qt reports statuses from 400 on as errors, with separate numbers.
     const bool whole = reply.error() == QNetworkReply::NoError ||
                        (status >= kClientError && reply.error() > QNetworkReply::UnknownProxyError);
     return study::answer_of({.status = status,
@@ -30,7 +30,7 @@ Answer answer_of(QNetworkReply& reply) {
 
 Server::Server(QUrl base, QByteArray token) : base_(std::move(base)), token_(std::move(token)) {
     network_.setTransferTimeout(kTransferMs);
-    network_.setRedirectPolicy(QNetworkRequest::ManualRedirectPolicy);  // the token is for this server alone
+    network_.setRedirectPolicy(QNetworkRequest::ManualRedirectPolicy);  // only this server may get the token
 }
 
 QNetworkReply* Server::send(const Request& request) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The study server's interface for devices, over HTTP. Nothing blocks; answers come to functions that are not called
-// any more when their Server is gone.
+// The study server's interface for devices, over HTTP. Never blocks. Answers go to functions, which are not called
+// after the Server is destroyed.
 #pragma once
 
 #include "ui/study/server/answer.h"
@@ -32,8 +32,8 @@ public:
     Server(QUrl base, QByteArray token);
 
     void ask(const Request& request, Then then);
-    // Again and again, later each time, until it is done or refused, or not `wanted` any more: then nothing is called.
-    // `meanwhile`: each answer that is neither.
+    // Repeats a request with growing pauses until it is done or refused. Stops silently when it is not `wanted` any
+    // more. `meanwhile` gets each other answer.
     void insist(const Request& request, const Wanted& wanted, const Then& then, const Then& meanwhile);
 
 private:

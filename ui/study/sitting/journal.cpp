@@ -25,7 +25,7 @@ constexpr const char* kTables =
     " path TEXT NOT NULL, body TEXT NOT NULL, refused TEXT) STRICT;"
     "PRAGMA user_version = 1";
 
-// SQLite would make it for everybody to read.
+// Creates the file first: SQLite would let everybody read it.
 void make_private(const std::string& path) {
     const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
     if (file < 0 || ::fchmod(file, S_IRUSR | S_IWUSR) != 0) {
@@ -63,7 +63,7 @@ Journal::Journal(const std::string& path) : path_(path), database_(opened(path))
     }
 }
 
-// One transaction.
+// Runs the statements in one transaction.
 void Journal::change(const std::function<void()>& statements) try {
     database_.exec("BEGIN IMMEDIATE");
     try {

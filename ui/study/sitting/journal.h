@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the wizard has written down: who sits here, how far each run is, and what the server has not got yet. One SQLite
-// file, 0600; each change is one transaction, on the disk when the function returns, so that kill -9, a power cut or a
-// full disk leave it before the change or after it. Removed data is overwritten: a run's trace reveals its condition.
+// The wizard's journal: the present participant, the progress of each run, and the letters that the server does not
+// have yet. One SQLite file, 0600. Each change is one transaction, on the disk when the function returns, so that kill
+// -9, a power cut or a full disk leave the state before or after the change. SQLite overwrites removed data, because a
+// run's trace reveals its condition.
 //
 // Throws JournalError, which names the file.
 #pragma once
@@ -26,13 +27,13 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-// Who sits here: their token, and what the server said last of their runs (empty: nothing yet).
+// The present participant: their token, and the server's last answer about their runs (empty: none yet).
 struct Seat {
     std::string token;
     std::string told;
 };
 
-// A letter that the server has refused for good, and why.
+// A letter that the server has refused finally, and the reason.
 struct Refusal {
     std::string about;
     std::string path;
@@ -41,13 +42,13 @@ struct Refusal {
 
 class Journal {
 public:
-    // Made if it is missing.
+    // Creates the file if it is missing.
     explicit Journal(const std::string& path);
 
     [[nodiscard]] std::optional<Seat> seat();
     void sit(const std::string& token);
     void told(const std::string& document);
-    // The participant's token, runs and practice are forgotten; letters are not.
+    // Deletes the participant's token, runs and practice, but not the letters.
     void stand_up();
 
     [[nodiscard]] std::set<std::string> practised();
@@ -55,8 +56,8 @@ public:
 
     [[nodiscard]] std::vector<KnownRun> runs();
     [[nodiscard]] Recording recording(const std::string& run);
-    // The wizard will start it, under this id unless it has one. An earlier recording of it is forgotten, and so is
-    // an abortion that the server has refused.
+    // The wizard is about to start the run, under this id unless the run has one. Deletes an earlier recording of the
+    // run, and an abortion that the server has refused.
     void begin(const std::string& run, const std::string& start_id);
     void running(const std::string& run, const std::string& governor_run);
     void note(const std::string& run, const std::string& text);
@@ -70,7 +71,7 @@ public:
     void sent(std::int64_t number);
     void refused(std::int64_t number, const std::string& why);
     [[nodiscard]] std::vector<Refusal> refusals();
-    // What was refused waits once more.
+    // Lets refused letters wait for sending once more.
     void send_refused_again();
 
 private:

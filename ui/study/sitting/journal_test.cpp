@@ -163,7 +163,8 @@ TEST_F(JournalTest, AFullDiskIsAnErrorThatNamesTheFileAndChangesNothing) {
     EXPECT_EQ(journal.waiting(), 3);
 }
 
-// A child settles one run after the other and is killed at some moment after the first; whatever is there is whole.
+// A child process settles one run after the other and is killed at some moment after the first. Every run in the file
+// is complete.
 TEST_F(JournalTest, KillLeavesEachRunBeforeOrAfterItsChange) {
     static_cast<void>(Journal(path_));
     for (int round = 0; round < 10; ++round) {

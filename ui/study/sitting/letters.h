@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the laptop tells the server, as it is kept until the server: each under an id that is made once, so that
-// it may be sent again. docs/uploads.md.
+// The laptop's letters to the server, which the journal keeps until the server has them. Each has a fixed id, so that
+// the laptop may send it again. docs/uploads.md.
 #pragma once
 
 #include <array>
@@ -11,11 +11,11 @@
 namespace happe::study {
 
 struct Letter {
-    std::int64_t number = 0;  // of the journal's, ascending; 0: not there yet
+    std::int64_t number = 0;  // ascending, from the journal; 0: not in the journal yet
     std::string about;        // a run's code, or "clock"
     std::string method;       // PUT or POST
     std::string path;         // below /api/v1/
-    std::string body;         // the bytes that are sent each time
+    std::string body;         // the bytes to send each time
 };
 
 using Probe = std::array<std::int64_t, 4>;  // t0 to t3, microseconds

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The record of a run, from what happed kept of it and what people said: profiles/schema/run-record.schema.json.
+// The record of a run, from happed's recording and people's answers: profiles/schema/run-record.schema.json.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,8 @@
 
 namespace happe::study {
 
-// As happed gives them: a line of JSON each, and a document (docs/dbus.md, "What is kept of a run").
+// happed's recording of a run: a trace with a line of JSON for each turn, and a document (docs/dbus.md, "What is kept
+// of a run").
 struct Recording {
     std::string trace;
     std::string facts;
@@ -21,12 +22,12 @@ struct Spoken {
     std::vector<std::string> notes;
 };
 
-// Padded with blanks to a multiple of 64 KiB, since its size would reveal the condition (docs/uploads.md). None if the
-// recording can't be read; a parser's reason would quote it, and so might reveal the condition too.
+// Pads the record with blanks to a multiple of 64 KiB, because its size would reveal the condition (docs/uploads.md).
+// None if it cannot read the recording; it gives no reason, because a parser's message might reveal the condition too.
 [[nodiscard]] std::optional<std::string> compose_record(const std::string& run, const std::string& id,
                                                         const Recording& recording, const Spoken& spoken);
 
-// Microseconds from its beginning to its end; none if that can't be read.
+// The microseconds from the run's beginning to its end; none if it cannot read them.
 [[nodiscard]] std::optional<std::int64_t> lasted_us(const Recording& recording);
 
 }  // namespace happe::study

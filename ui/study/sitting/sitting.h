@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What a study server answers when a participant sits down at the laptop (docs/study-wizard.md): their runs, and what
-// is asked after each. Nothing of it reveals a condition.
+// The study server's answer when a participant sits down at the laptop (docs/study-wizard.md): their runs, and the
+// questions after each. Nothing in it reveals a condition.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ struct PlannedRun {
     std::string application;  // its key
     std::string name;         // for people
     std::vector<std::string> command;
-    std::optional<int> cpu;  // that it is pinned to
+    std::optional<int> cpu;  // to which the application is pinned
     int seconds = 0;
     int practice_seconds = 0;  // 0: none
     RunState state = RunState::Planned;
@@ -51,10 +51,10 @@ struct Sitting {
     bool handout_read = false;
     Scale rating;
     std::optional<Guess> guess;
-    std::vector<PlannedRun> runs;  // in their order
+    std::vector<PlannedRun> runs;  // in the order of the sitting
 };
 
-// Fields that this version does not know are skipped. An error names the field.
+// Ignores unknown fields. An error names the field.
 [[nodiscard]] tl::expected<Sitting, std::string> read_sitting(const std::string& document);
 
 }  // namespace happe::study

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A sitting of three runs, as a server tells it.
+// A server's answer with a sitting of three runs.
 #pragma once
 
 #include <nlohmann/json.hpp>

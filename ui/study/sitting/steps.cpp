@@ -7,7 +7,7 @@
 namespace happe::study {
 namespace {
 
-// Of a run that this laptop knows of; none if there is nothing more to do.
+// The turn of a run in the journal; none if the run needs nothing more.
 std::optional<Turn> turn_of(Step step) {
     switch (step) {
         case Step::Starting:
@@ -26,11 +26,11 @@ std::optional<Turn> turn_of(Step step) {
     return std::nullopt;
 }
 
-// Of a run that it does not know of: its journal was lost, or another laptop had it.
+// The turn of a run that is not in the journal: the journal was lost, or another laptop had the run.
 std::optional<Turn> turn_of(RunState state) {
     switch (state) {
         case RunState::Planned:
-        case RunState::Started:  // the server will say why it can't be
+        case RunState::Started:  // the server will say why it cannot start
             return Turn::Ready;
         case RunState::Aborted:
             return Turn::Stopped;
@@ -49,7 +49,7 @@ std::optional<Turn> turn_of(const PlannedRun& run, const std::vector<KnownRun>& 
     return found == known.end() ? turn_of(run.state) : turn_of(found->step);
 }
 
-// Before anything has run: afterwards it would be no practice.
+// The run whose application the participant practises next. Practice comes only before the first run.
 std::optional<std::size_t> to_practise(const Sitting& sitting, const std::vector<KnownRun>& known,
                                        const std::set<std::string>& practised) {
     const bool untouched = known.empty() && std::ranges::all_of(sitting.runs, [](const PlannedRun& run) {

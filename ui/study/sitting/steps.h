@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What comes next in a sitting. It follows from what the server said last and from what the laptop has written down, so
-// that a wizard which was killed goes on where it was. Pure.
+// Decides what comes next in a sitting from the server's last answer and the laptop's journal, so that a killed wizard
+// continues where it was. Pure.
 #pragma once
 
 #include "ui/study/sitting/sitting.h"
@@ -13,7 +13,7 @@
 
 namespace happe::study {
 
-// How far a run is on this laptop, as in its journal.
+// The progress of a run in this laptop's journal.
 //
 //     starting --happed runs it--> running --it lasted--> ended --rating--> rated --guess--> answered
 //        ^                            |                                       (without a guess: answered at once)
@@ -22,17 +22,17 @@ enum class Step : std::uint8_t { Starting, Running, Ended, Rated, Answered, Abor
 
 struct KnownRun {
     std::string code;
-    std::string start_id;      // under which the server was and is asked for its condition
-    std::string governor_run;  // happed's name for it; empty before it ran
+    std::string start_id;      // the id of each request for the run's condition
+    std::string governor_run;  // happed's name for the run; empty before it ran
     Step step = Step::Starting;
-    std::vector<std::string> notes;  // what came between; for the record
+    std::vector<std::string> notes;  // interruptions, for the record
 };
 
 enum class Turn : std::uint8_t {
     Handout,      // the participant reads in the browser
-    Practice,     // of the run's application
-    Ready,        // the run may be started
-    Interrupted,  // it had been started; it begins again
+    Practice,     // with the run's application
+    Ready,        // somebody may start the run
+    Interrupted,  // the run had started, and begins again
     Rate,
     Guess,
     Stopped,  // aborted, and not planned again yet
@@ -41,10 +41,10 @@ enum class Turn : std::uint8_t {
 
 struct Next {
     Turn turn = Turn::Finished;
-    std::size_t run = 0;  // which of the sitting's
+    std::size_t run = 0;  // the index of the run in the sitting
 };
 
-// `practised`: keys of applications.
+// `practised`: the keys of the applications that the participant has practised.
 [[nodiscard]] Next next(const Sitting& sitting, const std::vector<KnownRun>& known,
                         const std::set<std::string>& practised);
 

@@ -14,7 +14,7 @@
 namespace happe::study {
 namespace {
 
-// An answer, which is a button all over. Enter is for the page: on some desktops it presses buttons.
+// An answer whose whole area is a button. It leaves Enter to the page: on some desktops Enter would press it.
 class Line : public QRadioButton {
 public:
     using QRadioButton::QRadioButton;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Answers of which one is chosen, by pointer, by arrows, or by the key of its number.
+// Lets the participant choose one of several answers: by pointer, by arrows, or by the key of its number.
 #pragma once
 
 #include <QString>

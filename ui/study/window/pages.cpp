@@ -20,7 +20,7 @@ QString length_of(int seconds) {
                    : StudyWords::tr("%n second(s)", nullptr, seconds);
 }
 
-// A line to type into, and a button that waits until something is there.
+// Adds a line to type into, and a button that is disabled while the line is empty.
 void add_line(Sheet& sheet, const QString& name, int longest, const QString& button,
               const std::function<void(const QString&)>& act) {
     auto& line = *made_in<QLineEdit>(sheet.content());
@@ -36,7 +36,7 @@ void add_line(Sheet& sheet, const QString& name, int longest, const QString& but
     sheet.begin_with(line);
 }
 
-// Answers, and a button that waits until one is chosen.
+// Adds answers, and a button that is disabled until one is chosen.
 ChoiceWidget& add_choice(Sheet& sheet, ChoiceWidget::Shape shape, const QStringList& answers, int first) {
     auto& choice = *made_in<ChoiceWidget>(sheet.content(), shape, answers, first);
     sheet.add(choice);

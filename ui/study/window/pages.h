@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The wizard's pages as widgets. A page is made again for each view.
+// The wizard's pages as widgets. Each view gets a new page.
 #pragma once
 
 #include "ui/study/window/view.h"
@@ -12,7 +12,7 @@
 
 namespace happe::study {
 
-// What people do on pages.
+// The actions of people on pages.
 struct Hands {
     std::function<void(const QString&)> sit_down;
     std::function<void()> open_pages;
@@ -22,7 +22,7 @@ struct Hands {
     std::function<void(const std::string&)> guess;
     std::function<void()> try_again;
     std::function<void()> go_on;
-    // The experimenter's.
+    // The actions of the experimenter.
     std::function<void(const QString&)> stop_run;
     std::function<void()> stop_practice;
     std::function<void()> stand_up;
@@ -33,7 +33,7 @@ struct Hands {
 [[nodiscard]] std::unique_ptr<QWidget> make_page(const View& view, const Hands& hands);
 [[nodiscard]] std::unique_ptr<QWidget> make_experimenters_page(const View& view, const Hands& hands);
 
-// What the pages look like.
+// The style of the pages.
 [[nodiscard]] QString style_sheet();
 
 }  // namespace happe::study

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A page in the making: one column in the middle of the screen, filled from above.
+// Builds a page: one column in the middle of the screen, filled from the top.
 #pragma once
 
 #include "ui/study/window/view.h"
@@ -25,17 +25,19 @@ class Sheet {
 public:
     Sheet();
 
-    // Where in the study it is: "Run 3 of 16 - Torcs".
+    // The place in the study: "Run 3 of 16 - Torcs".
     void where(const View& view);
     void title(const QString& text);
     void text(const QString& text);
-    void note(const QString& text);                        // of something that went wrong; nothing if it is empty
-    void ends(const QString& left, const QString& right);  // of a scale
-    void begin_with(QWidget& widget) { page_->setFocusProxy(&widget); }  // the keyboard; who says it last has it
+    void note(const QString& text);                        // an error; adds nothing if it is empty
+    void ends(const QString& left, const QString& right);  // the labels of a scale's ends
+    void begin_with(QWidget& widget) {
+        page_->setFocusProxy(&widget);
+    }  // the widget that has the keyboard first; the last call counts
     void add(QWidget& widget) { column_->addWidget(&widget); }
     QPushButton& main_button(const QString& text, const std::function<void()>& act);
     QPushButton& other_button(const QString& text, const std::function<void()>& act);
-    // How much is behind the participant.
+    // The participant's progress.
     void progress(std::size_t behind, std::size_t total);
 
     [[nodiscard]] QWidget& content() { return *content_; }

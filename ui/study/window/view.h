@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the window shows.
+// The content of the window.
 #pragma once
 
 #include "ui/study/sitting/sitting.h"
@@ -12,9 +12,9 @@
 namespace happe::study {
 
 enum class Page : std::uint8_t {
-    Welcome,      // who sits here?
+    Welcome,      // asks for the participant's link
     Handout,      // in the browser
-    Practice,     // of an application is next
+    Practice,     // practice with an application is next
     Ready,        // a run is next
     Waiting,      // for the server
     Countdown,    // `seconds` are left
@@ -23,25 +23,25 @@ enum class Page : std::uint8_t {
     Rate,
     Guess,
     Stopped,  // aborted, not planned again yet
-    Sending,  // all is done except for what the server has not got
+    Sending,  // all is done, but the server does not have all letters
     Goodbye,
     Trouble,  // somebody must do something
 };
 
 struct View {
     Page page = Page::Welcome;
-    std::size_t number = 0;  // of the run, from 1; 0: none
+    std::size_t number = 0;  // the number of the run, from 1; 0: none
     std::size_t total = 0;
     QString application;
-    QString code;  // of the run, for the experimenter
+    QString code;  // the run's code, for the experimenter
     int seconds = 0;
-    QString detail;  // what went wrong, or is waited for
+    QString detail;  // the error, or what the wizard waits for
     Scale scale;
     Guess guess;
-    bool practises = false;  // it goes on
+    bool practises = false;  // practice goes on
     bool may_stop = false;   // there is a run that the experimenter may stop
-    bool may_leave = false;  // there is a participant, and no run that is on
-    bool refused = false;    // something that is kept here, by the server
+    bool may_leave = false;  // there is a participant, and no run is on
+    bool refused = false;    // the server has refused a letter in the journal
 };
 
 }  // namespace happe::study

@@ -13,7 +13,7 @@
 namespace happe::study {
 namespace {
 
-constexpr int kForwardMs = 250;  // the application's windows go, and others come forward, after ours
+constexpr int kForwardMs = 250;  // after ours appears, the application's windows vanish and others come forward
 constexpr int kForwards = 6;
 constexpr QSize kOnDesktop{900, 620};
 
@@ -172,7 +172,7 @@ void Window::move_to(Place place) {
         return;
     }
     const bool screen = place == Place::Screen;
-    setWindowFlag(Qt::WindowStaysOnTopHint, screen);  // which hides it
+    setWindowFlag(Qt::WindowStaysOnTopHint, screen);  // this call hides the window
     if (screen) {
         showFullScreen();
         forwards_ = kForwards;
@@ -198,7 +198,7 @@ void Window::come_forward() {
 bool Window::eventFilter(QObject* watched, QEvent* event) {
     const auto* const key = dynamic_cast<QKeyEvent*>(event);
     if (key != nullptr && key->isAutoRepeat() && place_ == Place::Screen && !experimenter_) {
-        return true;  // a key that was held when the page came
+        return true;  // somebody already held the key when the page appeared
     }
     if (settling_ && !experimenter_ && is_press(*event)) {
         quiet_.start();
@@ -207,7 +207,7 @@ bool Window::eventFilter(QObject* watched, QEvent* event) {
     return QWidget::eventFilter(watched, event);
 }
 
-// Not by a participant, by accident.
+// A participant must not close the window by accident.
 void Window::closeEvent(QCloseEvent* event) {
     event->ignore();
     if (place_ == Place::Desktop || view_.page == Page::Goodbye) {
@@ -215,7 +215,7 @@ void Window::closeEvent(QCloseEvent* event) {
     }
 }
 
-// Where no program may grab keys for itself, as on Wayland, the chord works on the wizard's own pages.
+// If programs cannot grab keys, as on Wayland, the chord works on the wizard's own pages.
 void Window::keyPressEvent(QKeyEvent* event) {
     constexpr auto kChord = Qt::ControlModifier | Qt::AltModifier | Qt::ShiftModifier;
     if (event->key() == Qt::Key_Q && event->modifiers() == kChord) {

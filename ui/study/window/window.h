@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The one window: full screen and above everything, but while the participant reads in the browser, and not there at
-// all while they play.
+// The wizard's only window: full screen and above everything. It is an ordinary window while the participant reads in
+// the browser, and hidden while they play.
 #pragma once
 
 #include "ui/study/window/pages.h"
@@ -18,7 +18,7 @@ class Window final : public QWidget {
     Q_OBJECT
 
 public:
-    // `settle_ms`: for so long nothing may be pressed before a page that comes by surprise takes an answer.
+    // `settle_ms`: a page that appears by surprise accepts an answer only after this time without a press.
     Window(Hands hands, int settle_ms);
     ~Window() override = default;
 
@@ -27,7 +27,7 @@ public:
     void dismiss_experimenter();
 
 signals:
-    // On X11.
+    // The window must come to the front, on X11.
     void comes_forward(quintptr window);
 
 protected:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A line on standard error. It may hold codes; never a token, a name, an answer, or what a run's condition shows.
+// Writes a line on standard error. It may have codes, but never a token, a name, an answer, or a hint at a condition.
 #pragma once
 
 #include <string>

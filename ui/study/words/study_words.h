@@ -5,7 +5,7 @@
 
 namespace happe::study {
 
-// The wizard's words, under this name in ui/translations.
+// The wizard's texts; ui/translations has them under this name.
 class StudyWords {
     Q_DECLARE_TR_FUNCTIONS(StudyWords)
 };

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// happe-keep: a program and all that it starts, which end with it, or when this program's standard input does.
+// happe-keep: runs a program, and ends all processes that it started when it ends or when our standard input ends.
 //   usage: happe-keep CPU GRACE_MS COMMAND [ARGUMENT]...        CPU: a number, or "any"
 //
-// Whoever is left without a parent below this process becomes its child (PR_SET_CHILD_SUBREAPER), so nobody gets away
-// by forking or by a session of their own. The process at the other end of standard input need not live to close it.
-// With a keeper that is killed the program ends, too, though not what the program has started. Exit status: 0 all have
-// ended by themselves, 1 they were ended, 64 wrong usage, 71 the system refused, 126 the program can't be started.
+// Orphans below this process become its children (PR_SET_CHILD_SUBREAPER), so no process escapes by forking or by a new
+// session. Standard input also ends if the process at its other end is killed. If the keeper is killed, the program
+// ends too, but not the processes that it started. Exit status: 0 all have ended by themselves, 1 happe-keep ended
+// them, 64 wrong usage, 71 the system refused, 126 the program can't be started.
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
@@ -38,7 +38,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kEnded = 1;
 constexpr int kNotStarted = 126;
-constexpr int kLookMs = 20;  // how often, while they are being ended
+constexpr int kLookMs = 20;  // between looks, while it ends them
 
 int complain(const std::string& message, int status) {
     std::fputs(("happe-keep: " + message + "\n").c_str(), stderr);
@@ -87,7 +87,7 @@ void tell_all(int signal) {
     }
 }
 
-// Buries the dead. `main` is among them, or nobody is left: true.
+// Reaps ended processes. True if `main` was among them, or if none is left.
 bool reap(pid_t main) {
     bool ended = false;
     pid_t pid = 0;
@@ -101,7 +101,7 @@ bool reap(pid_t main) {
 void end_all(std::chrono::milliseconds grace) {
     const auto patience = Clock::now() + grace;
     tell_all(SIGTERM);
-    tell_all(SIGCONT);  // or those that are stopped don't hear
+    tell_all(SIGCONT);  // stopped processes would not react
     while (!reap(0)) {
         if (Clock::now() >= patience) {
             tell_all(SIGKILL);
@@ -117,7 +117,7 @@ bool pin(std::optional<int> cpu) {
     return !cpu || ::sched_setaffinity(0, sizeof only, &only) == 0;
 }
 
-// In the child: goes with its keeper, even one that is killed. It may have gone already.
+// In the child: makes it end with its keeper, even if the keeper is killed. False if the keeper has ended already.
 bool stay_with(pid_t keeper) {
     if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) {
         return false;
@@ -168,7 +168,7 @@ Started start(std::span<char*> command, std::optional<int> cpu) {
     return started;
 }
 
-// Until the program has ended, or standard input has; then the others end, too.
+// Waits until the program or standard input has ended; then ends all others.
 int keep(pid_t main, int children, std::chrono::milliseconds grace) {
     std::array<pollfd, 2> files{
         {{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0}, {.fd = children, .events = POLLIN, .revents = 0}}};
@@ -186,7 +186,7 @@ int keep(pid_t main, int children, std::chrono::milliseconds grace) {
     return status;
 }
 
-// SIGCHLD, and those that ask this program to end.
+// A descriptor for SIGCHLD and the signals that ask this program to end.
 int signals_as_file() {
     sigset_t wanted;
     ::sigemptyset(&wanted);
