@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What holds for every profile in mode `extended`, on observations that nobody chose. The vectors have the rules.
+// Properties of every profile in mode `extended`, on random observations. The vectors have the rules.
 #include "governor/core/extended.h"
 
 #include "governor/core/allocations_fixture.h"
@@ -23,7 +23,7 @@ Settings settings_of(unsigned seed) {
     return settings;
 }
 
-// One policy of a random ladder whose user presses now and then; a machine that sets what was decided.
+// One policy with a random ladder, a user who presses now and then, and a machine that sets each decision.
 class ExtendedHistory {
 public:
     explicit ExtendedHistory(unsigned seed)

@@ -27,8 +27,8 @@ const Demand* greatest(std::span<const Demand> demands) {
 //   if f_next != f_cur:       set_freq(f_next)
 //
 // util is the demand of a domain: all policies between which the scheduler moves work. They share a level and a
-// look-up. A press belongs to the domain of highest demand alone (an idle CPU must not teach level 0 a high frequency)
-// and steps from its busiest policy; the other domains look themselves up. w_map is Uafp::learn.
+// look-up. A press belongs only to the domain of highest demand (an idle CPU must not teach level 0 a high frequency)
+// and steps from its fastest policy; the other domains look up their levels. w_map is Uafp::learn.
 Decision Governor::step(const Observation& seen, Uafp* uafp, Patience* patience) {
     targets_.clear();
     running_.clear();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the vectors (governor/sim/replay_test.cpp) don't show: allocation, spans, keys, unknown policies.
+// Properties that the vectors (governor/sim/replay_test.cpp) don't show: allocation, spans, keys, unknown policies.
 #include "governor/core/governor.h"
 
 #include "governor/core/allocations_fixture.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The loop on today's machines: busy threads that the scheduler moves, a driver that chooses below a cap, a kernel that
-// shows no speed of a CPU that idles, and a person who presses. `closed_loop_test` prints the table of
+// shows no speed of an idle CPU, and a person who presses keys. `closed_loop_test` prints the table of
 // docs/explanation.
 #include "governor/core/fakes.h"
 #include "governor/core/loop.h"
@@ -18,14 +18,14 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr Micros kSlice = milliseconds{10};  // what the kernel counts time in
+constexpr Micros kSlice = milliseconds{10};  // the kernel's unit of CPU time
 constexpr Micros kFresh = milliseconds{20};  // how long a measured speed counts (MAX_SAMPLE_AGE, x86)
 constexpr int kMostPresses = 24;
 
-// The CPU that a thread is on, by the time and the number of CPUs.
+// The CPU of a thread, by the time and the number of CPUs.
 using Motion = std::function<std::size_t(Micros, std::size_t)>;
 
-// A scheduler's whim: another CPU after 10 to 320 ms.
+// Moves to a random CPU after 10 to 320 ms.
 std::size_t anywhere(Micros time, std::size_t cpus) {
     std::uint32_t state = 1;
     std::size_t cpu = 0;
@@ -117,8 +117,8 @@ public:
         return count;
     }
 
-    // Presses until the threads run at the top; so many. The first seconds lead from the speed that was found down to
-    // that of an untaught profile.
+    // Presses until the threads run at the top, and returns the number. In the first seconds the speed falls from the
+    // found one to that of an untaught profile.
     int presses_to_the_top(const Motion& motion, const Work& work, int settles_s = 5) {
         seconds_of(settles_s, motion, work);
         int presses = 0;
@@ -129,7 +129,7 @@ public:
         return presses;
     }
 
-    // Of every CPU that had work in the last second.
+    // True if every CPU that had work in the last second runs at the top.
     [[nodiscard]] bool at_the_top() const {
         return std::ranges::all_of(seen_, [this](const auto& seen) {
             const Policy& policy = control_->policies()[seen.first];
@@ -249,7 +249,7 @@ TEST(ClosedLoop, AThreadNeedsAsManyPressesWhereverItRunsAndHoweverOftenItMoves) 
     }
 }
 
-// In mode `extended` an untaught application starts in the middle of the ladder, and a short calm costs nothing.
+// In mode `extended` an untaught application starts in the middle of the ladder, and a short calm does not slow it.
 TEST(ClosedLoop, AnOwnersNewApplicationNeedsFewPressesAndIsBackAtOnceAfterAShortCalm) {
     const NamedMotion& pinned = kMotions.front();
     const NamedMode& mode = kModes.back();
@@ -273,8 +273,8 @@ TEST(ClosedLoop, AnOwnersNewApplicationNeedsFewPressesAndIsBackAtOnceAfterAShort
     }
 }
 
-// At first the level of the speed that was found is held. Presses in that time teach this level alone, so that the work
-// needs some again after a calm.
+// At first the setting `hold` keeps the level at the found speed. Presses in that time teach only this level, so the
+// work needs more presses after a calm.
 TEST(ClosedLoop, WhatAnOwnerPressesInTheFirstHalfMinuteAndAgainAfterACalmIsAtMostTenTimes) {
     const NamedMotion& pinned = kMotions.front();
     const NamedMode& mode = kModes.back();
@@ -290,7 +290,7 @@ TEST(ClosedLoop, WhatAnOwnerPressesInTheFirstHalfMinuteAndAgainAfterACalmIsAtMos
 }
 
 // From an idle CPU the algorithm climbs a step a second to what it has learned. A press to save power stops it there:
-// full load does not reach the levels above any more.
+// full load then does not reach higher levels.
 TEST(ClosedLoop, APressToSavePowerWhileClimbingStopsTheClimbUntilAsManyPressesTakeItBack) {
     const NamedMotion& pinned = kMotions.front();
     fmt::print("| mode | machine | seconds from idle to the top | after a press to save power | presses back |\n");
@@ -358,7 +358,7 @@ TEST(ClosedLoop, BelowACapTheLevelIsThatOfTheSpeedAndTheFirstPressToSavePowerAct
     }
 }
 
-// What /proc/stat cannot tell from one busy thread, and many CPUs that do next to nothing.
+// /proc/stat cannot distinguish many light threads from one busy thread. Many almost idle CPUs count as nothing.
 TEST(ClosedLoop, ManyLightThreadsCountAsOneBusyThreadAndNoiseAsNone) {
     Bench light(intel());
     light.teach(Uafp(Khz{4'700'000}));

@@ -16,7 +16,7 @@ constexpr Khz kHigherLimit{2'500'000};
 constexpr Khz kWanted{3'400'000};
 constexpr Khz kFull{4'200'000};
 
-// A driver whose policy HAPPE caps: with governors of its own, or with a table, to which the kernel rounds limits.
+// A policy that HAPPE caps: its driver has its own governors, or a table to which the kernel rounds limits.
 class Limits : public ControlTest, public testing::WithParamInterface<bool> {
 protected:
     fake::Kernel::Policy& add() {
@@ -38,7 +38,7 @@ protected:
         tended();
         EXPECT_EQ(kernel.max(policy(0)), std::min(cap, kernel.max(policy(0))));
     }
-    // A period goes by.
+    // Lets a period pass.
     void tended() {
         kernel.wait_for_maximum();
         good(control->tend(MonoTime{now += std::chrono::seconds{1}}));
@@ -198,7 +198,7 @@ TEST_P(Limits, SetBetweenALookAndAWriteAreSeenBeforeTheWrite) {
     EXPECT_EQ(policy(0).user_max, kHigherLimit);
 }
 
-// What happens to a laptop whose happed is killed at any moment.
+// Kills happed at any moment and restores the limits.
 TEST_P(Limits, AreGivenBackAfterAKillToo) {
     for (const Khz last : {Khz{800'000}, kWanted}) {
         kernel = fake::Kernel();
@@ -280,7 +280,7 @@ TEST_P(Limits, BoundTheSpeedOfUserspace) {
     EXPECT_FALSE(control->contested());
 }
 
-// On a machine of many policies all limits of some are read in each period.
+// On a machine with many policies, each period reads all limits of only some.
 struct LimitsOfMany : testing::Test {
     static constexpr std::size_t kPolicies = 2 * CpufreqControl::kMostLimits + 1;
 

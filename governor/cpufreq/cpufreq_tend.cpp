@@ -106,7 +106,7 @@ std::uint64_t CpufreqControl::work_below_cap(const Hold& hold, const PolicySampl
     return work_of(sample.cpus, std::min(*sample.ran, ladder.speed(*sample.current)), ladder.f_max());
 }
 
-// On a machine of many policies all limits of some are read in each period, in turn.
+// On a machine with many policies, each period reads all limits of only some, in turn.
 bool CpufreqControl::is_due(const Hold& hold) const {
     const std::size_t groups = (holds_.size() + kMostLimits - 1) / kMostLimits;
     const auto index = static_cast<std::size_t>(&hold - holds_.data());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// How CpufreqControl holds its own.
+// How CpufreqControl defends its settings.
 #include "governor/cpufreq/cpufreq_control.h"
 
 #include "governor/cpufreq/cpufreq_control_fixture.h"
@@ -144,7 +144,7 @@ TEST_F(Tend, TakesAPolicyThatWasOffLineAtFirst) {
     EXPECT_EQ(policy(1).governor, "ondemand");
 }
 
-// As after a resume of which nobody told: all governors are others, all targets gone.
+// As after an unannounced resume: all governors have changed, and all targets are gone.
 TEST_F(Tend, CountsWhatHappensToAllPoliciesAtOnceAsOne) {
     given_both_policies_at(kHigh);
     for (std::size_t i = 0; i < CpufreqControl::kMostRetakes; ++i) {

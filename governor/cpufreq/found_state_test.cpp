@@ -125,7 +125,7 @@ TEST_F(FoundFile, CannotBeWrittenWhereThereIsNoDirectory) {
     EXPECT_TRUE(status.error().message.ends_with("cannot create: No such file or directory")) << status.error().message;
 }
 
-// Files may not grow beyond some bytes: what a full disk does to a write.
+// A limit on the size of files, which fails a write as a full disk does.
 TEST_F(FoundFile, StaysAsItWasWhenTheDiskIsFull) {
     ASSERT_TRUE(save_found(path, {ondemand(0)}));
     rlimit unlimited{};

@@ -71,7 +71,7 @@ std::string daemon_program() {
     return "happed";
 }
 
-// What was found and not restored is restored by happed itself.
+// Runs happed to restore the rest of the found state.
 Outcome<bool> restore_rest(const Root& root) {
     if (presence(root / kFoundState) != Presence::Present) {
         return false;

@@ -29,7 +29,7 @@ struct RunOptions {
     std::string out;
     std::uint32_t seconds = 0;  // 0: without limit
     std::vector<std::string> command;
-    std::string code;  // to fetch
+    std::string code;  // the run to fetch
     bool json = false;
 };
 

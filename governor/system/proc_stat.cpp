@@ -34,7 +34,7 @@ void skip_spaces(std::string_view& text) {
     }
 }
 
-// Takes a number and the spaces after it off the text's front.
+// Removes a number and the spaces after it from the front of the text.
 std::errc take(std::string_view& text, std::uint64_t& number) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
@@ -88,8 +88,8 @@ Status parse_cpu(const Line& line, std::vector<std::optional<CpuTicks>>& cpus) {
     return {};
 }
 
-// The ticks between two counts: exact across the wrap at 2^64, none if the counter went back. Bounded (by a thousand
-// years) so that what is made of it stays within 64 bits.
+// The ticks between two counts: exact across the wrap at 2^64, none if the counter went back. Limited to a thousand
+// years, so that products stay within 64 bits.
 std::uint64_t elapsed(std::uint64_t before, std::uint64_t now) {
     constexpr std::int64_t kMost = std::int64_t{1} << 42;
     return static_cast<std::uint64_t>(std::clamp(static_cast<std::int64_t>(now - before), std::int64_t{0}, kMost));
@@ -140,7 +140,7 @@ Result<std::span<const std::optional<Ppm>>> ProcStat::sample() {
     return std::span<const std::optional<Ppm>>(utilisation_);
 }
 
-// In one read, so that all lines are of one moment; a full buffer may have cut the text.
+// Reads the file at once, so that all lines are of one moment. A full buffer may have cut the text.
 Status ProcStat::read() {
     if (!file_) {
         buffer_.resize(kFirstBuffer);

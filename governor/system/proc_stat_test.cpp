@@ -29,7 +29,7 @@ std::string parse_error(const std::string& text) {
     return status ? "no error" : status.error().message;
 }
 
-// A /proc/stat that changes as a test says.
+// A /proc/stat that the test changes.
 class ProcStatFile : public testing::Test {
 protected:
     [[nodiscard]] std::string path() const { return (directory.path() / "stat").string(); }

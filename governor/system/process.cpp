@@ -27,7 +27,7 @@ struct Freed {
 };
 using CString = std::unique_ptr<char, Freed>;
 
-// A file of /proc, which has no size; the first `most` bytes of it.
+// The first `most` bytes of a file in /proc, which shows no size.
 std::string read_proc(pid_t pid, std::string_view file, std::size_t most) {
     const FileDescriptor opened(::open(fmt::format("/proc/{}/{}", pid, file).c_str(), O_RDONLY | O_CLOEXEC));
     std::string text(most, '\0');
@@ -36,7 +36,7 @@ std::string read_proc(pid_t pid, std::string_view file, std::size_t most) {
     return text;
 }
 
-// The numbers, one after another, on the line that begins with "NAME:".
+// The first `count` numbers on the line that begins with "NAME:".
 template <std::size_t count>
 std::optional<std::array<long, count>> numbers_after(std::string_view text, std::string_view name) {
     std::size_t at = 0;
@@ -73,7 +73,7 @@ std::string program_of(pid_t pid) {
     return comm.substr(0, comm.find('\n'));
 }
 
-// The process of the lowest number in the process's own cgroup: a unit's first, while it lives.
+// The program of the process with the lowest number in this process's cgroup: the unit's first, while it lives.
 std::string first_program_of_unit(pid_t pid) {
     char* path = nullptr;
     if (sd_pid_get_cgroup(pid, &path) < 0) {
@@ -118,7 +118,7 @@ std::optional<UnitName> named(std::string_view escaped, bool decides) {
     return application.empty() ? std::nullopt : std::optional(UnitName{std::move(application), decides});
 }
 
-// U+0000 to U+001F, U+007F to U+009F.
+// True for U+0000 to U+001F and U+007F to U+009F.
 bool has_control_character(std::string_view utf8) {
     constexpr unsigned char kDelete = 0x7f;
     constexpr unsigned char kFirstOfTwo = 0xc2;
@@ -134,7 +134,7 @@ bool has_control_character(std::string_view utf8) {
     return false;
 }
 
-// What a user gives its processes for names is shown to others, in terminals and logs.
+// Checks a name that a user gave to a process, because terminals and logs show it to other people.
 bool is_name(std::string_view text) {
     return !text.empty() && text.size() <= kLongestName && json::is_utf8(std::string(text)) &&
            !has_control_character(text) && served_of({}, text).source == PowerSource::Both;
@@ -164,7 +164,7 @@ Result<Process> describe(int pidfd, pid_t pid) {
         process.unit_runs = first_program_of_unit(pid);
     }
     pollfd ended{.fd = pidfd, .events = POLLIN, .revents = 0};
-    if (!uids || ::poll(&ended, 1, 0) != 0) {  // what was read might be another's, with the same number
+    if (!uids || ::poll(&ended, 1, 0) != 0) {  // has ended: a new process with the same number may have been read
         return failure("the process has ended");
     }
     return process;

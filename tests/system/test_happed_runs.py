@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Study runs on happed: nobody who should be blind sees, and every trace tells all."""
+"""Study runs on happed: blinded people see no condition, and every trace is complete."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ OPEN = {"blind": ("b", False)}
 
 @pytest.fixture
 def owner(happed: Happed, world: World) -> Client:
-    """Somebody who may run studies while I am at the machine."""
+    """A client that may run studies while I am at the machine."""
     happed.serves()
     world.allow("run-study", "manage-profiles")
     return happed.client()
 
 
 def fetched(client: Client, run: str) -> bytes:
-    """Stop a run; its trace."""
+    """Stop a run, and return its trace."""
     answer = client.peer.reply(client.send("StopRun", "s", run))
     [descriptor] = answer.descriptors
     with os.fdopen(descriptor, "rb") as trace:

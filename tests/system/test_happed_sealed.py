@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Sealed runs on happed: nobody but the daemon knows the condition while they go on, their owner and root included."""
+"""Sealed runs on happed: only the daemon knows the condition while they are on; even their owner and root do not."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def t61(capped_t61: T61) -> T61:
 
 @pytest.fixture
 def owner(experimenter: Client) -> Client:
-    """Who starts runs, and is served before and after."""
+    """The client that starts runs. happed serves its user before and after."""
     return experimenter
 
 
@@ -103,7 +103,7 @@ def test_a_damaged_key_is_an_error_that_says_what_to_do(happed: Happed) -> None:
     assert (happed.folder / "device.key").read_bytes() == b"short"
 
 
-# What is applied
+# # happed applies the condition
 
 
 def test_ondemand_has_its_tunables_and_shows_the_indicator_only_if_told(owner: Client, t61: T61) -> None:
@@ -188,7 +188,7 @@ def test_a_runs_first_press_counts_however_soon_after_the_last_one_of_the_run_be
         assert lesson["key"] == "performance"
 
 
-# What nobody learns
+# # Nobody learns the condition
 
 
 @pytest.fixture
@@ -201,7 +201,7 @@ def happed_watcher(owner: Client, stopped: Happed) -> Client:
 
 
 def seen_of(run: str, clients: list[Client], log: str) -> list[Any]:
-    """All that these clients, and whoever reads the log, see while a run goes on, except for its code."""
+    """Return all that these clients and readers of the log see during a run, except its code."""
     calls: list[tuple[Any, ...]] = [
         ("ListProfiles", "s", SUBJECT),
         ("GetProfile", "ss", SUBJECT, seals.APPLICATION),
@@ -363,7 +363,7 @@ def _knows_a_limit(happed: Happed) -> bool:
     return "unknown_max_khz" in (happed.folder / "found.json").read_text()
 
 
-# What is left for its owner
+# # The results for the owner
 
 
 def test_the_facts_are_there_when_the_run_has_ended_and_no_sooner(owner: Client, stopped: Happed, world: World) -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""kill -9 at any moment costs no lesson that was acknowledged, none is ever there twice, and none is half undone.
+"""kill -9 at any moment loses no acknowledged lesson, duplicates none, and leaves none half undone.
 
-What a killed process wrote is still in the page cache, so this proves that every state on the way is sound, not that it
+A killed process's writes stay in the page cache. So this proves that every intermediate state is sound, but not that it
 survives a loss of power: for that the database has synchronous=FULL.
 """
 
@@ -37,7 +37,7 @@ Whom = tuple[str, str]
 
 @dataclass
 class Acknowledged:
-    """What the learner said: by sequence number, whose profile, and the profile after."""
+    """The learner's output: by sequence number, the profile's owner and the profile after the lesson."""
 
     profiles: dict[int, tuple[Whom, list[int]]] = field(default_factory=dict)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Manual pages and completions, as the tools that read them see them."""
+"""Manual pages and completions work in the tools that read them."""
 
 import os
 import re

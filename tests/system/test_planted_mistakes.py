@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A mistake that is planted in one link of the chain is found and named by the check of that link, and by no other.
+"""The check of each link of the chain finds and names a mistake planted there; other checks stay silent.
 
 The chain is real: the server's API, happe-power's traces and `happe-power measures`, the checks that researchers see.
 """

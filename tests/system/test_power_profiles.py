@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The desktop's power switch, served by happe-power-profiles, and what the real happed makes of it."""
+"""The desktop's power switch, served by happe-power-profiles, and its effect on the real happed."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""happe-power and happe-server as two programs: what was recorded is what the server has, whatever happens between."""
+"""happe-power and happe-server as two programs: the server gets exactly the recorded data, despite all failures."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Meter:
         return power_traces.begin(self.spool, codes=(self.code, self.laptop), study=STUDY)
 
     def assert_whole(self, folder: Path) -> None:
-        """A trace is sealed, and its parts on the server are what was recorded."""
+        """Assert that a trace is sealed, and that its parts on the server equal the recorded ones."""
         manifest = json.loads((folder / "manifest.json").read_bytes())
         assert (folder / "seal.json").exists()
         wanted = {each["number"]: each["sha256"] for each in manifest["parts"]}
@@ -126,18 +126,18 @@ def meter(bench: Meter) -> Meter:
 
 
 def wait_for(what: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
-    """Wait until something is so while a process runs."""
+    """Wait until a condition holds while a process runs."""
     until(lambda: what() or process.poll() is not None)
     assert process.poll() is None, "it ended before its time"
 
 
 def grown(file: Path, before: int) -> bool:
-    """Whether a file has become longer."""
+    """Return whether a file has become longer."""
     return file.exists() and file.stat().st_size > before
 
 
 def told(log: Path, event: str) -> list[dict[str, Any]]:
-    """What `upload --json` has said of an event."""
+    """Return the lines of `upload --json` about an event."""
     lines = [json.loads(line) for line in log.read_text().splitlines() if line.endswith("}")]
     return [each for each in lines if each["event"] == event]
 

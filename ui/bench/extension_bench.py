@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the extension HAPPE costs GNOME Shell: the shell's CPU with the overlay and the extension, and without both.
+"""Measures the cost of HAPPE's extension: GNOME Shell's CPU time with the overlay and the extension, and without both.
 
 usage: extension_bench.py [--rounds N] [--seconds SECONDS]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What overlay and session agent cost, and how soon a key is shown: memory, wake-ups, key to pixels.
+"""Measures the overlay and the session agent: memory, wake-ups, and the time from a key to pixels.
 
 usage: overlay_bench.py [--presses N] [--idle SECONDS]
 
@@ -54,7 +54,7 @@ def indicator(desktop: Desktop, address: str, *options: str) -> subprocess.Popen
 
 
 def latency(press: Callable[[], None], look: Callable[[], Image.Image]) -> float | None:
-    """Return how many milliseconds after a press something else is seen; None if nothing is."""
+    """Return the milliseconds from a press until the picture changes; None if it does not."""
     before = look()
     begin = time.monotonic()
     press()

@@ -6,7 +6,7 @@ class FrontWindow {
     enable() {
         const tell = () => this._tell(global.display.focus_window);
         this._moved = global.display.connect('notify::focus-window', tell);
-        // Calls at once if happe-indicator is there, and whenever it comes.
+        // Calls at once if happe-indicator is on the bus, and whenever it appears.
         this._comes = Gio.bus_watch_name(Gio.BusType.SESSION, FOCUS, Gio.BusNameWatcherFlags.NONE, tell, null);
     }
 

@@ -1,4 +1,4 @@
-// The extension. CMakeLists.txt appends this and the parts to the form that the version of GNOME Shell wants.
+// The extension. CMakeLists.txt appends this and the parts to the form for each version of GNOME Shell.
 
 class Happe {
     constructor(folder) {

@@ -14,7 +14,7 @@ const OVERLAY = `<node><interface name="org.happe.Overlay1">
 const MARGIN = 16;
 const BYTES = 4; // of a pixel: premultiplied blue, green, red, alpha
 
-// A game in full screen may be on the display without the shell's composition, and hides the overlay then.
+// A full-screen game may bypass the shell's composition, and then hides the overlay.
 function compose(always) {
     const verb = always ? 'disable' : 'enable';
     if (global.compositor?.disable_unredirect)
@@ -75,7 +75,7 @@ class Overlay {
         this._actor.hide();
     }
 
-    // The picture goes with the program that sent it.
+    // The picture vanishes with the program that sent it.
     _follow(sender) {
         if (this._sender === sender)
             return;
@@ -97,7 +97,7 @@ class Overlay {
         this._actor.content = content;
     }
 
-    // The monitor of this name; else that of the focused window.
+    // The monitor of this name; otherwise that of the focused window.
     _monitor(screen) {
         const manager = global.backend.get_monitor_manager?.() ?? Meta.MonitorManager.get();
         const named = screen ? manager.get_monitor_for_connector(screen) : -1;
@@ -110,7 +110,7 @@ class Overlay {
         const monitor = Main.layoutManager.monitors[index];
         if (!this._actor.visible || !monitor)
             return;
-        // The stage's units are pixels, or with fractional scaling 96ths of an inch: then its own factor is 1.
+        // The stage's units are pixels. With fractional scaling they are 1/96 inch, and the stage's factor is 1.
         const scale = global.display.get_monitor_scale(index);
         const unit = St.ThemeContext.get_for_stage(global.stage).scale_factor;
         const [width, height] = this._size.map(pixels => pixels * unit / scale);

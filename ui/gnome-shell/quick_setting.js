@@ -1,5 +1,5 @@
-// HAPPE among the quick settings: what it does, pause, the owner's window. It listens to happed only while their menu
-// is open.
+// HAPPE's quick setting: shows its state, pauses it, and opens the owner's window. It listens to happed only while the
+// menu is open.
 
 const GOVERNOR = 'org.happe.Governor1';
 const GOVERNOR_PATH = '/org/happe/Governor1';
@@ -51,7 +51,7 @@ class QuickSetting {
             this._look();
     }
 
-    // Calls `take` with what happed answers, or with the error.
+    // Calls `take` with happed's answer, or with the error.
     _ask(group, method, values, take) {
         Gio.DBus.system.call(GOVERNOR, GOVERNOR_PATH, group, method, values, null, Gio.DBusCallFlags.NO_AUTO_START, -1,
             null, (bus, result) => {
@@ -81,7 +81,7 @@ class QuickSetting {
             this._toggle.subtitle = doing;
     }
 
-    // A study's run reveals nothing.
+    // Shows nothing during a study's run.
     _wordsFor(governor) {
         if (!governor)
             return this._word('Missing');

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 LAUNCHER = "/usr/libexec/at-spi-bus-launcher"
 READER = ("/usr/bin/python3", str(ROOT / "ui/tests/screen_reader.py"))
-# What a program of Qt needs, to tell at once what it shows, and not only when a screen reader runs.
+# The environment in which a Qt program reports its elements at once, even without a screen reader.
 TELLS = {"QT_LINUX_ACCESSIBILITY_ALWAYS_ON": "1"}
 
 
 @dataclass(frozen=True)
 class ScreenReader:
-    """Reads what a program tells of itself."""
+    """Reads the accessible elements of a program."""
 
     desktop: Desktop
     session_bus: str
@@ -56,7 +56,7 @@ class ScreenReader:
         return self.desktop.ask(*AS_USER, "env", bus, *READER, self.name, *words)
 
     def elements(self) -> list[dict[str, Any]]:
-        """Return what is shown: of each element its role, name, description and states."""
+        """Return the shown elements: each one's role, name, description and states."""
         found: list[dict[str, Any]] = json.loads(self._ask())
         return found
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SETTLED_S = 0.3  # three times as long as the agent waits after a change
 
-# In a PID namespace of its own, as Flatpak's programs are: it takes itself for process 1. It ends with its parent.
+# Runs a program in a new PID namespace, as Flatpak does: there it is process 1. It ends with its parent.
 BOXED = (
     ["unshare", "--pid", "--fork", *AS_USER, "--pdeathsig=KILL"]
     if AS_USER
@@ -31,7 +31,7 @@ def window(desktop: Desktop, name: str, platform: str = "", *, boxed: bool = Fal
     """Put a window on the desktop, of a program of this name and of happed's user; its process, or the box it is in."""
     command = f"exec -a {name} {program('happe-ui-window')} black small"
     platform = platform or desktop.platform
-    # Else it waits for a bus that xfwm4, which is root's, has started.
+    # # Otherwise it waits for a bus that xfwm4 has started as root.
     alone = {"DBUS_SESSION_BUS_ADDRESS": "unix:path=/nonexistent", "QT_QPA_PLATFORM": platform}
     told = Told(desktop.start(*(BOXED if boxed else AS_USER), "bash", "-c", command, **alone, **environment))
     told.until("shown")
@@ -51,7 +51,7 @@ def window_of(desktop: X11, pid: int) -> str:
 
 @dataclass
 class Agent:
-    """A running happe-indicator that shows nothing, unless a place is given."""
+    """A running happe-indicator, which shows nothing unless a place is given."""
 
     desktop: Desktop
     happed: Happed
@@ -76,11 +76,11 @@ class Agent:
 
     @property
     def log(self) -> str:
-        """What it has said."""
+        """Return its output."""
         return (Path(self.desktop.environment["HOME"]) / "agent.log").read_text()
 
     def serves(self, application: str) -> None:
-        """Wait until this application is served."""
+        """Wait until happed serves this application."""
         try:
             until(lambda: self.me.get("Application") == application, f"{application} is served")
         except AssertionError as error:
@@ -92,7 +92,7 @@ class Agent:
         until(lambda: wake_ups_in(self.process.pid, SETTLED_S) == 0, "the agent sleeps")
 
     def serves_for_good(self, application: str) -> None:
-        """Wait until this application is served, and nothing is to come that could change it."""
+        """Wait until happed serves this application, and nothing is under way that could change it."""
         self.serves(application)
         self.is_idle()
         assert self.me.get("Application") == application

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the tests of the programs with windows share."""
+"""Fixtures that the tests of the programs with windows share."""
 
 import shutil
 import tempfile
@@ -16,7 +16,7 @@ __all__ = ["happed", "happed_program", "shared_world", "stopped", "world"]  # fi
 
 @pytest.fixture
 def bus() -> Iterator[PrivateBus]:
-    """A bus of the test's own, which is the system's and the session's."""
+    """A private bus, which is both the system's and the session's."""
     folder = Path(tempfile.mkdtemp(prefix="happe-bus-"))
     folder.chmod(0o755)
     with private_bus(folder) as running:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The contrast of the overlay's writing, as it is seen (WCAG 2.2)."""
+"""Measures the contrast of the overlay's text in a picture of the screen (WCAG 2.2)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 Pixel = tuple[int, int, int]
 CORNER = 10  # of the plate, which is round
-RIM = 3  # of the plate, on which nothing is written
+RIM = 3  # of the plate, without text
 
 
 def linear(channel: int) -> float:
@@ -40,7 +40,7 @@ def pixels(picture: Image.Image, box: tuple[int, int, int, int]) -> list[Pixel]:
 
 
 def plate(picture: Image.Image, box: tuple[int, int, int, int]) -> list[Pixel]:
-    """Return the colours on which nothing is written: the plate's upper and lower rim."""
+    """Return the colours of the plate's upper and lower rim, which have no text."""
     left, top, right, bottom = box
     upper = (left + CORNER, top + 1, right - CORNER, top + RIM)
     lower = (left + CORNER, bottom - RIM, right - CORNER, bottom - 1)
@@ -48,7 +48,7 @@ def plate(picture: Image.Image, box: tuple[int, int, int, int]) -> list[Pixel]:
 
 
 def writing(picture: Image.Image, box: tuple[int, int, int, int]) -> Pixel:
-    """Return the colour of the writing: among those that are not the plate's, the one that most pixels have."""
+    """Return the colour of the text: the most frequent one that is not the plate's."""
     left, top, right, bottom = box
     rim = [luminance(colour) for colour in plate(picture, box)]
     inside = Counter(pixels(picture, (left + CORNER, top + RIM, right - CORNER, bottom - RIM)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a running program costs: its memory, and how often it wakes up."""
+"""Measures a running program's memory and wake-ups."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def resident_kib(pid: int) -> int:
 
 
 def wake_ups(pid: int) -> dict[str, int]:
-    """Return how often each of its threads has gone to sleep, which is how often it had been woken up."""
+    """Return how often each of its threads has gone to sleep, which equals its wake-ups."""
     count = re.compile(r"^voluntary_ctxt_switches:\s+(\d+)", re.MULTILINE)
     tasks = Path(f"/proc/{pid}/task").iterdir()
     return {task.name: int(count.findall((task / "status").read_text())[0]) for task in tasks}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Desktops for one test: X servers with window managers and compositors, and sway; what is seen on them."""
+"""Desktops for one test: X servers with window managers and compositors, and sway; and pictures of their screens."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ USER = 65534 if os.geteuid() == 0 else os.geteuid()
 
 
 def program(name: str) -> str:
-    """Return where a program of ours is: beside the one that HAPPE_INDICATOR names, else where `make build` puts it."""
+    """Return the path of our program: beside the one that HAPPE_INDICATOR names, or where `make build` puts it."""
     folder = Path(os.environ.get("HAPPE_INDICATOR", ROOT / "build/bin/happe-indicator")).absolute().parent
     path = folder / name
     assert path.is_file(), f"{path} is missing: `make test` builds it, and HAPPE_INDICATOR may name one elsewhere"
@@ -56,7 +56,7 @@ class Told:
         self._new.put(None)
 
     def until(self, begin: str, seconds: float = PATIENCE_S) -> str:
-        """Wait for a line that begins so, after those that were waited for before; the line. Raises queue.Empty."""
+        """Wait for the next line that begins with `begin`, and return it. Raises queue.Empty."""
         while True:
             line = self._new.get(timeout=seconds)
             assert line is not None, f"{self.process.args!r} has ended before it said {begin!r}, and said {self.lines}"
@@ -94,7 +94,7 @@ class Desktop:
         return process
 
     def ask(self, *command: str) -> str:
-        """Run a program to its end; what it prints."""
+        """Run a program to its end, and return its output."""
         ran = subprocess.run(
             command,
             env=self.environment,
@@ -114,7 +114,7 @@ class Desktop:
         raise NotImplementedError
 
     def window(self, backdrop: str, *user: str) -> Told:
-        """Put a full-screen window on it, in front of all others, and wait until it is seen; as this user."""
+        """Put a full-screen window of this user in front of all others, and wait until it is visible."""
         told = Told(self.start(*user, program("happe-ui-window"), backdrop, QT_QPA_PLATFORM=self.platform))
         told.until("shown")
         until(lambda: fills(self.seen(), backdrop), f"{backdrop} fills the screen")
@@ -171,9 +171,9 @@ class X11(Desktop):
 
 
 def click_in(desktop: Desktop, size: tuple[int, int], x: int, y: int) -> None:
-    """Click there on a wlroots compositor's outputs, together of this size, with a pointer that comes for it."""
+    """Click there on a wlroots compositor, with a temporary pointer. `size`: of all outputs together."""
     pointer = desktop.start(program("happe-ui-pointer"), *map(str, (x, y, *size)))
-    spend(0.2)  # clients ask for the pointer when they hear of it, and tell nobody
+    spend(0.2)  # clients ask for a new pointer, and nothing shows when they have
     there(pointer.stdin).write("\n")
     there(pointer.stdin).flush()
     spend(0.1)
@@ -189,7 +189,7 @@ def without_layers(desktop: Desktop) -> str:
 
 
 def fills(seen: Image.Image, backdrop: str) -> bool:
-    """Whether nothing else is visible, in a cross that leaves out the corners."""
+    """Return whether only the backdrop is visible, in a cross that leaves out the corners."""
     width, height = seen.size
     cross = ((width // 2 - 50, 0, width // 2 + 50, height), (0, height // 2 - 50, width, height // 2 + 50))
     wanted = {"black": {(0, 0)}, "white": {(255, 255)}, "noise": {(0, 255)}}[backdrop]
@@ -203,7 +203,7 @@ def x11(manager: str = "openbox", *, composited: bool = False, size: tuple[int, 
     screen = f"{size[0]}x{size[1]}x24"
     command = ["Xvfb", "-displayfd", str(write), "-screen", "0", screen, "-nolisten", "tcp", "-noreset", "-ac"]
     with (
-        # picom, in the background, may write there until it sees that the server has ended.
+        # # picom may write there in the background until it notices the server's end.
         tempfile.TemporaryDirectory(prefix="happe-x11-", ignore_cleanup_errors=True) as home,
         subprocess.Popen(command, pass_fds=[write], stderr=subprocess.DEVNULL) as server,
     ):
@@ -274,14 +274,14 @@ class Wayland(Desktop):
         self.start_sway()
 
     def is_ready(self) -> bool:
-        """Tell whether it shows its background: it answers swaymsg some time before clients find it and its output."""
+        """Return whether it shows its background: it answers swaymsg before clients find it and its output."""
         try:
             return changed(self.empty(), self.seen()) is None
         except subprocess.CalledProcessError:
             return False
 
     def empty(self) -> Image.Image:
-        """Return what an output looks like on which there is nothing."""
+        """Return the picture of an empty output."""
         return Image.new("RGB", SIZE, GREY)
 
 
@@ -333,7 +333,7 @@ def nested(outer: Wayland) -> Iterator[Wayland]:
 
 
 def keep(seen: Image.Image, name: str) -> None:
-    """Keep a picture of what a test has seen, where the documents' pictures are wanted (tools/pictures.sh)."""
+    """Keep a picture of the screen if the documents' pictures are wanted (tools/pictures.sh)."""
     if os.environ.get("HAPPE_PICTURES"):
         folder = ROOT / "build/pictures/ui"
         folder.mkdir(parents=True, exist_ok=True)
@@ -341,6 +341,6 @@ def keep(seen: Image.Image, name: str) -> None:
 
 
 def changed(before: Image.Image, after: Image.Image) -> tuple[int, int, int, int] | None:
-    """Return the rectangle outside of which two pictures are the same; None if they are."""
+    """Return the rectangle in which two pictures differ; None if they are the same."""
     box: tuple[int, int, int, int] | None = ImageChops.difference(before, after).getbbox()
     return box

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Pointer and keyboard in KWin, by org_kde_kwin_fake_input, whose description Debian has only for developers of KDE.
 
-usage: python3 kwin_input.py     in KWin's session, whose KWIN_WAYLAND_NO_PERMISSION_CHECKS is 1. It does what each line
-of its input says, and prints "done" when KWin has done so: "click X Y", in units of KWin's layout, or "press CODE...",
-keys by the kernel's numbers, all at once.
+usage: python3 kwin_input.py in KWin's session, whose KWIN_WAYLAND_NO_PERMISSION_CHECKS is 1. It executes each line of
+its input, and prints "done" when KWin has done so: "click X Y", in units of KWin's layout, or "press CODE...", keys by
+the kernel's numbers, all at once.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ def text(said: str) -> bytes:
 
 
 class Input:
-    """It remains until its program ends."""
+    """An input device of KWin. It lasts until the program ends."""
 
     def __init__(self, path: str) -> None:
-        """Have it on the compositor of this socket."""
+        """Create it on the compositor of this socket."""
         self._next = FIRST_SYNC
         self._wayland = socket.socket(socket.AF_UNIX)
         self._wayland.connect(path)
@@ -69,7 +69,8 @@ class Input:
         return data
 
     def _answered(self) -> dict[str, int]:
-        """Wait until everything sent before is done; the numbers of what KWin has announced meanwhile, by interface."""
+        """Wait until KWin has handled all requests. Return the numbers of the globals announced meanwhile, by
+        interface."""
         done = self._next
         self._next += 1
         self._send(DISPLAY, SYNC, struct.pack("=I", done))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What stands in for UPower with a battery, and for the portal that knows the desktop's style."""
+"""Stand-ins for UPower with a battery, and for the portal with the desktop's style."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ STYLES = {"dark": 1, "light": 2}
 
 
 def battery(bus: PrivateBus) -> AbstractContextManager[StandIn]:
-    """Have a battery that lasts two and a half hours."""
+    """Run a UPower with a battery that lasts two and a half hours."""
     return stand_in(bus, UPOWER, {BATTERY: {"xml": BATTERY_XML, "properties": DISCHARGING}})
 
 
 def portal(bus: PrivateBus) -> AbstractContextManager[StandIn]:
-    """Have a portal that does not say which style it is."""
+    """Run a portal that names no style."""
     silent = {"xml": SETTINGS_XML, "answers": {"Read": {"silent": True}}}
     return stand_in(bus, "org.freedesktop.portal.Desktop", {PORTAL: silent})
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The lock screens of real desktops, which tell the stand-in of logind that they are locked."""
+"""The lock screens of real desktops, which report to the stand-in for logind that they are locked."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 DISPLAY_MANAGER = "org.gnome.DisplayManager"
 VERSION = f"""<node><interface name="{DISPLAY_MANAGER}.Manager">
   <property name="Version" type="s" access="read"/></interface></node>"""
-SEATS = Path("/run/systemd/seats")  # by which GNOME knows that there is a logind
+SEATS = Path("/run/systemd/seats")  # its presence tells GNOME that logind runs
 SESSION = f"/session/{MY_SESSION}"
 IN_LOGIND = "org.freedesktop.login1"
 
@@ -39,7 +39,7 @@ def lockable(world: World) -> Iterator[None]:
 
 
 def locked(world: World) -> bool:
-    """Return what the desktop has told logind."""
+    """Return the lock state that the desktop has reported to logind."""
     get = ("org.freedesktop.DBus.Properties", "Get", "ss", f"{IN_LOGIND}.Session", "LockedHint")
     said: bool = world.logind(SESSION, *get)
     return said
@@ -48,7 +48,7 @@ def locked(world: World) -> bool:
 def rests_while_locked(desktop: Shell, agent: Agent, box: Box, press: Callable[[], None]) -> None:
     """Lock the screen, press a key, and unlock it as `loginctl unlock-session` does.
 
-    While it is locked, nobody is served, the press teaches nothing, and there is no overlay in this box.
+    While it is locked, happed serves nobody, the press teaches nothing, and this box has no overlay.
     """
     world, me = agent.happed.world, agent.me
     application = me.get("Application")
@@ -69,5 +69,5 @@ def rests_while_locked(desktop: Shell, agent: Agent, box: Box, press: Callable[[
 
 
 def has_bright_writing(desktop: Shell, box: Box) -> bool:
-    """Tell whether there is something as bright as the overlay's writing, which no lock screen has in its corner."""
+    """Return whether the box has a pixel as bright as the overlay's text. No lock screen has one in its corner."""
     return max(desktop.seen().crop(box).convert("L").tobytes()) > 128

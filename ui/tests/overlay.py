@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""happe-indicator on a desktop, before a happed that stands in for the real one."""
+"""happe-indicator on a desktop, with a stand-in for happed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BUSES = ("DBUS_SYSTEM_BUS_ADDRESS", "DBUS_SESSION_BUS_ADDRESS")
 
 @contextlib.contextmanager
 def happed(bus: PrivateBus, **properties: Any) -> Iterator[StandIn]:  # noqa: ANN401 - of any type
-    """Have a happed on the bus."""
+    """Run a stand-in for happed on the bus."""
     there = {"xml": INTERFACE, "properties": {**GOVERNING, **PLAYING, **properties}}
     with stand_in(bus, NAME, {OBJECT: there}) as running:
         yield running
@@ -46,7 +46,7 @@ def press(daemon: StandIn, key: str, khz: int) -> None:
 
 
 def hide(daemon: StandIn) -> None:
-    """Have nobody to serve."""
+    """Let happed serve nobody."""
     for name, value in HIDDEN.items():
         daemon.tell("set", OBJECT, NAME, name, value)
 
@@ -68,7 +68,7 @@ class Overlay:
         return self
 
     def appears(self, before: Image.Image) -> tuple[Image.Image, Box]:
-        """Wait until it is visible and stays as it is; what is seen then, and where it differs from before."""
+        """Wait until it is visible and steady. Return the picture, and where it differs from before."""
 
         def there() -> tuple[Image.Image, Box] | None:
             seen = self.desktop.seen()
@@ -84,7 +84,7 @@ class Overlay:
 
 
 def is_in_the_corner(box: Box, size: tuple[int, int], margin: int = MARGIN) -> None:
-    """Hold that it is in the bottom-left corner, and as large as something to be read there."""
+    """Assert that it is in the bottom-left corner, and large enough to read."""
     left, _top, _right, bottom = box
     assert (left, bottom) == (margin, size[1] - margin)
     assert 100 <= box[2] - left <= 400
@@ -92,14 +92,14 @@ def is_in_the_corner(box: Box, size: tuple[int, int], margin: int = MARGIN) -> N
 
 
 def is_readable(seen: Image.Image, box: Box) -> None:
-    """Hold that its writing has a contrast of 4.5:1 to each pixel of what it is written on."""
+    """Assert that its text has a contrast of 4.5:1 to each pixel of its background."""
     behind = plate(seen, box)
     assert len(behind) > 100
     assert least(writing(seen, box), behind) >= 4.5
 
 
 def clicks_go_through(desktop: Desktop, window: Any, box: Box) -> None:  # noqa: ANN401 - desktop.Told
-    """Hold that a click in its middle reaches the window below, which keeps the focus.
+    """Assert that a click in its middle reaches the window below, which keeps the focus.
 
     A busy desktop may drop a click while it puts a window in its place.
     """

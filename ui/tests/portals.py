@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Real desktops with the portal that gives shortcuts: its outer program, and the desktop's own ones behind it."""
+"""Real desktops with the portal for shortcuts: its front program, and the desktop's own programs behind it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ DESKTOP_ENTRY = "org.happe.Window.desktop"
 
 
 class WithPortal(Shell):
-    """A desktop whose bus starts no programs: a test does that."""
+    """A desktop whose bus starts no programs: the test starts them."""
 
-    behind: ClassVar[tuple[str, ...]]  # names on the bus of what the outer program asks
-    portals_platform: ClassVar[str] = "offscreen"  # as Qt calls it
+    behind: ClassVar[tuple[str, ...]]  # bus names of the programs behind the front program
+    portals_platform: ClassVar[str] = "offscreen"  # Qt's name of it
 
     def install(self) -> None:
         """Add our desktop entry, by which later portals know our program."""
@@ -34,16 +34,16 @@ class WithPortal(Shell):
         (folder / DESKTOP_ENTRY).write_text(entry.replace("Exec=", f"Exec={ROOT}/build/bin/"))
 
     def start_portal(self) -> list[subprocess.Popen[str]]:
-        """Start the portal's programs as a bus would; the outer one is the last of them."""
+        """Start the portal's programs as a bus would, the front program last."""
         return [self.start_service(name, self.portals_platform) for name in (*self.behind, PORTAL)]
 
 
 class WithPlasmasPortal(WithPortal, KWin):
-    """Plasma 5, which has what a portal's program may open: it only notes that."""
+    """Plasma 5, with a program that opens addresses for the portal: it only notes them."""
 
     command = tuple(word for word in KWin.command if word != "--no-global-shortcuts")
     behind = ("org.freedesktop.impl.portal.desktop.kde",)
-    component: ClassVar[str] = "happe"  # as Plasma calls who has the shortcuts
+    component: ClassVar[str] = "happe"  # Plasma's name for the owner of the shortcuts
 
     def install(self) -> None:
         """Add the program that opens addresses."""
@@ -59,12 +59,12 @@ class WithPlasmasPortal(WithPortal, KWin):
         return noted.read_text().split() if noted.exists() else []
 
     def set_shortcut(self, key: str, combination: int) -> None:
-        """Change one, as System Settings does it; combinations are Qt's."""
+        """Change a shortcut as System Settings does. Combinations are Qt's."""
         change = (f"['{self.component}', '{key}', '', '']", f"[{combination}]")
         self.bus("org.kde.kglobalaccel", "/kglobalaccel", "org.kde.KGlobalAccel", "setForeignShortcut", *change)
 
     def has_shortcuts(self) -> bool:
-        """Tell whether a press of one would reach anybody."""
+        """Return whether a press of a shortcut would reach a program."""
         path = f"/component/{self.component.replace('.', '_')}"
         return "true" in self.bus("org.kde.kglobalaccel", path, "org.kde.kglobalaccel.Component", "isActive")
 
@@ -82,13 +82,13 @@ def plasma() -> type[WithPlasmasPortal]:
 
 
 class GnomeWithPortal(WithPortal, Gnome):
-    """GNOME 48 or newer, whose dialog is that of its settings."""
+    """GNOME 48 or newer, which shows the dialog of its settings."""
 
     asks = "org.gnome.Settings.GlobalShortcutsProvider"
     behind = (asks, "org.freedesktop.impl.portal.desktop.gnome")
 
     def set_shortcuts(self, **keys: str) -> None:
-        """Change them, as GNOME's settings do it."""
+        """Change the shortcuts as GNOME's settings do."""
         each = (f"('{key}', {{'description': <'{key}'>, 'shortcuts': <['{keys[key]}']>}})" for key in keys)
         shortcuts = f"[{', '.join(each)}]"
         name = DESKTOP_ENTRY.removesuffix(".desktop")
@@ -99,23 +99,23 @@ class GnomeWithPortal(WithPortal, Gnome):
         self.bus(self.behind[-1], *where, name, shortcuts)
 
     def asked(self) -> bool:
-        """Tell whether its dialog is open."""
+        """Return whether its dialog is open."""
         windows = "global.get_window_actors().map(actor => actor.meta_window.get_wm_class())"
         return "true" in self.evaluate(f"{windows}.includes('{self.asks}')")
 
     def has_shortcut(self, accelerator: str) -> bool:
-        """Tell whether somebody has it, and nobody else could get it."""
+        """Return whether a program has this shortcut, so that no other could get it."""
         grab = f"global.display.grab_accelerator('{accelerator}', 0)"
         return "true" in self.evaluate(f"const got = {grab}; global.display.ungrab_accelerator(got); got === 0")
 
 
 class LabwcWithPortal(WithPortal, Labwc):
-    """With a portal for files, and none for shortcuts."""
+    """labwc with a portal for files, but none for shortcuts."""
 
     behind = ()
 
     def install(self) -> None:
-        """Choose that one, because this system has more."""
+        """Choose that portal, because this system has several."""
         super().install()
         folder = Path(self.environment["HOME"]) / ".config/xdg-desktop-portal"
         folder.mkdir(parents=True)

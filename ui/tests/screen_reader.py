@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a program shows to a screen reader, over AT-SPI.
+"""Reads the elements that a program shows to a screen reader, over AT-SPI.
 
 usage: python3 screen_reader.py NAME           with Debian's python3-gi: prints the elements that are shown, as JSON
        python3 screen_reader.py NAME press ELEMENT     presses the element of this name
@@ -23,7 +23,7 @@ STATES = (Atspi.StateType.CHECKED, Atspi.StateType.FOCUSABLE, Atspi.StateType.FO
 
 
 def elements(parent: Any) -> Iterator[Any]:  # noqa: ANN401 - of a library without types
-    """Return what is shown below an element, in its order."""
+    """Return the shown elements below an element, in order."""
     for at in range(parent.get_child_count()):
         child = parent.get_child_at_index(at)
         if child is not None and child.get_state_set().contains(Atspi.StateType.VISIBLE):
@@ -40,7 +40,7 @@ def programs(name: str) -> Iterator[Any]:
 
 
 def described(element: Any) -> dict[str, Any]:  # noqa: ANN401 - the same
-    """Return what an element shows of itself."""
+    """Return the properties of an element."""
     states = element.get_state_set()
     return {
         "role": element.get_role_name().removeprefix("push "),  # AT-SPI before 2.54 says "push button"

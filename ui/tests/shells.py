@@ -28,7 +28,7 @@ from program import ROOT
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LARGE = (1600, 1000)  # GNOME refuses 200 % where that leaves fewer than 800 by 480
+LARGE = (1600, 1000)  # GNOME refuses 200 % if that leaves fewer than 800 by 480
 EXTENSION = "happe@happe.org"
 SAID = "KWin says: "
 # JavaScript for GNOME Shell; in GNOME 51 only the stage knows its backend.
@@ -45,10 +45,10 @@ KWIN_WORDS = (
     "const front = 'activeWindow' in workspace ? 'activeWindow' : 'activeClient';"
     "const screen = number => workspace.screens ? workspace.screens[number] : number;"
 )
-LEFT_ALT, LEFT_META = 56, 125  # as the kernel numbers keys
+LEFT_ALT, LEFT_META = 56, 125  # the kernel's numbers
 X_SOCKETS = Path("/tmp/.X11-unix")  # noqa: S108 - where X servers listen
 
-# A file of a pointer that cannot be seen: header, table of contents, image (Xcursor(3)).
+# A file with an invisible pointer: header, table of contents, image (Xcursor(3)).
 NO_CURSOR = struct.pack("<4s15I", b"Xcur", 16, 0x10000, 1, 0xFFFD0002, 24, 28, 36, 0xFFFD0002, 24, 1, 24, 24, 0, 0, 0)
 NO_CURSOR += bytes(4 * 24 * 24)  # pixels: from a single one labwc 0.20 makes none at 150 %, and ends
 
@@ -59,7 +59,7 @@ AnyShell = TypeVar("AnyShell", bound="Shell")
 
 
 class Shell(Desktop):
-    """A compositor with XWayland, whose name on the bus is the one that the agent believes."""
+    """A compositor with XWayland. The agent trusts its name on the bus."""
 
     platform = "wayland"
     command: ClassVar[tuple[str, ...]]
@@ -83,7 +83,7 @@ class Shell(Desktop):
         raise NotImplementedError
 
     def install(self) -> None:
-        """Put into HOME what it needs before its start."""
+        """Write its files into HOME before its start."""
         raise NotImplementedError
 
     def activate(self, *names: str) -> None:
@@ -107,12 +107,13 @@ class Shell(Desktop):
         self.stop(self.compositor)
 
     def bus(self, name: str, path: str, interface: str, method: str, *arguments: str) -> str:
-        """Call a method on the session's bus, with arguments as gdbus reads them; its answer."""
+        """Call a method on the session bus, with arguments in gdbus's form; return the answer."""
         call = ("gdbus", "call", "--session", "-d", name, "-o", path, "-m", f"{interface}.{method}")
         return self.ask(*AS_USER, *call, *arguments)
 
     def start_service(self, name: str, platform: str = "offscreen") -> subprocess.Popen[str]:
-        """Start what the bus would start for this name, with a platform of Qt's, and wait until it has the name."""
+        """Start the program that the bus would start for this name, on this Qt platform, and wait until it has the
+        name."""
         text = Path(f"/usr/share/dbus-1/services/{name}.service").read_text()
         service = configparser.ConfigParser(interpolation=None)
         service.read_string(text)
@@ -161,12 +162,12 @@ class Gnome(Shell):
         return Image.open(file).convert("RGB")
 
     def scale(self, factor: float) -> None:
-        """Let its monitors, from left to right, have this many pixels for each of 96 in an inch."""
+        """Set the scale of its monitors: pixels in 1/96 inch, from left to right."""
         config = "org.gnome.Mutter.DisplayConfig"
         where = (config, "/org/gnome/Mutter/DisplayConfig", config)
         state = self.bus(*where, "GetCurrentState")
         serial = re.match(r"\(uint32 (\d+)", state)
-        # A monitor's names, then its modes, of which a virtual one has one.
+        # A monitor's names, then its modes. A virtual monitor has one mode.
         found = re.findall(r"\(\('([^']+)', '[^']*', '[^']*', '[^']*'\), \[\('([^']+)', (\d+)", state)
         assert serial, state
         assert found, state
@@ -180,7 +181,7 @@ class Gnome(Shell):
         self.bus(*where, "ApplyMonitorsConfig", serial[1], "1", f"[{', '.join(monitors)}]", "@a{sv} {}")
 
     def point(self, x: int, y: int, then: str = "") -> None:
-        """Move there, with a pointer of the shell's own, and then run more JavaScript."""
+        """Move there with the shell's own pointer, and then run more JavaScript."""
         self.evaluate(
             SEAT + "global.pointer ??= seat.create_virtual_device(Clutter.InputDeviceType.POINTER_DEVICE);"
             "const now = () => GLib.get_monotonic_time();"
@@ -197,7 +198,7 @@ class Gnome(Shell):
         )
 
     def press(self, *codes: int) -> None:
-        """Press keys by the kernel's numbers, all at once, on a keyboard of the shell's own."""
+        """Press keys by the kernel's numbers, all at once, on the shell's own keyboard."""
         self.evaluate(
             SEAT + "global.keyboard ??= seat.create_virtual_device(Clutter.InputDeviceType.KEYBOARD_DEVICE);"
             f"const keys = {list(codes)};"
@@ -207,7 +208,7 @@ class Gnome(Shell):
         )
 
     def evaluate(self, script: str) -> str:
-        """Run JavaScript in GNOME Shell; its value."""
+        """Run JavaScript in GNOME Shell, and return its value."""
         answer = self.bus("org.gnome.Shell", "/org/gnome/Shell", "org.gnome.Shell", "Eval", script)
         assert answer.startswith("(true"), answer
         return answer.removeprefix("(true, ")
@@ -224,8 +225,8 @@ class Gnome(Shell):
     def start_no_input_methods(self, overlay: Path) -> None:
         """Keep GNOME 43 from starting ibus-daemon, which often hangs it at its start.
 
-        It forks, and the child runs JavaScript before exec: there it waits for a lock that another thread held in the
-        parent.
+        The shell forks, and the child runs JavaScript before exec. There it waits for a lock that another thread of the
+        parent held.
         """
         script = self.ask("gresource", "extract", str(SHELL_43), IBUS_MANAGER)
         changed_script = script.replace("        this._queueSpawn();\n", "")
@@ -265,7 +266,7 @@ class Gnome(Shell):
 
 
 class GnomeWithFractions(Gnome):
-    """With two black monitors, which may have scales that are no whole numbers."""
+    """GNOME Shell with two black monitors, which may have fractional scales."""
 
     command = (*Gnome.command[:-1], "1920x1200", "--virtual-monitor", "1920x1200")
 
@@ -312,14 +313,14 @@ class KWin(Shell):
         self.bus(saver, "/ScreenSaver", saver, "Lock")
 
     def restart_at(self, scale: float, screens: int = 1) -> None:
-        """Kill it, and start it again with so many screens of this scale."""
+        """Kill it, and start it again with this number of screens at this scale."""
         self.kill_shell()
-        self.input = None  # it has ended, too
+        self.input = None  # the program has ended, too
         self.options = (*self.where, "--scale", str(scale), "--output-count", str(screens))
         self.start_shell()
 
     def run(self, script: str, last: str = "") -> str:
-        """Run JavaScript in KWin until it has logged the last it has to say; what is logged meanwhile."""
+        """Run JavaScript in KWin until it has logged `last`. Return all that it logged."""
         home = Path(self.environment["HOME"])
         file, log = home / "script.js", home / "compositor.log"
         file.write_text(KWIN_WORDS + script)
@@ -363,7 +364,7 @@ class KWin(Shell):
 
     def do(self, what: str) -> None:
         """Click or press keys (kwin_input.py)."""
-        # It stays: a program that has just heard of a pointer may miss its first click.
+        # The pointer stays: a program that has just learned of a pointer may miss its first click.
         if not self.input:
             self.input = Told(self.start(*AS_USER, "/usr/bin/python3", str(ROOT / "ui/tests/kwin_input.py")))
         to_input = there(self.input.process.stdin)
@@ -380,7 +381,7 @@ class KWin(Shell):
         return Image.frombuffer("RGBA", (width, height), file.read_bytes(), "raw", "BGRA", line, 1).convert("RGB")
 
     def takes_scripts(self) -> bool:
-        """Whether it is on the bus with its scripts."""
+        """Return whether its interface for scripts is on the bus."""
         with contextlib.suppress(subprocess.CalledProcessError):
             return "false" in self.bus(*SCRIPTING, "isScriptLoaded", "test")
         return False
@@ -393,7 +394,7 @@ class KWin(Shell):
 
 
 class KWin6(KWin):
-    """KWin 6, in windows of an X server: nobody sees its virtual screens without a GPU."""
+    """KWin 6, in windows of an X server: without a GPU, its virtual screens show nothing."""
 
     screens = ("X11-0", "X11-1")
     seen_while_locked: ClassVar[bool] = True
@@ -411,7 +412,7 @@ class KWin6(KWin):
         self.move("mousemove", "0", str(2 * SIZE[1]))
 
     def move(self, *words: str) -> str:
-        """Have xdotool do something on the X server; what it says."""
+        """Run xdotool on the X server, and return its output."""
         return self.ask("env", f"DISPLAY={self.server}", "xdotool", *words)
 
     def await_shell(self, log: Path) -> None:
@@ -422,7 +423,7 @@ class KWin6(KWin):
             self.move("windowmove", window, str(number * 2 * SIZE[0]), "0")
 
     def windows(self) -> list[str]:
-        """Return the numbers of its windows, if all are there; the X server counts up."""
+        """Return the ids of its windows, if all exist, in the order of their creation."""
         tree = self.ask("xwininfo", "-display", self.server, "-root", "-children")
         found = re.findall(r'(0x[0-9a-f]+) "KDE Wayland', tree)
         return sorted(found, key=lambda number: int(number, 16)) if len(found) == self.count else []
@@ -444,7 +445,7 @@ class KWin6(KWin):
 
 
 def kwin() -> type[KWin]:
-    """Return what this system's KWin runs in. The program does not tell its version here: see `install`."""
+    """Return the class for this system's KWin. The program cannot report its version here: see `install`."""
     return KWin6 if any(Path("/usr/lib").glob("*/libkwin.so.6")) else KWin
 
 
@@ -456,7 +457,7 @@ class Labwc(Shell):
     command: ClassVar[tuple[str, ...]] = ("labwc", "--startup", f"sh -c '{SAY_HOW_TO_REACH_IT}'")
 
     def install(self) -> None:
-        """Have outputs without a GPU, beside each other."""
+        """Configure two outputs without a GPU, beside each other."""
         self.environment |= {
             "WLR_BACKENDS": "headless",
             "WLR_HEADLESS_OUTPUTS": str(len(self.screens)),
@@ -478,7 +479,7 @@ class Labwc(Shell):
         self.scale(1)
 
     def scale(self, factor: float) -> None:
-        """Let its outputs have this scale, and be as large as ever in units of its layout."""
+        """Set the scale of its outputs. Their size in units of the layout stays the same."""
         mode = "x".join(str(round(factor * side)) for side in SIZE)
         for number, screen in enumerate(self.screens):
             place = ("--pos", f"{number * SIZE[0]},0")
@@ -522,7 +523,7 @@ class Wayfire(Labwc):
 
 
 def opens_the_owners_window(desktop: Shell, picture: str) -> None:
-    """Open it above the windows of now, and keep a picture of the screen (desktop.keep)."""
+    """Open the owner's window above the present windows, and keep a picture of the screen (desktop.keep)."""
     before = desktop.seen()
     owner = desktop.start(*AS_USER, program("happe-indicator"), "--window", QT_QPA_PLATFORM=desktop.platform)
 
@@ -561,7 +562,7 @@ def shell(kind: type[AnyShell], bus: str) -> Iterator[AnyShell]:
     )
     try:
         (home / "run").mkdir(mode=0o700)
-        if not X_SOCKETS.exists():  # as a display manager's X server makes it: for everybody
+        if not X_SOCKETS.exists():  # writable for everybody, as a display manager's X server makes it
             X_SOCKETS.mkdir()
             X_SOCKETS.chmod(0o1777)
         running.install()

@@ -74,7 +74,7 @@ turn();
 
 @pytest.fixture
 def desktop() -> Iterator[Desktop]:
-    """A session of which there is but the environment."""
+    """A session that consists only of environment variables."""
     home = tempfile.mkdtemp(prefix="happe-session-")
     os.chown(home, USER, -1)
     kept = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "SWAYSOCK")}
@@ -112,12 +112,12 @@ def test_the_script_tells_of_the_last_window_that_kwin_activates(activated: str,
 
 
 def kwin(happed: Happed) -> Any:  # noqa: ANN401 - a context
-    """Have a KWin on the bus."""
+    """Run a stand-in for KWin on the bus."""
     return stand_in(happed.world.bus, "org.kde.KWin", KWIN)
 
 
 def activate(compositor: StandIn, number: str, name: str = "", method: tuple[str, ...] = FOCUS) -> None:
-    """Have a window activated, as the script tells it."""
+    """Activate a window, as the script reports it."""
     compositor.tell("call", *method, [number, name])
 
 
@@ -227,7 +227,7 @@ def test_gnomes_extension_is_believed_where_it_is_enabled(desktop: Desktop, happ
 
 @dataclass
 class Hyprland:
-    """Two sockets: one tells what happens, one answers what is asked."""
+    """A stand-in for Hyprland with two sockets: one reports events, one answers questions."""
 
     folder: Path
     answer: bytes = b"{}"
@@ -236,7 +236,7 @@ class Hyprland:
     told: socket.socket | None = None
 
     def start(self) -> Self:
-        """Be there."""
+        """Listen on both sockets."""
         self.folder.mkdir(parents=True, exist_ok=True)
         for name in (".socket.sock", ".socket2.sock"):
             (self.folder / name).unlink(missing_ok=True)
@@ -260,14 +260,14 @@ class Hyprland:
                     connection.sendall(self.answer)
 
     def accept(self) -> None:
-        """Wait for one who listens."""
+        """Wait for a listener."""
         if self.told:
             self.told.close()
         self.listeners[-1].settimeout(PATIENCE_S)
         self.told, _ = self.listeners[-1].accept()
 
     def focus(self, answer: dict[str, object] | bytes) -> None:
-        """Have another window in front, as these bytes say."""
+        """Put another window in front, as these bytes say."""
         self.answer = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
         self.tell(b"activewindow>>x,y\nactivewindowv2>>55d2\n")
 
@@ -277,7 +277,7 @@ class Hyprland:
         self.told.sendall(lines)
 
     def stop(self) -> None:
-        """Be gone."""
+        """Close the sockets."""
         if self.told:
             self.told.close()
         for listener in self.listeners:

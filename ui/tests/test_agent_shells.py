@@ -45,7 +45,7 @@ def serves_the_last_of_a_thousand_changes(agent: Agent) -> None:
 
 
 def outlives_the_shell(agent: Agent) -> None:
-    """Kill the shell: there is no source then, and the agent says so and goes on until the shell is there again."""
+    """Kill the shell: the agent reports that it has no source, and continues until the shell is back."""
     desktop = agent.desktop
     assert isinstance(desktop, Shell)
     desktop.kill_shell()
@@ -63,7 +63,7 @@ def test_the_agent_follows_gnome_shell_and_its_extension(happed: Happed) -> None
         until(lambda: "in front: X11" in agent.log, "XWayland is asked while the extension is off")
         window(desktop, "native")
         window(desktop, "ancient", "xcb")
-        desktop.activate("ancient")  # a shell without time may map the other window last
+        desktop.activate("ancient")  # a busy shell may map the other window last
         agent.serves("ancient")
 
         desktop.switch_extension(on=True)

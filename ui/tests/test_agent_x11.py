@@ -39,14 +39,14 @@ def windows(desktop: X11, *names: str) -> dict[str, str]:
 
 
 def active(desktop: Desktop, known: dict[str, str]) -> str:
-    """Return the name of the active window: of many wishes at once xfwm4 drops some."""
+    """Return the name of the active window, because xfwm4 drops some of many requests at once."""
     shown = desktop.ask("xprop", "-root", "_NET_ACTIVE_WINDOW")
     number = shown.partition("# ")[2].partition(",")[0]
     return next((name for name, window in known.items() if int(window) == int(number, 16)), "desktop")
 
 
 def agrees_for_good(agent: Agent, known: dict[str, str]) -> bool:
-    """Whether the active window's program is served, and nothing happens for a while in which that could change."""
+    """Return whether happed serves the active window's program, and this stays so for a while."""
     before = active(agent.desktop, known)
     still = wake_ups_in(agent.process.pid, SETTLED_S) == 0 and active(agent.desktop, known) == before
     return still and bool(agent.me.get("Application") == before)

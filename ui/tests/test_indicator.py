@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""happe-indicator as a program: what it says, reads, costs, and what takes its place where there can be no overlay."""
+"""happe-indicator as a program: its output, files and cost, and the tray icon where there can be no overlay."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def run(*arguments: str | Path, **environment: str) -> subprocess.CompletedProce
 
 
 def buses(bus: PrivateBus) -> dict[str, str]:
-    """Return the variables that say where the buses are."""
+    """Return the environment variables with the addresses of the buses."""
     return dict.fromkeys(BUSES, bus.address)
 
 
@@ -209,7 +209,7 @@ def test_never_wakes_up_while_nothing_changes(bus: PrivateBus, battery: str) -> 
         overlay = Overlay(desktop, bus).start("--battery", battery)
         if battery == "real":
             overlay.appears(before)
-        # Other tests start X servers meanwhile, which it looks at.
+        # # Other tests start X servers meanwhile, and the program looks at their sockets.
         until(lambda: wake_ups_in(overlay.process.pid, 3) == 0, "it sleeps for three seconds")
         assert overlay.process.poll() is None
 
@@ -250,7 +250,7 @@ TRAY = {"/StatusNotifierWatcher": {"xml": WATCHER_XML, "properties": {"IsStatusN
 
 
 def items(bus: PrivateBus) -> list[str]:
-    """Return what the icons in the tray say."""
+    """Return the texts of the icons in the tray."""
     base = ["busctl", f"--address={bus.address}", "--timeout=20"]
     listed = subprocess.run([*base, "list", "--no-pager", "--unique"], capture_output=True, text=True, check=True)
     names = re.findall(r"^:\S+", listed.stdout, re.MULTILINE)  # in a chroot it does not say whose they are

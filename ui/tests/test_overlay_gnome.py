@@ -36,7 +36,7 @@ WORDS = "Main.uiGroup.get_children().filter(actor => actor.visible).map(actor =>
 
 
 def overlay_on(desktop: Gnome, before: Image.Image, scale: int = 1) -> tuple[Image.Image, Box]:
-    """Wait until the overlay is on the screen, in its corner; what is seen then, and where it is."""
+    """Wait until the overlay is in its corner. Return the picture, and the overlay's place."""
 
     def there() -> tuple[Image.Image, Box] | None:
         seen = desktop.seen()

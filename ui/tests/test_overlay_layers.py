@@ -29,7 +29,7 @@ LAYERS = "windows.map(window => [window.pid, String(window).startsWith('KWin::X1
 
 
 def looks(desktop: KWin | Labwc, *screen: str) -> tuple[Image.Image, Box | None]:
-    """Return what is on a screen, and where it is not black, once two looks are the same."""
+    """Return a steady picture of a screen, and where it is not black."""
 
     def same() -> tuple[Image.Image, Box | None] | None:
         seen = desktop.seen(*screen)
@@ -52,13 +52,13 @@ def overlay_on(desktop: KWin | Labwc, scale: float = 1) -> Box:
 
 
 def is_a_layer_above(desktop: KWin, agent: Agent, window: Told) -> None:
-    """Hold that KWin has the overlay in a higher layer than the window, and that it is none of XWayland's."""
+    """Assert that KWin has the overlay in a higher layer than the window, and that it is not an XWayland window."""
     layers = dict(desktop.said(LAYERS))
     assert layers[agent.process.pid] > layers[window.process.pid] > 0
 
 
 def follows_the_game_to_the_other_screen(desktop: KWin, agent: Agent) -> None:
-    """Move the game, and have the focus there."""
+    """Move the game and the focus to the other screen."""
     assert looks(desktop, desktop.screens[1])[1] is None
     desktop.run("workspace.sendClientToScreen(workspace[front], screen(1))")
     goes_where_a_click_puts_the_focus(desktop, agent)

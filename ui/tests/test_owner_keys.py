@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from accessible import ScreenReader
     from happed_world import Happed
 
-# No polkit agent asks in a test: this runs what pkexec was asked to run, as the same user, with the test's files.
+# # Tests have no polkit agent: this stand-in for pkexec runs the command as the same user, with the test's files.
 PKEXEC = """#!/bin/sh
 shift 2
 exec "{happectl}" "$@" --root "{root}"
@@ -36,7 +36,7 @@ class Owner(Window):
     keyboards: Keyboards
 
     def looks_for_a_key(self) -> socket.socket:
-        """Wait until happed does, whatever else it asks before; where it waits for the answer."""
+        """Wait until happed asks for a key, after other questions. Return the connection that waits for the answer."""
         while True:
             asking, _ = self.keyboards.listener.accept()
             asking.settimeout(PATIENCE_S)
@@ -75,7 +75,7 @@ def owner(stopped: Happed) -> Iterator[Owner]:
 
 
 def says(reader: ScreenReader, words: str) -> None:
-    """Wait until the dialog says this."""
+    """Wait until the dialog shows this text."""
     until(lambda: any(words in name for name in reader.names("label")), words)
 
 

@@ -45,7 +45,7 @@ CHART = (472, 92, 917, 300)
 WHY = (60, 130)  # the sentences below the headline
 BOX = (40, 312, 260, 327)
 BLACK = 60
-MARGIN = (8, 400, 9, 401)  # of the window, on which nothing is
+MARGIN = (8, 400, 9, 401)  # an empty part of the window
 SLOWER = (0x1E, 0x84, 0x49)
 SYSTEMD = "/org/freedesktop/systemd1"
 UNIT = "happe-indicator.service"
@@ -57,7 +57,7 @@ TRAY = {"/StatusNotifierWatcher": {"xml": WATCHER_XML, "properties": {"IsStatusN
 
 @dataclass
 class Window:
-    """The window, on a desktop with a game in front of which keys were pressed."""
+    """The window, on a desktop with a game for which keys were pressed."""
 
     desktop: X11
     happed: Happed
@@ -109,29 +109,29 @@ class Window:
         return self.desktop.ask(program("happe-ui-window"), "selection").strip()
 
     def shows_a_press(self) -> bool:
-        """Whether the chart has the mark of the last press, for "save power"."""
+        """Return whether the chart has the mark of the last press, for "save power"."""
         colours = self.desktop.seen().crop(CHART).getcolors(CHART[2] * CHART[3]) or []
         return any(colour == SLOWER for _, colour in colours)
 
     def can_tick(self) -> bool:
-        """Whether what is written beside the box is black, or nearly: grey is what cannot be ticked."""
+        """Return whether the text beside the box is almost black. It is grey if the box cannot be ticked."""
         return min(self.desktop.seen().crop(BOX).convert("L").tobytes()) < BLACK
 
     def settled(self) -> Image.Image:
-        """Return what is seen when that stays the same."""
+        """Return the picture when it is steady."""
         while changed(before := self.desktop.seen(), after := self.seen_later()):
             del before
         return after
 
     def seen_later(self) -> Image.Image:
-        """Return what is seen after a moment in which it might change."""
+        """Return the picture after a moment in which it might change."""
         spend(0.1)
         return self.desktop.seen()
 
 
 @pytest.fixture
 def untaught(happed: Happed) -> Iterator[Window]:
-    """Have a game in front of which nobody has pressed a key."""
+    """Run a game for which nobody has pressed a key."""
     happed.world.allow("hold")
     with x11() as desktop:
         agent = Agent(desktop, happed).start()
@@ -142,7 +142,7 @@ def untaught(happed: Happed) -> Iterator[Window]:
 
 @pytest.fixture
 def owner(untaught: Window) -> Window:
-    """Have a game that was taught."""
+    """Run a game that presses have taught."""
     untaught.me.listen()
     for key in ("performance", "power"):
         untaught.me("Feedback", "s", key)
@@ -152,7 +152,7 @@ def owner(untaught: Window) -> Window:
 
 
 def profiles(me: Client) -> list[str]:
-    """Return the applications of which something is learned."""
+    """Return the applications that have a profile."""
     return [application for application, _ in me("ListProfiles", "s", "")]
 
 
@@ -280,7 +280,7 @@ def test_it_is_as_dark_as_the_desktop_becomes(owner: Window) -> None:
 
 
 def mine(owner: Window, name: str) -> str:
-    """Return what the window says while it is served itself: until then a press would be another application's."""
+    """Return the window's text while happed serves the window itself: earlier presses belong to another application."""
     says = owner.says()
     return says if f" {name} " in says else ""
 

@@ -52,7 +52,7 @@ FAILED: dict[str, Any] = {"respond": [2, {}]}
 
 @pytest.fixture
 def agent(happed: Happed) -> Iterator[Agent]:
-    """Have a game in front, and nobody who wants shortcuts."""
+    """Run an agent with a game in front. The user does not want shortcuts yet."""
     with x11() as desktop:
         agent = Agent(desktop, happed).start()
         window(desktop, "torcs")
@@ -61,20 +61,20 @@ def agent(happed: Happed) -> Iterator[Agent]:
 
 
 def indicator(agent: Agent, *options: str) -> str:
-    """Run happe-indicator in the session; what it prints."""
+    """Run happe-indicator in the session, and return its output."""
     address = agent.happed.world.address
     buses = (f"DBUS_SYSTEM_BUS_ADDRESS={address}", f"DBUS_SESSION_BUS_ADDRESS={address}")
     return agent.desktop.ask("env", *buses, *AS_USER, program("happe-indicator"), *options)
 
 
 def shortcuts(agent: Agent) -> Any:  # noqa: ANN401 - of JSON
-    """Return the shortcuts that the desktop has given; none if they are not wanted."""
+    """Return the shortcuts that the desktop has given; none if the user does not want any."""
     return json.loads(indicator(agent, "--status", "--json"))["shortcuts"]
 
 
 @contextlib.contextmanager
 def portal(agent: Agent, bound: dict[str, Any], kept: dict[str, Any] = NONE) -> Iterator[StandIn]:
-    """Have a portal that gives shortcuts, or not, and that has kept some or none."""
+    """Run a portal that gives shortcuts or refuses, and that has stored some or none."""
     answers = {"CreateSession": CREATED, "ListShortcuts": kept, "BindShortcuts": bound}
     script = {"xml": XML, "properties": {"version": 1}, "answers": answers}
     with stand_in(agent.happed.world.bus, PORTAL, {PATH: script}) as running:
@@ -82,7 +82,7 @@ def portal(agent: Agent, bound: dict[str, Any], kept: dict[str, Any] = NONE) -> 
 
 
 def asked(portal: StandIn, method: str) -> list[Any]:
-    """Wait until the portal is asked this; the arguments."""
+    """Wait until a program calls this method of the portal, and return the arguments."""
     arguments: list[Any] = portal.until("call", method)["arguments"]
     return arguments
 

@@ -127,7 +127,7 @@ REFUSED: Said = (
 
 @contextlib.contextmanager
 def answering(says: list[Said]) -> Iterator[int]:
-    """A server on a port that says one thing after the other, and at last that all is well."""
+    """A server on a port that gives one answer after the other, and at last success."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_PUT(self) -> None:
@@ -254,7 +254,7 @@ def test_an_application_ends_with_a_keeper_that_is_killed(tmp_path: Path) -> Non
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process is there, and not only waits to be buried."""
+    """Return whether a process lives and is not a zombie."""
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     return False
