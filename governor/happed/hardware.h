@@ -58,7 +58,7 @@ public:
         return control_ ? control_->limits() : std::vector<PolicyLimits>();
     }
 
-    // As in CpufreqControl. While happed only observes, the machine has no preference.
+    // As in CpufreqControl. While happed only observes, the machine accepts no preference.
     void prefer(const std::string& epp);
     [[nodiscard]] Status takes(const std::string& epp) const;
 

@@ -164,7 +164,7 @@ Result<Process> describe(int pidfd, pid_t pid) {
         process.unit_runs = first_program_of_unit(pid);
     }
     pollfd ended{.fd = pidfd, .events = POLLIN, .revents = 0};
-    if (!uids || ::poll(&ended, 1, 0) != 0) {  // has ended: a new process with the same number may have been read
+    if (!uids || ::poll(&ended, 1, 0) != 0) {  // it has ended, so we may have read another process of this number
         return failure("the process has ended");
     }
     return process;

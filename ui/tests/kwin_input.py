@@ -69,8 +69,7 @@ class Input:
         return data
 
     def _answered(self) -> dict[str, int]:
-        """Wait until KWin has handled all requests. Return the numbers of the globals announced meanwhile, by
-        interface."""
+        """Wait until KWin has handled all requests. Return the new globals' numbers, by interface."""
         done = self._next
         self._next += 1
         self._send(DISPLAY, SYNC, struct.pack("=I", done))

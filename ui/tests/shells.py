@@ -112,8 +112,7 @@ class Shell(Desktop):
         return self.ask(*AS_USER, *call, *arguments)
 
     def start_service(self, name: str, platform: str = "offscreen") -> subprocess.Popen[str]:
-        """Start the program that the bus would start for this name, on this Qt platform, and wait until it has the
-        name."""
+        """Start the bus's program for this name, on this Qt platform, and wait until it has the name."""
         text = Path(f"/usr/share/dbus-1/services/{name}.service").read_text()
         service = configparser.ConfigParser(interpolation=None)
         service.read_string(text)
