@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""click's commands and groups in the look of HAPPE's programs: help in the lines it was written in, examples below."""
+"""click's commands and groups in the look of HAPPE's programs: help keeps its line breaks, with examples at the end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HELP: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_widt
 
 
 class Command(click.Command):
-    """A command, which shows description and epilog as they were written."""
+    """A command that shows description and epilog with their line breaks."""
 
     def format_help_text(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
         """Show the description."""
@@ -28,7 +28,7 @@ class Command(click.Command):
             formatter.write("".join(f"{line}\n" for line in text.splitlines()))
 
     def format_epilog(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
-        """Show what stands below the options: more, and examples."""
+        """Show the text below the options: more help, and examples."""
         text = footer(self)
         if text:
             formatter.write("\n")
@@ -36,7 +36,7 @@ class Command(click.Command):
 
 
 class Group(Command, click.Group):
-    """A command that has commands."""
+    """A command with subcommands."""
 
     command_class = Command
 
@@ -55,9 +55,9 @@ class Group(Command, click.Group):
 
 
 class LazyGroup(Group):
-    """A group whose commands are imported when they are run: a look at its help needs none of them.
+    """A group that imports a command only to run it, so that its help needs no import.
 
-    `lazy` has for each name, in order, the module that has a command under that name, and the command's summary.
+    `lazy` maps each name, in order, to the module that has a command of that name, and to the command's summary.
     """
 
     lazy: Mapping[str, tuple[str, str]]
@@ -71,7 +71,7 @@ class LazyGroup(Group):
         return self.loaded(name) if name in self.lazy else None
 
     def loaded(self, name: str) -> click.Command:
-        """The command of this name, imported."""
+        """Import and return the command of this name."""
         module, _summary = self.lazy[name]
         command: click.Command = getattr(import_module(module), name)
         return command
@@ -82,12 +82,12 @@ class LazyGroup(Group):
 
 
 def subcommands(group: click.Group) -> dict[str, click.Command]:
-    """A group's commands by their names, all of them imported."""
+    """A group's commands by their names. Imports all of them."""
     return {name: group.loaded(name) for name in group.lazy} if isinstance(group, LazyGroup) else dict(group.commands)
 
 
 def description(command: click.Command) -> str:
-    """What a command is for. The first line is its summary, without the docstring's full stop."""
+    """A command's description. The first line is its summary, without the docstring's full stop."""
     first, newline, rest = inspect.cleandoc(command.help or "").partition("\n")
     return f"{first.removesuffix('.')}{newline}{rest}"
 
@@ -98,7 +98,7 @@ def summary(command: click.Command) -> str:
 
 
 def footer(command: click.Command) -> str:
-    """What stands below a command's options."""
+    """The text below a command's options."""
     return command.epilog or ""
 
 
@@ -116,7 +116,7 @@ def print_json(value: object) -> None:
 
 
 def print_table(rows: Iterable[Iterable[object]]) -> None:
-    """Print rows in columns as wide as they must be."""
+    """Print rows in columns, each as wide as its longest cell."""
     cells = [["" if cell is None else str(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for row in cells:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`--version`, and hidden `--describe`: the program's commands and options as JSON, read from click.
+"""Adds `--version`, and a hidden `--describe` that prints the program's commands and options as JSON.
 
-tools/happe_describe makes manual page and completion of it when a package is built.
+The build of a package makes manual page and completion from that JSON (tools/happe_describe).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Json = dict[str, Any]
 
 
 def describes_itself(name: str, version: str, section: int, more: str) -> Callable[[Any], Any]:
-    """A decorator of the program's group. `section` is the manual's; `more` has the page's last sections."""
+    """Return a decorator of the program's group. `section` is the manual's; `more` has the page's last sections."""
 
     def describe(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - click's callback
         if wanted:
@@ -38,7 +38,7 @@ def describes_itself(name: str, version: str, section: int, more: str) -> Callab
 
 
 def described(command: click.Command, path: str) -> Json:
-    """A command under its whole path, and all below it, without what is hidden."""
+    """Describe a command, by its whole path, and all commands below it, without hidden ones."""
     context = click.Context(command, info_name=path, **HELP)
     shown = [each for each in command.get_params(context) if not getattr(each, "hidden", False)]
     below = subcommands(command) if isinstance(command, click.Group) else {}
@@ -89,7 +89,7 @@ def _choices(parameter: click.Parameter) -> list[str]:
 
 
 def _taken(kind: object) -> str:
-    """What a value of this type names: a file, a folder, or neither."""
+    """What a value of this type names: a file, a folder, or neither (an empty text)."""
     if not isinstance(kind, click.Path) or kind.type not in (Path, None):
         return ""
     return "file" if kind.file_okay else "folder"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Writing that outlives a power cut: what a program says is there is on the disk. All of it raises OSError."""
+"""Writes files that survive a power cut. Every function may raise OSError."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-UNFINISHED = ".unfinished"  # how the name of what is not whole yet ends
+UNFINISHED = ".unfinished"  # the suffix of a file that is not complete yet
 
 
 @contextmanager
 def whole(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write, which has its name when all of it is on the disk; the name is by `sync_folder`."""
+    """Open a file for writing that gets its name once it is on the disk. `sync_folder` makes that name durable."""
     unfinished = path.with_name(f".{path.name}{UNFINISHED}")
     try:
         with unfinished.open("wb") as file:
@@ -28,20 +28,20 @@ def whole(path: Path) -> Iterator[IO[bytes]]:
 
 
 def write_all(file: IO[bytes], piece: bytes) -> None:
-    """Write to a file without a buffer, which may take a part at a time."""
+    """Write a whole piece to an unbuffered file, which may accept a part at a time."""
     left = memoryview(piece)
     while left:
         left = left[file.write(left) :]
 
 
 def sync_file(file: IO[Any]) -> None:
-    """Let what was written to a file reach the disk."""
+    """Sync a file's content to the disk."""
     file.flush()
     os.fsync(file.fileno())
 
 
 def sync_folder(folder: Path) -> None:
-    """Let names in a folder reach the disk."""
+    """Sync a folder's names to the disk."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Exit statuses (sysexits.h), and which error has which. An error is a line that says what to do, never a traceback."""
+"""Maps errors to exit statuses (sysexits.h). An error prints a line that says what to do, never a traceback."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ INTERRUPTED = 130
 ADVICE = {errno.ENOSPC: "make room and try again"}
 
 
-class Failure(Exception):  # noqa: N818 - what a command has
-    """A command can't be done. Each line of the message is shown after the program's name."""
+class Failure(Exception):  # noqa: N818 - the name for a command's end
+    """A command can't be done. The program prints each line of the message after its own name."""
 
     def __init__(self, status: int, *lines: str) -> None:
-        """Say why and what to do."""
+        """Take the exit status, and the lines that say why and what to do."""
         super().__init__("\n".join(lines))
         self.status = status
         self.lines = lines
 
 
 def of_usage(error: click.UsageError) -> Failure:
-    """What was typed is no command line of the program. An unknown command or option is named, and the nearest."""
+    """Describe a wrong command line. For an unknown command or option, name it and the nearest known one."""
     if isinstance(error, click.NoSuchCommand) and error.ctx and isinstance(error.ctx.command, click.Group):
         return _of_unknown("command", error.command_name, error.ctx.command.list_commands(error.ctx), error.ctx)
     if isinstance(error, click.NoSuchOption):
@@ -53,14 +53,14 @@ def _hint(context: click.Context | None) -> str:
 
 
 def of_system(error: OSError, advice: Mapping[int, str]) -> Failure:
-    """The system refuses. `advice` says by errno what to do, beside ADVICE."""
+    """Describe an error of the system. `advice` says by errno what to do, in addition to ADVICE."""
     where = f"{os.fsdecode(error.filename)}: " if error.filename is not None else _output(error)
     to_do = (ADVICE | dict(advice)).get(error.errno or 0)
     return Failure(_status_of(error), f"{where}{error.strerror or error}{f'; {to_do}' if to_do else ''}")
 
 
 def of_mistake(error: Exception) -> Failure:
-    """The program is wrong."""
+    """Describe an unexpected exception: a mistake of the program."""
     frame = _last(error)
     place = f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else "an unknown place"
     return Failure(os.EX_SOFTWARE, f"internal error: {type(error).__name__} at {place}; please report it")
@@ -79,13 +79,13 @@ def _status_of(error: OSError) -> int:
 
 
 def _output(error: Exception) -> str:
-    """What could not be written, if it was standard output."""
+    """Name standard output, if the program could not write to it."""
     frame = _last(error)
     return "standard output: " if frame and frame.f_code is click.echo.__code__ else ""
 
 
 def _last(error: Exception) -> FrameType | None:
-    """Where an exception was raised."""
+    """The frame in which an exception was raised."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

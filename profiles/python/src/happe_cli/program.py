@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How a program is run and how it ends."""
+"""Runs a program, and turns its errors into messages and an exit status."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Program:
-    """A program by its name.
+    """A program, by its name.
 
-    `meaning` says what its own exceptions mean, None of others; `advice`, by errno, what to do when the system refuses.
+    `meaning` explains the program's own exceptions, and returns None for others. `advice` says by errno what to do.
     """
 
     name: str
@@ -28,12 +28,12 @@ class Program:
     advice: Mapping[int, str] = field(default_factory=dict)
 
     def show(self, lines: Iterable[str]) -> None:
-        """Say lines on standard error, each after the program's name."""
+        """Print lines to standard error, each after the program's name."""
         for line in lines:
             click.echo(f"{self.name}: {line}", err=True)
 
     def failure_of(self, error: Exception) -> Failure:
-        """What an exception means to the person who typed the command."""
+        """Explain an exception to the person who typed the command."""
         if isinstance(error, Failure):
             return error
         if (own := self.meaning(error)) is not None:
@@ -44,7 +44,7 @@ class Program:
 
     def run(self, command: click.Command, arguments: Sequence[str] | None = None) -> None:
         """Run a command. Ends by SystemExit with a status of sysexits.h; python -X dev shows tracebacks."""
-        # For the numpy that it may import: matrices are small here, and BLAS's threads wait at the cost of a core each.
+        # A command may import numpy. Its matrices are small here, and each waiting thread of BLAS would cost a core.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         try:
             ended = command.main(args=arguments, prog_name=self.name, standalone_mode=False)
@@ -65,6 +65,6 @@ class Program:
 
 
 def _drop_output() -> None:
-    """Forget what standard output has not taken, or Python would try it once more."""
+    """Drop the output that standard output has refused; else Python would try to write it again."""
     if sys.__stdout__ is not None and sys.stdout is sys.__stdout__:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
