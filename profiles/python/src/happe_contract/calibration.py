@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Calibration records, as in a trace's header: what was measured of a rig, when, and how well.
+"""Calibration records, as in a trace's header: the measured values of a rig, with their date and uncertainty.
 
-Their shape is profiles/schema/power-trace.schema.json, calibration. Nothing here has a default for a resistance.
+Their schema is profiles/schema/power-trace.schema.json, calibration. No resistance has a default.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ QUANTITIES = ("shunt_ohm", "divider", "supply_volt")
 
 
 class ShuntLine(StrEnum):
-    """Where the shunt is. In the return line its voltage is near the instrument's ground."""
+    """The line that the shunt is in. In the return line, the shunt's voltage is near the instrument's ground."""
 
     RETURN = "return"
     SUPPLY = "supply"
 
 
 class SupplyTap(StrEnum):
-    """Where the supply voltage is measured: with the shunt's own drop in it, or without."""
+    """The side of the shunt on which the supply voltage is measured: with the shunt's drop in it, or without."""
 
-    BEFORE = "before"  # at the power supply's side: the laptop has the shunt's drop less
+    BEFORE = "before"  # at the power supply's side: the laptop gets less, by the shunt's drop
     AFTER = "after"  # at the laptop's side
 
 
@@ -46,10 +46,10 @@ class Wiring:
 class Correction:
     """true = value * gain + zero, in the channel's unit.
 
-    `noise` is the instrument's alone, as a long-run standard deviation of `value`: a mean of n samples scatters by
-    noise / sqrt(n). `flicker` is the floor of its Allan deviation, below which no longer mean gets. `drift` is how the
-    zero changes in a session: 0 with an uncertainty. `resolution` is the step of its values. `filter` is what smooths
-    the signal before it is sampled. None: it was not measured, or is not stated.
+    `noise` is that of the instrument alone, as a long-run standard deviation of `value`: a mean of n samples scatters
+    by noise / sqrt(n). `flicker` is the floor of its Allan deviation: no longer mean gets below it. `drift` is the
+    change of the zero in a session: 0 with an uncertainty. `resolution` is the step of its values. `filter` smooths the
+    signal before the sampling. None: it was not measured, or is not stated.
     """
 
     gain: Quantity
@@ -63,9 +63,9 @@ class Correction:
 
 @dataclass(frozen=True)
 class Calibration:
-    """A record. None stands for values that are missing or not measured.
+    """A calibration record. None stands for values that are missing or not measured.
 
-    `supply_volt` is a supply voltage that no channel measures. `sha256` is of the file, byte for byte; `expires` is
+    `supply_volt` is a supply voltage that no channel measures. `sha256` is the digest of the file; `expires` is
     the first day on which the record no longer holds.
     """
 
@@ -96,7 +96,7 @@ class Calibration:
 
 
 def from_header(document: Mapping[str, Any] | None) -> Calibration | None:
-    """The record that a trace's header has, which fits its schema."""
+    """The record in a trace's header, which fits its schema; None if the header has none."""
     if document is None:
         return None
     wiring = document.get("wiring")
@@ -117,7 +117,7 @@ def _correction(document: Mapping[str, Any]) -> Correction:
 
 
 def parts_of(correction: Correction) -> dict[str, Any]:
-    """Its quantities and its filter by name, as JSON values; without those that nobody measured or stated."""
+    """A correction's quantities and filter by name, as JSON values, without those that are None."""
     return {part: as_json(each) for part, each in vars(correction).items() if each}
 
 
@@ -133,7 +133,7 @@ def as_json(quantity: Quantity | Filter) -> dict[str, Any]:
 
 
 class Standing(StrEnum):
-    """What a record is worth on a day."""
+    """Whether a record holds on a day, or why it does not."""
 
     GOOD = "good"
     MISSING = "missing"
@@ -142,7 +142,7 @@ class Standing(StrEnum):
 
 
 def standing(calibration: Calibration | None, day: dt.date) -> tuple[Standing, str]:
-    """Whether a record holds on a day, and the sentence that stands on every figure of that day."""
+    """Whether a record holds on a day, and the note for every figure of that day."""
     if calibration is None:
         return Standing.MISSING, "NO CALIBRATION: the instrument's own errors are not in the uncertainty"
     if day >= calibration.expires:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How far a device's clock is from the server's, from probes with four timestamps. Pure.
+"""Computes how far a device's clock is from the server's, from probes with four timestamps. Pure.
 
-The device notes t0, asks, the server notes t1 when it receives and t2 when it answers, the device notes t3. If o is the
-server's clock minus the device's, both delays are not negative, and neither clock is set nor drifts meanwhile, then
+The device notes t0 and asks; the server notes t1 when it receives and t2 when it answers; the device notes t3. If o is
+the server's clock minus the device's, no delay is negative, and neither clock is set nor drifts meanwhile, then
 
     t2 - t3 <= o <= t1 - t0
 
 so o lies within half the round trip (t3 - t0) - (t2 - t1) of the middle of these two, however unequal the delays are
-(RFC 5905, section 8, has the same middle). The probe of least round trip says most.
+(RFC 5905, section 8, has the same middle). The probe with the shortest round trip is the most exact.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MOST_PROBES = 64
 MOST_ROUND_TRIP_US = 10_000_000
 MOST_SPAN_US = 3600 * 1_000_000  # from the first probe to the last
-LATEST_US = 2**53 - 1  # what every JSON reader keeps exactly; the year 2255
+LATEST_US = 2**53 - 1  # the largest integer that every JSON reader keeps exactly; the year 2255
 READING_US = 1  # a reading in whole microseconds is up to this much too low
 DRIFT_PPM = 500  # at most, of two clocks against each other, both slewed or cheap
 
@@ -40,7 +40,7 @@ class Probe:
 
     @property
     def round_trip_us(self) -> int:
-        """The time spent on the way, there and back. As it is read, it may be a microsecond less than none."""
+        """The time of both ways together. By the clocks' resolution, it may be a microsecond below 0."""
         return (self.t3 - self.t0) - (self.t2 - self.t1)
 
     @property
@@ -50,7 +50,7 @@ class Probe:
 
     @property
     def uncertainty_us(self) -> int:
-        """How far the true offset may be from offset_us: half the round trip, rounded up, and a reading's digit."""
+        """A bound on the error of offset_us: half the round trip, rounded up, and the resolution of a reading."""
         return (self.round_trip_us + 1) // 2 + READING_US
 
 
@@ -66,9 +66,10 @@ class Estimate:
 
 
 def estimate(probes: Sequence[Sequence[int]]) -> Estimate:
-    """The estimate of the probe of least round trip, the first of equals. BadDocumentError on probes that can't be.
+    """The estimate of the probe with the shortest round trip, the first of equals.
 
-    Pointers of faults begin at /probes. Each probe is [t0, t1, t2, t3], in the order in which they were made.
+    Each probe is [t0, t1, t2, t3], in the order in which they were made. Raises BadDocumentError for impossible probes;
+    the pointers of its faults begin at /probes.
     """
     refuse_if_any(_shape_faults(probes))
     read = [Probe(*each) for each in probes]
@@ -110,7 +111,7 @@ def _order_faults(probes: Sequence[Probe]) -> Iterator[Fault]:
 
 
 def _step_faults(probes: Sequence[Probe], best: Probe) -> Iterator[Fault]:
-    """Probes that disagree with the best by more than uncertainty and drift allow: between them a clock was set."""
+    """Report probes that differ from the best by more than uncertainty and drift allow: a clock was set."""
     for number, probe in enumerate(probes):
         drift_us = abs(probe.t0 - best.t0) * DRIFT_PPM // 1_000_000
         if abs(probe.offset_us - best.offset_us) > probe.uncertainty_us + best.uncertainty_us + drift_us:

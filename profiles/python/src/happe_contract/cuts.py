@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Instants of the server's time among the samples of a trace, each with why it may be off."""
+"""Finds instants of the server's time among the samples of a trace, each with the reasons why it may be off."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Cut:
-    """An instant of server time, found among the samples: the position (an index with a fraction), and how well."""
+    """An instant of server time: its position among the samples (an index with a fraction), and its errors."""
 
     server_us: int
     position: float
@@ -23,13 +23,13 @@ class Cut:
 
     @property
     def half_width_us(self) -> float:
-        """A bound on how far off the position is, in time."""
+        """A bound on the error of the position, in microseconds."""
         return sum(abs(part.weight) * part.half_width_us for part in self.parts)
 
 
 @dataclass(frozen=True)
 class Clocks:
-    """Both steps: from a sample's position to the server's time and back."""
+    """Both conversions: between a sample's position and the server's time."""
 
     samples: TimeBase
     server: ServerClock
@@ -39,7 +39,7 @@ class Clocks:
         return self.server.server_us(self.samples.monotonic_us(position))
 
     def cut(self, server_us: int) -> Cut:
-        """Where an instant is among the samples."""
+        """Find an instant's position among the samples."""
         monotonic_us = self.server.monotonic_us(server_us)
         position = self.samples.position(monotonic_us)
         base = Part(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is wrong with a document: where, and what. It repeats little of what was sent."""
+"""The faults of a document: where and what. A message repeats little of the input."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ MOST_QUOTED = 60  # characters of input that a message repeats, before escaping
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that is wrong. `pointer` is a JSON pointer (RFC 6901) into the document, "" the whole of it."""
+    """One fault. `pointer` is a JSON pointer (RFC 6901) into the document, "" for the whole document."""
 
     pointer: str
     detail: str
 
 
 class BadDocumentError(Exception):
-    """A document that breaks its contract: 1 to 20 faults, the first ones found."""
+    """A document breaks its contract. Has 1 to 20 faults, the first ones found."""
 
     def __init__(self, faults: Iterable[Fault]) -> None:
         """Keep the first 20 of `faults`."""
@@ -33,7 +33,7 @@ class BadDocumentError(Exception):
 
 
 def refuse_if_any(faults: Iterable[Fault]) -> None:
-    """Raise BadDocumentError if there is a fault. Looks no further than the most it reports."""
+    """Raise BadDocumentError if there is a fault. Reads at most 20 faults."""
     found = tuple(islice(faults, MOST_FAULTS))
     if found:
         raise BadDocumentError(found)
@@ -45,6 +45,6 @@ def pointer(path: Iterable[str | int]) -> str:
 
 
 def quoted(text: str) -> str:
-    """A piece of input as a message may repeat it: cut short, in quotes, controls and lone surrogates escaped."""
+    """Prepare a piece of input for a message: cut short, in quotes, with controls and lone surrogates escaped."""
     short = text if len(text) <= MOST_QUOTED else text[: MOST_QUOTED - 1] + "…"
     return json.dumps(short, ensure_ascii=not short.isprintable())

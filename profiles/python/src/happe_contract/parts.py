@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a part of a power trace says of itself (docs/uploads.md, A part). It was written by another program."""
+"""Reads the footer of a power trace's part (docs/uploads.md, A part), which another program wrote."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-KEY = "happe"  # of the JSON in the file's metadata
-ROOM_ONCE, ROOM_SECOND, ROOM_PAGE = 4096, 64, 4096  # bytes: for runs without a gap, for a pair of times, a multiple
-LATEST = 2**53  # of an index or a time: every reader of JSON keeps it exactly
+KEY = "happe"  # the key of the JSON in the file's metadata
+ROOM_ONCE, ROOM_SECOND, ROOM_PAGE = 4096, 64, 4096  # bytes: for the runs, for each second's pair, the page size
+LATEST = 2**53  # an index or a time below this is exact in every reader of JSON
 
 Run = tuple[int, int]  # first index, rows
 
 
 class BadPartError(Exception):
-    """A file is not the part that it should be; the message says what is wrong, without the file's name."""
+    """A file is not the expected part; the message says why, without the file's name."""
 
 
 @dataclass(frozen=True)
 class Footer:
-    """What a part says of itself: its runs without a gap, by index, and at least one pair of index and time."""
+    """A part's description of itself: its runs without a gap, by index, and at least one pair of index and time."""
 
     trace: str
     number: int
@@ -53,16 +53,16 @@ class Footer:
         return sum(rows for _, rows in self.runs)
 
     def to_json(self) -> dict[str, Any]:
-        """As in the file's metadata."""
+        """The footer as in the file's metadata."""
         pairs = [[pair.index, pair.monotonic_us, pair.realtime_us] for pair in self.time_base]
         return {"trace": self.trace, "number": self.number, "runs": self.runs, "time_base": pairs}
 
 
 def room(rate_hz: float, part_seconds: int, row_bytes: int) -> int:
-    """How many bytes a part of nominal length has room in, whatever its samples are.
+    """The bytes of a part of nominal length, padded so that they do not depend on its samples.
 
-    The size of compressed samples tells how restless the power was. An eighth more than the samples themselves holds
-    the worst case of the encodings (docs/uploads.md, A part).
+    The size of compressed samples would reveal how restless the power was. An eighth more than the samples themselves
+    holds the worst case of the encodings (docs/uploads.md, A part).
     """
     samples = max(1, round(rate_hz * part_seconds)) * row_bytes
     wanted = samples + samples // 8 + ROOM_ONCE + ROOM_SECOND * part_seconds
@@ -70,13 +70,13 @@ def room(rate_hz: float, part_seconds: int, row_bytes: int) -> int:
 
 
 def read_footer(path: Path) -> Footer:
-    """The footer of a part's file, which has as many rows as its runs. Raises BadPartError, OSError."""
+    """Read the footer of a part's file, and check that its rows match its runs. Raises BadPartError, OSError."""
     with path.open("rb") as file:
         return footer_in(file)
 
 
 def footer_in(file: Any) -> Footer:  # noqa: ANN401 - a file of Python's or of Arrow's
-    """The footer of a part, out of an open file. Raises BadPartError, OSError."""
+    """Read the footer of a part from an open file. Raises BadPartError, OSError."""
     try:
         metadata = pq.read_metadata(file)
         said = json.loads((metadata.metadata or {})[KEY.encode()])
@@ -91,7 +91,7 @@ def footer_in(file: Any) -> Footer:  # noqa: ANN401 - a file of Python's or of A
 
 
 def footer_of(said: Mapping[str, Any]) -> Footer:
-    """The footer in JSON. Raises BadPartError."""
+    """Check a footer's JSON, and return the footer. Raises BadPartError."""
     try:
         found = Footer(
             trace=said["trace"],
@@ -111,5 +111,5 @@ def footer_of(said: Mapping[str, Any]) -> Footer:
 
 
 def first_line(error: Exception) -> str:
-    """What an error of Arrow's says, which may be pages."""
+    """The first line of an error of Arrow, which may have pages."""
     return (str(error).splitlines() or [type(error).__name__])[0]

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""From a trace's channels to watts, by the calibration record in its header: docs/uncertainty.md, The model. Pure.
+"""Converts a trace's channels to watts, by the calibration record in its header: docs/uncertainty.md, The model. Pure.
 
     v = gain * x + zero                     x: raw * scale + offset of the channel over the shunt
     s = supply_gain * y + supply_zero       y: the same of the supply's channel
     P = v / ohm * (divider * s - drop * v)  power into the laptop
 
-`drop` is 1 if the supply's voltage is measured before the shunt, so that the shunt's own drop is in it but never
-reaches the laptop, 0 if after. It is the same for a shunt in the return line. If the record does not say which, drop is
-a half with a standard uncertainty of a half (GUM 4.3.7 with two values that are equally likely).
+`drop` is 1 if the supply's voltage is measured before the shunt: then it includes the shunt's own drop, which never
+reaches the laptop. `drop` is 0 if it is measured after. A shunt in the return line changes nothing. If the record does
+not say which, drop is a half with a standard uncertainty of a half (GUM 4.3.7, two equally likely values).
 
-The other kinds of channels are the same formula with constants in it: a current has ohm = 1 and drop = 0; a supply that
-is only stated has y = 1 and its voltage as divider; a power channel and the steps of an energy counter have y = 1, too.
-P is a product of the two channels and a square, so means of x, y, x*x and x*y over an interval give its mean exactly,
-and its derivatives.
+Other kinds of channels use the same formula with constants: a current has ohm = 1 and drop = 0; a supply that is only
+stated has y = 1 and its voltage as divider; a power channel and the steps of an energy counter have y = 1, too.
+P consists of v*s and v*v, so the means of x, y, x*x and x*y over an interval give its mean and the
+mean's derivatives exactly.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ PREFERRED = (Measures.SHUNT, Measures.POWER, Measures.CURRENT, Measures.ENERGY)
 
 
 class Lack(StrEnum):
-    """What watts can't be had without."""
+    """What is missing to compute watts."""
 
     CHANNEL = "channel"  # nothing that gives watts
     SHUNT = "shunt"  # no measured resistance; a part number gives none
@@ -49,10 +49,10 @@ class Lack(StrEnum):
 
 
 class NoWattsError(Exception):
-    """Channels and record do not tell watts, as something lacks."""
+    """The channels and the record do not give watts, because something is missing."""
 
     def __init__(self, lack: Lack) -> None:
-        """Say what lacks."""
+        """Take what is missing."""
         super().__init__(f"no {lack}")
         self.lack = lack
 
@@ -68,7 +68,7 @@ class Moments(NamedTuple):
 
 @dataclass(frozen=True)
 class Input:
-    """One input of the formula. Two results have it in common if the keys are the same."""
+    """One input of the formula. Two results share an input if its key is the same."""
 
     key: str
     name: str
@@ -110,7 +110,7 @@ class Rig:
         return watts
 
     def mean(self, of: Moments) -> float:
-        """Mean watts over what the moments are of."""
+        """The mean power in watts over the interval of these moments."""
         _, _, vv, vs = self._means(of)
         return (self.divider.value * vs - self.drop.value * vv) / self.ohm.value
 
@@ -124,7 +124,7 @@ class Rig:
         return v, s, vv, vs
 
     def derivatives(self, of: Moments) -> Iterator[tuple[Input, float]]:
-        """Each input, and by how many watts the mean changes for a unit of it (GUM 5.1.3), by hand."""
+        """Yield each input, and the change of the mean in watts per unit of it (GUM 5.1.3), derived by hand."""
         g, z, sg, sz = self.gain.value, self.zero.value, self.supply_gain.value, self.supply_zero.value
         ohm, divider, drop = self.ohm.value, self.divider.value, self.drop.value
         v, s, vv, vs = self._means(of)
@@ -140,7 +140,7 @@ class Rig:
 
 
 def values(channel: Channel, raw: NDArray[np.generic]) -> NDArray[np.float64]:
-    """Raw counts to the channel's unit at the input."""
+    """Convert raw counts to the channel's unit at the input."""
     read = raw.astype(np.float64)
     read *= channel.scale
     read += channel.offset
@@ -148,7 +148,7 @@ def values(channel: Channel, raw: NDArray[np.generic]) -> NDArray[np.float64]:
 
 
 def channels_of(header: Json) -> tuple[Channel, ...]:
-    """The channels of a trace's header, which fits its schema. It has no ends of range."""
+    """The channels of a trace's header, which fits its schema. Their ends of range are unknown."""
     return tuple(
         Channel(
             each["name"],
@@ -165,7 +165,7 @@ def channels_of(header: Json) -> tuple[Channel, ...]:
 
 
 def rig_of(channels: Sequence[Channel], calibration: Calibration | None, name: str | None = None) -> Rig:
-    """The rig of a trace's channels. `name` picks the one of current, power or energy; else a shunt comes first.
+    """The rig of a trace's channels. `name` picks a channel; without it, a shunt comes before other kinds.
 
     Raises NoWattsError.
     """
@@ -212,7 +212,7 @@ def _assembled(channels: Sequence[Channel], first: int, second: int | None, cali
 
 
 class _Inputs:
-    """Takes the formula's inputs out of a record, and notes what is not in it."""
+    """Takes the formula's inputs from a record, and notes what the record lacks."""
 
     def __init__(self, calibration: Calibration | None) -> None:
         self._record = calibration
@@ -230,7 +230,7 @@ class _Inputs:
             self.notes.append(f"{channel.name}: gain was not measured and is not in the uncertainty")
         gain, zero = (known.gain, known.zero) if known else (ONE, NONE)
         if channel.measures is Measures.ENERGY:
-            zero = NONE  # of two readings' difference
+            zero = NONE  # the difference of two readings has no zero
         return (
             self._input(f"gain/{channel.name}", f"gain of {channel.name}", "1", gain),
             self._input(f"zero/{channel.name}", f"zero of {channel.name}", channel.unit, zero),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Checks JSON documents against profiles/schema. A document that passes is a dict of that shape; see docs/uploads.md.
+"""Checks JSON documents against profiles/schema. A checked document is a dict of that shape; see docs/uploads.md.
 
 `schema` and `machines` beside this file are folders of profiles/: links in the source tree, copies in a wheel.
 """
@@ -28,8 +28,8 @@ MACHINES = Path(__file__).parent / "machines"
 
 MIB = 1024 * 1024
 MOST_VALUES = 1_000_000  # counted as commas; four hours on 32 CPUs have 0.7 million
-MOST_LISTED = 4000  # commas; a document with more gets only one fault, as finding them all takes memory
-MASK = "it"  # the validator's own messages are not used, so they need not hold the input
+MOST_LISTED = 4000  # commas; a document with more gets only one fault, because a search for all takes memory
+MASK = "it"  # hides the input in the validator's own messages, which are not used
 
 
 class Kind(StrEnum):
@@ -54,7 +54,7 @@ WITH_FRACTIONS = {Kind.POWER_TRACE, Kind.POWER_MEASURES, Kind.POWER_MODEL}
 
 
 def read(kind: Kind, raw: bytes) -> Json:
-    """The document in `raw`, which has the shape of its schema; else BadDocumentError with 1 to 20 faults."""
+    """Return the document in `raw`, which fits its schema. Raises BadDocumentError with 1 to 20 faults."""
     if len(raw) > MOST_BYTES[kind]:
         raise BadDocumentError([Fault("", f"is longer than {MOST_BYTES[kind]} bytes")])
     commas = raw.count(b",")
@@ -70,12 +70,12 @@ def read(kind: Kind, raw: bytes) -> Json:
 
 
 def check(kind: Kind, document: object) -> None:
-    """Raise BadDocumentError if a document of one's own, which need not be read, does not have its schema's shape."""
+    """Check a document that this program made. Raises BadDocumentError if it does not fit its schema."""
     refuse_if_any(_faults(_validator(kind), document, all_of_them=True))
 
 
 def faults(schema: Json, document: object) -> list[Fault]:
-    """What is wrong with a document by a schema that is none of profiles/. ValueError: that is no JSON Schema."""
+    """The faults of a document by a schema outside profiles/. Raises ValueError if that is no JSON Schema."""
     try:
         validator = Draft202012Validator(schema, offline=True, mask=MASK)
     except ValidationError as error:
@@ -91,7 +91,7 @@ def _validator(kind: Kind) -> Draft202012Validator:
 
 
 def _faults(validator: Draft202012Validator, document: object, *, all_of_them: bool) -> Iterator[Fault]:
-    """The faults of a document that does not fit. `iter_errors` finds all before it tells the first, `validate` one."""
+    """Yield the faults of a document. `iter_errors` finds all before it yields one; `validate` finds only one."""
     if all_of_them:
         for error in validator.iter_errors(document):
             yield from _told(error)
@@ -103,7 +103,7 @@ def _faults(validator: Draft202012Validator, document: object, *, all_of_them: b
 
 
 def _told(error: ValidationError) -> Iterator[Fault]:
-    """The faults that an error stands for. Of a value that may be of two types, what is wrong for the type it has."""
+    """Yield the faults behind an error. For a value of one of two types, the faults are by the type that it has."""
     if error.kind.name == "anyOf":
         for branch in error.kind.as_dict()["context"]:
             if branch[0].kind.name != "type" or branch[0].instance_path != error.instance_path:
@@ -113,7 +113,7 @@ def _told(error: ValidationError) -> Iterator[Fault]:
     yield Fault(pointer(error.instance_path), _detail(error))
 
 
-# A keyword that failed, in our words. Words in braces are from the schema, except for the names of fields.
+# Our words for each failed keyword. Words in braces are from the schema, except for the names of fields.
 WORDS = {
     "minimum": "must be at least {limit}",
     "maximum": "must be at most {limit}",
@@ -136,7 +136,7 @@ ARTICLES = {"array": "an array", "integer": "an integer", "object": "an object",
 
 
 def _detail(error: ValidationError) -> str:
-    """What is wrong, from the keyword that failed and the schema's side of it. Only field names are repeated."""
+    """Describe a fault by the failed keyword and its value in the schema. Only field names are repeated."""
     keyword, facts = error.kind.name, error.kind.as_dict()
     if keyword == "anyOf":
         return ", or ".join(_detail(branch[0]) for branch in facts["context"])

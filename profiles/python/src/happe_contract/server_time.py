@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""From a device's monotonic clock to the server's time and back, out of clock estimates (docs/uploads.md, Clocks).
+"""Converts a device's monotonic clock to the server's time and back, by clock estimates (docs/uploads.md, Clocks).
 
-Between two estimates the offset is a straight line; beyond the first and last it stays. An estimate's uncertainty is a
-bound and is weighed as the line weighs the estimate. To that comes what the clocks may do unseen, by the distance to
-the nearest estimate: `WANDER_PPM` between two, by how much a quartz changes its rate when a room warms up by a few
-degrees; `DRIFT_PPM` beyond the ends, the bound for two clocks.
+Between two estimates the offset is a straight line; beyond the first and last it is constant. An estimate's uncertainty
+is a bound, weighted like the estimate on that line. The clocks may also drift unseen, by the distance to the nearest
+estimate: `WANDER_PPM` between two estimates, as a quartz changes its rate when a room warms up by a few degrees;
+`DRIFT_PPM` beyond the ends, the bound for two clocks.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from happe_contract.traces import ClockEstimate
 
 WANDER_PPM = 1
-DRIFTED_US = 1_000_000 // DRIFT_PPM  # in which clocks drift by a microsecond
+DRIFTED_US = 1_000_000 // DRIFT_PPM  # the time in which clocks drift by a microsecond
 
 
 class Part(NamedTuple):
-    """One reason why an instant may be off: by `weight` times something within +- `half_width_us`.
+    """One reason why an instant may be off: by `weight` times an unknown error within +- `half_width_us`.
 
-    Instants that have a key in common are off by the same something.
+    Instants that share a key share that error.
     """
 
     key: str
@@ -40,22 +40,22 @@ class Part(NamedTuple):
 
 
 class ClockSetError(Exception):
-    """Two estimates differ by more than they and the clocks' rates allow: a clock was set between them."""
+    """Two estimates differ by more than their uncertainties and the drift allow: a clock was set between them."""
 
 
 @dataclass(frozen=True)
 class ServerClock:
-    """The server's clock as seen from a device's monotonic clock, named by `clock`. Make it with `server_clock`."""
+    """Converts times of a device's monotonic clock, named by `clock`, to the server's. Made by `server_clock`."""
 
     clock: str
     estimates: tuple[ClockEstimate, ...]
 
     def server_us(self, monotonic_us: float) -> int:
-        """The server's time at a time of the device."""
+        """The server's time at a time of the device, in microseconds."""
         return round(monotonic_us + sum(weight * each.offset_us for weight, each in self._weights(monotonic_us)))
 
     def monotonic_us(self, server_us: int) -> int:
-        """The time of the device at a time of the server's."""
+        """The device's time at a time of the server, in microseconds."""
         times = [each.monotonic_us + each.offset_us for each in self.estimates]
         at = bisect_right(times, server_us)
         if not 0 < at < len(times):
@@ -65,13 +65,13 @@ class ServerClock:
         return before.monotonic_us + round(share * (after.monotonic_us - before.monotonic_us))
 
     def bound_us(self, monotonic_us: float) -> float:
-        """How far off the server's time at a time of the device can be."""
+        """A bound on the error of the server's time at a time of the device, in microseconds."""
         known = sum(weight * each.uncertainty_us for weight, each in self._weights(monotonic_us))
         ppm, away_us = self._unseen(monotonic_us)
         return known + ppm * 1e-6 * away_us
 
     def parts(self, monotonic_us: int) -> tuple[Part, ...]:
-        """Why the server's time at a time of the device may be off: `bound_us`, by its reasons."""
+        """The reasons for that error; their bounds add up to `bound_us`."""
         found = [
             Part(
                 f"{self.clock}/{each.monotonic_us}",
@@ -88,7 +88,7 @@ class ServerClock:
         return (*found, Part(f"{self.clock}/unseen/{monotonic_us}", "clock, unseen", 1.0, ppm * 1e-6 * away_us, unseen))
 
     def _weights(self, monotonic_us: float) -> list[tuple[float, ClockEstimate]]:
-        """The estimates that tell the offset, each with its weight."""
+        """The one or two estimates that give the offset, each with its weight."""
         at = bisect_right(self.estimates, monotonic_us, key=lambda each: each.monotonic_us)
         if not 0 < at < len(self.estimates):
             return [(1.0, self.estimates[0 if at == 0 else -1])]
@@ -97,16 +97,16 @@ class ServerClock:
         return [(1.0 - share, before), (share, after)]
 
     def _unseen(self, monotonic_us: float) -> tuple[float, float]:
-        """Parts in a million that the clocks may drift apart unseen, and for how long, since the nearest estimate."""
+        """The rate in ppm at which the clocks may drift unseen, and the microseconds since the nearest estimate."""
         inside = self.estimates[0].monotonic_us <= monotonic_us <= self.estimates[-1].monotonic_us
         away_us = min(abs(monotonic_us - each.monotonic_us) for _weight, each in self._weights(monotonic_us))
         return WANDER_PPM if inside else DRIFT_PPM, away_us
 
 
 def server_clock(clock: str, estimates: Iterable[ClockEstimate]) -> ServerClock | None:
-    """A clock of estimates in any order; None if there are none. Raises ClockSetError.
+    """Make a clock of estimates in any order; None if there are none. Raises ClockSetError.
 
-    An estimate that says less than another one with DRIFT_PPM for the time between them is left out.
+    Drops an estimate that is less exact than another one plus DRIFT_PPM for the time between them.
     """
     ordered = sorted(estimates, key=lambda each: (each.monotonic_us, each.uncertainty_us))
     for before, after in pairwise(ordered):
@@ -126,7 +126,7 @@ def _require_agreement(before: ClockEstimate, after: ClockEstimate) -> None:
 
 
 def _telling(ordered: Sequence[ClockEstimate]) -> list[ClockEstimate]:
-    """Those that no other one says more than, all in time at DRIFT_PPM; of two that say the same the first."""
+    """Keep the estimates that no other beats after DRIFT_PPM for the time between them; of equals, the first."""
     times = [each.monotonic_us for each in ordered]
     said = [each.uncertainty_us * DRIFTED_US for each in ordered]
     before = [inf, *accumulate((bound - at for bound, at in zip(said, times, strict=True)), min)]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""JSON as the contract takes it: strictly, so that two programs can't read one document differently.
+"""Reads JSON strictly, so that two programs can't read one document differently.
 
 UTF-8 without a byte order mark, no field twice, no NaN, no U+0000, no half of a surrogate pair, and no fraction where
-there are only integers. The standard library reads it, in one pass. orjson is faster, but drops repeated fields and
-turns great integers into floats silently; the second look that finds these costs what it gains (docs/uploads.md,
+only integers are allowed. The standard library reads it in one pass. orjson is faster, but silently drops repeated
+fields and turns large integers into floats; a second pass to find these costs what orjson gains (docs/uploads.md,
 Cost).
 """
 
@@ -22,7 +22,7 @@ TOO_DEEP = Fault("", f"is nested deeper than {MOST_DEPTH}")
 
 
 def read(raw: bytes, *, fractions: bool) -> Any:  # noqa: ANN401 - JSON is of any type
-    """The JSON value in `raw`; BadDocumentError if it is none. A whole number is an int, as 1.0 with `fractions`."""
+    """Return the JSON value in `raw`. Raises BadDocumentError if it is none. With `fractions`, 1.0 becomes an int."""
     reader = _Reader(fractions=fractions)
     try:
         document = reader.decoder.decode(_text(raw))
@@ -48,11 +48,11 @@ def deeper(document: object, most: int = MOST_DEPTH) -> bool:
 
 
 class _RefusedError(Exception):
-    """A value that JSON or Python would take and the contract does not; it becomes a fault."""
+    """JSON or Python would accept this value, but the contract does not. It becomes a fault."""
 
 
 class _Twice(dict[str, Any]):
-    """An object that has a field, `name`, twice."""
+    """An object with a repeated field, `name`."""
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ class _Twice(dict[str, Any]):
 
 
 class _Reader:
-    """Reads one document; `repeated` says whether a field was given twice somewhere."""
+    """Reads one document; `repeated` says whether an object has a field twice."""
 
     def __init__(self, *, fractions: bool) -> None:
         self.repeated = False
@@ -111,7 +111,7 @@ def _refuse(detail: str) -> NoReturn:
 
 
 def _check_nodes(node: object, path: list[str | int]) -> None:
-    """BadDocumentError for a field given twice, and for U+0000 and half surrogate pairs, which databases refuse."""
+    """Raise BadDocumentError for a repeated field, and for U+0000 and half surrogate pairs, which databases refuse."""
     if len(path) >= MOST_DEPTH and isinstance(node, dict | list):
         raise BadDocumentError([TOO_DEEP])
     if isinstance(node, _Twice):

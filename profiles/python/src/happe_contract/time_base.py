@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""From a sample's index to the meter's monotonic clock and back, out of pairs of both that were read together. Pure.
+"""Converts a sample's index to the meter's monotonic clock and back, by pairs of both that were read together. Pure.
 
-A pair is read after its sample was taken: it is late by what the bus, the driver and the scheduler took, and never
-early. So time runs along the lower edge of the pairs, not through their middle. Of each piece between restarts of the
-instrument:
+A pair is read after its sample was taken: the bus, the driver and the scheduler make it late, never early. So time runs
+along the lower edge of the pairs, not through their middle. For each piece between restarts of the instrument:
 
 * its rate is the slope of the line below all pairs that is nearest to them (S. Moon, P. Skelly, D. Towsley, Estimation
   and removal of clock skew from network delay measurements, INFOCOM 1999): the edge of their lower convex hull that
   is below their mean index. A piece shorter than a minute has the rate of the longest one;
-* in each minute the pair that is nearest to that line is an anchor, and time is straight between anchors. So a quartz
-  that warms up is followed, and one late pair does nothing.
+* in each minute, the pair nearest to that line is an anchor, and time is straight between anchors. So the time base
+follows a quartz that warms up, and ignores a single late pair.
 
-A nominal rate is no clock. It is used of a trace that has a single pair, and of one whose times are made of it, as
-those of a file without times: only its begin is known, and each second after that may be off by 500 ppm.
+A nominal rate is no clock. It serves a trace with a single pair, and a trace whose times were computed from it, such as
+a file without times. Then only the begin is known, and each later second may be off by 500 ppm.
 """
 
 from __future__ import annotations
@@ -34,14 +33,14 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.float64]
 
-RESTARTS = frozenset({Reason.OVERFLOW, Reason.STALL, Reason.UNPLUGGED, Reason.KILLED})  # others leave the count going
+RESTARTS = frozenset({Reason.OVERFLOW, Reason.STALL, Reason.UNPLUGGED, Reason.KILLED})  # others keep counting
 ANCHOR_US = 60_000_000
 READING_US = 1.0  # a time in whole microseconds is up to this much too low
-UNTOLD_PPM = 500.0  # what a rate may be off by that nothing tells
+UNTOLD_PPM = 500.0  # the possible error of a rate that no pairs give
 
 
 class _Piece(NamedTuple):
-    """Indices from `begin` to `end` (None: open) that an instrument counted without a restart, and its pairs."""
+    """Indices from `begin` to `end` (None: open) that an instrument counted without a restart, and their pairs."""
 
     begin: int
     end: int | None
@@ -53,8 +52,8 @@ class _Piece(NamedTuple):
 class TimeBase:
     """Index and monotonic time, straight between anchors. Times are microseconds; `origin_us` is anchor time 0.
 
-    `late_us[i]` is how late pairs typically are, the median of the piece that anchor i is in: a bound on how late its
-    quickest are, which no pair tells. `untold_ppm` is what the rate may be off by, 0 if pairs tell it.
+    `late_us[i]` is the typical lateness of pairs, the median in the piece of anchor i: a bound on the lateness of the
+    quickest, which no pair shows. `untold_ppm` is the possible error of the rate; 0 if pairs give the rate.
     """
 
     origin_us: int
@@ -70,7 +69,7 @@ class TimeBase:
         return self.origin_us + _along(self.index, self.time, position, 1e6 / self.rate_hz)
 
     def monotonic_us(self, position: float) -> int:
-        """The same as a clock is read."""
+        """The time at a position in whole microseconds, like a reading of the clock."""
         return self.origin_us + round(_along(self.index, self.time, position, 1e6 / self.rate_hz))
 
     def position(self, monotonic_us: float) -> float:
@@ -78,17 +77,17 @@ class TimeBase:
         return _along(self.time, self.index, monotonic_us - self.origin_us, self.rate_hz / 1e6)
 
     def half_width_us(self, position: float) -> float:
-        """A bound on how far off the time of a position is: how late pairs are, a digit, and half a sample.
+        """A bound on the error of a position's time: the lateness of pairs, a digit, and half a sample.
 
-        Half a sample because an instant may lie anywhere in a sample that is only known as a whole. A rate that no pair
-        tells adds its allowance for the time since the nearest pair.
+        Half a sample, because an instant may lie anywhere in a sample that is only known as a whole. A rate that no
+        pairs give adds its possible error for the time since the nearest pair.
         """
         away_us = float(np.abs(self.index - position).min()) * 1e6 / self.rate_hz
         late_us = float(self.late_us[self._at(position)])
         return late_us + READING_US + 500_000.0 / self.rate_hz + self.untold_ppm * 1e-6 * away_us
 
     def piece(self, position: float) -> int:
-        """The index at which the piece of a position begins; within it times are late together."""
+        """The index at which the piece of a position begins. The times in a piece share their lateness."""
         return int(self.begins[self._at(position)])
 
     def _at(self, position: float) -> int:
@@ -96,17 +95,17 @@ class TimeBase:
 
 
 def is_nominal(pairs: Sequence[TimePair], nominal_hz: float) -> bool:
-    """Whether all times are those of the nominal rate, to a microsecond: no clock has told them."""
+    """Whether all times follow the nominal rate to a microsecond, so that no clock gave them."""
     first = min(pairs, key=lambda pair: pair.index)
     due = (first.monotonic_us + (pair.index - first.index) * 1e6 / nominal_hz for pair in pairs)
     return all(abs(pair.monotonic_us - at) <= READING_US for pair, at in zip(pairs, due, strict=True))
 
 
 def time_base(pairs: Sequence[TimePair], gaps: Sequence[Gap], nominal_hz: float, *, nominal: bool = False) -> TimeBase:
-    """The time base of a trace's pairs. ValueError if there is none.
+    """The time base of a trace's pairs. Raises ValueError if there are none.
 
-    Pairs may be in any order; a pair's index is that of the sample that comes next, so it is at its time. `nominal`:
-    the times are made of the nominal rate, so that only the first one tells anything.
+    Pairs may be in any order. A pair has the index of the sample that comes next, so the position of that index has the
+    pair's time. `nominal`: the times were computed from the nominal rate, so only the first one is used.
     """
     if not pairs:
         raise ValueError("a trace without a pair of index and time has no time")
@@ -137,7 +136,7 @@ def _pieces(index: Numbers, time: Numbers, gaps: Sequence[Gap]) -> list[_Piece]:
 
 
 def _slope(piece: _Piece) -> float | None:
-    """Microseconds for an index along the line below all pairs that is nearest to them."""
+    """Microseconds per index, by the line below all pairs that is nearest to them; None for fewer than two points."""
     hull = _lower_hull(piece.indices, piece.times)
     if len(hull) < 2:  # noqa: PLR2004 - a line has two points
         return None
@@ -152,7 +151,7 @@ def _lower_hull(x: Numbers, y: Numbers) -> list[int]:
     hull: list[int] = []
     for i in range(len(x)):
         if hull and x[i] == x[hull[-1]]:
-            continue  # of one index the earliest counts
+            continue  # of pairs with the same index, the earliest counts
         while len(hull) > 1 and _turns_up(x, y, (hull[-2], hull[-1], i)) <= 0:
             hull.pop()
         hull.append(i)
@@ -165,7 +164,7 @@ def _turns_up(x: Numbers, y: Numbers, points: tuple[int, int, int]) -> float:
 
 
 def _anchors(piece: _Piece, slope: float, *, told: bool) -> tuple[Numbers, Numbers, Numbers, Numbers]:
-    """Index, time, lateness and beginning of a piece's anchors; if its rate is stated, two more at its ends."""
+    """A piece's anchors: index, time, lateness and the piece's begin. If pairs give the rate, also its ends."""
     long = piece.times[-1] - piece.times[0] >= ANCHOR_US
     rate = (_slope(piece) if long else None) or slope
     nearest = _nearest(piece, rate)
@@ -183,7 +182,7 @@ def _anchors(piece: _Piece, slope: float, *, told: bool) -> tuple[Numbers, Numbe
 
 
 def _nearest(piece: _Piece, rate: float) -> list[int]:
-    """Of each minute the pair that is least late by this rate. A short last minute belongs to the one before."""
+    """The pair of each minute that is least late by this rate. A short last minute belongs to the one before."""
     late = piece.times - rate * piece.indices
     minutes = ((piece.times - piece.times[0]) // ANCHOR_US).astype(int)
     if piece.times[-1] - piece.times[0] >= ANCHOR_US:
@@ -193,7 +192,7 @@ def _nearest(piece: _Piece, rate: float) -> list[int]:
 
 
 def _forward(index: Numbers, time: Numbers) -> NDArray[np.bool_]:
-    """Which anchors go on in both, after all before them."""
+    """Mark the anchors that advance in both index and time over all anchors before them."""
     keep = np.zeros(len(index), dtype=bool)
     last = (-np.inf, -np.inf)
     for i, here in enumerate(zip(index.tolist(), time.tolist(), strict=True)):
@@ -203,6 +202,6 @@ def _forward(index: Numbers, time: Numbers) -> NDArray[np.bool_]:
 
 
 def _along(x: Numbers, y: Numbers, at: float, slope: float) -> float:
-    """The y of an x: straight between points, along `slope` beyond their ends."""
+    """The y at an x: straight between points, along `slope` beyond their ends."""
     inside = min(max(at, float(x[0])), float(x[-1]))
     return float(np.interp(inside, x, y)) + slope * (at - inside)

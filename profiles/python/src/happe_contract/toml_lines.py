@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""TOML with line numbers: the standard library's tomllib reads the values, tree-sitter's grammar says where they stand.
+"""Reads TOML with line numbers: the standard library's tomllib reads the values, tree-sitter's grammar their lines.
 
-tomllib keeps no positions of what it has read, and neither do the libraries that keep comments and layout.
+Neither tomllib nor the libraries that keep comments and layout give the positions of values.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 Path = tuple[str | int, ...]  # keys and list indices from 0, from the top
 
-DEEPEST = 16  # of nested lists, tables and dotted keys, in nodes of the grammar; a protocol needs 8
-MOST_DOTS = 200  # in a line of a file that isn't TOML: tomllib takes time and memory by the square of a dotted key
+DEEPEST = 16  # levels of lists, tables and dotted keys, in nodes of the grammar; a protocol needs 8
+MOST_DOTS = 200  # in a line of a file that isn't TOML: tomllib's time and memory grow with the square of a dotted key
 LONGEST_SHOWN = 60
 
 _LANGUAGE = Language(tree_sitter_toml.language())
@@ -31,10 +31,10 @@ _LONG_NUMBER = re.compile(r"[0-9][0-9_]{4300}")
 
 
 class TomlError(Exception):
-    """Content that is not TOML, or is nested more deeply than anybody needs. `line` counts from 1."""
+    """The content is not TOML, or is nested too deeply. `line` counts from 1."""
 
     def __init__(self, line: int, message: str) -> None:
-        """Say where and why."""
+        """Take the line and the reason."""
         super().__init__(message)
         self.line = line
         self.message = message
@@ -42,20 +42,20 @@ class TomlError(Exception):
 
 @dataclass
 class Document:
-    """What a TOML text says, and the line of each key, table and list item."""
+    """The values of a TOML text, and the line of each key, table and list item."""
 
     data: dict[str, Any]
     lines: dict[Path, int] = field(default_factory=dict)
 
     def line(self, path: Path) -> int:
-        """The line of a path, from 1; of what is missing, the line of the innermost table that would hold it."""
+        """The line of a path, from 1; for a missing path, the line of the innermost table that would hold it."""
         while path and path not in self.lines:
             path = path[:-1]
         return self.lines.get(path, 1)
 
 
 def read(content: bytes) -> Document:
-    """Read a TOML file's content, which may begin with a byte order mark. TomlError if it is none."""
+    """Read a TOML file's content, which may begin with a byte order mark. Raises TomlError if it is not TOML."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -70,7 +70,7 @@ def read(content: bytes) -> Document:
 
 
 def shown(key: str) -> str:
-    """A key as TOML writes it: bare if it may be, else in quotes. ASCII only, and cut to 60 characters."""
+    """Write a key as in TOML: bare if possible, else in quotes. ASCII only, and cut to 60 characters."""
     text = key if _BARE.fullmatch(key) else json.dumps(key)
     return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 3] + "..."
 
@@ -88,7 +88,7 @@ def _values(text: str) -> dict[str, Any]:
 
 
 def _located(message: str, text: str) -> TomlError:
-    """The error that tomllib's message describes; it ends with the place."""
+    """Turn tomllib's message, which ends with the place, into an error with a line."""
     at = _AT.search(message)
     if at is None or at[1] is None:
         return TomlError(_line_at(text, len(text.rstrip())), _AT.sub("", message) + ", at the end of the file")
@@ -100,12 +100,12 @@ def _line_at(text: str, index: int) -> int:
 
 
 def _dotted_line(text: str) -> int | None:
-    """The first line with more dots than anybody needs."""
+    """The number of the first line with too many dots; None if there is none."""
     return next((n for n, line in enumerate(text.split("\n"), start=1) if line.count(".") > MOST_DOTS), None)
 
 
 def _check_depth(tree: Tree) -> None:
-    """TomlError if anything is nested too deeply. Walks without recursion."""
+    """Raise TomlError if anything is nested too deeply. Walks without recursion."""
     cursor = tree.walk()
     depth = 0
     while True:
@@ -140,7 +140,7 @@ class _Places:
             self._pair(path, pair)
 
     def _header(self, node: Node) -> Path:
-        """The path that a table's header opens, noted with its line."""
+        """Return the path that a table's header opens, and note its line."""
         line = node.start_point[0] + 1
         *outer, last = _parts(node.named_children[0])
         path: Path = ()
@@ -156,7 +156,7 @@ class _Places:
         return (*path, count)
 
     def _innermost(self, path: Path, line: int) -> Path:
-        """A table on the way to another; of a list of tables it is the last one."""
+        """The path of a table on the way to another one; in a list of tables, that of the last one."""
         self._lines.setdefault(path, line)
         return (*path, self._tables[path] - 1) if path in self._tables else path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a power trace holds. Formats and meanings: docs/uploads.md, Power traces."""
+"""The content of a power trace. Formats and meanings: docs/uploads.md, Power traces."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ if TYPE_CHECKING:
 
 
 class Measures(StrEnum):
-    """What a channel's value is, before shunt and divider are computed with."""
+    """The quantity of a channel, before the arithmetic with shunt and divider."""
 
     SHUNT = "shunt"  # volts over the shunt
     SUPPLY = "supply"  # volts of the laptop's supply, by the divider if there is one
     CURRENT = "current"  # amperes
     POWER = "power"  # watts
     ENERGY = "energy"  # joules, a counter whose wraps have been undone
-    MARKER = "marker"  # volts of a line, a light or a sound that the laptop switches: it tells time, and no power
+    MARKER = "marker"  # volts of a line, a light or a sound that the laptop switches: it marks time, and gives no power
 
 
 class Reason(StrEnum):
     """Why indices have no row."""
 
     OVERFLOW = "overflow"  # the instrument's or driver's buffer ran over
-    STALL = "stall"  # no sample came in time; the indices are from the clock
+    STALL = "stall"  # no sample came in time; the clock gives the indices
     UNPLUGGED = "unplugged"  # the instrument went away
-    SATURATED = "saturated"  # a channel stood at the end of its range
-    INVALID = "invalid"  # NaN, out of the possible, a short read
-    STORAGE = "storage"  # it could not be written: the disk was full or read-only
+    SATURATED = "saturated"  # a channel was at the end of its range
+    INVALID = "invalid"  # NaN, an impossible value, or a short read
+    STORAGE = "storage"  # the samples could not be written: the disk was full or read-only
     KILLED = "killed"  # the program ended before it could write
     ZERO = "zero"  # the inputs were shorted for a zero check
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What smooths a signal before it is sampled, and how that is known.
+    """The filter of a signal before the sampling, and the source of that knowledge.
 
-    Either a low pass of `poles` equal poles, at whose `bandwidth_hz` the amplitude is down by 3 dB for each pole, or,
-    with `mean_s`, an instrument that gives the mean over so many seconds for each sample. `ripple` is the rms of what
-    it takes away, in the channel's unit; None: nobody has looked.
+    Either a low pass of `poles` equal poles, at whose `bandwidth_hz` each pole takes 3 dB off the amplitude, or, with
+    `mean_s`, an instrument whose samples are means over so many seconds. `ripple` is the rms of the part that the
+    filter removes, in the channel's unit; None: nobody has measured it.
     """
 
     source: str
@@ -53,12 +53,12 @@ class Filter:
     ripple: float | None = None
 
     def leak(self, rate_hz: float) -> float:
-        """How far the mean of samples may be off, as a share of the mean of a signal that is never negative.
+        """The largest error of a mean of samples, as a share of the mean of a signal that is never negative.
 
-        The worst such signal is a train of short pulses in time with the samples. One pole makes of it an exponential
-        saw-tooth, whose peak is u / (1 - exp(-u)) times its mean, with u = 2 pi bandwidth / rate. Behind more poles the
-        harmonics add up at most, each twice the mean at first. A mean over a time has one pulse more or fewer in it
-        than it should; if the time is a whole number of sample periods, every harmonic is at a zero of sinc.
+        The worst such signal is a train of short pulses in time with the samples. One pole turns it into an exponential
+        saw-tooth, whose peak is u / (1 - exp(-u)) times its mean, with u = 2 pi bandwidth / rate. With more poles, the
+        bound is the sum of the harmonics, each twice the mean before the filter. A mean over a time contains one pulse
+        too many or too few; if the time is a whole number of sample periods, every harmonic is at a zero of sinc.
         """
         if self.mean_s is not None:
             return _leak_of_mean(rate_hz * self.mean_s)
@@ -69,7 +69,7 @@ class Filter:
         return 2 * math.fsum((1 + (k * times) ** 2) ** (-self.poles / 2) for k in range(1, HARMONICS + 1))
 
     def to_json(self) -> dict[str, Any]:
-        """As power-trace.schema.json has it."""
+        """The filter as in power-trace.schema.json."""
         ripple = {} if self.ripple is None else {"ripple": self.ripple}
         if self.mean_s is not None:
             return {"mean_s": self.mean_s, "source": self.source} | ripple
@@ -77,7 +77,7 @@ class Filter:
 
 
 HARMONICS = 1000
-WHOLE = 1e-3  # of a period: what a rate may be off by and still fit a mean
+WHOLE = 1e-3  # of a period: the largest misfit of a rate to the time of a mean
 
 
 def _leak_of_mean(periods: float) -> float:
@@ -92,10 +92,10 @@ def _leak_of_mean(periods: float) -> float:
 class Channel:
     """One column: value = raw * scale + offset, in `unit` at the instrument's input.
 
-    `dtype` is what the instrument gives, uncorrected: int16, int32, int64, float32 or float64. `lowest` and `highest`
-    are the raw values at the ends of its range, where it saturates; None: it has none that is known. `filter` is what
-    the source knows of what precedes the sampling. `resolution` is the step of its values in `unit`, if that is not
-    the scale of an integer; None: nobody states it.
+    `dtype` is the type of the instrument's raw values: int16, int32, int64, float32 or float64. `lowest` and `highest`
+    are the raw values at the ends of its range, where it saturates; None: unknown, or no end. `filter` is the filter
+    before the sampling, if the source knows it. `resolution` is the step of its values in `unit`, if that is not the
+    scale of an integer; None: nobody states it.
     """
 
     name: str
@@ -128,7 +128,7 @@ class Block:
 
     @property
     def rows(self) -> int:
-        """How many samples of each channel."""
+        """The number of samples of each channel."""
         return len(self.columns[0])
 
     @property
@@ -139,7 +139,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Indices from `from_index` up to and without `to_index` that have no row, and why."""
+    """Indices from `from_index` up to, but without, `to_index` that have no row, and the reason."""
 
     from_index: int
     to_index: int

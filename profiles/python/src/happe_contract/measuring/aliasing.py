@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What sampling may hide: a load that switches in time with the samples looks steady, and its mean is off.
+"""Bounds the errors that sampling hides: a load that switches in time with the samples looks steady at a wrong mean.
 
-Samples alone can't tell it, so what precedes the sampling must be stated: a filter, or that each sample is a mean
-(happe_contract.traces.Filter). The laptop only takes power; that bounds what is left (Filter.leak).
+Samples alone can't show it, so the source or the record must state what precedes the sampling: a filter, or that each
+sample is a mean (happe_contract.traces.Filter). The laptop only takes power, which bounds the error (Filter.leak).
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from happe_contract.rig import Rig
     from happe_contract.traces import Channel, Filter
 
-MOST_LEAK = 0.5  # of the mean; beyond it the samples say little of it
+MOST_LEAK = 0.5  # of the mean; with more, the samples say little about it
 SUPPLY_OHM = 0.1  # of a laptop's supply and its cable, at most
-SUPPLY_RIPPLE = 0.05  # of its voltage: what laptops' supplies are allowed, load steps and ripple together
+SUPPLY_RIPPLE = 0.05  # of its voltage: the limit for laptops' supplies, for load steps and ripple together
 
 
 def hidden(rig: Rig, rate_hz: float) -> Refusal | None:
-    """Why a load could hide from the samples of a rig. None: its filters do not let it."""
+    """The reason why a load could hide from the samples of a rig; None: its filters prevent that."""
     found = _leak(rig, rig.channel, rate_hz)
     name = rig.channel.name
     if found is None:
@@ -47,9 +47,9 @@ def hidden(rig: Rig, rate_hz: float) -> Refusal | None:
 
 
 def contributions(rig: Rig, rate_hz: float, mean_w: float) -> Iterator[Contribution]:
-    """The lines of a budget. `hidden` has refused the rigs that it can.
+    """The budget's lines for aliasing, for a rig that `hidden` has not refused.
 
-    The mean of samples m and the true mean p are apart by leak * p at most, so by leak / (1 - leak) * m.
+    The mean of the samples m and the true mean p differ by at most leak * p, so by at most leak / (1 - leak) * m.
     """
     leak, by = _leak(rig, rig.channel, rate_hz) or (MOST_LEAK, None)
     if leak > 0:
@@ -63,10 +63,10 @@ def contributions(rig: Rig, rate_hz: float, mean_w: float) -> Iterator[Contribut
 
 
 def ripple(rig: Rig, rate_hz: float) -> tuple[Contribution | None, str]:
-    """What current and voltage do together faster than the filter lets through: a line, or a note why there is none.
+    """The error of ripple that is faster than the filter: a line of the budget, or a note why there is none.
 
-    The laptop's voltage falls by the resistance of shunt, cable and supply times the current, so a ripple of the
-    current takes that resistance times its mean square off the mean power. A product of smoothed values misses it.
+    The laptop's voltage falls by the current times the resistance of shunt, cable and supply. So a ripple of the
+    current takes that resistance times its mean square off the mean power, which a product of filtered values misses.
     """
     channel = rig.channel
     by = (_leak(rig, channel, rate_hz) or (0.0, None))[1]
@@ -82,7 +82,7 @@ def ripple(rig: Rig, rate_hz: float) -> tuple[Contribution | None, str]:
 
 
 def delay(rig: Rig, rate_hz: float) -> Part | None:
-    """How late a low pass lets the samples show what the laptop does, as a reason why cuts may be off."""
+    """The delay of a low pass between the laptop and the samples, as a reason why cuts may be off."""
     by = (_leak(rig, rig.channel, rate_hz) or (0.0, None))[1]
     if by is None or by.bandwidth_hz is None:
         return None
@@ -91,13 +91,13 @@ def delay(rig: Rig, rate_hz: float) -> Part | None:
 
 
 def _line(channel: Channel, limit: float, mean_w: float, source: str) -> Contribution:
-    """A bound (GUM 4.3.7). The same in all intervals: a load that hides in one hides in the others."""
+    """A bound (GUM 4.3.7). All intervals share it: a load that hides in one hides in the others."""
     off = limit / math.sqrt(3)
     return Contribution(f"aliasing/{channel.name}", f"aliasing of {channel.name}", Kind.B, mean_w, off, "1", source)
 
 
 def _leak(rig: Rig, channel: Channel, rate_hz: float) -> tuple[float, Filter] | None:
-    """What the better one of the stated filters lets through, and that filter; None: none is stated."""
+    """The smaller leak of the stated filters, with its filter; None if none is stated."""
     known = rig.corrections.get(channel.name)
     stated = [each for each in (known.filter if known else None, channel.filter) if each]
     return min(((each.leak(rate_hz), each) for each in stated), key=lambda each: each[0], default=None)

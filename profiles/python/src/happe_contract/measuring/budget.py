@@ -23,10 +23,10 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Contribution:
-    """What one input does to a result: sensitivity (result's unit for a unit of the input) and standard uncertainty.
+    """One input's effect on a result: sensitivity (result's unit per unit of the input) and standard uncertainty.
 
-    `key` names the input itself: contributions of one key are one error, and their sensitivities add before they are
-    squared (GUM 5.2.2, correlation 1). Inputs of different keys are independent. `unit` is the input's.
+    `key` names the input: contributions with the same key share one error, so their sensitivities add before they are
+    squared (GUM 5.2.2, correlation 1). Inputs with different keys are independent. `unit` is the input's.
     """
 
     key: str
@@ -40,7 +40,7 @@ class Contribution:
 
     @property
     def part(self) -> float:
-        """Its share of the combined standard uncertainty, in the result's unit, with a sign."""
+        """The contribution to the combined standard uncertainty, in the result's unit, with a sign."""
         return self.sensitivity * self.standard_uncertainty
 
 
@@ -52,7 +52,7 @@ class Budget:
 
     @property
     def standard_uncertainty(self) -> float:
-        """Combined, k = 1 (GUM 5.1.2)."""
+        """The combined standard uncertainty, k = 1 (GUM 5.1.2)."""
         return math.hypot(*(line.part for line in self.lines))
 
     @property
@@ -76,7 +76,7 @@ class Budget:
 
 
 def budget_of(contributions: Iterable[Contribution]) -> Budget:
-    """A budget of contributions, those of one key put together."""
+    """Make a budget of contributions; those with the same key are merged."""
     lines: dict[str, Contribution] = {}
     for each in contributions:
         known = lines.get(each.key)
@@ -85,5 +85,5 @@ def budget_of(contributions: Iterable[Contribution]) -> Budget:
 
 
 def sum_of(budgets: Iterable[Budget]) -> Budget:
-    """The budget of the sum of results: what they have in common adds or cancels."""
+    """The budget of the sum of results: errors that they share add or cancel."""
     return budget_of(line for budget in budgets for line in budget.lines)

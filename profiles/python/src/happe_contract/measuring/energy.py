@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Mean power and energy over an interval of the server's time, with a GUM budget, or why there is none.
+"""Computes mean power and energy over an interval of the server's time, with a GUM budget, or says why it can't.
 
-docs/uncertainty.md has the budget worked through. Nothing here reads a file or a clock.
+docs/uncertainty.md explains the budget with an example. Nothing here reads a file or a clock.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from happe_contract.rig import Moments, Rig
     from happe_contract.traces import Block, Channel, Quantity
 
-LEAST_LOCAL_US = 5_000.0  # power at a cut is the mean over at least this on either side
+LEAST_LOCAL_US = 5_000.0  # the power at a cut is the mean over at least so much on either side
 SECOND = 1e6
 
 
 class Interval(NamedTuple):
-    """What to measure: of one trace, named by its id, between two cuts."""
+    """The interval to measure: of one trace, named by its id, between two cuts."""
 
     trace: str
     begin: Cut
@@ -44,22 +44,22 @@ class Interval(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """Its length by the server's clock."""
+        """The length by the server's clock."""
         return (self.end.server_us - self.begin.server_us) / SECOND
 
     @property
     def samples(self) -> float:
-        """Its length in samples, kept or not."""
+        """The length in samples, kept or lost."""
         return self.end.position - self.begin.position
 
     @property
     def needs(self) -> tuple[int, int]:
-        """The indices from and up to which `measure` wants blocks: a little more than the interval."""
+        """The first index and the end of the blocks that `measure` needs: a little more than the interval."""
         around = max(self.around(self.begin), self.around(self.end))
         return max(math.floor(self.begin.position - around), 0), math.ceil(self.end.position + around) + 1
 
     def around(self, cut: Cut) -> float:
-        """How many samples on either side of a cut count for the power at it."""
+        """How many samples on either side of a cut give the power at it."""
         return max(cut.half_width_us, LEAST_LOCAL_US) / SECOND * self.rate_hz + 1
 
     @property
@@ -81,7 +81,7 @@ class Figure:
 
     @property
     def energy_j(self) -> float:
-        """Joules, with missing samples computed at the mean of the others."""
+        """Joules. Missing samples count with the mean of the others."""
         return self.mean_w * self.interval.seconds
 
     @property
@@ -93,7 +93,7 @@ class Figure:
 def measure(
     rig: Rig, interval: Interval, blocks: Iterable[Block], checks: Checks = NO_CHECKS, limits: Limits | None = None
 ) -> Figure | Refusal:
-    """The mean power over an interval. `blocks` has what there is of `interval.needs`, in the order of indices."""
+    """The mean power over an interval. `blocks` are those of `interval.needs` that exist, in the order of indices."""
     if refusal := _bad_cuts(interval, limits or Limits()):
         return refusal
     counter = rig.channel.measures is Measures.ENERGY
@@ -155,7 +155,7 @@ def _bad_coverage(coverage: float, limits: Limits) -> Refusal | None:
 
 
 class _Seen:
-    """What is kept of the samples of an interval and of those around its cuts."""
+    """Sums over the samples of an interval and over those around its cuts."""
 
     def __init__(self, rig: Rig, interval: Interval) -> None:
         begin, end = interval.begin.position, interval.end.position
@@ -183,9 +183,9 @@ class _Seen:
             shows.add(values[i])
 
     def step(self, number: int) -> tuple[float, str] | None:
-        """What the values of the first or second channel are rounded to, and how that is known; None: nobody knows."""
+        """The step of the first or second channel's values, and how it is known; None: unknown."""
         channel = (self._rig.channel, self._rig.supply)[number]
-        assert channel is not None  # noqa: S101 - callers have looked
+        assert channel is not None  # noqa: S101 - callers have checked
         stated = step_of(self._rig, channel)
         shown = self._shows[number].step if stated is None else None
         if stated is None and shown is None:
@@ -195,9 +195,9 @@ class _Seen:
         return step, f"{how} {step:.3g} {channel.unit}"
 
     def steps(self, which: int, mean: float) -> tuple[float, float]:
-        """How far the power before a cut and after it is from the mean, watts with a sign.
+        """How far the power before a cut and after it is from the mean, in watts with a sign.
 
-        A side without samples is as the other one; without both, as far as all of the power goes.
+        A side without samples counts like the other one; without both, the whole range of the power counts.
         """
         found = [self._rig.mean(window.moments) - mean for window in self.sides[which] if window.moments]
         if found:
@@ -208,7 +208,7 @@ class _Seen:
 
 
 def _steady(rig: Rig, interval: Interval, blocks: Iterable[Block]) -> Iterator[tuple[int, Values, Values]]:
-    """Values at the input; of an energy counter its steps, as watts."""
+    """The values at the input; for an energy counter, its steps as watts."""
     if rig.channel.measures is not Measures.ENERGY:
         return columns(rig, blocks)
     steps = differences((first, x) for first, x, _ in columns(rig, blocks))
@@ -216,10 +216,10 @@ def _steady(rig: Rig, interval: Interval, blocks: Iterable[Block]) -> Iterator[t
 
 
 def _noise(rig: Rig, seen: _Seen, noise: Scatter, checks: Checks) -> Iterator[Contribution]:
-    """Of the instrument alone if that is known; else all scatter of the power, with what the load did itself."""
+    """The instrument's own noise if it is known; else all scatter of the power, which includes the load's changes."""
     here, moments = _here(seen.interval), seen.inside.moments
     if rig.channel.measures is Measures.ENERGY or moments is None:
-        return  # a counter is read at both ends only
+        return  # only the two readings at the ends of the interval count
     if _own_noise(rig, checks, rig.channel.name):
         for (channel, sensitivity, gain), rough in zip(zero_sensitivities(rig, moments), seen.rough, strict=True):
             found = _own_noise(rig, checks, channel.name)
@@ -240,7 +240,7 @@ def _noise(rig: Rig, seen: _Seen, noise: Scatter, checks: Checks) -> Iterator[Co
 
 
 class _OwnNoise(NamedTuple):
-    """A channel's noise at its input: `white` of one sample, with its degrees of freedom, and 1/f."""
+    """A channel's noise at its input: `white` of one sample, with its degrees of freedom, and 1/f noise."""
 
     white: float
     dof: float
@@ -249,7 +249,7 @@ class _OwnNoise(NamedTuple):
 
 
 def _own_noise(rig: Rig, checks: Checks, channel: str) -> _OwnNoise | None:
-    """Of the zero check, else of the record."""
+    """The noise from the zero check, else from the record; None: unknown."""
     if reading := checks.readings.get(channel):
         low = Flicker(reading.flicker, reading.flicker_dof)
         return _OwnNoise(reading.noise, reading.dof, low, f"zero check, {reading.samples} samples")
@@ -261,22 +261,22 @@ def _own_noise(rig: Rig, checks: Checks, channel: str) -> _OwnNoise | None:
 
 
 def _dof(quantity: Quantity) -> float:
-    """Degrees of freedom of a standard deviation that is known so well (GUM E.4.3, equation E.7)."""
+    """The degrees of freedom of a standard deviation with this uncertainty (GUM E.4.3, equation E.7)."""
     off = quantity.standard_uncertainty
     return 0.5 * (quantity.value / off) ** 2 if off else math.inf
 
 
 def _longer(seconds: float) -> float:
-    """How much more 1/f noise leaves in a mean over so long than its Allan deviation, taken over a second or so.
+    """The growth of 1/f noise in a mean over `seconds`, relative to the Allan deviation over about a second.
 
-    The Allan variance is 2 ln 2 times the noise's power in an interval of frequency e; each octave of time lets another
-    ln 2 of it into the difference from the zero, so half an Allan variance.
+    The Allan variance is 2 ln 2 times the noise's power in an interval of frequency e. Each doubling of the time adds
+    ln 2 of that power to the difference from the zero, so half an Allan variance.
     """
     return math.sqrt(1 + 0.5 * math.log2(max(seconds, 1.0)))
 
 
 def step_of(rig: Rig, channel: Channel) -> float | None:
-    """The step of a channel's values, in its unit: as the record or the source states it, or a count's; else None."""
+    """The step of a channel's values in its unit, from the record, the source or the counts; None: unknown."""
     known = rig.corrections.get(channel.name)
     if known and known.resolution:
         return known.resolution.value
@@ -284,7 +284,7 @@ def step_of(rig: Rig, channel: Channel) -> float | None:
 
 
 def _rounding(rig: Rig, seen: _Seen, moments: Moments) -> Iterator[Contribution]:
-    """What a value's last digit rounds off. A counter has it twice, at its ends."""
+    """The error of rounding to the last digit. A counter has it twice, at both ends."""
     interval = seen.interval
     for number, (channel, sensitivity, gain) in enumerate(zero_sensitivities(rig, moments)):
         known = seen.step(number)
@@ -302,9 +302,9 @@ def _rounding(rig: Rig, seen: _Seen, moments: Moments) -> Iterator[Contribution]
 
 
 def _clock(rig: Rig, mean: float, seen: _Seen) -> Iterator[Contribution]:
-    """A cut that is late by d takes d times the step of power there off the sum, or adds it (docs/uncertainty.md).
+    """A cut that is late by d changes the sum by d times the step of power there (docs/uncertainty.md).
 
-    What both cuts have in common makes both early, or both late: of the two what is worse.
+    An error that both cuts share makes both early, or both late: the worse case counts.
     """
     interval = seen.interval
     late = [part] if (part := aliasing.delay(rig, interval.rate_hz)) else []
@@ -319,7 +319,7 @@ def _clock(rig: Rig, mean: float, seen: _Seen) -> Iterator[Contribution]:
 
 def _zeros(rig: Rig, interval: Interval, moments: Moments, checks: Checks) -> Iterator[Contribution]:
     if rig.channel.measures is Measures.ENERGY:
-        return  # of two readings' difference
+        return  # the difference of two readings has no zero
     levels = (math.sqrt(moments.xx), abs(moments.y))
     for (channel, sensitivity, gain), level in zip(zero_sensitivities(rig, moments), levels, strict=False):
         known = rig.corrections.get(channel.name)
@@ -329,7 +329,7 @@ def _zeros(rig: Rig, interval: Interval, moments: Moments, checks: Checks) -> It
 
 
 def _missing(interval: Interval, coverage: float, noise: Scatter) -> Iterator[Contribution]:
-    """Missing samples may have had another mean than the others: by a standard deviation of short stretches."""
+    """The mean of missing samples may differ from that of the others, by a standard deviation of short stretches."""
     missing = 1.0 - coverage
     if missing > NO_GAP:
         source = f"{100 * missing:.3f} % has no samples"
@@ -337,7 +337,7 @@ def _missing(interval: Interval, coverage: float, noise: Scatter) -> Iterator[Co
         yield Contribution(key, name, Kind.B, missing, noise.deviation, "W", source)
 
 
-NO_GAP = 1e-9  # of the interval: the last digits of sums
+NO_GAP = 1e-9  # of the interval: rounding errors of sums
 
 
 def _here(interval: Interval) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How well a mean of correlated samples is known, what 1/f noise leaves in it, and what rounding to counts does."""
+"""Computes how exact a mean of correlated samples is, what 1/f noise leaves in it, and what rounding to counts adds."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ LEAST = 4  # values from which to estimate anything
 
 @dataclass(frozen=True)
 class Scatter:
-    """What a series says of its own mean.
+    """The scatter of a series, and the uncertainty of its mean.
 
-    `tau` is the integrated autocorrelation time in values (1: independent); `effective` = count / tau is the number of
-    independent values that would know the mean as well. `dof` are the degrees of freedom of `standard_uncertainty`.
+    `tau` is the integrated autocorrelation time in values (1: independent). `effective` = count / tau is the number of
+    independent values with an equally exact mean. `dof` are the degrees of freedom of `standard_uncertainty`.
     """
 
     mean: float
@@ -36,17 +36,17 @@ class Scatter:
 
     @property
     def standard_uncertainty(self) -> float:
-        """Of the mean: GUM 4.2.3 with the effective number; the deviation is about the own mean, hence the 1."""
+        """Of the mean: GUM 4.2.3 with the effective number, less 1, as the deviation is about the own mean."""
         return self.deviation / math.sqrt(max(self.effective - 1.0, 1.0))
 
 
 def scatter(series: NDArray[np.float64]) -> Scatter:
-    """The scatter of a series of evenly spaced values, NaN where one is missing; at least one must be there.
+    """The scatter of a series of evenly spaced values, NaN where one is missing. At least one value must exist.
 
     tau is Geyer's initial monotone sequence (Practical Markov Chain Monte Carlo, Statistical Science 7, 1992, section
-    3.3): sums of neighbouring autocovariances are added until one is not positive, none counted larger than the one
-    before. tau is never taken below 1. With W lags used, var(tau) = 2 (2W + 1) / n tau^2 (A. Sokal, Monte Carlo Methods
-    in Statistical Mechanics, 1996, section 3), and 2 / dof is the relative variance of a variance (GUM E.4.3): so
+    3.3): it adds sums of neighbouring autocovariances until one is not positive, and counts none larger than the one
+    before. tau is at least 1. With W lags used, var(tau) = 2 (2W + 1) / n tau^2 (A. Sokal, Monte Carlo Methods in
+    Statistical Mechanics, 1996, section 3), and 2 / dof is the relative variance of a variance (GUM E.4.3): so
     dof = n / (2W + 1).
     """
     there = np.isfinite(series)
@@ -69,7 +69,7 @@ def _autocovariances(deviations: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _geyer(correlations: NDArray[np.float64]) -> tuple[float, int]:
-    """tau, and the largest lag that was used."""
+    """Return tau, and the largest lag that was used."""
     even = correlations[: len(correlations) // 2 * 2]
     pairs = even[0::2] + even[1::2]
     stop = int(np.argmax(pairs <= 0)) if bool((pairs <= 0).any()) else len(pairs)
@@ -78,7 +78,7 @@ def _geyer(correlations: NDArray[np.float64]) -> tuple[float, int]:
 
 
 class Flicker(NamedTuple):
-    """The floor of a series' Allan deviation, and the degrees of freedom of its square; 0: there is none to be seen."""
+    """The floor of a series' Allan deviation, and the degrees of freedom of its square; 0: no floor is visible."""
 
     floor: float
     dof: float
@@ -86,7 +86,7 @@ class Flicker(NamedTuple):
 
 NO_FLICKER = Flicker(0.0, math.inf)
 SHARES = (64, 32, 16, 8, 4)  # of the series: the lengths of stretches, each twice the one before
-LEAST_LONG = 2048  # values; the shortest stretches of a shorter series are no longer independent of their neighbours
+LEAST_LONG = 2048  # values; in a shorter series, the shortest stretches depend on their neighbours
 SURE = 2.0  # standard uncertainties of the floor's square
 
 
@@ -94,8 +94,8 @@ def flicker(series: NDArray[np.float64]) -> Flicker:
     """The 1/f noise of a series of evenly spaced values (D. Allan, Statistics of atomic frequency standards, 1966).
 
     The Allan variance of stretches of m values is white / m + floor^2: the first part averages out, the second does
-    not. Both are fitted to overlapping Allan variances by least squares, each weighed by its degrees of freedom, the
-    number of stretches less one. A floor that is not sure is none: what it would do is in the noise.
+    not. A least squares fit of both to overlapping Allan variances weighs each by its degrees of freedom, the number of
+    stretches less one. An uncertain floor counts as none: its effect is in the noise.
     """
     count = len(series)
     shares = SHARES if count >= LEAST_LONG else SHARES[1:]
@@ -114,7 +114,7 @@ def flicker(series: NDArray[np.float64]) -> Flicker:
 
 
 def _allan_variance(sums: NDArray[np.float64], length: int) -> float:
-    """Half the mean square of the difference of neighbouring stretches, of all that overlap."""
+    """Half the mean square of the differences between neighbouring stretches, over all positions."""
     means = (sums[length:] - sums[:-length]) / length
     steps = means[length:] - means[:-length]
     return float(steps @ steps) / len(steps) / 2
@@ -123,10 +123,10 @@ def _allan_variance(sums: NDArray[np.float64], length: int) -> float:
 def rounding(step: float, deviation: float) -> float:
     """The standard uncertainty, in the unit of `step`, that rounding to multiples of `step` leaves in a mean.
 
-    With noise of this standard deviation on it before it is rounded, a mean is off by at most step / pi times
+    With noise of this standard deviation before rounding, a mean is off by at most step / pi times
     exp(-2 pi^2 (deviation / step)^2) (the first harmonic of the rounding error, B. Widrow and I. Kollar, Quantization
-    Noise, 2008). That is a sine of where in the step the value lies, hence the square root of 2. Without noise the
-    error is the same for all samples and anywhere in a step: step / sqrt(12) (GUM F.2.2.1). The scatter contains what
+    Noise, 2008). The error is a sine of the value's place in the step, hence the square root of 2. Without noise, all
+    samples have the same error, anywhere in a step: step / sqrt(12) (GUM F.2.2.1). The scatter already contains what
     rounding adds to it.
     """
     first_harmonic = step / (math.pi * math.sqrt(2)) * math.exp(-2 * (math.pi * deviation / step) ** 2)
@@ -138,5 +138,5 @@ NEARLY_NONE = 0.1  # steps; below, higher harmonics count
 
 
 def before_rounding(observed: float, step: float) -> float:
-    """The standard deviation that values had before rounding, which added step^2 / 12 to their variance."""
+    """The standard deviation of values before rounding, which added step^2 / 12 to their variance."""
     return math.sqrt(max(observed**2 - step**2 / 12, 0.0))

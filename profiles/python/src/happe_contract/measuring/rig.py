@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a rig's inputs do to a mean (the model is happe_contract.rig), and why there is no rig."""
+"""The effect of a rig's inputs on a mean (the model is happe_contract.rig), and the reasons why a trace has no rig."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def contributions(rig: Rig, of: Moments) -> Iterator[Contribution]:
-    """What each input that is uncertain does to the mean."""
+    """The contribution of each uncertain input to the mean's budget."""
     for each, sensitivity in rig.derivatives(of):
         off = each.quantity.standard_uncertainty
         if off > 0:
@@ -31,7 +31,7 @@ def contributions(rig: Rig, of: Moments) -> Iterator[Contribution]:
 
 
 def zero_sensitivities(rig: Rig, of: Moments) -> tuple[tuple[Channel, float, float], ...]:
-    """Watts for a unit of zero, and the gain that turns a unit at the input into it, of each channel."""
+    """For each channel: watts per unit of its zero, and the gain from its input to that unit."""
     by_input = {each.key: sensitivity for each, sensitivity in rig.derivatives(of)}
     found = [(rig.channel, by_input[rig.zero.key], rig.gain.value)]
     if rig.supply:
@@ -50,7 +50,7 @@ def columns(rig: Rig, blocks: Iterable[Block]) -> Iterator[tuple[int, NDArray[np
 
 
 def rig_of(channels: Sequence[Channel], calibration: Calibration | None, name: str | None = None) -> Rig | Refusal:
-    """The rig of a trace's channels. `name` picks the one of current, power or energy; else a shunt comes first."""
+    """The rig of a trace's channels. `name` picks a channel; without it, a shunt comes before other kinds."""
     try:
         return model.rig_of(channels, calibration, name)
     except NoWattsError as error:

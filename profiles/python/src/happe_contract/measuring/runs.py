@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs measured: each one's figure, and its watts second by second, as power-measures.schema.json has them."""
+"""Measures runs: each one's figure, and its watts second by second, as in power-measures.schema.json."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from happe_contract.traces import Block
 
 FORMAT = "happe-power-measures/1"
-LONGEST = 1000  # characters of what is reported
+LONGEST = 1000  # characters of a text in the document
 MOST_NOTES = 100
-MOST_W = 100_000.0  # of a machine, of one of its seconds, and of an uncertainty
+MOST_W = 100_000.0  # the most watts of a machine, of one of its seconds, and of an uncertainty
 MOST_SECONDS = 86_400
 DIGITS = 3  # of watts in a second
 
@@ -35,8 +35,8 @@ DIGITS = 3  # of watts in a second
 class StudyRun(NamedTuple):
     """A complete run at a laptop, between two times of the server in microseconds.
 
-    `by_record`: they are those of its record, which may be off by what the parts say. Else they are when the server
-    heard of its start and end.
+    `by_record`: the times are those of the run's record, with the errors in the parts. Otherwise they are the times at
+    which the server heard of the start and the end.
     """
 
     run: str
@@ -50,7 +50,7 @@ class StudyRun(NamedTuple):
 
 @dataclass(frozen=True)
 class Measured:
-    """What became of a run: a figure of a trace, or why there is none."""
+    """A run with its figure from a trace, or the reason why it has none."""
 
     run: StudyRun
     found: Figure | Refusal
@@ -65,7 +65,7 @@ class Measured:
         )
 
     def document(self) -> dict[str, Any]:
-        """The measure as power-measures.schema.json has it."""
+        """The measure as in power-measures.schema.json."""
         named = {"run": self.run.run, "laptop": self.run.laptop}
         if self.session is not None:
             named |= {"trace": self.session.trace.id, "meter": self.session.trace.header["meter"]}
@@ -91,7 +91,7 @@ class Measured:
 
 
 def measured(run: StudyRun, session: Session, limits: Limits) -> Measured:
-    """A run, from a trace of its laptop."""
+    """Measure a run by a trace of its laptop."""
     times = Times(run.begin_us, run.end_us, run.begin_parts, run.end_parts)
     seconds = Seconds(session.rig, session.interval(times))
     try:
@@ -106,7 +106,7 @@ def measured(run: StudyRun, session: Session, limits: Limits) -> Measured:
 
 
 def _no_power(found: Figure, seconds_w: Sequence[float | None]) -> Refusal | None:
-    """Why a figure can't be a machine's power; None: it can. NaN can't."""
+    """Refuse a figure that can't be a machine's power, such as NaN; None: it can."""
     help_ = "look at the shunt's polarity, its zero and the calibration record"
     if not 0 < found.mean_w <= MOST_W:
         return Refusal(Why.NO_POWER, f"the mean is {found.mean_w:.6g} W, which is impossible; {help_}")
@@ -118,23 +118,23 @@ def _no_power(found: Figure, seconds_w: Sequence[float | None]) -> Refusal | Non
 
 
 class Seconds:
-    """Mean watts of each whole second of an interval, gathered from blocks that pass by."""
+    """The mean watts of each whole second of an interval, from blocks that pass through."""
 
     def __init__(self, rig: Rig, interval: Interval) -> None:
-        """Have seen nothing yet."""
+        """Begin without samples."""
         self._rig, self._interval = rig, interval
         self._sums = np.zeros(max(0, int(interval.seconds)))
         self._counts = np.zeros(len(self._sums))
 
     def watched(self, blocks: Iterable[Block]) -> Iterator[Block]:
-        """The same blocks."""
+        """Pass the blocks on, and add their samples."""
         for block in blocks:
             if self._rig.channel.measures is not Measures.ENERGY:
                 self._add(block)
             yield block
 
     def means(self) -> tuple[float | None, ...]:
-        """The seconds' watts, None where there are no samples; nothing of a counter, nor of more than a day."""
+        """The seconds' watts, None for a second without samples; empty for a counter, or for more than a day."""
         if not self._counts.any() or len(self._counts) > MOST_SECONDS:
             return ()
         pairs = zip(self._sums, self._counts, strict=True)

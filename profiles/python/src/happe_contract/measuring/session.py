@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A trace made ready for the arithmetic: its rig, clocks and zero checks; and figures of intervals of it.
+"""Prepares a trace for the arithmetic (its rig, clocks and zero checks), and gives figures of intervals of it.
 
-The caller reads the samples: a measuring host has a trace in a folder, a server has sealed parts.
+The caller reads the samples: a measuring host from a trace's folder, a server from sealed parts.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ class Recorded(Protocol):
 
     @property
     def id(self) -> str:
-        """Its UUID."""
+        """The trace's UUID."""
 
     @property
     def header(self) -> Json:
-        """As in power-trace.schema.json."""
+        """The header, as in power-trace.schema.json."""
 
     @property
     def started(self) -> TimePair:
@@ -57,16 +57,16 @@ class Recorded(Protocol):
 
     @property
     def gaps(self) -> Sequence[Gap]:
-        """What was lost, by index. Raises TraceError."""
+        """The gaps, by index. Raises TraceError."""
 
     def blocks(self, from_index: int, to_index: int) -> Iterator[Block]:
-        """The samples from an index up to and without another, in blocks without a gap, by index. Raises TraceError."""
+        """The samples from one index up to, but without, another: blocks without a gap, by index. Raises TraceError."""
 
 
 class Times(NamedTuple):
-    """An interval of the server's time in microseconds; None: where the trace begins or ends.
+    """An interval of the server's time in microseconds; None: the trace's begin or end.
 
-    `begin_parts` and `end_parts`: why these times themselves may be off.
+    `begin_parts` and `end_parts` are the reasons why these times themselves may be off.
     """
 
     begin_us: int | None = None
@@ -76,7 +76,7 @@ class Times(NamedTuple):
 
 
 class Session(NamedTuple):
-    """A trace and what is needed to take figures from it."""
+    """A trace, with everything that its figures need."""
 
     trace: Recorded
     rig: Rig
@@ -88,7 +88,7 @@ class Session(NamedTuple):
     def figure(
         self, times: Times, limits: Limits, watch: Callable[[Iterator[Block]], Iterator[Block]] = iter
     ) -> Figure | Refusal:
-        """The figure of an interval, or why there is none. `watch` hands its blocks on. Raises TraceError."""
+        """The figure of an interval, or why there is none. `watch` passes its blocks on. Raises TraceError."""
         interval = self.interval(times)
         if refusal := self._outside(interval) or _saturated(self.trace.gaps, interval):
             return refusal
@@ -96,7 +96,7 @@ class Session(NamedTuple):
         return measure(self.rig, interval, watch(blocks), self.checks, limits)
 
     def interval(self, times: Times) -> Interval:
-        """Where an interval is among the samples."""
+        """Find an interval's place among the samples."""
         begin_us = self._at(self.trace.started.index) if times.begin_us is None else times.begin_us
         end_us = self._at(self.trace.end_index) if times.end_us is None else times.end_us
         begin, end = self.clocks.cut(begin_us), self.clocks.cut(end_us)
@@ -107,12 +107,12 @@ class Session(NamedTuple):
         )
 
     def standing(self, figure: Figure) -> tuple[Standing, str]:
-        """What the calibration is worth on the day of a figure (UTC)."""
+        """Whether the calibration holds on the day of a figure (UTC), and the note for it."""
         day = dt.datetime.fromtimestamp(figure.interval.begin.server_us / 1e6, dt.UTC).date()
         return records.standing(self.calibration, day)
 
     def _outside(self, interval: Interval) -> Refusal | None:
-        """There, bounds of the clock grow with the distance, so they would be named as the reason."""
+        """Refuse an interval outside the trace. Without this, the clock's growing bounds would be the stated reason."""
         first, end = self.trace.started.index, self.trace.end_index
         if interval.samples <= 0 or (interval.end.position > first and interval.begin.position < end):
             return None
@@ -127,7 +127,7 @@ class Session(NamedTuple):
 
 
 def _saturated(gaps: Sequence[Gap], interval: Interval) -> Refusal | None:
-    """What was lost at the end of a range was not lost by chance: the rest says nothing of it."""
+    """Refuse an interval with saturated samples: these were not lost by chance, so the others do not represent them."""
     first, end = math.floor(interval.begin.position), math.ceil(interval.end.position)
     spans = [(gap.from_index, gap.to_index) for gap in gaps if gap.reason is Reason.SATURATED]
     lost = sum(max(0, min(to_index, end) - max(from_index, first)) for from_index, to_index in spans)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is kept of samples while they go by: sums over a window of indices, and means of short stretches of it.
+"""Sums over samples that pass by: over a window of indices, and over short stretches of it.
 
-The sample with index i stands for the indices from i to i + 1, a window may begin and end at any fraction. In this file
-x and y are the channels' values at the input, `y` all ones if there is no second channel.
+The sample with index i stands for the indices from i to i + 1; a window may begin and end at any fraction. In this file
+x and y are the channels' values at the input; `y` is all ones without a second channel.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Samples(NamedTuple):
-    """Values of consecutive indices from `first`."""
+    """The values of consecutive indices from `first` on."""
 
     first: int
     x: Values
@@ -36,7 +36,7 @@ class Samples(NamedTuple):
 
 
 class Window:
-    """Weighted sums of the samples between two positions. A sample cut by an end counts by the share that is inside."""
+    """Weighted sums of the samples between two positions. A sample that an end cuts counts by the share inside."""
 
     def __init__(self, begin: float, end: float) -> None:
         """Begin with nothing."""
@@ -46,7 +46,7 @@ class Window:
         self._sums = np.zeros(4)
 
     def add(self, samples: Samples) -> None:
-        """Take what is inside."""
+        """Add the samples that lie inside."""
         first = max(samples.first, math.floor(self.begin))
         end = min(samples.end, math.ceil(self.end))
         if first >= end:
@@ -69,12 +69,12 @@ class Window:
 
     @property
     def moments(self) -> Moments | None:
-        """Means over the values that exist; None without values."""
+        """The means of x, y, x*x and x*y; None without samples."""
         return Moments(*(self._sums / self.weight).tolist()) if self.weight > 0 else None
 
 
 class Stretches:
-    """Means of power over stretches of equal length, at most `MOST`; whole samples inside of the window only."""
+    """Means of power over stretches of equal length, at most `MOST`; only of whole samples inside the window."""
 
     MOST = 1 << 14
 
@@ -109,10 +109,9 @@ class Stretches:
 
 
 class Roughness:
-    """The standard deviation of what changes from sample to sample (J. von Neumann, 1941: half the mean square).
+    """The standard deviation of the changes from sample to sample (J. von Neumann, 1941: half the mean square).
 
-    `usual` is the same by the median of the changes, in which a load's few steps do not count: what is
-    rounded.
+    `usual` is the same from the median of the changes, in which a load's few steps do not count. Rounding needs it.
     """
 
     def __init__(self) -> None:
@@ -132,27 +131,27 @@ class Roughness:
 
     @property
     def usual(self) -> float:
-        """In the values' unit, as if they were normal; 0 if most do not change."""
+        """The deviation by the median, in the values' unit, as if they were normal; 0 if most values do not change."""
         median = self._medians / self._count if self._count else 0.0
         return min(median / (MEDIAN_OF_NORMAL * math.sqrt(2)), self.deviation)
 
     @property
     def deviation(self) -> float:
-        """In the values' unit; 0 if there were no two."""
+        """The deviation in the values' unit; 0 for fewer than two values."""
         return math.sqrt(self._squares / (2 * self._count)) if self._count else 0.0
 
 
-MEDIAN_OF_NORMAL = 0.6745  # of its absolute value, in standard deviations
-LAST_DIGITS = 1e-9  # of a value: what arithmetic leaves of two equal ones
+MEDIAN_OF_NORMAL = 0.6745  # the median of a normal variable's absolute value, in standard deviations
+LAST_DIGITS = 1e-9  # of a value: the rounding errors between two equal values
 NANO = 1e9
-LEAST_GRID = 1000  # of a billionth: finer than a millionth, values are no longer decimals that somebody rounded to
-LARGEST = 1e9  # whose billionths an int64 holds
+LEAST_GRID = 1000  # billionths: nobody rounds to decimals finer than a millionth
+LARGEST = 1e9  # an int64 holds its billionths
 
 
 class Steps:
-    """What values were rounded to, as far as they show it: the largest decimal step that all of their changes have.
+    """Finds the step to which values were rounded: the largest decimal step that divides all of their changes.
 
-    Values that are no decimals, as counts times a scale, show it by their smallest change.
+    For values that are no decimals, such as counts times a scale, it is their smallest change.
     """
 
     def __init__(self) -> None:
@@ -172,16 +171,16 @@ class Steps:
 
     @property
     def step(self) -> float | None:
-        """In the values' unit; None: they never changed."""
+        """The step in the values' unit; None: they never changed."""
         if not math.isfinite(self._change):
             return None
         return self._grid / NANO if self._grid >= LEAST_GRID else self._change
 
 
 def differences(counters: Iterable[tuple[int, Values]]) -> Iterator[tuple[int, Values]]:
-    """What a counter grew by in each sample, from its reading to the next one, in runs without a hole.
+    """Yield a counter's growth in each sample, from its reading to the next one, in runs without a hole.
 
-    Left out are the last before a gap, and a step down: the counter began again.
+    Leaves out the last sample before a gap, and each step down, at which the counter began again.
     """
     last: tuple[int, float] | None = None
     for first, values in counters:
@@ -195,7 +194,7 @@ def differences(counters: Iterable[tuple[int, Values]]) -> Iterator[tuple[int, V
 
 
 def _growing(first: int, steps: Values) -> Iterator[tuple[int, Values]]:
-    """The runs of steps that are no step down."""
+    """Yield the runs of steps that are not negative."""
     start = 0
     for down in [*np.flatnonzero(steps < 0), len(steps)]:
         if down > start:

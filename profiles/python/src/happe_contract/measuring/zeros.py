@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Zero checks: what channels read before and after a recording when there is nothing to read.
+"""Zero checks: the readings of channels with nothing to measure, before and after a recording.
 
-Inputs are shorted, or, for a channel of current, the laptop is off. Such a reading has the instrument's noise and
-nothing of the laptop in it, so it says two things: how well the record's zero still holds, and how noisy a mean is.
+The inputs are shorted, or, for a channel of current, the laptop is off. Such a reading has only the instrument's noise,
+so it shows two things: how well the record's zero still holds, and how noisy a mean is.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from happe_contract.traces import Block, Channel, Quantity
 
 HAVE_A_ZERO = (Measures.SHUNT, Measures.CURRENT)
-UNCHECKED_SHARE = 2e-4  # of a range: what data sheets of such boards allow a zero to move at their temperatures
-MANY = 3  # checks, from which on their own spread tells what the zero does between them
-MOST_VALUES = 1 << 16  # of which the autocorrelation is taken; more are averaged by groups first
+UNCHECKED_SHARE = 2e-4  # of a range: how far a zero may move by the data sheets of such boards
+MANY = 3  # so many checks show by their spread how the zero moves between them
+MOST_VALUES = 1 << 16  # for the autocorrelation; more values are averaged in groups first
 HOLDS_WITHIN = 3.0  # standard uncertainties
 
 
 @dataclass(frozen=True)
 class ZeroReading:
-    """What a channel gave, in its unit at the input, before gain and zero.
+    """A channel's zero reading, in its unit at the input, before gain and zero.
 
     `noise` is the long-run standard deviation, s * sqrt(tau): a mean of n samples scatters by noise / sqrt(n).
     `flicker` is the floor of the Allan deviation; readings made by older versions have none.
@@ -54,8 +54,8 @@ class ZeroReading:
 class ZeroVerdict:
     """How far a channel's zero was off, in its unit, after the record's gain and zero.
 
-    `offset`: the mean of all checks; `farthest`: what the worst of them was off by; `spread`: the highest less the
-    lowest; 0 if there was one check only.
+    `offset`: the mean of all checks; `farthest`: the largest deviation in a check; `spread`: the highest less the
+    lowest, 0 for a single check.
     """
 
     channel: str
@@ -68,7 +68,7 @@ class ZeroVerdict:
 
 
 class Checks(NamedTuple):
-    """The zero checks of a recording, by channel: a reading for the noise, and how the zero held."""
+    """The zero checks of a recording by channel: a reading for the noise, and a verdict on the zero."""
 
     readings: Mapping[str, ZeroReading]
     verdicts: Mapping[str, ZeroVerdict]
@@ -78,7 +78,7 @@ NO_CHECKS = Checks({}, {})
 
 
 def read_zero(channel: Channel, column: int, blocks: Sequence[Block], at_us: int) -> ZeroReading:
-    """The zero reading of a channel. Blocks are in order; gaps between them are skipped. ValueError: no samples."""
+    """The zero reading of a channel, from blocks in order, without the gaps. Raises ValueError without samples."""
     raw = [block.columns[column] for block in blocks if block.rows]
     if not raw:
         raise ValueError("no samples")
@@ -99,15 +99,15 @@ MOST_DOF = 1e9
 
 
 def _resolution(channel: Channel, read: np.ndarray[Any, np.dtype[np.float64]]) -> float:
-    """A channel that stands still may be anywhere in its step."""
+    """The uncertainty of a reading that never changes: the value may be anywhere in its step."""
     still = channel.dtype.kind == "i" and bool((read == read[0]).all())
     return abs(channel.scale) / math.sqrt(12) if still else 0.0
 
 
 def judge(readings: Sequence[ZeroReading], correction: Correction | None) -> ZeroVerdict:
-    """Whether the record's zero held, by the readings of one channel, at least one, in the order of their times.
+    """Judge the record's zero by the readings of one channel, at least one, in the order of their times.
 
-    It holds if what is left is within three standard uncertainties of none.
+    The zero holds if the remaining offset is within three standard uncertainties of 0.
     """
     gain, zero = (correction.gain.value, correction.zero.value) if correction else (1.0, 0.0)
     left = [gain * reading.mean + zero for reading in readings]
@@ -130,7 +130,7 @@ def judge(readings: Sequence[ZeroReading], correction: Correction | None) -> Zer
 
 
 def checks_of(readings: Sequence[ZeroReading], calibration: Calibration | None) -> Checks:
-    """The checks of a recording, of all channels, in the order of their times, judged by the record in force."""
+    """The checks of all channels of a recording, in the order of their times, judged by the record in force."""
     corrections = calibration.channels if calibration else {}
     by_channel: dict[str, list[ZeroReading]] = {}
     for each in readings:
@@ -140,9 +140,9 @@ def checks_of(readings: Sequence[ZeroReading], calibration: Calibration | None) 
 
 
 class Zero(NamedTuple):
-    """What is known of a channel's zero in a session besides its checks.
+    """The other facts on a channel's zero in a session, besides its checks.
 
-    `drift` is what the record states, `level` how large the channel's values are, in its unit, `gain` the record's.
+    `drift` is the record's. `level` is the size of the channel's values, in its unit. `gain` is the record's.
     """
 
     channel: Channel
@@ -152,7 +152,7 @@ class Zero(NamedTuple):
 
     @property
     def unseen(self) -> tuple[float, str]:
-        """The standard uncertainty of what it does while nobody looks, and how it is known."""
+        """The standard uncertainty of the zero's drift between checks, and how it is known."""
         if self.drift:
             return self.drift.standard_uncertainty, self.drift.source
         dtype = self.channel.dtype
@@ -165,12 +165,12 @@ class Zero(NamedTuple):
 def zero_contributions(
     zero: Zero, verdict: ZeroVerdict | None, sensitivity: float, keys: tuple[str, str]
 ) -> Iterator[Contribution]:
-    """What a zero that is off does to a mean; no zero is repaired by a check, the record's stands.
+    """The contributions of a wrong zero to a mean. A check never corrects the record's zero.
 
-    An offset counts if the record's own uncertainty does not account for it, as far as any check found it: the interval
-    may lie where the zero was farthest off. `keys` are the offset's, which is the same
-    for all intervals of a trace, and the drift's, which is again in each: the zero was somewhere among what the checks
-    found, which is a bound (GUM 4.3.7, F.2.4.5). Fewer than three checks do not tell where it was between them.
+    An offset counts if the record's own uncertainty does not explain it. The farthest check counts, because the
+    interval may lie where the zero was farthest off. The first of `keys` is for the offset, which all intervals of a
+    trace share; the second is for the drift, which each interval has anew: the zero was somewhere between the checks'
+    findings, which is a bound (GUM 4.3.7, F.2.4.5). Fewer than three checks do not show where it was between them.
     """
     name, unit = zero.channel.name, zero.channel.unit
     if verdict and not verdict.holds:
@@ -192,5 +192,5 @@ def shown(readings: Sequence[ZeroReading]) -> list[dict[str, Any]]:
 
 
 def readings_of(document: Sequence[Mapping[str, Any]]) -> list[ZeroReading]:
-    """Readings from JSON values. TypeError if that is not what they are."""
+    """Readings from JSON values. Raises TypeError for other fields."""
     return [ZeroReading(**each) for each in document]
