@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The demonstration's processes. Each has a log and its own session, and all end with the demonstration.
 
-A terminal's Ctrl-C reaches program.py alone, which ends them all. If it is killed they end by themselves, as their
-standard input does.
+A terminal's Ctrl-C reaches only program.py, which ends them all. If program.py is killed, they end by themselves,
+because their standard input closes.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class DemoError(Exception):
 
 
 class Child:
-    """A process that may be asked in JSON, an object a line, and answers so."""
+    """A process that answers questions in JSON, one object a line."""
 
     def __init__(self, name: str, command: Sequence[str | Path], folder: Path) -> None:
-        """Start it; its standard error is in NAME.log. Raises OSError."""
+        """Start the process; its standard error goes to NAME.log. Raises OSError."""
         self.name = name
         self.log = folder / f"{name}.log"
         with self.log.open("ab") as log:
@@ -63,11 +63,11 @@ class Child:
 
     @property
     def alive(self) -> bool:
-        """Whether it is still at work."""
+        """Whether the process still runs."""
         return self._process.poll() is None
 
     def tell(self, said: Json) -> None:
-        """Send it a line. Raises DemoError if it has ended."""
+        """Send the process a line. Raises DemoError if it has ended."""
         assert self._process.stdin is not None  # noqa: S101 - a pipe, by `__init__`
         try:
             self._process.stdin.write(json.dumps(said).encode() + b"\n")
@@ -76,7 +76,7 @@ class Child:
             raise self.ended() from None
 
     def hear(self) -> Json:
-        """Read its next line. Raises DemoError if it has ended, or if it reports an error."""
+        """Read the process's next line. Raises DemoError if it has ended, or if it reports an error."""
         assert self._process.stdout is not None  # noqa: S101 - a pipe, by `__init__`
         line = self._process.stdout.readline()
         if not line:
@@ -92,7 +92,7 @@ class Child:
         return self.hear()
 
     def ended(self) -> DemoError:
-        """The error that it ended too soon, with its last words."""
+        """The error that the process ended too soon, with its last words."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(1)
         words = self.log.read_text(errors="replace").splitlines()[-LAST_LINES:]
@@ -100,16 +100,16 @@ class Child:
 
 
 def end_with_input() -> None:
-    """End this process in order when the other end closes its standard input."""
+    """End this process by SIGTERM when the other end closes its standard input."""
     while os.read(0, 1):
         pass
     os.kill(os.getpid(), signal.SIGTERM)
 
 
 def end_all(folder: Path) -> None:
-    """End every process that was started for a demonstration in a folder; in order, where it takes no longer than that.
+    """End all processes of the demonstration in a folder: by SIGTERM, and after ten seconds by SIGKILL.
 
-    Some outlive who started them: the server makes its reports in processes of their own.
+    Some outlive their parent: the server makes its reports in further processes.
     """
     for number, lasts_s in ((signal.SIGTERM, ENDS_S), (signal.SIGKILL, KILLED_S)):
         for process in processes_of(folder):

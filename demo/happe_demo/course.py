@@ -32,7 +32,7 @@ margin = 0.5
 reason = "A demonstration: nobody has asked people how much less satisfaction they would accept."
 """
 PROTOCOLS = ROOT / "study-server/src/happe_study/design/protocol/examples"
-CONSENT = r'(?<=\n)(text) = """.*?"""'  # its words, in which the protocol leaves names to be filled in
+CONSENT = r'(?<=\n)(text) = """.*?"""'  # the text of the consent, in which names are still to be filled in
 
 WALL_US = 1_700_000  # how far the meters' wall clocks are off
 METER_PPM = (80.0, -45.0, 62.0, -80.0)
@@ -42,7 +42,7 @@ RATE_PPM = (-35.0, 20.0, 50.0, -10.0)
 
 @dataclass(frozen=True)
 class Place:
-    """What studies share: a folder, a server and its staff, the time, and when that began (microseconds, UTC)."""
+    """The common parts of studies: a folder, a server and its staff, the time, and its begin (microseconds, UTC)."""
 
     folder: Path
     url: str
@@ -57,7 +57,7 @@ class Course:
     """One study from its protocol to its last power trace. `players` simulates its participants."""
 
     at: Place
-    study: str  # which is its example's, too
+    study: str  # also the name of its example
     places: int
     players: Child
     rigs: list[Rig] = field(default_factory=list)
@@ -97,7 +97,7 @@ class Course:
             step.one_more()
 
     def play(self, participants: int, step: Step) -> None:
-        """Let the first of them play all their runs."""
+        """Let the first participants play all their runs."""
 
         def run_done(done: int) -> None:
             step.done(
@@ -114,7 +114,7 @@ class Course:
 
     @property
     def played(self) -> dict[str, Json]:
-        """What the simulation knows of each run."""
+        """The simulation's facts on each run, by the run's code."""
         return {code: run for rig in self.rigs for code, run in rig.laptop.played.items()}
 
     def _meter(self, number: int) -> Child:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The steps of two studies, from an empty folder to tables, with all that is at work for them."""
+"""The steps of two studies, from an empty folder to tables, with the processes that work for them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ SIMULATED = (
 
 @dataclass
 class Demonstration:
-    """Two studies in a folder, with all that is at work for them: the paper's, and a crossover that stays blinded."""
+    """Two studies in a folder, with their processes: the paper's, and a crossover that stays blinded."""
 
     folder: Path
     participants: int
@@ -56,7 +56,7 @@ class Demonstration:
     url: str = ""
 
     def run(self) -> None:
-        """All of it. Raises DemoError, OSError."""
+        """Take all steps. Raises DemoError, OSError."""
         with Step("an empty server on this machine"):
             self._begin()
         with Step("its staff: investigator, custodian, reviewer, auditor"):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The laboratory. It has rigs, each with a laptop and a measuring host, where participants sit one after the other.
 
-All of it is one thread: whatever is next happens, and time that nothing happens in is skipped.
+One thread does it all: it takes the next event and skips the time in between.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Meter:
         self._asked += 1
 
     def finish(self) -> Iterator[Json]:
-        """Each trace when the server has sealed it."""
+        """Yield each trace once the server has sealed it."""
         yield from self.traces
         while len(self.traces) < self._asked:
             self._hear("trace")
@@ -62,7 +62,7 @@ class Meter:
 
 @dataclass
 class Rig:
-    """A laptop, who measures it, and the time to which its trace has come."""
+    """A laptop, its measuring host, and the study time of their last comparison of clocks."""
 
     laptop: Laptop
     meter: Meter
@@ -77,7 +77,7 @@ class _Next:
 
 
 class Laboratory:
-    """Lets everybody come. `run_done` learns of every run."""
+    """Lets all participants come. It calls `run_done` with the number of finished runs."""
 
     def __init__(self, time: StudyTime, rigs: Sequence[Rig], run_done: Callable[[int], None]) -> None:
         """Start without participants."""

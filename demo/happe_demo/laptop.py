@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A simulated laptop: what happed and the wizard of a sitting do at the server, by the interface of devices alone.
+"""A simulated laptop: it does what happed and the wizard of a sitting do at the server, by the interface of devices.
 
-It has a key of its own and opens the sealed condition of each run with it, as happed does; nobody else knows it. The
-run itself is happe-sim's: the daemon's loop on a simulated T61, with a simulated person before it.
+It has its own key and opens the sealed condition of each run with it, as happed does; nobody else knows the condition.
+happe-sim plays the run: the daemon's loop on a simulated T61, with a simulated person before it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ USERSPACE: Json = {"governor": "userspace", "tunables": {}}
 
 @dataclass
 class Visit:
-    """A participant who comes: who they are to happe-sim (from 1), and the secret of their link."""
+    """A participant who comes: their number in happe-sim (from 1), and the secret of their link."""
 
     number: int
     token: str
@@ -49,18 +49,18 @@ class Visit:
 
 @dataclass
 class Steps:
-    """The laptop's power: milliwatts from each of these times on (the study's time, in microseconds)."""
+    """The laptop's power in steps: milliwatts from a study time (microseconds) on."""
 
     steps: list[list[int]] = field(default_factory=list)
 
     def add(self, at_us: int, milliwatts: int) -> None:
-        """From now on so many. It is after what was reported before."""
+        """Add a step, after the earlier ones, unless the power stays the same."""
         if not self.steps or self.steps[-1][1] != milliwatts:
             self.steps.append([at_us, milliwatts])
 
 
 class Laptop:
-    """One laptop and its room. The caller lets the time pass that `sitting` asks for."""
+    """One laptop and its room. `sitting` yields times; the caller waits for them."""
 
     def __init__(self, url: str, code: str, players: Child, clock: HostClock, random: Random) -> None:
         """Enrol with a code that staff made."""
@@ -162,11 +162,11 @@ class Laptop:
         return [asked, answer["receive_us"], answer["send_us"], self._clock.now_us()]
 
     def _after(self, seconds: tuple[int, int]) -> int:
-        """A moment from now, between these."""
+        """A random moment from now, between these two numbers of seconds."""
         return self._clock.study.now_us() + round(self._random.uniform(*seconds) * SECOND)
 
 
 def padded(record: Json) -> bytes:
-    """A record as bytes, filled up with blanks."""
+    """A record as bytes, padded with blanks."""
     raw = json.dumps(record, separators=(",", ":")).encode()
     return raw + b" " * (-len(raw) % PAD)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A measuring host, as a process: meter.py FOLDER. Told in JSON what to do, an object a line; it ends when that ends.
+"""A measuring host, as a process: meter.py FOLDER. It reads commands in JSON, one a line, and ends when its input does.
 
 It is happe-power with its simulated instrument: recorder, clock comparisons, spool and uploader. Three things are
-simulated: the power at the shunt, the host's clock, and the time, because a recording of 40 minutes takes no longer
-than its arithmetic.
+simulated: the power at the shunt, the host's clock, and the time, so that a recording of 40 minutes takes only the
+time of its arithmetic.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ noise = {{ value = 0.01, standard_uncertainty = 0.0, source = "simulated: 0.1 % 
 
 
 class InBatches:
-    """A source that is read in large pieces, because nobody waits for its samples."""
+    """A source that is read in large pieces, because nobody waits for single samples."""
 
     patient = True
 
     def __init__(self, source: Sim) -> None:
-        """Read this one."""
+        """Wrap this source."""
         self.kind, self.device, self.serial = source.kind, source.device, source.serial
         self.channels, self.rate_hz = source.channels, source.rate_hz
         self._source = source
@@ -78,18 +78,18 @@ class InBatches:
         return self._source.start(first_index)
 
     def read(self, timeout_s: float) -> Reading:
-        """A batch."""
+        """Read a batch."""
         return self._source.read(max(timeout_s, BATCH_S))
 
     def stop(self) -> None:
-        """Nothing to release."""
+        """Do nothing, as the simulation holds nothing."""
 
 
 class Meter:
-    """One measuring host. It compares clocks at once. In the background it records and sends traces."""
+    """One measuring host. It compares clocks at once, and records and sends traces in the background."""
 
     def __init__(self, folder: Path, said: Json) -> None:
-        """A host as `said`: the study's time, its own clock, server, token, codes."""
+        """Make the host by the first command: the study's time, its own clock, server, token and codes."""
         study = StudyTime(Path(said["time"]))
         self._clock = HostClock(study, **said["clock"])
         hasten_uploads(self._clock)
@@ -100,14 +100,14 @@ class Meter:
         threading.Thread(target=self._work, daemon=True).start()
 
     def compare(self) -> Json:
-        """Compare clocks, for the trace to come."""
+        """Compare clocks for the next trace."""
         found = clocks.probes(self._server)
         said = clocks.estimate(found)
         self._compared.append((found, said))
         return {"kind": "clock", "offset_us": said.offset_us, "uncertainty_us": said.uncertainty_us}
 
     def record(self, said: Json) -> None:
-        """Record what the laptop drew, and send it, when it is its turn. An answer follows when it is sealed."""
+        """Queue a recording of the laptop's power, and its upload. An answer follows when the trace is sealed."""
         self._jobs.put(said | {"compared": self._compared})
         self._compared = []
 
@@ -119,7 +119,7 @@ class Meter:
             uploader = Uploader(self._spool, self._connected(), _quiet, "always")
             while (job := self._jobs.get()) is not None:
                 answer({"kind": "trace"} | self._recorded(uploader, job))
-        except Exception as error:  # noqa: BLE001 - whoever waits says it
+        except Exception as error:  # noqa: BLE001 - whoever waits reports it
             answer({"error": repr(error)})
 
     def _recorded(self, uploader: Uploader, job: Json) -> Json:
@@ -147,7 +147,7 @@ class Meter:
         return Recorder(Tended(source), self._spool / study, purpose, limits=Limits(indices=int(seconds * RATE_HZ)))
 
     def _load(self, steps: list[list[int]]) -> Load:
-        """Watts by this host's time since the recording began, of (study's time, milliwatts)."""
+        """Convert steps of (study time, milliwatts) to watts by this host's time since the recording began."""
         began_us = self._clock.of(steps[0][0])
         places = [self._clock.of(at_us) - began_us for at_us, _ in steps]
         return Load(tuple(places), tuple(milliwatts / MILLI for _, milliwatts in steps))
@@ -165,7 +165,7 @@ def answer(said: Json) -> None:
 
 
 def main() -> None:
-    """Do what a command says."""
+    """Make the host, and do its commands."""
     lines = (json.loads(line) for line in sys.stdin)
     meter = Meter(Path(sys.argv[1]), next(lines))
     answer({"ready": True})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The people of the study, who use happe-server's command line and its pages as anybody would."""
+"""The study's staff and participants, who use happe-server's command line and its pages like anybody else."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class Person:
     email: str
     role: str
     password: str
-    does: str  # for whoever looks at the demonstration
-    page: str  # where they see it
+    does: str  # a description for visitors of the demonstration
+    page: str  # the page on which they see it
 
 
 def staff() -> tuple[Person, ...]:
@@ -103,7 +103,7 @@ class Office:
         return json.loads(self(*arguments, "--json"))
 
     def set_up(self, data: Path, listen: str) -> None:
-        """Create a server, with a first administrator who is not needed later."""
+        """Create a server, with a first administrator whom nobody needs later."""
         self(
             *("init", "--data", data, "--listen", listen, "--administrator", "admin@example.org"),
             *("--password-file", "-"),
@@ -113,7 +113,7 @@ class Office:
         self._config.write_text(f'metrics_listen = "off"\nworkers = 1\nlog_level = "warning"\n{text}')
 
     def employ(self, people: Iterable[Person], url: str) -> None:
-        """Give everybody an account and a role. Each changes the password that was given, as the server wants it."""
+        """Give everybody an account and a role. Each person changes the given password, as the server demands."""
         for person in people:
             given = _password()
             self("user", "add", person.email, "--password-file", "-", typed=f"{given}\n")
@@ -126,7 +126,7 @@ class Office:
             )
 
     def unblind(self, custodian: Person, file: Path) -> Json:
-        """Reveal the conditions, on the record. `file` holds the password during this."""
+        """Reveal the conditions, on the record. `file` holds the password in the meantime."""
         why = "every run is complete, and its record has arrived"
         command = ("study", "unblind", STUDY, "--custodian", custodian.email, "--reason", why)
         file.write_text(custodian.password)
@@ -139,7 +139,7 @@ class Office:
 
 
 def signed_in(url: str, email: str, password: str) -> Browser:
-    """The browser of somebody who has signed in."""
+    """Sign a person in, and return their browser."""
     browser = Browser(url)
     browser.open("/sign-in")
     browser.send("/sign-in", email=email, password=password)
@@ -147,9 +147,9 @@ def signed_in(url: str, email: str, password: str) -> Browser:
 
 
 def take_part(url: str, link: str, person: Json, random: Random) -> None:
-    """A participant follows the link, agrees, says who they are, and reads what they will do.
+    """Let a participant follow the link, agree, answer the questionnaire, and read the handout.
 
-    The simulation knows their experience of games. With computers they have the same, or a level off it.
+    The simulation gives their experience of games. Their experience of computers is the same, or one level off.
     """
     browser = Browser(url)
     browser.open(link)
@@ -168,5 +168,5 @@ def token_of(link: str) -> str:
 
 
 def person_of(people: Sequence[Person], role: str) -> Person:
-    """The people who have a role."""
+    """The person with this role."""
     return next(person for person in people if person.role == role)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Ports for servers of the demonstration and of tests, while other programs take ports too."""
+"""Reserves ports for servers of the demonstration and of tests, while other programs take ports too."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import socket
 
 
 def reserved_port() -> int:
-    """A port of 127.0.0.1 that is nobody else's while this process lives.
+    """Reserve a port of 127.0.0.1 for the lifetime of this process.
 
-    A bound socket that never listens keeps it from other programs, not from a server, which sets SO_REUSEADDR.
+    A bound socket that never listens keeps other programs away, but not a server, which sets SO_REUSEADDR.
     """
     reserved = socket.socket()
     reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -26,10 +26,10 @@ AWAITED = ENDING | {signal.SIGCHLD}
 
 
 def main() -> NoReturn:
-    """Run it. Ends by SystemExit: 0 done, 1 it could not be done, 130 interrupted.
+    """Run the demonstration. Ends by SystemExit: 0 done, 1 it could not be done, 130 interrupted.
 
-    The work is done by a process of its own (show.py). This one waits for it or for Ctrl-C, and cleans up; nothing
-    disturbs it in that, as signals wait until it asks for them.
+    A separate process does the work (show.py). This one waits for it or for Ctrl-C, and cleans up. Signals can't
+    disturb it, because they wait until it asks for them.
     """
     signal.pthread_sigmask(signal.SIG_BLOCK, AWAITED)
     options = _options()
@@ -48,11 +48,11 @@ def main() -> NoReturn:
 
 
 def _shown(folder: Path, options: argparse.Namespace) -> int:
-    """The exit status of the show, which has ended with everything that it began."""
+    """Run the show, end all of its processes, and return its exit status."""
     command = [sys.executable, "-m", "happe_demo.show", folder, options.participants, options.seed]
     show = subprocess.Popen(
         [*map(str, command), *(["--exit"] if options.exit else [])],
-        stdin=subprocess.PIPE,  # it ends as this does
+        stdin=subprocess.PIPE,  # the show ends when this pipe closes
         env=os.environ | {"PYTHONPATH": str(SOURCES), "PYTHONDONTWRITEBYTECODE": "1", MARK: str(folder)},
         start_new_session=True,
         preexec_fn=_signals_as_usual,  # noqa: PLW1509 - there is one thread
@@ -77,7 +77,7 @@ def _signals_as_usual() -> None:
 
 
 def _keep_logs(logs: Path, keep: Path | None) -> None:
-    """Print the folder of the programs' logs, which stays after the demonstration."""
+    """Print the folder of the programs' logs, which stays after a failed demonstration."""
     if keep is None and logs.exists():
         logs = Path(shutil.copytree(logs, _emptied(ROOT / "build/demo-failed")))
     print(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The results: the server's watts of each run, the study's report, and its tables beside the paper's."""
+"""Fetches the results: the server's watts of each run, the study's report, and its tables beside the paper's."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TOTALS = ("improvement_percent", "rating_mean")
 
 @dataclass(frozen=True)
 class Measured:
-    """How the meters did: how far the measures were off what the simulation knows."""
+    """How far the measured watts were off the simulation's."""
 
     runs: int
     held: int  # runs whose true power lies within the stated uncertainty
@@ -48,7 +48,7 @@ def export(office: Office, study: str, folder: Path) -> None:
 
 
 def await_watts(browser: Browser, study: str) -> None:
-    """Wait until the server, which began by itself, has measured every run. Raises DemoError."""
+    """Wait until the server has measured every run, which it begins by itself. Raises DemoError."""
     place = f"/studies/{study}/report"
     deadline = time.monotonic() + REPORT_S
     while "by the server" not in (page := browser.open(place)):
@@ -58,7 +58,7 @@ def await_watts(browser: Browser, study: str) -> None:
 
 
 def report(browser: Browser, study: str, file: Path) -> Json:
-    """Make the server write its report, as a researcher does, and download the PDF. Returns the report's figures."""
+    """Let the server write its report, as a researcher does, and download the PDF. Return the report's figures."""
     place = f"/studies/{study}/report"
     browser.open(place)
     browser.send(place)
@@ -73,7 +73,7 @@ def report(browser: Browser, study: str, file: Path) -> Json:
 
 
 def measured(browser: Browser, study: str, played: Mapping[str, Json], file: Path) -> Measured:
-    """Download the report's measures. `played`: what the simulation knows of a run. Raises DemoError."""
+    """Download the report's measures. `played`: the simulation's facts on each run. Raises DemoError."""
     file.write_text(browser.open(f"/studies/{study}/report/1/measures.json"))
     measures: list[Json] = json.loads(file.read_text())["measures"]
     refused = [f"run {each['run']}: {each['refused']}" for each in measures if "refused" in each]
@@ -130,6 +130,6 @@ def _table_a3(found: Sequence[Json], paper: Mapping[tuple[str, ...], Mapping[str
 
 
 def _rows(file: Path, *keys: str) -> dict[tuple[str, ...], dict[str, str]]:
-    """A table of the paper by its first columns. Lines with # are comments."""
+    """A table of the paper as a dict by its first columns. Lines with # are comments."""
     lines = [line for line in file.read_text().splitlines() if not line.startswith("#")]
     return {tuple(row[key] for key in keys): row for row in csv.DictReader(lines)}

@@ -16,7 +16,7 @@ CLEAR = "\r\x1b[K"
 
 
 def is_terminal() -> bool:
-    """Whether somebody looks."""
+    """Whether the output is a terminal."""
     return sys.stdout.isatty()
 
 

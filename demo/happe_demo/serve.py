@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The real server on the study's time, as a process: serve.py TIME CONFIG. It ends when its standard input does.
+"""Runs the real server on the study's time: serve.py TIME CONFIG. It ends when its standard input does.
 
 Every page says that it is a demonstration.
 """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The study and its tables, as a process: show.py FOLDER PARTICIPANTS SEED [--exit].
+"""Runs the study and shows its tables: show.py FOLDER PARTICIPANTS SEED [--exit].
 
-SIGTERM ends it at once; on a terminal it stays with its pages, without --exit, and then ends with 0. program.py ends
-the processes that this starts.
+On a terminal without --exit, it stays with its pages until SIGTERM, and then exits with 0. Before that, SIGTERM ends it
+at once. program.py ends the processes that it starts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LOOKS_S = 0.5
 
 
 def main() -> int:
-    """Show it; the exit status."""
+    """Show the study, and return the exit status."""
     folder, participants, seed, *options = sys.argv[1:]
     threading.Thread(target=end_with_input, daemon=True).start()
     demonstration = Demonstration(Path(folder), int(participants), int(seed))
@@ -54,7 +54,7 @@ def _stay(demonstration: Demonstration) -> None:
     for person in demonstration.people[:1]:
         _open(_address(demonstration, person))
     try:
-        signal.signal(signal.SIGTERM, _enough)  # a handler: a blocked signal would end this by its other thread
+        signal.signal(signal.SIGTERM, _enough)  # a handler: the other thread would take a blocked signal
         _invite(demonstration)
         while demonstration.server.alive:
             time.sleep(LOOKS_S)
@@ -65,7 +65,7 @@ def _stay(demonstration: Demonstration) -> None:
 
 
 class EnoughError(Exception):
-    """They have seen enough."""
+    """The visitors have seen enough."""
 
 
 def _enough(number: int, _frame: object) -> None:
@@ -74,7 +74,7 @@ def _enough(number: int, _frame: object) -> None:
 
 
 def _address(demonstration: Demonstration, person: Person) -> str:
-    """Where a person signs in, and then sees what they may see."""
+    """The address at which a person signs in, and then sees their page."""
     return f"{demonstration.url}/sign-in?next={person.page}"
 
 
@@ -88,7 +88,7 @@ def _invite(demonstration: Demonstration) -> None:
 
 
 def _open(address: str) -> None:
-    """Open a page, where there is a desktop. The browser is its user's: it stays."""
+    """Open a page, if there is a desktop. The browser belongs to its user and stays."""
     if (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")) and shutil.which("xdg-open"):
         subprocess.Popen(
             ["xdg-open", address], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The study's time: it goes as it always does, and skips what nobody needs to wait for, such as two minutes of play.
+"""The study's time: it runs like real time, but skips the time that nobody need wait for, such as minutes of play.
 
-So a request takes as long as it takes, clocks are compared to a millisecond, and a day is over in a minute. The study
-begins in the past and is brought to the present when it is over: a password that was just given must not be old.
+So a request takes its real time, clocks are compared to a millisecond, and a day is over in a minute. The study begins
+in the past, and catches up with the present at its end, because a password that was just given must not be old.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-OFFSET = struct.Struct("<q")  # microseconds, of the study's time less the wall clock
+OFFSET = struct.Struct("<q")  # microseconds: the study's time less the wall clock
 MILLION = 1_000_000
 
 
@@ -31,7 +31,7 @@ class StudyTime:
 
     @classmethod
     def begin(cls, path: Path, at_us: int) -> StudyTime:
-        """A time that is `at_us` now (microseconds since 1970). Raises OSError."""
+        """Make a time that is `at_us` now (microseconds since 1970). Raises OSError."""
         path.write_bytes(OFFSET.pack(at_us - _real_us()))
         return cls(path)
 
@@ -46,15 +46,15 @@ class StudyTime:
             OFFSET.pack_into(self._shared, 0, at_us - _real_us())
 
     def catch_up(self) -> None:
-        """Follow the real time from now on."""
+        """Continue with the real time, unless the study's time is later already."""
         OFFSET.pack_into(self._shared, 0, max(0, self.now_us() - _real_us()))
 
 
 @dataclass(frozen=True)
 class HostClock:
-    """A host's CLOCK_MONOTONIC: `at_zero_us` when the study began, and too fast by some parts of a million.
+    """A host's CLOCK_MONOTONIC: `at_zero_us` when the study began, and too fast by `ppm`.
 
-    `wall_us`: how far its wall clock is off as well.
+    `wall_us` is the error of its wall clock.
     """
 
     study: StudyTime
@@ -73,14 +73,14 @@ class HostClock:
 
 
 def hasten_server(study: StudyTime) -> None:
-    """Make happe_study use the study's time in this process, at the only place where it reads the time."""
+    """Make happe_study use the study's time in this process, by replacing `time` in the one module that reads it."""
     from happe_study.base import clock  # noqa: PLC0415 - of the processes that need it
 
     vars(clock)["time"] = SimpleNamespace(time_ns=lambda: study.now_us() * 1000)
 
 
 def hasten_uploads(host: HostClock) -> None:
-    """Make happe_power use the host's clock in this process, where it compares clocks with the server."""
+    """Make happe_power use the host's clock in this process when it compares clocks with the server."""
     from happe_power.upload import clocks  # noqa: PLC0415 - of the processes that need it
 
     vars(clocks)["time"] = SimpleNamespace(monotonic_ns=lambda: host.now_us() * 1000)

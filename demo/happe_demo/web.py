@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How the demonstration speaks to the server: as devices do, and as people with a browser."""
+"""Sends the demonstration's requests to the server, as devices do, and as people with a browser."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class Api:
     """The server's HTTP interface, with a token."""
 
     def __init__(self, url: str, token: str | None = None) -> None:
-        """Ask nothing yet."""
+        """Send no request yet."""
         self._url = f"{url}/api/v1/"
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._pool = urllib3.PoolManager(timeout=TIMEOUT, retries=AGAIN)
 
     def __call__(self, method: str, path: str, document: Json | bytes | None = None) -> Json:
-        """The server's answer to a document, or to an empty request. Raises DemoError unless it succeeds."""
+        """Send a document, or nothing, and return the server's answer. Raises DemoError unless it succeeds."""
         body = json.dumps(document, separators=(",", ":")).encode() if isinstance(document, dict) else document
         headers = self._headers | ({"Content-Type": "application/json"} if body is not None else {})
         answer = _request(self._pool, method, self._url + path, headers=headers, body=body)
@@ -54,15 +54,15 @@ class Browser:
         self._hidden: dict[str, str] = {}
 
     def open(self, path: str) -> str:
-        """A page, wherever it leads."""
+        """Open a page, follow its redirections, and return its text."""
         return self._page(self._follow("GET", path))
 
     def download(self, path: str) -> bytes:
-        """A file."""
+        """Download a file."""
         return self._follow("GET", path)
 
     def send(self, path: str, **fields: str) -> str:
-        """The form of the page that is open, with these fields filled in; the page after it."""
+        """Send the open page's form with these fields, and return the text of the next page."""
         body = urlencode(self._hidden | fields).encode()
         return self._page(self._follow("POST", path, body, "application/x-www-form-urlencoded"))
 
@@ -92,7 +92,7 @@ class Browser:
 
 
 def _request(pool: urllib3.PoolManager, method: str, url: str, **more: Any) -> urllib3.BaseHTTPResponse:  # noqa: ANN401 - as in urllib3
-    """The server's answer. Raises DemoError if there is none."""
+    """Send a request, and return the answer. Raises DemoError if there is none."""
     try:
         return pool.request(method, url, **more)
     except urllib3.exceptions.HTTPError as error:
@@ -100,7 +100,7 @@ def _request(pool: urllib3.PoolManager, method: str, url: str, **more: Any) -> u
 
 
 def answers(url: str) -> bool:
-    """Whether a server answers there."""
+    """Whether a server answers at this address."""
     try:
         return urllib3.request("GET", f"{url}/healthz", timeout=1.0, retries=False).status == HTTPStatus.OK
     except urllib3.exceptions.HTTPError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The demonstration's processes: what they leave behind is ended, and nobody else's."""
+"""The demonstration ends the processes that its own processes leave behind, and no others."""
 
 from __future__ import annotations
 

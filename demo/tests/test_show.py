@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The show's end: SIGTERM in any moment in which people look at its pages is no failure."""
+"""SIGTERM ends the show without failure, at any moment at which people look at its pages."""
 
 from __future__ import annotations
 

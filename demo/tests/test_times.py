@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The study's time, which goes as time does and skips."""
+"""The study's time runs like real time, and skips."""
 
 from __future__ import annotations
 
