@@ -39,7 +39,7 @@ def main() -> NoReturn:
             _keep_logs(folder / "logs", options.keep)
     if status == INTERRUPTED:
         print(
-            f"\ninterrupted; every process has ended{'' if options.keep else ' and removed'}",
+            f"\ninterrupted; every process has ended{'' if options.keep else ', and everything is removed'}",
             file=sys.stderr,
         )
     if options.keep and status == 0:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Checks for the tests of any source, HAPPE's own or another: they raise BrokenError if it breaks its contract.
+"""Checks for tests of any source, HAPPE's own or yours. A source that breaks its contract raises BrokenError.
 
 BrokenError is an AssertionError, so no test framework is needed.
 docs/how-to/own-instrument.md has an example.

@@ -145,7 +145,7 @@ def _summaries(
             yield Problem(f"summaries/{path.name}", f"{_why(error)}; --repair makes it again")
             continue
         if (said.get("part_bytes"), said.get("part_sha256")) != content:
-            yield Problem(f"parts/{layout.part(footer.number).name}", "is not what it was when it was closed")
+            yield Problem(f"parts/{layout.part(footer.number).name}", "has changed since it was closed")
             return
         if not _agree(stored, summaries.coarser(fine, layout.origin, indices)):
             yield Problem(f"summaries/{path.name}", "does not agree with the samples; --repair makes it again")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Calibrates a rig by two readings: one of nothing, and one of a resistor in the laptop's place.
+"""Calibrates a rig by two readings: without a load, and with a resistor in the laptop's place.
 
 The resistor carries I = U / r, where U is the voltage over it by a multimeter. The difference of a channel's two
 readings gives the shunt's resistance, the divider's ratio, or the gain of a channel in amperes or watts. Shunt and

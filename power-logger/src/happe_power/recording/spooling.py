@@ -150,7 +150,7 @@ class Spool:
         """Open the next part's raw file. It begins with the latest time pair, so that each part has one."""
         if not self._room():
             raise OSError(
-                0, "No space left: the rest is kept for the upload, or parts can't be closed as fast as samples come"
+                0, "No space left: the upload needs the rest, or parts can't be closed as fast as samples come"
             )
         path = self.layout.journal(self.number)
         journal = Journal(path, self.number, self.layout.spare)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Makes the folder of a trace, and ends those that a recorder left open: SPOOL/STUDY/UUID."""
+"""Makes a trace's folder (SPOOL/STUDY/UUID), and ends traces that a recorder left open."""
 
 from __future__ import annotations
 

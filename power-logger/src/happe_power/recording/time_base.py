@@ -49,7 +49,7 @@ def for_manifest(pairs: Sequence[TimePair], rate_hz: float) -> list[TimePair]:
 
 
 def as_json(pair: TimePair) -> dict[str, int]:
-    """A pair as power-trace.schema.json has it."""
+    """A pair as in power-trace.schema.json."""
     return {"index": pair.index, "monotonic_us": pair.monotonic_us, "realtime_us": pair.realtime_us}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Zero checks before and after a recording. A person makes the readings; they lie beside the trace."""
+"""Zero checks before and after a recording. A person makes the readings, which lie beside the trace."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Relay:
     """A command that is run with `on` to short the inputs, and with `off` to open them."""
 
     def __init__(self, command: str) -> None:
-        """Take a shell-like command. Raises SwitchError if it has no words."""
+        """Split the command into words. Raises SwitchError if it has none, or an open quote."""
         try:
             self._words = shlex.split(command)
         except ValueError as error:

@@ -87,7 +87,7 @@ class Ppk2:
             data += more
         items = self._items(data)
         if self._strange > MOST_STRANGE:
-            raise SourceError(f"{self._port}: what comes are no samples of a Power Profiler Kit II")
+            raise SourceError(f"{self._port}: the data are no samples of a Power Profiler Kit II")
         emptied = len(self._rest) < LEAST_RUN * WORD.itemsize
         return Reading(tuple(items), self._ledger.up_to_date() if items and emptied else None)
 

@@ -19,7 +19,7 @@ class UnpluggedError(SourceError):
 
 
 class FinalError(SourceError):
-    """The data are wrong, like a bad row of a file, and would be wrong again: the recorder does not start it again."""
+    """The data are wrong, like a bad row of a file, and would be so again. The recorder does not restart the source."""
 
 
 class EndedError(SourceError):

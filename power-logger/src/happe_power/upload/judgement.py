@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What an answer of the server means for what was sent: the table of docs/uploads.md, Once. Pure."""
+"""Decides what a server's answer means for a request: the table of docs/uploads.md, Once. Pure."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""JSON Lines files, to which lines are appended so that they survive a crash."""
+"""Reads JSON Lines files and appends to them, so that they survive a crash."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 PADDED_BYTES = 1 << 16
 MOST_ASKED = 3  # how often the server may ask for one part before we take a pause
-NOT_THE_SERVER = "what answers is no study server"
+NOT_THE_SERVER = "the answer is from no study server"
 
 
 class Sealing:

@@ -35,7 +35,7 @@ class NoAnswerError(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """What the server said. `document` is empty where the body is no JSON object."""
+    """What the server said. `document` is empty if the body is no JSON object."""
 
     status: int
     document: Json = field(default_factory=dict)
@@ -134,7 +134,7 @@ def _read(response: urllib3.BaseHTTPResponse) -> Answer:
     raw = response.read(MOST_ANSWER_BYTES + 1, decode_content=False)
     if len(raw) > MOST_ANSWER_BYTES:
         response.close()
-        raise NoAnswerError(f"what answers is no study server: more than {MOST_ANSWER_BYTES} bytes")
+        raise NoAnswerError(f"the answer is from no study server: more than {MOST_ANSWER_BYTES} bytes")
     response.release_conn()
     wait = response.headers.get("Retry-After", "")
     wait_s = min(int(wait), MOST_WAIT_S) if wait.isascii() and wait.isdigit() and len(wait) < len("1" * 9) else 0

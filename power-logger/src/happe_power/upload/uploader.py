@@ -108,7 +108,7 @@ class Uploader:
         return "uploading" if any(each.waiting() for each in waiting) else "idle"
 
     def _guarded(self, outbox: Outbox, act: Callable[[Outbox], bool]) -> bool:
-        """Act on a trace. If it must stop, set it aside so that the others go on."""
+        """Act on a trace. If a person must look at it, set it aside so that the others go on."""
         try:
             return act(outbox)
         except StoppedError as error:
@@ -253,7 +253,7 @@ def judge_beat(answer: Answer) -> None:
 
 
 class Waiting(Protocol):
-    """Waits for some seconds. True: a person has requested the end."""
+    """Waits for some seconds. True: a signal has requested the end."""
 
     def __call__(self, seconds: float, /) -> bool:
         """Wait."""
