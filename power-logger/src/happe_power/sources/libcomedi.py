@@ -241,7 +241,7 @@ class RealBoard:
         self._lib.comedi_cancel(self._dev, self._sub)
 
     def read(self, timeout_s: float) -> bytes:
-        """Wait for data, then read all that is there."""
+        """Wait for data, then read all of it."""
         ready, _, _ = select.select([self._fd], [], [], max(0.0, timeout_s))
         if not ready:
             return b""

@@ -35,7 +35,7 @@ class NoAnswerError(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """What the server said. `document` is empty if the body is no JSON object."""
+    """The server's answer. `document` is empty if the body is no JSON object."""
 
     status: int
     document: Json = field(default_factory=dict)

@@ -36,7 +36,7 @@ class Scatter:
 
     @property
     def standard_uncertainty(self) -> float:
-        """Of the mean: GUM 4.2.3 with the effective number, less 1, as the deviation is about the own mean."""
+        """The mean's: GUM 4.2.3 with the effective number, less 1, as the deviation is about the series' own mean."""
         return self.deviation / math.sqrt(max(self.effective - 1.0, 1.0))
 
 

@@ -169,8 +169,9 @@ def zero_contributions(
 
     An offset counts if the record's own uncertainty does not explain it. The farthest check counts, because the
     interval may lie where the zero was farthest off. The first of `keys` is for the offset, which all intervals of a
-    trace share; the second is for the drift, which each interval has anew: the zero was somewhere between the checks'
-    findings, which is a bound (GUM 4.3.7, F.2.4.5). Fewer than three checks do not show where it was between them.
+    trace share; the second is for the drift, which every interval has separately: the zero was somewhere between the
+    checks' findings, which is a bound (GUM 4.3.7, F.2.4.5). Fewer than three checks do not show where it was between
+    them.
     """
     name, unit = zero.channel.name, zero.channel.unit
     if verdict and not verdict.holds:
