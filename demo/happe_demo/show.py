@@ -2,7 +2,7 @@
 """Runs the study and shows its tables: show.py FOLDER PARTICIPANTS SEED [--exit].
 
 On a terminal without --exit, it stays with its pages until SIGTERM, and then exits with 0. Before that, SIGTERM ends it
-at once. program.py ends the processes that it starts.
+at once. program.py ends the processes that the show starts.
 """
 
 from __future__ import annotations

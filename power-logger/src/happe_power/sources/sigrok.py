@@ -101,7 +101,7 @@ class Sigrok:
         return self._ledger.notes
 
     def start(self, first_index: int) -> TimePair:
-        """Start sigrok-cli. The first index is a sample period earlier for each row that came with the first line."""
+        """Start sigrok-cli. The first sample's time is a period earlier for each row that came with the first line."""
         self.stop()
         self._child = Child(self._command(), self._setting.names)
         try:

@@ -11,8 +11,8 @@ not say which, drop is a half with a standard uncertainty of a half (GUM 4.3.7, 
 
 Other kinds of channels use the same formula with constants: a current has ohm = 1 and drop = 0; a supply that is only
 stated has y = 1 and its voltage as divider; a power channel and the steps of an energy counter have y = 1, too.
-P consists of v*s and v*v, so the means of x, y, x*x and x*y over an interval give its mean and the
-mean's derivatives exactly.
+P consists of v*s and v*v, so the means of x, y, x*x and x*y over an interval give its mean and the mean's derivatives
+exactly.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ along the lower edge of the pairs, not through their middle. For each piece betw
   and removal of clock skew from network delay measurements, INFOCOM 1999): the edge of their lower convex hull that
   is below their mean index. A piece shorter than a minute has the rate of the longest one;
 * in each minute, the pair nearest to that line is an anchor, and time is straight between anchors. So the time base
-follows a quartz that warms up, and ignores a single late pair.
+  follows a quartz that warms up, and ignores a single late pair.
 
 A nominal rate is no clock. It serves a trace with a single pair, and a trace whose times were computed from it, such as
 a file without times. Then only the begin is known, and each later second may be off by 500 ppm.
