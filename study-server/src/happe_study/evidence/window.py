@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which part of a run is looked at, in seconds from its start, and where one can go from there. Pure."""
+"""The part of a run that a page shows, in seconds from the run's start, and the links to other parts. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BESIDE = 10.0  # seconds on each side of a moment
 
 @dataclass(frozen=True)
 class Window:
-    """From `begin` to `end` of a run of `length` seconds."""
+    """The part from `begin` to `end` of a run of `length` seconds."""
 
     begin: float
     end: float
@@ -24,29 +24,29 @@ class Window:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of the run is looked at."""
+        """Whether the window is the whole run."""
         return self.begin <= 0 and self.end >= self.length
 
     @property
     def width(self) -> float:
-        """How long it is."""
+        """The length in seconds."""
         return self.end - self.begin
 
     def zoomed(self, times: float) -> Window:
-        """The middle made `times` longer, or shorter, as far as there is something."""
+        """The window `times` as long around the same middle, kept within the run."""
         width = min(max(self.width * times, LEAST), self.length)
         return _within(self.begin + (self.width - width) / 2, width, self.length)
 
     def moved(self, share: float) -> Window:
-        """As long as before, later by a share of its length, as far as there is something."""
+        """The window moved later by a share of its length, kept within the run."""
         return _within(self.begin + share * self.width, self.width, self.length)
 
     def query(self) -> dict[str, str]:
-        """Its place in an address."""
+        """The window as address parameters; empty for the whole run."""
         return {} if self.is_whole else {"from": written(self.begin), "to": written(self.end)}
 
     def ways(self) -> list[tuple[str, dict[str, str] | None]]:
-        """Where one can go: in words, and as a query; None where there is nothing more that way."""
+        """The links to other windows: the text, and the parameters; None where a link would lead nowhere."""
         closer, further = self.zoomed(1 / CLOSER), self.zoomed(CLOSER)
         earlier, later = self.moved(-0.5), self.moved(0.5)
         return [
@@ -59,17 +59,17 @@ class Window:
 
 
 def written(seconds: float) -> str:
-    """Seconds as in an address and a field."""
+    """Seconds as text for an address or a field."""
     return f"{seconds:.{DIGITS}f}".rstrip("0").rstrip(".") or "0"
 
 
 def around(moment: float, length: float) -> dict[str, str]:
-    """The address of the seconds on both sides of a moment, in a run of `length` seconds."""
+    """The address parameters of the window around a moment, in a run of `length` seconds."""
     return Window(max(moment - BESIDE, 0.0), min(moment + BESIDE, length), length).query()
 
 
 def window(begin: str, end: str, length: float) -> Window:
-    """The window that somebody asked for; "" stands for the run's start or end. Raises Problem 422."""
+    """The window from the texts of two parameters; "" stands for the run's start or end. Raises Problem 422."""
     first, last = _number("from", begin, 0.0, length), _number("to", end, length, length)
     if last - first < LEAST * (1 - 1e-6):
         detail = f"Must be at least {written(LEAST)} seconds after the start, at most {written(length)}."

@@ -46,10 +46,10 @@ if TYPE_CHECKING:
 
 pages = Blueprint("run_view", __name__)
 
-COLUMNS = 1000  # of a chart of power
-READING_SECONDS = 0.4  # that a page spends on what no summary is kept of
+COLUMNS = 1000  # columns of a chart of power
+READING_SECONDS = 0.4  # how long a page reads parts that have no stored summary
 
-# The pages above a run's, for callers who may read runs and for others: of everybody, and of one participant.
+# The pages above a run's page: of all participants, and of one. PEOPLE: for callers who may read runs; else PROFILES.
 PEOPLE = (("participant_staff.participants", "Participants"), "participant_staff.participant")
 PROFILES = (("profile_pages.profiles", "Profiles"), "profile_pages.participant")
 

@@ -91,7 +91,7 @@ class Measured:
 
 
 def measured(session: Session, run: Run, record: Json, files: TraceFiles, *, keep: bool) -> list[Measured]:
-    """The traces of a run's laptop that were recorded during the run, by their begin. `keep`: store summaries of parts."""
+    """The traces of a run's laptop that were recorded during the run, by begin. `keep`: store summaries of parts."""
     if run.device_id is None:
         return []
     query = select(Trace, Device.name).join(Device, Device.id == Trace.device_id).options(defer(Trace.manifest))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Power of a stretch of a trace, for a chart: so many columns from summaries, or single samples from the parts.
+"""Power of a stretch of a trace, for a chart: columns from summaries, or single samples from the parts.
 
-However long the stretch is, no more than a part's piece and a number of columns is in memory, and what can't be read in
-the time there is stays for the next look.
+Memory holds only a piece of a part and the columns, however long the stretch is. Parts that can't be read in the time
+allowed are left for the next request.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from happe_study.evidence.traces.watts import Meter
 
 THREADS = 2
-MOST_LONGER, MORE_ROWS = 2, 1000  # than a part's rate and length give
+MOST_LONGER, MORE_ROWS = 2, 1000  # a part may have this factor times the rows of its rate and length, plus MORE_ROWS
 Span = tuple[float, float]
 
 
@@ -39,9 +39,9 @@ Span = tuple[float, float]
 class Stretch:
     """Watts of a stretch of positions (indices with fractions), from `begin` to `end`.
 
-    `columns`: begin, lowest, highest, mean, number of samples of each column with any, `width` positions wide; with
-    `single` each is one sample. `gaps` have no samples, `unread` waits for the next look, `bad` says which parts can't
-    be read.
+    `columns`: a row (begin, lowest, highest, mean, number of samples) for each column with samples; columns are `width`
+    positions wide. With `single`, each column is one sample. `gaps` have no samples, `unread` is left for the next
+    request, `bad` says which parts can't be read.
     """
 
     begin: float
@@ -57,17 +57,17 @@ class Stretch:
 
     @property
     def mean_w(self) -> float | None:
-        """Mean watts of the samples; None: there are none."""
+        """Mean watts of the samples; None if there are none."""
         return self.joules_hz / self.samples if self.samples else None
 
     @property
     def lost(self) -> float:
-        """How many positions are in gaps."""
+        """The number of positions in gaps."""
         return sum(end - begin for begin, end in self.gaps)
 
     @property
     def coverage(self) -> float:
-        """The part of the stretch that has samples."""
+        """The share of the stretch that has samples, 0 to 1."""
         return min(1.0, self.samples / (self.end - self.begin))
 
 
@@ -85,7 +85,7 @@ class Recording:
     _read: dict[int, tuple[Footer, Bins | None]] = field(default_factory=dict)
 
     def around(self, begin_us: float, end_us: float) -> Recording | None:
-        """The same, of the parts that may have samples of an interval alone; None if there are none."""
+        """A recording of only those parts that may have samples of an interval; None if there are none."""
         first = bisect_right(self.sources, begin_us, key=self._begins_us)
         last = bisect_left(self.sources, end_us, key=self._begins_us)
         near = [each for each in self.sources[max(0, first - 2) : last + 1] if self._footer(each)]
@@ -99,18 +99,18 @@ class Recording:
 
     @cached_property
     def gaps(self) -> list[tuple[int, int]]:
-        """The indices that its parts do not have, from one up to another."""
+        """The gaps between the parts' indices: (first missing index, first index after the gap)."""
         runs = sorted(run for each in self._footers() for run in each.runs)
         edges = pairwise((first, first + rows) for first, rows in runs)
         return [(end, begin) for (_, end), (begin, _) in edges if end < begin]
 
     def time_base(self, gaps: Sequence[Gap]) -> TimeBase:
-        """From indices to the meter's clock. `gaps`: those of the trace that lie here."""
+        """The conversion from indices to the meter's clock. `gaps`: the trace's gaps within this recording."""
         pairs = [pair for each in self._footers() for pair in each.time_base]
         return time_base(pairs, gaps, self.meter.rate_hz)
 
     def stretch(self, begin: float, end: float, most_columns: int, until: float) -> Stretch:
-        """Watts from position `begin` to `end`, to a hundredth of a sample."""
+        """Watts from position `begin` to `end`, both rounded to a hundredth of a sample."""
         begin, end = round(begin, 2), round(end, 2)
         step = step_of(self.meter.rate_hz)
         mine = [each for each in self.sources if self._overlaps(each, begin, end)]
@@ -152,7 +152,7 @@ class Recording:
         return found
 
     def _from_summaries(self, mine: list[Source], until: float) -> tuple[list[Bins], list[Source]]:
-        """What is known, and what could be computed in time: at least one part, so that looks come to an end."""
+        """The bins that are known or could be computed in time, and the parts left. Always reads one part or more."""
         todo = [each for each in mine if self._read[each.number][1] is None and each.number not in self.bad]
         with ThreadPoolExecutor(THREADS) as pool:
             list(pool.map(lambda each: self._summarise(each, until if each is not todo[0] else None), todo))
@@ -193,13 +193,13 @@ class Recording:
         return self._read[source.number][0]
 
     def _require_possible(self, found: Footer, number: int) -> None:
-        """A part of a few bytes may say that it has any number of rows, and does if they are alike."""
+        """Raise BadPartError for too many rows: a file of a few bytes can contain billions of equal rows."""
         most = MOST_LONGER * self.meter.rate_hz * self.part_us / 1e6 + MORE_ROWS
         if found.rows > most or len(found.time_base) > most:
             raise BadPartError(f"part {number} has more rows than {self.part_us / 1e6:g} s can have")
 
     def _begins_us(self, source: Source) -> float:
-        """When a part begins, nearly: by its first pair; where it can't be read, by its number."""
+        """The approximate begin of a part, from its first time pair; if it can't be read, from its number."""
         found = self._footer(source)
         if found is None:
             return self.started_us + source.number * self.part_us
@@ -221,7 +221,7 @@ class Recording:
 
 
 class _Columns:
-    """Columns of a chart, into which bins are gathered."""
+    """The columns of a chart, filled from bins."""
 
     def __init__(self, begin: float, width: float, many: int) -> None:
         self._begin, self._width = begin, width
@@ -229,7 +229,7 @@ class _Columns:
         self._total, self._count = np.zeros(many), np.zeros(many)
 
     def add(self, bins: Bins, begin: float, end: float) -> None:
-        """Gather the bins that begin between two positions."""
+        """Add the bins that begin between two positions."""
         a, b = np.searchsorted(bins.first, [np.floor(begin), end])
         if a == b:
             return
@@ -243,12 +243,12 @@ class _Columns:
 
     @property
     def samples(self) -> int:
-        """How many samples were gathered."""
+        """The number of samples added."""
         return int(self._count.sum())
 
     @property
     def total(self) -> float:
-        """The sum of their watts."""
+        """The sum of the watts of all samples added."""
         return float(self._total.sum())
 
     def rows(self) -> NDArray[np.float64]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Power traces over HTTP: a meter begins one, sends its parts and seals it; staff sees how far it is."""
+"""Power traces over HTTP: a meter begins a trace, sends its parts and seals it; staff see the progress."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ NUMBER = f"int(max={MOST_PARTS - 1})"
 
 
 class TraceOut(BaseModel):
-    """A trace as its meter sees it: whether it is sealed, and how many parts are there."""
+    """A trace, as its meter sees it: whether it is sealed, and how many parts the server has."""
 
     trace: str
     sealed: bool
@@ -58,19 +58,19 @@ class PartOut(BaseModel):
 
 
 class Count(BaseModel):
-    """How many parts there should be, numbered from 0."""
+    """The number of parts that the meter has, numbered from 0."""
 
     count: Annotated[int, Field(ge=0, le=MOST_PARTS)]
 
 
 class MissingOut(BaseModel):
-    """The first missing numbers below the count, 1000 at most."""
+    """The numbers of missing parts below the count, at most the first 1000."""
 
     missing: list[int]
 
 
 class ProgressOut(BaseModel):
-    """A trace as staff sees it. Neither bytes nor watts: they would reveal conditions."""
+    """A trace, as staff see it: neither bytes nor watts, which would reveal conditions."""
 
     trace: str
     meter: str
@@ -83,7 +83,7 @@ class ProgressOut(BaseModel):
 
 
 class TracesPage(BaseModel):
-    """Which part of a study's traces: what comes after a trace's id."""
+    """The part of a study's traces that a request asks for: those after the id `after`."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -128,7 +128,7 @@ def put_trace(trace: UUID) -> tuple[Json, int]:
 @device()
 @api.output(TraceOut)
 def get_trace(trace: UUID) -> Json:
-    """How far a trace of this meter is."""
+    """Read the progress of a trace of this meter."""
     return _found(trace)
 
 
@@ -137,7 +137,7 @@ def get_trace(trace: UUID) -> Json:
 @api.input(Count, location="query")
 @api.output(MissingOut)
 def get_missing(trace: UUID, query_data: Count) -> Json:
-    """Which parts of a trace are not there yet."""
+    """List the parts of a trace that the server does not have yet."""
     with parts().database.reading() as session:
         here = services.received(session, services.find(session, trace, caller()))
     return {"missing": missing(query_data.count, here, MOST_LISTED)}
@@ -157,7 +157,7 @@ def get_missing(trace: UUID, query_data: Count) -> Json:
     extensions=PART_BODY,
 )
 def put_part(trace: UUID, number: int) -> tuple[Json, int]:
-    """Upload a part. It is made once and never replaced; when this is answered it is on the disk."""
+    """Upload a part. Nothing replaces it later. When the server answers, the part is on the disk."""
     limits = parts().config.limits
     request.max_content_length = limits.part_bytes
     with _body(limits.part_bytes) as body:
@@ -173,7 +173,7 @@ def put_part(trace: UUID, number: int) -> tuple[Json, int]:
 @api.output(TraceOut)
 @api.doc(responses={409: NOT_WHOLE}, extensions=openapi_body(Kind.POWER_TRACE_MANIFEST))
 def seal_trace(trace: UUID) -> Json:
-    """Seal a trace with its manifest, when the server has every part of it. It may be sent again."""
+    """Seal a trace with its manifest, once the server has every part. The meter may send the manifest again."""
     raw = json_body(MOST_BYTES[Kind.POWER_TRACE_MANIFEST])
     with parts().database.reading() as session:
         sealing = services.read_manifest(session, raw, trace, caller())
@@ -188,7 +188,7 @@ def seal_trace(trace: UUID) -> Json:
 @api.output(TracesOut)
 @api.doc(responses={422: "There is no such page."})
 def list_traces(study: str, query_data: TracesPage) -> Json:
-    """How far a study's traces are."""
+    """List the progress of a study's traces."""
     study_id, limit = g.happe_study_ids(study), query_data.limit
     with parts().database.reading() as session:
         found = services.progress(session, study_id, query_data.after, limit + 1)
@@ -207,7 +207,7 @@ def _state(row: Trace, received: int) -> Json:
 
 
 def _announced(number: int, most: int) -> Announced:
-    """What the headers say of the part. Raises Problem 400, 411, 412, 413, 415, 428."""
+    """The part's number, size and digest from the request's headers. Raises Problem 400, 411, 412, 413, 415, 428."""
     if request.content_length is None:
         raise Problem(HTTPStatus.LENGTH_REQUIRED, "length-required", "Send the part with its Content-Length.")
     if request.content_length > most:
@@ -230,7 +230,7 @@ def _announced(number: int, most: int) -> Announced:
 
 @contextmanager
 def _body(most: int) -> Iterator[IO[bytes]]:
-    """The request's body. The server reads its rest, because a client that still sends hears no answer."""
+    """The request's body. At the end this reads the rest, because a client that is still sending reads no answer."""
     length = request.content_length
     body = request.stream
     try:

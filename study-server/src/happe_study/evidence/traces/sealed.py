@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the database keeps of a power trace under seal: the key of its parts, and until unblinding its manifest.
+"""The sealed columns of a power trace: the key of its parts, and until unblinding its manifest.
 
-A manifest has sizes and digests of parts, and gaps, which come where power is high: it reveals conditions. How long its
-seal is follows from the number of parts alone, unless a trace has hundreds of gaps.
+A manifest reveals conditions: it has sizes and digests of parts, and gaps, which happen where power is high. The length
+of its seal depends only on the number of parts, unless a trace has hundreds of gaps.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from happe_contract.strict_json import Json
     from happe_study.evidence.traces.storage import Storage
 
-MANIFEST_ONCE, MANIFEST_PART = 16384, 512  # bytes of room: for gaps and times, and for a part
+MANIFEST_ONCE, MANIFEST_PART = 16384, 512  # bytes of room for gaps and times, and for each part
 
 
 @dataclass(frozen=True)
@@ -49,25 +49,25 @@ def new_trace_key(key: bytes, trace: str) -> bytes:
 
 
 def seal_of(trace: Trace, number: int, key: bytes) -> Seal:
-    """What a part of a trace is sealed by. Raises SealError."""
+    """The seal of a part of a trace: its key and names. Raises SealError."""
     return Seal(open_trace_key(key, trace.client_id, trace.key_sealed), trace.client_id, number)
 
 
 def part_room(header: Json, most: int) -> int:
-    """Bytes to a multiple of which a trace's parts are padded: at most `most`, whatever the header announces."""
+    """The size in bytes to whose multiples a trace's parts are padded, from its header, at most `most`."""
     row_bytes = sum(channel.dtype.itemsize for channel in channels_of(header))
     return min(room(header["rate_hz"], header["part_seconds"], row_bytes), most)
 
 
 def sealed_manifest(key: bytes, trace: str, document: Json) -> bytes:
-    """A manifest, sealed."""
+    """Seal a manifest for the database."""
     raw = json.dumps(document, separators=(",", ":")).encode()
     least = MANIFEST_ONCE + MANIFEST_PART * len(document["parts"])
     return seal_manifest(key, trace, raw, least)
 
 
 def open_manifests(session: Session, study_id: int, key: bytes) -> list[str]:
-    """Open every manifest of a study that is being unblinded; the traces whose manifest does not open."""
+    """Open every manifest of a study that is being unblinded. Returns the traces whose manifest does not open."""
     sealed = select(Trace.id).where(Trace.study_id == study_id, Trace.manifest_sealed.is_not(None))
     closed = []
     for number in session.scalars(sealed.order_by(Trace.id)).all():
@@ -77,12 +77,12 @@ def open_manifests(session: Session, study_id: int, key: bytes) -> list[str]:
         except SealError:
             closed.append(trace.client_id)
         session.flush()
-        session.expunge(trace)  # up to megabytes each
+        session.expunge(trace)  # frees the memory: a manifest can have megabytes
     return closed
 
 
 def manifest_of(trace: Trace, key: bytes) -> Json | None:
-    """A trace's manifest, opened if it is sealed; None: it has none yet. Raises SealError."""
+    """A trace's manifest, opened if it is sealed; None if it has none yet. Raises SealError."""
     if trace.manifest_sealed is None:
         return trace.manifest
     document: Json = json.loads(open_manifest(key, trace.client_id, trace.manifest_sealed))

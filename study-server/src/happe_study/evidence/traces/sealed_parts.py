@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A part of a power trace as a file that only the server's key opens: libsodium's secretstream, in chunks.
+"""Sealed files of the parts of power traces, which only the server's key opens: libsodium's secretstream, in chunks.
 
-The stream's header (24 bytes), then chunks of 256 KiB, each with 17 bytes more: a tag of its kind and its
-authentication. Inside: the part's size (8 bytes, little-endian), the part, zeros up to a multiple of `room`. So the
-file's size follows from the trace's header, unless a part is longer than its header announces. Trace and number are
-authenticated with each chunk: a file under another name does not open, nor one that was cut short.
+A file has the stream's header (24 bytes), then chunks of 256 KiB, each with 17 more bytes: a tag for the chunk's kind
+and its authentication. The chunks contain the part's size (8 bytes, little-endian), the part, and zeros up to a
+multiple of `room`. So the file's size depends only on the trace's header, unless a part is longer than the header
+announces. Each chunk authenticates trace and number: a renamed or shortened file does not open.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SIZE = 8
 
 @dataclass(frozen=True)
 class Seal:
-    """What a part is sealed by and to: its trace's key, its trace's id, its number."""
+    """The seal of a part: its trace's key, its trace's id, and its number."""
 
     key: bytes = field(repr=False)
     trace: str
@@ -48,11 +48,11 @@ class Seal:
         return Writing(file, self.key, self._name, size, room)
 
     def read(self, file: IO[bytes]) -> Iterator[bytes]:
-        """The part in a file, a chunk at a time. Raises SealError, OSError."""
+        """Open the part in a file, a chunk at a time. Raises SealError, OSError."""
         yield from _opened(file, self.key, self._name)
 
     def whole(self, file: IO[bytes]) -> bytearray:
-        """The part in a file. Raises SealError, OSError."""
+        """Open the whole part in a file. Raises SealError, OSError."""
         found = bytearray()
         for piece in self.read(file):
             found += piece
@@ -60,10 +60,10 @@ class Seal:
 
 
 class Writing:
-    """A part on its way into a file. `sha256` and `bytes` are of what the file has."""
+    """A part while it is sealed into a file. `sha256` and `bytes` describe the file so far."""
 
     def __init__(self, file: IO[bytes], key: bytes, name: bytes, size: int, room: int) -> None:
-        """Write the stream's header. Raises OSError, as every other method."""
+        """Write the stream's header. Raises OSError, as all methods do."""
         self._file, self._name = file, name
         self._state = nacl.bindings.crypto_secretstream_xchacha20poly1305_state()
         self._left = size
@@ -75,7 +75,7 @@ class Writing:
 
     @property
     def sha256(self) -> str:
-        """Of the file so far, in hexadecimal."""
+        """The SHA-256 of the file so far, in hexadecimal."""
         return self._digest.hexdigest()
 
     def add(self, piece: bytes) -> None:
@@ -84,7 +84,7 @@ class Writing:
         self._put(piece)
 
     def end(self) -> None:
-        """Write the padding, and that this is all. ValueError: the part is not as long as was reported."""
+        """Write the padding and the final chunk. Raises ValueError if the part's size was not as announced."""
         if self._left:
             raise ValueError(f"the part has {-self._left} bytes more than announced")
         while self._padding:
@@ -110,7 +110,7 @@ class Writing:
 
 
 def sealed_bytes(size: int, room: int) -> int:
-    """How long the file of a part of `size` bytes is."""
+    """The size in bytes of the sealed file of a part of `size` bytes."""
     inside = _SIZE + -(-size // room) * room
     return _HEADER + inside + _MORE * -(-inside // CHUNK)
 
@@ -127,7 +127,7 @@ def _opened(file: IO[bytes], key: bytes, name: bytes) -> Iterator[bytes]:
 
 
 def _chunks(file: IO[bytes], key: bytes, name: bytes) -> Iterator[bytes]:
-    """Raises SealError unless the file is the whole of what was sealed."""
+    """Open the chunks of a file. Raises SealError if the file is damaged, cut short, or has data after its end."""
     state = nacl.bindings.crypto_secretstream_xchacha20poly1305_state()
     try:
         nacl.bindings.crypto_secretstream_xchacha20poly1305_init_pull(state, file.read(_HEADER), key)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Power traces: begun, filled part by part, sealed. The store has every acknowledged part, and never changes it."""
+"""Power traces: beginning them, storing their parts, sealing them. The store never loses or changes a stored part."""
 
 from __future__ import annotations
 
@@ -47,24 +47,24 @@ SECOND = 1_000_000
 
 
 class NotWholeProblem(Problem):
-    """409: a manifest does not go with what has arrived. The answer lists the numbers of the parts."""
+    """409: a manifest does not match the parts that arrived. The answer lists the numbers of the wrong parts."""
 
     def __init__(self, found: Comparison) -> None:
-        """Tell what was found."""
+        """Make the problem from the comparison of manifest and parts."""
         super().__init__(
             HTTPStatus.CONFLICT, "not-whole", "The received parts are not those of the manifest. Send the missing ones."
         )
         self.found = found
 
     def document(self) -> dict[str, object]:
-        """The problem, with the parts that are missing here, that are other than said, and that nobody spoke of."""
+        """The problem as RFC 9457 writes it, with the numbers of missing, mismatched and unexpected parts."""
         lists = {name: list(getattr(self.found, name)) for name in ("missing", "mismatched", "unexpected")}
         return super().document() | lists
 
 
 @dataclass(frozen=True)
 class Header:
-    """A trace's header, as checked, and the SHA-256 of how it came."""
+    """A trace's checked header, and the SHA-256 of the bytes that the meter sent."""
 
     document: Json
     content: TraceHeader
@@ -72,7 +72,7 @@ class Header:
 
 
 def read_header(raw: bytes, trace: UUID) -> Header:
-    """The header in a request's body. Raises Problem 422."""
+    """Read and check the header in a request's body. Raises Problem 422."""
     try:
         document = schemas.read(Kind.POWER_TRACE, raw)
         return Header(document, trace_header(document, trace=str(trace)), hashlib.sha256(raw).hexdigest())
@@ -81,19 +81,19 @@ def read_header(raw: bytes, trace: UUID) -> Header:
 
 
 def begin(database: Database, header: Header, meter: Caller, key: bytes) -> tuple[Trace, bool]:
-    """Begin a trace, in a transaction of its own; whether it is new. Raises Problem 409: the id has another header.
+    """Begin a trace, in its own transaction. Returns it, and whether it is new. Problem 409: the id has another header.
 
     `key` is the server's allocation key.
     """
     try:
         with database.writing() as session:
             return _begin(session, header, meter, key)
-    except IntegrityError:  # another meter's trace that began between our look and our insert
+    except IntegrityError:  # another meter began a trace with this id after our look
         raise _other_header() from None
 
 
 def find(session: Session, trace: UUID, meter: Caller, *, lock: bool = False) -> Trace:
-    """A meter's own trace, without its manifest. Raises Problem 404: it has no such trace."""
+    """A meter's own trace, without its manifest. Raises Problem 404 if the meter has no such trace."""
     query = select(Trace).where(Trace.client_id == str(trace), Trace.device_id == meter.id)
     found = session.scalar((query.with_for_update() if lock else query).options(defer(Trace.manifest)))
     if found is None:
@@ -102,13 +102,13 @@ def find(session: Session, trace: UUID, meter: Caller, *, lock: bool = False) ->
 
 
 def received(session: Session, trace: Trace) -> set[int]:
-    """The numbers of the existing parts."""
+    """The numbers of the parts that the server has."""
     return set(session.scalars(select(TracePart.number).where(TracePart.trace_id == trace.id)))
 
 
 @dataclass(frozen=True)
 class Uploads:
-    """Takes parts of traces. `put` learns who sends what; `limits` is what fits; `key` is the allocation key."""
+    """Stores uploaded parts of traces. `key` is the server's allocation key."""
 
     database: Database
     storage: Storage
@@ -116,10 +116,10 @@ class Uploads:
     key: bytes = field(repr=False)
 
     def put(self, trace: UUID, announced: Announced, body: IO[bytes], meter: Caller) -> bool:
-        """Keep a part; whether it is new. When this returns, it is in the store.
+        """Store a part. When this returns, the part is in the store. Returns whether it is new.
 
-        Raises AwayError; Problem: 404 no such trace; 409 the number has other bytes, or the trace is sealed; 507 no
-        room; and what Storage.receiving raises. Then nothing was kept.
+        Raises AwayError; Problem 404: no such trace; 409: the number has other bytes, or the trace is sealed; 507: no
+        room; and what Storage.receiving raises. In these cases it has stored nothing.
         """
         with self.database.reading() as session:
             row = find(session, trace, meter)
@@ -151,7 +151,7 @@ class Uploads:
         return True
 
     def _is_known(self, session: Session, row: Trace, announced: Announced) -> bool:
-        """Whether this very part is there. Problem 409 if the number has other bytes, or nothing more may come."""
+        """Whether the server has exactly this part. Problem 409: the number has other bytes, or the trace is sealed."""
         query = select(TracePart.digest).where(TracePart.trace_id == row.id, TracePart.number == announced.number)
         there = session.scalar(query)
         if there is not None and there == part_digest(self.key, announced.bytes, announced.sha256):
@@ -163,9 +163,9 @@ class Uploads:
         return False
 
     def _require_room(self, session: Session, trace: Trace, size: int) -> None:
-        """Problem 507 for what is too much for the device, the study or the disk, which the database needs, too.
+        """Raise Problem 507 if `size` more bytes exceed the limits of the device, the study or the free disk space.
 
-        Meters that upload at the same moment on PostgreSQL may go beyond the study's limit by a part each.
+        On PostgreSQL, meters that upload at the same time may each exceed the study's limit by one part.
         """
         total = select(func.coalesce(func.sum(Trace.stored_bytes), 0))
         of_device = session.scalar(total.where(Trace.device_id == trace.device_id)) or 0
@@ -178,7 +178,7 @@ class Uploads:
             raise storage_full()
 
     def _tidy(self, part: Part) -> None:
-        """Remove a part whose row did not come to be. A database or store that is away leaves it to `upkeep`."""
+        """Remove a part that got no row. If the database or store does not answer, `upkeep` removes it later."""
         with suppress(DBAPIError, AwayError), self.database.writing() as session:
             locked = select(Trace.id).where(Trace.client_id == str(part.trace)).with_for_update()
             mine = TracePart.trace_id == session.scalar(locked), TracePart.number == part.number
@@ -189,7 +189,7 @@ class Uploads:
 
 @dataclass(frozen=True)
 class Sealing:
-    """A trace's manifest, as it came and as checked. `sha256` is without the blanks that hide its length."""
+    """A trace's manifest: the document and its checked content. `sha256` leaves out the blanks that hide its length."""
 
     document: Json
     said: Manifest
@@ -197,7 +197,7 @@ class Sealing:
 
 
 def read_manifest(session: Session, raw: bytes, trace: UUID, meter: Caller) -> Sealing:
-    """The manifest in a request's body, checked before any transaction writes. Raises Problem 404, 422."""
+    """Read and check the manifest in a request's body, before a transaction writes. Raises Problem 404, 422."""
     first_index = find(session, trace, meter).header["started"]["index"]
     try:
         document = schemas.read(Kind.POWER_TRACE_MANIFEST, raw)
@@ -208,11 +208,11 @@ def read_manifest(session: Session, raw: bytes, trace: UUID, meter: Caller) -> S
 
 
 def seal(session: Session, trace: UUID, sealing: Sealing, meter: Caller, key: bytes) -> None:
-    """Seal a trace with its manifest: from now on it takes no part. The same manifest again: nothing more.
+    """Seal a trace with its manifest: afterwards it takes no more parts. Repeating the same manifest has no effect.
 
-    Raises Problem: 404 no such trace; 409 it is sealed with another manifest; NotWholeProblem.
+    Raises Problem 404: no such trace; 409: it is sealed with another manifest; NotWholeProblem.
     """
-    study = session.get_one(Study, meter.study_id, with_for_update={"read": True})  # nobody unblinds it meanwhile
+    study = session.get_one(Study, meter.study_id, with_for_update={"read": True})  # so that nobody unblinds it now
     row = find(session, trace, meter, lock=True)
     digest = record_digest(key, sealing.sha256)
     if row.sealed_us is not None:
@@ -243,7 +243,7 @@ def seal(session: Session, trace: UUID, sealing: Sealing, meter: Caller, key: by
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a trace is, as staff may know it: neither bytes nor watts. `of` is None until it is sealed."""
+    """A trace's progress, as staff may know it: neither bytes nor watts. `of` is None until the trace is sealed."""
 
     trace: str
     meter: str  # code
@@ -252,11 +252,11 @@ class Progress:
     sealed_us: int | None
     received: int  # parts
     of: int | None
-    seconds: int  # by the manifest; before it, what parts of nominal length make
+    seconds: int  # from the manifest; before it arrives, the received parts times their nominal length
 
 
 def progress(session: Session, study_id: int, after: UUID | None, most: int) -> list[Progress]:
-    """How far a study's traces are, by their ids: the first ones after an id, or of all."""
+    """The progress of a study's traces, by their ids: the first `most` after an id, or (None) from the start."""
     meter, laptop = aliased(Device), aliased(Device)
     received = select(func.count()).where(TracePart.trace_id == Trace.id).scalar_subquery()
     seconds = func.coalesce(Trace.seconds, received * Trace.header["part_seconds"].as_integer())
@@ -298,7 +298,7 @@ def _begin(session: Session, header: Header, meter: Caller, key: bytes) -> tuple
 
 
 def _named(session: Session, content: TraceHeader, meter: Caller) -> int:
-    """The laptop that a header names. Problem 422 unless study, meter and laptop are the sender's own."""
+    """The id of the laptop that a header names. Problem 422 unless study, meter and laptop are the sender's."""
     query = select(Device.id).where(Device.code == content.measured, Device.study_id == meter.study_id)
     laptop_id = session.scalar(query.where(Device.kind == DeviceKind.LAPTOP))
     own = {

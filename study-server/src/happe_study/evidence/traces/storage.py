@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Parts of power traces and their summaries: one interface over a folder and an S3 bucket (docs/adr/0060).
 
-A part is sealed into a file of this server's own first. It is a part of its trace only while a row of the database says
-so. Only the holder of the lock of the trace's row may say so, or remove a part that no row names. A client decides no
-name: a trace's is the text of a UUID that was parsed, a part's a number and a digest of ours.
+The server first seals a part into a local file. A stored file counts as a part of its trace only while a row of the
+database names it. Only the holder of the lock on the trace's row may write such a row, or remove a file that no row
+names. Clients choose no file names: they consist of a parsed UUID, a number, and a digest that the server computed.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ PIECE = 1 << 20
 SUFFIX = ".sealed"
 UNFINISHED = ".upload"
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-LEFT_ALONE_SECONDS = 60  # what is this young may be between its making and its lock or row
+LEFT_ALONE_SECONDS = 60  # a younger file may belong to an upload that has no lock or row yet
 
 
 class Part(NamedTuple):
-    """A part as its row names it. `sha256` is of the sealed file."""
+    """A part, as its row names it. `sha256` is the digest of the sealed file."""
 
     trace: UUID
     number: int
@@ -50,7 +50,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Stored:
-    """A finished part in the store, whether a row names it or not. `key` is its name there."""
+    """A finished part in the store, whether or not a row names it. `key` is its name in the store."""
 
     key: str
     trace: UUID
@@ -60,13 +60,13 @@ class Stored:
 
     @property
     def is_old(self) -> bool:
-        """Whether no upload can still be about to name it."""
+        """Whether it is too old for an upload that will still write its row."""
         return time.time() - self.changed > LEFT_ALONE_SECONDS
 
 
 @dataclass(frozen=True)
 class Announced:
-    """What a request says of the part that it carries."""
+    """A part's number, size and SHA-256 according to the request's headers."""
 
     number: int
     bytes: int
@@ -75,7 +75,7 @@ class Announced:
 
 @dataclass(frozen=True)
 class Received:
-    """A part that has been sealed into a file, and what the file is by its bytes."""
+    """A part that was sealed into a local file: the file's path, size and SHA-256."""
 
     path: Path
     bytes: int
@@ -83,10 +83,10 @@ class Received:
 
 
 class Storage(ABC):
-    """Where all traces are. Every method raises AwayError if the store does not answer, and OSError as files do."""
+    """The store of all traces. Every method raises AwayError if the store does not answer, and OSError as files do."""
 
     def __init__(self, root: Path) -> None:
-        """Use a folder of this server's own, which need not be there yet, for what is not finished."""
+        """Use the local folder `root`, which need not exist yet, for unfinished files."""
         self.root = root
 
     @abstractmethod
@@ -95,15 +95,15 @@ class Storage(ABC):
 
     @abstractmethod
     def bring(self, part: Part, file: Path) -> None:
-        """Do what takes long for a part in a file of `receiving`, before its row's transaction."""
+        """Do the slow work for a part in a file of `receiving`, before the transaction that writes its row."""
 
     @abstractmethod
     def keep(self, part: Part, file: Path) -> None:
-        """Let the part be there, for good. The caller has the trace's lock, no row names the part, and one will."""
+        """Make the part permanent. The caller has the trace's lock, and then writes the part's row, which is new."""
 
     @abstractmethod
     def open(self, part: Part) -> IO[bytes]:
-        """A part as it is stored. Raises FileNotFoundError."""
+        """Open a part's sealed file. Raises FileNotFoundError."""
 
     @abstractmethod
     def drop(self, key: str) -> None:
@@ -111,11 +111,11 @@ class Storage(ABC):
 
     @abstractmethod
     def remove(self, trace: UUID) -> None:
-        """Remove everything of a trace that the database does not know any more."""
+        """Remove all files of a trace that the database no longer has."""
 
     @abstractmethod
     def traces(self) -> Iterator[UUID]:
-        """The traces of which the store has something. Foreign files are skipped."""
+        """The traces that have files in the store. Other files are ignored."""
 
     @abstractmethod
     def stored(self, trace: UUID) -> list[Stored]:
@@ -123,18 +123,18 @@ class Storage(ABC):
 
     @abstractmethod
     def summary(self, part: Part) -> bytes:
-        """What was computed from a part. Raises FileNotFoundError."""
+        """The summary that was computed from a part. Raises FileNotFoundError."""
 
     @abstractmethod
     def keep_summary(self, part: Part, content: bytes) -> None:
-        """Keep what was computed from a part, instead of what was kept before."""
+        """Store the summary of a part, in place of an older one."""
 
     @abstractmethod
     def staging(self, trace: UUID) -> Path:
-        """The folder of this server's own for what of a trace is not finished."""
+        """The local folder for a trace's unfinished files."""
 
     def free(self) -> int:
-        """How many bytes this server's own disk has room for."""
+        """The free bytes on this server's own disk."""
         self.root.mkdir(parents=True, exist_ok=True)
         return shutil.disk_usage(self.root).free
 
@@ -142,11 +142,11 @@ class Storage(ABC):
     def receiving(
         self, trace: UUID, announced: Announced, body: IO[bytes], seal: Seal, room: int
     ) -> Iterator[Received]:
-        """The part in a request's body, checked and sealed, under a name of its own. It is gone after the block.
+        """Check the part in a request's body, and seal it into a temporary file, which the block's end removes.
 
-        Nothing of it is on the disk but sealed; its file is padded to a multiple of `room`.
+        The disk gets only sealed bytes. The file is padded to a multiple of `room`.
 
-        Raises Problem: 400 it ends early or is not what was announced, 422 it is no Parquet file, 507 no room.
+        Raises Problem 400: the part ends early or differs from what was announced; 422: no Parquet file; 507: no room.
         """
         with full_is_a_problem():
             folder = self.staging(trace)
@@ -167,17 +167,17 @@ class Storage(ABC):
             path.unlink(missing_ok=True)
 
     def unfinished(self) -> list[Path]:
-        """The files of uploads to this server that go on or have died."""
+        """The unfinished files of this server's uploads, whether they are in progress or have died."""
         return sorted(self.root.rglob(f"*{UNFINISHED}"))
 
     def sweep(self, *, older_than: float = LEFT_ALONE_SECONDS) -> int:
-        """Remove what uploads to this server that died have left, if it is older than some seconds; how many files."""
+        """Remove files of died uploads that are older than `older_than` seconds. Returns how many it removed."""
         return sum(_removed(path, older_than) for path in self.unfinished())
 
 
 def sha256_of(file: IO[bytes]) -> str:
-    """The SHA-256 of what a file has, in hexadecimal. Raises OSError."""
-    return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type] # IO is what it wants
+    """The SHA-256 of a file's content, in hexadecimal. Raises OSError."""
+    return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type] # it accepts any binary IO
 
 
 @contextmanager
@@ -222,7 +222,7 @@ def _read(body: IO[bytes], most: int) -> bytes:
 
 
 def _removed(path: Path, older_than: float) -> bool:
-    """Remove an unfinished file unless somebody writes it."""
+    """Remove an unfinished file if it is old enough and no upload is writing it. Returns whether it did."""
     try:
         with path.open("rb") as file:
             if time.time() - os.fstat(file.fileno()).st_mtime < older_than:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which store a server's configuration names."""
+"""The store of power traces that the configuration names."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def storage_of(config: Config) -> Storage:
-    """The store of a server's traces; nothing is asked of it yet. Raises ConfigError."""
+    """The store of a server's traces. It is not connected yet. Raises ConfigError."""
     if config.s3 is None:
         return Folder(config.traces_folder)
-    from happe_study.evidence.traces.bucket import Bucket  # noqa: PLC0415 - 30 MB, which a folder does not need
+    from happe_study.evidence.traces.bucket import Bucket  # noqa: PLC0415 - it takes 30 MB, which a folder saves
 
     try:
         return Bucket(config.traces_folder, config.s3)

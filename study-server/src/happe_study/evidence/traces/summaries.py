@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A part's watts in bins of 10 ms, computed once and kept beside it.
+"""Summaries of parts: watts in bins of 10 ms, computed once and stored beside the part.
 
-Kept for speed alone: it is made again if it is missing, damaged, or of other bytes or another calibration. None is made
-before the study is unblinded, as nobody may look at power then: unlike parts, they are not sealed.
+A summary only saves time. It is computed again if it is missing or damaged, or if part or calibration changed. Unlike
+parts, summaries are not sealed, so the server makes none before unblinding, when nobody may see power.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ FIELDS = 5
 
 @dataclass(frozen=True)
 class Bins:
-    """Samples in bins, ascending: each bin's first index, and lowest, highest, sum and number of what is in it."""
+    """Samples in bins, ascending: each bin's first index, and the lowest, highest, sum and number of its samples."""
 
     first: NDArray[np.float64]
     low: NDArray[np.float64]
@@ -45,13 +45,13 @@ class Bins:
     count: NDArray[np.float64]
 
     def __len__(self) -> int:
-        """How many bins there are."""
+        """The number of bins."""
         return len(self.first)
 
 
 @dataclass(frozen=True)
 class Source:
-    """A part to be read: where it is, what it is sealed by, and what its watts follow from."""
+    """A part to read: its store, its seal, and the digest of its trace's header, which has the calibration."""
 
     storage: Storage
     part: Part
@@ -60,27 +60,27 @@ class Source:
 
     @property
     def number(self) -> int:
-        """Its number."""
+        """The part's number."""
         return self.seal.number
 
     @property
     def opened(self) -> pa.Buffer:
-        """The part, opened. Raises BadPartError, AwayError."""
+        """The opened part. Raises BadPartError, AwayError."""
         return opened(self.storage, self.part, self.seal)
 
     @property
     def identity(self) -> dict[str, str]:
-        """What a summary must be of."""
+        """The format, part and header that a stored summary must name."""
         return {"format": FORMAT, "part": self.part.sha256, "header": self.header_sha256}
 
 
 def step_of(rate_hz: float) -> int:
-    """How many samples a bin of a summary has."""
+    """The number of samples in a summary's bin."""
     return max(1, round(rate_hz / BINS_A_SECOND))
 
 
 def known(source: Source) -> tuple[Footer, Bins] | None:
-    """The summary that is kept of a part; None if there is none that can be used."""
+    """The stored summary of a part; None if there is no usable one."""
     with suppress(OSError, ValueError, KeyError, TypeError, BadPartError):
         said, _, body = source.storage.summary(source.part).partition(b"\n")
         facts = json.loads(said)
@@ -90,12 +90,12 @@ def known(source: Source) -> tuple[Footer, Bins] | None:
 
 
 def made(source: Source, meter: Meter, *, keep: bool) -> tuple[Footer, Bins]:
-    """The summary of a part, computed, and kept if wanted and possible. Raises BadPartError."""
+    """Compute the summary of a part, and with `keep` try to store it. Raises BadPartError."""
     part = source.opened
     found = footer_of_part(part, source.seal.trace, source.number)
     bins = reckoned(_watts_of(part, source.number, found, meter), step_of(meter.rate_hz))
     if keep:
-        with suppress(OSError):  # no room, or the store is away: it is made again
+        with suppress(OSError):  # no room, or the store does not answer: the next request computes it again
             _keep(source, found, bins)
     return found, bins
 
@@ -103,7 +103,7 @@ def made(source: Source, meter: Meter, *, keep: bool) -> tuple[Footer, Bins]:
 def watts_of(
     source: Source, found: Footer, meter: Meter, begin: int, end: int
 ) -> Iterator[tuple[int, NDArray[np.float64]]]:
-    """First index and watts of each stretch of a part without a gap, from index `begin` up to `end`.
+    """First index and watts of each stretch of a part without gaps, from index `begin` to `end` - 1.
 
     Raises BadPartError.
     """
@@ -125,7 +125,7 @@ def _watts_of(  # noqa: PLR0913, PLR0917 - a stretch of a part
 
 
 def reckoned(stretches: Iterator[tuple[int, NDArray[np.float64]]], step: int) -> Bins:
-    """Bins of `step` indices. A bin that two stretches share occurs twice. Values that are not finite are left out."""
+    """Put watts into bins of `step` indices. A bin of two stretches occurs twice. Values not finite are left out."""
     pieces = [_binned(first, watts, step) for first, watts in stretches]
     whole = np.concatenate(pieces, axis=1) if pieces else np.empty((FIELDS, 0))
     return Bins(*whole)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Away with what crashes left of power traces. Whether what was acknowledged is there, `happe-server check` says."""
+"""Removing what crashes left of power traces. `happe-server check` finds out whether acknowledged parts exist."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Swept:
-    """How many files were removed: of uploads that died, and finished ones that no row names."""
+    """The numbers of removed files: unfinished ones of died uploads, and finished ones that no row names."""
 
     unfinished: int
     unnamed: int
 
 
 def sweep(database: Database, storage: Storage, *, older_than: float = LEFT_ALONE_SECONDS) -> Swept:
-    """Remove what crashes left. The server may run meanwhile: nothing that it writes or has acknowledged is touched.
+    """Remove what crashes left. The server may run meanwhile: this touches no file that it writes or has acknowledged.
 
-    Unfinished files that are younger than `older_than` seconds stay: their upload may be about to lock them. An upload
-    whose object goes from a bucket before its row is there fails, and the meter sends it again. Raises AwayError.
+    Unfinished files younger than `older_than` seconds stay: their upload may be about to lock them. If this removes an
+    object from a bucket before its upload writes the row, the upload fails and the meter repeats it. Raises AwayError.
     """
     unfinished = storage.sweep(older_than=older_than)
     return Swept(unfinished, sum(_sweep_unnamed(database, storage, trace) for trace in storage.traces()))
 
 
 def sweep_own(database: Database, storage: Storage) -> None:
-    """Remove what crashes left on this server's own disk, as it starts. A bucket may be large, and others use it."""
+    """At the server's start, remove what crashes left on its own disk. It leaves a bucket alone, which others share."""
     if isinstance(storage, Folder):
         sweep(database, storage)
     else:
@@ -48,7 +48,7 @@ def sweep_own(database: Database, storage: Storage) -> None:
 
 
 def _sweep_unnamed(database: Database, storage: Storage, trace: UUID) -> int:
-    """Remove a trace's finished parts that no row names, under the lock that those who name them hold."""
+    """Remove a trace's finished parts that no row names, under the lock that writers of such rows hold."""
     with database.reading() as session:
         known = session.scalar(select(Trace.id).where(Trace.client_id == str(trace)))
         if known is not None and not _unnamed(session, storage, trace, known):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Watts of the columns of a part, by the rig of its trace's header (happe_contract.rig). Pure.
+"""Watts from the columns of a part, by the rig in its trace's header (happe_contract.rig). Pure.
 
-For looking at: a figure with its uncertainty comes from `happe-power measure`.
+These watts are for charts. `happe-power measure` gives figures with their uncertainty.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ONE = np.ones(1)
 
 
 class NoPowerError(Exception):
-    """The header does not tell watts; the message says why."""
+    """The header is not enough to compute watts; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,11 @@ class Meter:
 
     @property
     def columns(self) -> tuple[tuple[str, str], ...]:
-        """Which columns of a part are needed, with their types."""
+        """The needed columns of a part: (name, type)."""
         return tuple((each.name, each.dtype.name) for each in (self.rig.channel, self.rig.supply) if each)
 
     def watts(self, raw: tuple[NDArray[np.generic], ...]) -> NDArray[np.float64]:
-        """Watts of a run without a gap. The last sample of a counter of joules has none (NaN)."""
+        """The watts of samples without a gap. The last sample of a counter of joules gets NaN."""
         x = values(self.rig.channel, raw[0])
         if self.rig.channel.measures is Measures.ENERGY:
             return np.append(self.rig.power(np.diff(x) * self.rate_hz, ONE), np.nan)
