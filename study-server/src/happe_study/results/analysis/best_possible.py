@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How close a saving is to the best possible by frequency alone (section A.5.3).
+"""Comparing a saving with the best possible by frequency alone (section A.5.3).
 
-At a utilisation the best possible is 1 - P(lowest frequency) / P(highest frequency), of the machine's own calibration
-(a power model) or else of Table A.2, the paper's ThinkPad T61. Between the table's utilisations powers are straight
-lines. The paper's 40.63 % is the T61's at 100 %; at 80 and 90 % it is 37.03 and 38.81 %. Work that a slower processor
-does not get done is not counted, so a saving above the best possible says that less was done.
+At a utilisation, the best possible saving is 1 - P(lowest frequency) / P(highest frequency). P comes from the machine's
+own power model, or else from Table A.2, the paper's ThinkPad T61, linear between the table's utilisations. The paper's
+40.63 % is the T61's at 100 %; at 80 and 90 % it is 37.03 and 38.81 %. This does not count work that a slower processor
+leaves undone, so a saving above the best possible means that less work was done.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SHOWN_PERCENT = (80.0, 90.0, 100.0)  # "above 80 %"
 
 @dataclass(frozen=True)
 class Bound:
-    """The best possible saving at a utilisation, and which part of it a saving is; fractions."""
+    """The best possible saving at a utilisation, and a saving's share of it, both as fractions."""
 
     utilisation_percent: float
     best: float
@@ -34,7 +34,7 @@ class Bound:
 
 
 def best(model: PowerModel, utilisation_percent: float) -> float:
-    """The best possible saving at a utilisation, a fraction."""
+    """The best possible saving at a utilisation, as a fraction."""
     lowest, highest = (
         float(np.interp(utilisation_percent, model.utilisations_percent, row))
         for row in (model.watts[0], model.watts[-1])
@@ -43,5 +43,5 @@ def best(model: PowerModel, utilisation_percent: float) -> float:
 
 
 def bounds(model: PowerModel, saving: float, at: Sequence[float] = SHOWN_PERCENT) -> list[Bound]:
-    """The bound at each utilisation, and how close a saving is to it."""
+    """The bound at each utilisation (percent), with the share of it that `saving` reaches."""
     return [Bound(percent, best(model, percent), saving / best(model, percent)) for percent in at]

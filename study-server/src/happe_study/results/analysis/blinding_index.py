@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether the study was blind: the indices of James and of Bang, from what participants guessed.
+"""Blinding indices of James and of Bang, from the participants' guesses. They say whether the study was blind.
 
 Sources: James et al., Statistics in Medicine 15 (1996); Bang, Ni and Davis, Controlled Clinical Trials 25 (2004).
-James: 1 if all say "don't know", 0.5 at random guessing, 0 if all guess right; guesses count 0 if right and 0.5 if
-wrong, "don't know" 1; blinding is called lacking if the upper limit is below 0.5. Bang, for each arm: (right - wrong) /
-all, 0 at random guessing, 1 if all guess right, -1 if all guess the other arm.
+James: 1 if all say "don't know", 0.5 at random guessing, 0 if all guess right. Right guesses have the weight 0, wrong
+ones 0.5, "don't know" 1. Blinding is called lacking if the upper limit is below 0.5. Bang, for each arm: (right -
+wrong) / all; 0 at random guessing, 1 if all guess right, -1 if all guess the other arm.
 
-The published standard errors take guesses as independent of each other, but here each person guesses many times. So the
-intervals are Student's t with the jackknife's error, which leaves out one participant at a time (Efron and Tibshirani,
-An Introduction to the Bootstrap, 1993, chapter 11), cut to the range of the index; the published errors stand beside.
-Few people may be alike by chance, so the jackknife's error counts as no smaller than the published one.
+The published standard errors assume independent guesses, but here each person guesses many times. So the intervals are
+Student's t with the jackknife's error, which leaves out one participant at a time (Efron and Tibshirani, An
+Introduction to the Bootstrap, 1993, chapter 11), cut to the range of the index. Results also have the published errors.
+A few people may be alike by chance, so the error is the larger one of the jackknife's and the published one.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ DONT_KNOW = 2
 class Index:
     """An index, its 95 % interval by participants, and the published standard error (independent guesses).
 
-    `guesses` and `participants` are those that it is made of: of Bang's, its own arm's.
+    `guesses` and `participants` are the numbers that it uses; Bang's index uses only its own arm.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Index:
 
 @dataclass(frozen=True)
 class Guess:
-    """What a participant guessed of a run: 0 or 1 for an arm, 2 for "don't know"; and which arm it was."""
+    """A participant's guess about a run (0 or 1 for an arm, 2 for "don't know"), and the run's arm (0 or 1)."""
 
     participant: str
     arm: int
@@ -58,7 +58,7 @@ class Guess:
 
 
 def indices(guesses: Sequence[Guess], arms: tuple[str, str]) -> list[Index]:
-    """James's index and Bang's of both arms. Refusal if an arm has no guess, or there are too few participants."""
+    """James's index, and Bang's of both arms. Raises Refusal if an arm has no guess, or for too few participants."""
     people = sorted({guess.participant for guess in guesses})
     intervals.require(len(people))
     tables = np.zeros((len(people), 3, 2))
@@ -81,12 +81,12 @@ def indices(guesses: Sequence[Guess], arms: tuple[str, str]) -> list[Index]:
 
 
 def _people(tables: Floats) -> int:
-    """How many participants, the first axis, guessed at all."""
+    """The number of participants (first axis) with a guess."""
     return int(tables.reshape(len(tables), -1).any(axis=1).sum())
 
 
 def _limits(index: Callable[[Floats], Floats], tables: Floats, least: float, published: float) -> tuple[float, float]:
-    """The interval from the index without each participant in turn: participants x guess x arm."""
+    """The jackknife's interval. `tables` has counts: participants x guess x arm."""
     n, whole = len(tables), tables.sum(axis=0)
     without = index(whole - tables)
     if not np.isfinite(without).all():
@@ -100,7 +100,7 @@ def james(table: Floats) -> Floats:
     """James's index of tables guess x arm (the last two axes): rows are arm 0, arm 1, "don't know".
 
     (1 + P(dk) + (1 - P(dk)) K) / 2 with K = (P_o - P_e) / P_e, where P_o is the mean weight of those who guess, and
-    P_e what it would be if guesses had nothing to do with arms.
+    P_e the mean weight if guesses did not depend on arms.
     """
     p = table / table.sum(axis=(-2, -1), keepdims=True)
     unknown = p[..., DONT_KNOW, :].sum(axis=-1)

@@ -3,11 +3,11 @@
 
 A participant with score s and information I moves the estimate by (H - I)^-1 s, where H is everybody's information.
 The sum of squares of the moves, times (n - 1) / n, is the variance (CR3: MacKinnon, Nielsen and Webb, Journal of
-Applied Econometrics 38, 2023; Bell and McCaffrey, Survey Methodology 28, 2002). Nothing is assumed of how the runs of
-one person depend on each other, so people may differ in what a condition does to them. With few participants it errs to
-the wide side, where the plain sandwich is too narrow. Where some participants tell much and others little, fewer of
-them make up the evidence: degrees of freedom are one less than their effective number, (sum I)^2 / sum I^2 (Carter,
-Schnepel and Steigerwald, Review of Economics and Statistics 99, 2017).
+Applied Econometrics 38, 2023; Bell and McCaffrey, Survey Methodology 28, 2002). It assumes nothing about how the runs
+of one person depend on each other, so a condition may affect people differently. With few participants the errors are
+rather too wide; those of the plain sandwich would be too narrow. If some participants have much more information than
+others, fewer of them are the evidence. So the degrees of freedom are their effective number minus one, with (sum I)^2 /
+sum I^2 as the effective number (Carter, Schnepel and Steigerwald, Review of Economics and Statistics 99, 2017).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 def jackknifed(scores: Floats, informations: Floats) -> Floats:
-    """The covariance: scores are participants x parameters, informations one matrix a participant.
+    """The covariance of the estimates. Scores: participants x parameters; informations: a matrix per participant.
 
-    Refusal if the estimate does not exist without one of the participants.
+    Raises Refusal if the estimate does not exist without one of the participants.
     """
     rest = informations.sum(axis=0) - informations
     rest = (rest + rest.transpose(0, 2, 1)) / 2
@@ -47,7 +47,7 @@ def freedom(informations: Floats) -> Floats:
 
 
 def together(estimates: Floats, covariance: Floats, participants: int) -> tuple[float, int, int, float]:
-    """Hotelling's test of several coefficients: F, its degrees of freedom, and p. Refusal for too few participants."""
+    """Hotelling's test of several coefficients: F, both degrees of freedom, p. Refusal for too few participants."""
     k, n = len(estimates), participants
     if n <= k:
         raise Refusal(f"{n} participants are too few to test {k} terms together")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What models are fitted on: a column of 0 and 1 for each condition, application, place but the first of its kind."""
+"""Design matrices of models: a column of 0 and 1 for each condition, application and place, except the base of each."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from happe_study.results.analysis.tidy import Floats, Run, Runs
 
 
-MOST_MISSING = 0.05  # of a condition's runs, of those that a model is fitted to
+MOST_MISSING = 0.05  # largest share of a condition's runs that a model may lack
 
 
 class Terms(NamedTuple):
-    """Columns of a design matrix, runs by terms, and the terms' names."""
+    """Columns of a design matrix (runs x terms), and the terms' names."""
 
     columns: Floats
     names: tuple[str, ...]
 
     def beside(self, other: Terms) -> Terms:
-        """These and others; NOTHING may be one of them."""
+        """These terms and the others together. Either may be NOTHING."""
         kept = [each.columns for each in (self, other) if each.names]
         return Terms(np.hstack(kept) if kept else self.columns, self.names + other.names)
 
@@ -35,7 +35,7 @@ NOTHING = Terms(np.empty((0, 0)), ())
 
 
 def compared(runs: Runs, reference: str) -> Terms:
-    """The conditions of runs, the reference as the base. Refusal if there is nothing to compare."""
+    """Terms for the runs' conditions, with the reference as the base. Raises Refusal if there is only one condition."""
     conditions = sorted(runs.conditions, key=lambda condition: condition != reference)
     if len(conditions) <= 1:
         raise Refusal("all runs were under one condition")
@@ -43,9 +43,9 @@ def compared(runs: Runs, reference: str) -> Terms:
 
 
 def require_complete(there: Runs, every: Runs) -> None:
-    """Refusal of a model if more than a twentieth of a condition's runs have no figure: the reasons may be the result.
+    """Raise Refusal if more than a twentieth of a condition's runs lack a value: their reasons could cause the result.
 
-    Every participant should have each application that anybody had under the condition.
+    The expected runs are those of every participant with each application that anybody had under the condition.
     """
     for condition in every.conditions:
         applications = {run.application for run in every.under([condition]).rows}
@@ -59,17 +59,17 @@ def require_complete(there: Runs, every: Runs) -> None:
 
 
 def of_condition(runs: Sequence[Run], conditions: Sequence[str]) -> Terms:
-    """Conditions, the first as the base."""
+    """Terms for conditions, with the first as the base."""
     return Terms(indicators([run.condition for run in runs], conditions), tuple(conditions[1:]))
 
 
 def of_application(runs: Sequence[Run], applications: Sequence[str]) -> Terms:
-    """Applications, the first as the base."""
+    """Terms for applications, with the first as the base."""
     return Terms(indicators([run.application for run in runs], applications), tuple(applications[1:]))
 
 
 def changing_places(runs: Runs) -> Runs:
-    """The runs of conditions that are not always in one place. Refusal if the order was one for everybody."""
+    """The runs of conditions that occur in different places. Raises Refusal if everybody had the same order."""
     places = {
         condition: {run.place for run in runs.rows if run.condition == condition} for condition in runs.conditions
     }
@@ -80,14 +80,14 @@ def changing_places(runs: Runs) -> Runs:
 
 
 def period_terms(runs: Runs) -> Terms:
-    """Columns for place and for the condition before: of the places that occur, the first is the base."""
+    """Terms for the place, with the first occurring place as the base, and for the condition before."""
     places = sorted({run.place for run in runs.rows})
     before = sorted({run.before for run in runs.rows if run.before in runs.conditions})
     columns = [
         indicators([str(run.place) for run in runs.rows], [str(place) for place in places]),
         indicators([run.before if run.before in before else "" for run in runs.rows], ["", *before]),
     ]
-    # Carry-over is compared among the runs that had one before: with a place for each, one of them is the base.
+    # If exactly the first place has no run before, its column says so already. Then a condition before is the base.
     if all((run.before not in before) == (run.place == places[0]) for run in runs.rows):
         columns[1], before = columns[1][:, 1:], before[1:]
     names = [f"place {place}" for place in places[1:]] + [f"after {condition}" for condition in before]

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether the models' assumptions hold, and whether one person decides an answer.
+"""Checks of the models' assumptions, and of answers that depend on a single person.
 
-- Proportional odds: the cumulative-link model takes a condition to move every point of the scale alike. So a model is
-  fitted at each cut of the scale by itself (a rating above the cut or not). Estimates that differ by more than their
-  errors speak against it (Brant, Biometrics 46, 1990, compares the same).
-- Residuals of log W: what is left of a run after its participant's means by condition and by application are taken
-  away. A residual is far if it lies beyond FAR standard deviations, estimated from the middle half of them.
-- Influence: an answer again without each participant in turn (Cook, Technometrics 19, 1977).
+- Proportional odds: the cumulative-link model assumes that a condition moves every point of the scale alike. So this
+  fits a separate model at each cut of the scale (a rating above the cut or not). Estimates that differ by more than
+  their errors speak against the assumption (Brant, Biometrics 46, 1990, compares the same).
+- Residuals of log W: a run's value minus its participant's means by condition and by application. A residual is far if
+  it lies beyond FAR standard deviations, which are estimated from the median absolute deviation.
+- Influence: an answer computed again without each participant in turn (Cook, Technometrics 19, 1977).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FAR = 4.0
 
 @dataclass(frozen=True)
 class AtCut:
-    """The log odds of a condition at one cut of the scale, and their error; None: `refused` says why not."""
+    """A condition's log odds at one cut of the scale, and their error. If these are None, `refused` says why."""
 
     condition: str
     above: int
@@ -44,7 +44,7 @@ class AtCut:
 def at_each_cut(
     ratings: Sequence[int], terms: Terms, conditions: Sequence[str], participants: Sequence[str]
 ) -> Iterator[AtCut]:
-    """Each condition's effect on a rating above each cut."""
+    """Each condition's effect at each cut: the log odds of a rating above the cut."""
     for cut in sorted(set(ratings))[:-1]:
         above = [int(rating > cut) for rating in ratings]
         try:
@@ -66,9 +66,9 @@ class Residual:
 
 
 def residuals(power: Panel) -> list[Residual]:
-    """All residuals. Refusal if there is none."""
+    """The residuals of all runs with power. Raises Refusal if they are all zero."""
     left = np.log(power.values)
-    for _ in range(100):  # by turns, as runs may be missing
+    for _ in range(100):  # alternate until it converges, because runs may be missing
         before = left
         for axis in (1, 2):
             means = np.nansum(left, axis=axis, keepdims=True) / np.maximum(
@@ -90,7 +90,7 @@ def residuals(power: Panel) -> list[Residual]:
 
 @dataclass(frozen=True)
 class Influence:
-    """An answer without each participant: its least and most, without whom, and whether its verdict changes."""
+    """An answer without each participant: its lowest and highest value, without whom, and whether the verdict turns."""
 
     what: str
     value: float
@@ -102,7 +102,7 @@ class Influence:
 
 
 def influence(what: str, panel: Panel, answer: Callable[[Panel], tuple[float, str]]) -> Influence:
-    """`answer` gives a value and a verdict. Refusal if it has none, with everybody or without somebody."""
+    """Compute an answer (value and verdict) without each participant. Raises Refusal if `answer` does."""
     value, verdict = answer(panel)
     found = [answer(panel.of_people(_others(panel, n))) for n in range(len(panel.participants))]
     values = np.array([each[0] for each in found])
@@ -118,7 +118,7 @@ def _others(panel: Panel, n: int) -> Bools:
 
 
 def quantiles(values: Floats) -> tuple[Floats, Floats]:
-    """Residuals in order, and the normal's quantiles beside them (Blom)."""
+    """The residuals in ascending order, and the normal distribution's quantiles for them (Blom)."""
     ordered = np.sort(values)
     n = len(ordered)
     expected: Floats = stats.norm.ppf((np.arange(1, n + 1) - 3 / 8) / (n + 1 / 4))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The paper's figures A.1, A.2, A.4 and A.5 from a study: from plain data to a matplotlib figure.
+"""The paper's figures A.1, A.2, A.4 and A.5, and others of the report: from plain data to a matplotlib figure.
 
-Nothing depends on clock, random numbers or fonts of the host: matplotlib's own DejaVu Sans is used. Blue and orange
-differ for all common kinds of colour vision, and marks and lines differ too.
+They do not depend on the clock, random numbers or the host's fonts: the font is matplotlib's own DejaVu Sans. Blue and
+orange differ for all common kinds of colour vision, and marks and lines differ too.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ P = ParamSpec("P")
 
 
 def styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
-    """Draw with these settings and no others."""
+    """Make a function draw with SETTINGS, independent of other settings."""
 
     @wraps(draw)
     def drawn(*args: P.args, **kwargs: P.kwargs) -> Figure:
@@ -70,7 +70,7 @@ def _figure(height: float) -> Figure:
 
 @dataclass(frozen=True)
 class AtLevels:
-    """One participant's ratings of one application at each level (NaN: none), and CPU 0's mean utilisation, percent."""
+    """A participant's ratings of an application at each level (NaN: none), and CPU 0's mean utilisation in percent."""
 
     ratings: Floats
     busy_percent: Floats
@@ -128,7 +128,7 @@ def distribution(questions: Mapping[str, Mapping[str, int]]) -> Figure:
 
 
 LONGEST = 32  # characters of an answer
-LONGEST_TITLE = 20  # of a panel
+LONGEST_TITLE = 20  # characters of a panel's title
 LONGEST_ROW = 52
 
 
@@ -138,7 +138,7 @@ def _short(text: str, longest: int) -> str:
 
 @dataclass(frozen=True)
 class Interval:
-    """A figure with its limits."""
+    """A named value with its limits."""
 
     name: str
     value: float
@@ -196,7 +196,7 @@ def normal_plot(ordered: Floats, expected: Floats) -> Figure:
 
 @styled
 def curve(rows: Sequence[Interval]) -> Figure:
-    """Savings in percent, each with its interval, and below, the choices that each is made of."""
+    """The specification curve: savings in percent with intervals, and below each its choices."""
     choices = list(dict.fromkeys(choice for row in rows for choice in row.name.split(", ")))
     figure = _figure(2.4 + 0.18 * len(choices))
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[2.0, 0.18 * len(choices)])
@@ -214,7 +214,7 @@ def curve(rows: Sequence[Interval]) -> Figure:
 
 @styled
 def flow(boxes: Sequence[tuple[str, str]]) -> Figure:
-    """CONSORT's flow: boxes below each other, and beside each, who or which runs left there ("": none)."""
+    """CONSORT's flow: boxes below each other. A box beside them has the losses at that point ("": none)."""
     heights = [0.2 + 0.16 * max(text.count("\n") + 1, aside.count("\n") + 1) for text, aside in boxes]
     figure = _figure(sum(heights) + 0.25 * len(boxes))
     panel = figure.subplots()
@@ -237,7 +237,7 @@ def flow(boxes: Sequence[tuple[str, str]]) -> Figure:
 
 @dataclass(frozen=True)
 class UserMeans:
-    """A condition's figure for each participant: the mean over applications, and its sample standard deviation."""
+    """Each participant's values under a condition: means over applications, and sample standard deviations."""
 
     condition: str
     power_mean_w: Floats
@@ -248,7 +248,7 @@ class UserMeans:
 
 @styled
 def by_user(participants: Sequence[str], conditions: Sequence[UserMeans], scale: tuple[int, int]) -> Figure:
-    """Figure A.4: each one's mean power and rating under two conditions; bars: a standard deviation, on the scale."""
+    """Figure A.4: participants' mean power and rating under two conditions. Bars: standard deviations, on the scale."""
     figure = _figure(5.2)
     above, below = figure.subplots(2, 1, sharex=True)
     places = np.arange(1, len(participants) + 1)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Savings of groups of participants (section A.5.6), and whether they differ. Exploratory, whatever it says.
+"""Savings of groups of participants (section A.5.6), and whether they differ. This is exploratory.
 
-Of each group: the mean over applications and HAPPE conditions of 1 - ratio of the group's mean powers, as in the
-paper. Between groups: Welch's analysis of variance of the participants' own savings, which takes no equal variances
-(Welch, Biometrika 38, 1951). The p-values of all questions are one family and corrected by Holm's method
-(Scandinavian Journal of Statistics 6, 1979), so that the more is asked, the less is found by chance.
+A group's saving is the mean over applications and HAPPE conditions of 1 - ratio of the group's mean powers, as in the
+paper. Welch's analysis of variance compares the participants' own savings between groups, without assuming equal
+variances (Welch, Biometrika 38, 1951). Holm's method corrects the p-values of all questions as one family (Scandinavian
+Journal of Statistics 6, 1979), so that more questions do not find more by chance.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SOME_SAVE_NOTHING = Unseen(lowest=0.0)
 
 @dataclass(frozen=True)
 class Group:
-    """Participants with one answer. `paper` is the paper's figure; `estimate` the mean of their own savings."""
+    """Participants with the same answer. `paper`: the saving as in the paper; `estimate`: the mean own saving."""
 
     answer: str
     participants: int
@@ -42,7 +42,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Question:
-    """The groups that a question makes. `f` and `p` are Welch's; `holm` is p among all questions'."""
+    """The groups that a question makes. `f` and `p` are Welch's; `holm` is p corrected for all questions."""
 
     key: str
     groups: tuple[Group, ...]
@@ -63,7 +63,7 @@ def own_savings(panel: Panel, conditions: Sequence[str], reference: str) -> Floa
 
 
 def _savings(panel: Panel, conditions: Sequence[str], reference: str) -> Floats:
-    """Of each pair: participants x (conditions and applications), NaN where it is missing."""
+    """The savings of all pairs: participants x (conditions and applications), NaN for a missing pair."""
     base = panel.of(reference)
     return np.concatenate([1 - panel.of(condition) / base for condition in conditions], axis=1)
 
@@ -71,7 +71,7 @@ def _savings(panel: Panel, conditions: Sequence[str], reference: str) -> Floats:
 def of_question(
     panel: Panel, conditions: Sequence[str], reference: str, key: str, answers: Mapping[str, str]
 ) -> Question:
-    """The groups of an answer by participant. Refusal if there are not two groups of two."""
+    """Compare the groups of a question. `answers`: by participant. Refusal unless two groups have two people each."""
     own = own_savings(panel, conditions, reference)
     who = {
         answer: np.array([answers.get(code) == answer for code in panel.participants]) & ~np.isnan(own)
@@ -101,7 +101,7 @@ def _group(panel: Panel, conditions: Sequence[str], reference: str, answer: str)
 
 
 def welch(samples: Sequence[Floats]) -> tuple[float, tuple[float, float], float]:
-    """Welch's F, its degrees of freedom and p. Refusal if a group has no scatter."""
+    """Welch's F, its degrees of freedom and p. Raises Refusal if a group has no scatter."""
     sizes = np.array([len(each) for each in samples], dtype=float)
     variances = np.array([each.var(ddof=1) for each in samples])
     if not (variances > 0).all():

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Intervals of a mean of one figure a participant, that hold for few people, for minorities and for missing pairs.
+"""Intervals of the mean of a value per participant. They hold for few people, unseen minorities and missing pairs.
 
-Three things can break Student's t here, and each has its answer (docs/inference.md has the simulated studies):
+Three things can break Student's t here. This module answers each (docs/inference.md has the simulated studies):
 
 - Skewness. Each limit is the wider one of Student's t and of t after Hall's correction (JRSS B 54, 1992). With
   S = t / sqrt(n) and g the skewness, Hall's t is sqrt(n) (S + g S^2 / 3 + g^2 S^3 / 27 + g / 6n).
-- A minority that nobody of the sample belongs to. A tenth of all people is missed with probability 0.9^n. If that is
-  above the tail, a limit must also hold for the mean of nine tenths like those seen, at the level tail / 0.9^n, and a
-  tenth at the figure `unseen`. From 36 people on (at a tail of 0.025) this changes nothing.
-- Figures that are missing for a reason. A missing pair may be anything between the least and the most of the same
-  application: the lower limit takes the least, the upper limit the most (Horowitz and Manski, JASA 95, 2000).
+- A minority of whom nobody is in the sample. A sample of n misses a tenth of all people with probability 0.9^n. If that
+  is above the tail, a limit must also hold for a mix: nine tenths are like the people seen, at the level tail / 0.9^n,
+  and a tenth has the value `unseen`. From 36 people on (at a tail of 0.025) this changes nothing.
+- Values that are missing for a reason. A missing pair may be anything between the lowest and the highest value of its
+  application. The lower limit uses the lowest, the upper limit the highest (Horowitz and Manski, JASA 95, 2000).
 
 Assumed: participants are independent of each other.
 """
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 
 LEVEL = 0.95
 FEWEST = 5  # participants
-MINORITY = 0.1  # the part of all people that a limit must allow for though nobody of them was seen
-MOST_MISSING = 0.25  # of the pairs
+MINORITY = 0.1  # the share of all people of whom perhaps nobody took part
+MOST_MISSING = 0.25  # largest share of missing pairs
 ROUNDING = 1e-12
-FLAT = 1e-6  # a skewness that corrects nothing
+FLAT = 1e-6  # a smaller skewness needs no correction
 METHOD = "Student's t over participants, with allowance for skewness, an unseen tenth, and missing pairs"
 
 
 class Unseen(NamedTuple):
-    """The lowest and the highest mean figure of a minority that was not seen. None: no allowance on that side."""
+    """The lowest and the highest mean value of an unseen minority. None: no allowance on that side."""
 
     lowest: float | None = None
     highest: float | None = None
@@ -47,7 +47,7 @@ class Unseen(NamedTuple):
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure with its interval and how many participants it is of. `error` is the standard error."""
+    """A value with its interval, its standard error (`error`), and its number of participants."""
 
     value: float
     low: float
@@ -59,13 +59,13 @@ class Estimate:
 
 
 def require(participants: int) -> None:
-    """Refusal of an interval for fewer than FEWEST participants."""
+    """Raise Refusal for fewer than FEWEST participants."""
     if participants < FEWEST:
         raise Refusal(f"{participants} participants; an interval needs at least {FEWEST}")
 
 
 def require_pairs(pairs: Floats) -> None:
-    """Refusal where so many pairs are missing that no interval can allow for them: participants x applications."""
+    """Raise Refusal if too many pairs (participants x applications) are missing for an interval."""
     there = ~np.isnan(pairs)
     require(int(there.any(axis=1).sum()))
     if not there.any(axis=0).all():
@@ -76,12 +76,12 @@ def require_pairs(pairs: Floats) -> None:
 
 
 def is_nothing(error: float, value: float) -> bool:
-    """Whether a standard error is no more than what rounding leaves."""
+    """Whether a standard error is only a rounding error."""
     return error <= ROUNDING * max(1.0, abs(value))
 
 
 def of_pairs(pairs: Floats, unseen: Unseen, *, tail: float = (1 - LEVEL) / 2) -> Estimate:
-    """The mean over participants of each one's mean over applications; NaN is missing. Refusal if there is none."""
+    """The mean of participants' means over applications, with its interval. NaN is a missing pair. Raises Refusal."""
     require_pairs(pairs)
     each = own_means(pairs)
     n = len(each)
@@ -95,7 +95,7 @@ def of_pairs(pairs: Floats, unseen: Unseen, *, tail: float = (1 - LEVEL) / 2) ->
 
 
 def own_means(pairs: Floats) -> Floats:
-    """Each participant's mean over applications (the last axis), of those who have a pair."""
+    """The mean over applications (the last axis) of each participant who has a pair."""
     there = ~np.isnan(pairs)
     kept = there.any(axis=-1)
     means: Floats = np.nansum(pairs[kept], axis=-1) / there[kept].sum(axis=-1)
@@ -103,13 +103,13 @@ def own_means(pairs: Floats) -> Floats:
 
 
 def worst_and_best(pairs: Floats) -> tuple[Floats, Floats]:
-    """The pairs with each missing one at the application's least, and at its most."""
+    """The pairs with missing ones at the application's lowest value, and with missing ones at its highest."""
     missing = np.isnan(pairs)
     return np.where(missing, np.nanmin(pairs, axis=0), pairs), np.where(missing, np.nanmax(pairs, axis=0), pairs)
 
 
 def limits(each: Floats, tail: float, unseen: Unseen) -> tuple[Floats, Floats]:
-    """Both limits of means along the last axis, each at the one-sided level 1 - tail."""
+    """Both limits of the mean along the last axis, each at the one-sided level 1 - tail."""
     low, high = _skewed(each, tail)
     level = tail / (1 - MINORITY) ** each.shape[-1]
     if level >= 1:
@@ -123,9 +123,9 @@ def limits(each: Floats, tail: float, unseen: Unseen) -> tuple[Floats, Floats]:
 
 
 def p_above(each: Floats, bound: float, lowest: float) -> Floats:
-    """One-sided p that the mean is at most `bound`: the smallest tail whose lower limit is above it. NaN: no scatter.
+    """One-sided p of the hypothesis that the mean is at most `bound`. NaN: no scatter.
 
-    `lowest` is the mean figure of the minority that was not seen.
+    It is the smallest tail whose lower limit is above `bound`. `lowest`: the mean value of the unseen minority.
     """
     of_all = _p_skewed(each, bound)
     of_seen = _p_skewed(each, (bound - MINORITY * lowest) / (1 - MINORITY))
@@ -134,7 +134,7 @@ def p_above(each: Floats, bound: float, lowest: float) -> Floats:
 
 
 def _skewed(each: Floats, tail: float) -> tuple[Floats, Floats]:
-    """The wider limits of the plain and of the corrected t."""
+    """On each side the wider limit of the plain and the corrected t."""
     n = each.shape[-1]
     mean, error, g = each.mean(axis=-1), each.std(axis=-1, ddof=1) / np.sqrt(n), _skewness(each)
     t = float(stats.t.ppf(1 - tail, n - 1))
@@ -154,7 +154,7 @@ def _p_skewed(each: Floats, bound: float) -> Floats:
 
 
 def _skewness(each: Floats) -> Floats:
-    """Of the population, along the last axis: the sample's G1 (Joanes and Gill, The Statistician 47, 1998)."""
+    """The population's skewness along the last axis, estimated by G1 (Joanes and Gill, The Statistician 47, 1998)."""
     n = each.shape[-1]
     gaps, spread = each - each.mean(axis=-1, keepdims=True), each.std(axis=-1, ddof=1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -163,7 +163,7 @@ def _skewness(each: Floats) -> Floats:
 
 
 def _uncorrected(t: float, g: Floats, n: int) -> Floats:
-    """The plain t whose corrected one is `t`: the cubic has one root, as it never falls."""
+    """The plain t whose corrected value is `t`. The cubic never falls, so it has one root."""
     with np.errstate(divide="ignore", invalid="ignore"):
         root = np.sqrt(n) * 3 / g * (np.cbrt(1 + g * (t / np.sqrt(n) - g / (6 * n))) - 1)
     return np.where(np.abs(g) < FLAT, t, root)
@@ -176,7 +176,7 @@ def student(estimate: float, error: float, dof: float, tail: float = (1 - LEVEL)
 
 
 def towards_nothing(limits: Callable[[float], tuple[float, float]], participants: int) -> tuple[float, float]:
-    """The 95 % interval of a coefficient from its limits at a tail; the unseen tenth has no effect."""
+    """The 95 % interval of a coefficient, from its limits at a tail. The unseen tenth has an effect of 0."""
     tail = (1 - LEVEL) / 2
     low, high = limits(tail)
     level = tail / (1 - MINORITY) ** participants

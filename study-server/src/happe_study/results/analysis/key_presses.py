@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Key presses by a negative-binomial (NB2) regression with the run's length as exposure.
+"""A negative-binomial (NB2) regression of key presses, with the run's length as exposure.
 
     presses ~ NB(mean mu, variance mu + alpha mu^2),   log mu = log(minutes) + x b
 
 Maximum likelihood (Cameron and Trivedi, Regression Analysis of Count Data, section 3.3). exp(b) is a ratio of rates.
-With alpha at 0 it is a Poisson regression, and says so.
+With alpha = 0 it is a Poisson regression, and the result says so.
 
-Presses of one person resemble each other, so tests are by participant. Suppose that a coefficient has some value, and
-fit the others. Each participant's presses then pull the coefficient up or down: the participant's efficient score
-(Boos, Generalized score tests, American Statistician 46, 1992). If the value is right, the mean score is 0, and
-Student's one-sample t tests that. The interval has the values that this test does not reject. It holds even where
-presses are not negative-binomial, as long as the means are right.
+Presses of one person resemble each other, so tests are by participant. To test a value of a coefficient, fit the other
+coefficients. Each participant's presses then pull the coefficient up or down by the participant's efficient score
+(Boos, Generalized score tests, American Statistician 46, 1992). If the value is right, the mean score is 0, which
+Student's one-sample t tests. The interval has the values that this test does not reject. It holds even if presses are
+not negative-binomial, as long as the means are right.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
     from happe_study.results.analysis.tidy import Floats
 
-SMALLEST_ALPHA = 1e-6  # stands for Poisson's 0
+SMALLEST_ALPHA = 1e-6  # used in place of Poisson's 0
 _NO_SCATTER = (float(np.log(SMALLEST_ALPHA)), float(np.log(SMALLEST_ALPHA)))
-LEAST_GAIN = 1e-3  # in log likelihood, that alpha must bring to be kept
-LARGEST_EFFECT = 12.0  # in log rate: what is larger grows without end; a limit is this far from the estimate at most
+LEAST_GAIN = 1e-3  # alpha must raise the log likelihood by this, else the model is Poisson's
+LARGEST_EFFECT = 12.0  # in log rate; a larger estimate has no bound, and a limit is at most this far from the estimate
 LARGEST_ERROR = 8.0  # in log rate
 INTERCEPT = "(intercept)"
 NEWTON_STEPS = 100
@@ -44,9 +44,9 @@ NEWTON_TOLERANCE = 1e-9  # in log rate
 
 @dataclass(frozen=True)
 class Rate:
-    """A coefficient: `estimate` is the logarithm of a ratio of rates (of the intercept: of presses a minute).
+    """A coefficient. `estimate` is the log of a ratio of rates (for the intercept, the log of presses per minute).
 
-    `t` tests that it is 0. `low` or `high` is None if the test rejects nothing on that side.
+    `t` tests that it is 0. `low` or `high` is None if the test rejects no value on that side.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Fit:
 def fit(
     counts: Sequence[int], minutes: Sequence[float], columns: Floats, names: Sequence[str], participants: Sequence[str]
 ) -> Fit:
-    """Fit the model; an intercept is added. Refusal where no finite estimate exists."""
+    """Fit the model with an intercept and these columns (runs x terms). Refusal if there is no finite estimate."""
     y, exposure = np.asarray(counts, dtype=float), np.asarray(minutes, dtype=float)
     x = np.column_stack([np.ones(len(y)), np.asarray(columns, dtype=float).reshape(len(y), -1)])
     named = (INTERCEPT, *names)
@@ -108,7 +108,7 @@ def _require_finite(beta: Floats, names: Sequence[str]) -> None:
 
 
 class _Data(NamedTuple):
-    """Presses, the logarithm of minutes, and the design. Free parameters are the effects and log alpha."""
+    """Presses, log minutes, and the design matrix. The free parameters are the effects and log alpha."""
 
     y: Floats
     offset: Floats
@@ -128,7 +128,7 @@ class _Data(NamedTuple):
         return log_p
 
     def scores(self, free: Floats) -> Floats:
-        """Each run's derivatives of it by the free parameters."""
+        """Each run's derivatives of the log likelihood by the free parameters."""
         mean, size = np.exp(self.offset + self.x @ free[:-1]), np.exp(-free[-1])
         over = self.y - mean
         by_mean = over * size / (size + mean)
@@ -137,7 +137,7 @@ class _Data(NamedTuple):
 
 
 def _best(data: _Data, start: Floats) -> tuple[Floats, bool]:
-    """The negative-binomial maximum, or Poisson's where a scatter of its own gains nothing; and which it is."""
+    """The negative-binomial maximum, or Poisson's if alpha gains too little; and whether it is Poisson's."""
     without = _maximum(data, start, _NO_SCATTER)
     with_it = _maximum(data, without[:-1], (_NO_SCATTER[0], 10.0))
     gain = float((data.log_p(with_it) - data.log_p(without)).sum())
@@ -161,7 +161,7 @@ def _maximum(data: _Data, start: Floats, log_alpha: tuple[float, float]) -> Floa
 
 @dataclass(frozen=True)
 class _Term:
-    """One coefficient and its column, beside the others. Alpha stays as fitted: NB2's effects do not depend on it."""
+    """A coefficient and its column, apart from the others. Alpha stays fixed: NB2's effects do not depend on it."""
 
     name: str
     estimate: float
@@ -188,7 +188,7 @@ class _Term:
         return np.asarray(scores, dtype=float), float(weights @ rest**2)
 
     def _means(self, value: float) -> Floats:
-        """The presses to expect if the coefficient has this value and the others fit best (Newton; it is concave)."""
+        """The expected presses if the coefficient has this value and the others fit best, by Newton's method."""
         offset, beta = self.data.offset + value * self.own, self.beside
         for _ in range(NEWTON_STEPS):
             mean = np.exp(offset + self.others @ beta)
@@ -207,9 +207,9 @@ class _Term:
         return float(scores.sum()) / _spread(scores)
 
     def limits(self, tail: float) -> tuple[float, float]:
-        """Where the test begins to reject at this one-sided level, below and above. Infinite: it rejects nothing there.
+        """The limits beyond which the test rejects at this one-sided level; infinite if it rejects nothing there.
 
-        Few people who press very differently leave a ratio without a limit (Fieller, JRSS B 16, 1954).
+        With few people who press very differently, a ratio may have no limit (Fieller, JRSS B 16, 1954).
         """
         participants = int(self.people.max()) + 1
         t = float(stats.t.isf(tail, participants - 1))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A whole report from what was given, section by section."""
+"""Making a report from its input files, section by section."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ FIXED_ORDER = (
 
 
 RUN = "run "
-MOST_RUNS = 5  # that a note names
+MOST_RUNS = 5  # runs that a note names
 
 
 @dataclass(frozen=True)
 class Given:
-    """What a report is made from: an export, and what may be given with it."""
+    """A report's input: an export, and optional files."""
 
     export: Path
     power: Path | None = None
@@ -78,7 +78,7 @@ class Given:
 
 
 def make(given: Given, progress: Callable[[str], None] = lambda _: None) -> Report:
-    """The report. `progress` hears what comes next. InputError for what cannot be read."""
+    """Make the report. `progress` gets the name of each step. Raises InputError for a file that can't be used."""
     progress("reading the export")
     export = read_export(given.export)
     if not export.runs.rows:
@@ -98,7 +98,7 @@ def make(given: Given, progress: Callable[[str], None] = lambda _: None) -> Repo
 
 
 def _sound(section: Section) -> Section:
-    """The section, refused as a whole if a number of it is none: better no figure than one that looks like one."""
+    """The section; if one of its numbers is NaN or infinite, a section that refuses all its figures."""
     place = not_finite(section.data)
     if place is None:
         return section
@@ -116,7 +116,7 @@ def _study(given: Given, export: Export) -> tuple[Study, list[str]]:
 
 
 def _folded(notes: Sequence[str]) -> list[str]:
-    """Notes of runs, those that say the same as one."""
+    """Notes about runs. Equal notes about several runs become one."""
     said: dict[str, list[str]] = {}
     for note in notes:
         run, found, what = note.partition(": ")
@@ -130,7 +130,7 @@ def _folded(notes: Sequence[str]) -> list[str]:
 
 
 def _on_scale(study: Study) -> tuple[Study, list[str]]:
-    """The study without ratings that are not on the scale, and a fault for each of these."""
+    """The study without ratings off the scale, and a fault for each such rating."""
     lowest, highest = study.scale
     scale = "the scale of the protocol" if study.protocol else "the paper's scale; --protocol gives another one"
     wrong = [run for run in study.runs.rows if run.rating is not None and not lowest <= run.rating <= highest]
@@ -144,7 +144,7 @@ def _on_scale(study: Study) -> tuple[Study, list[str]]:
 
 
 def _order_warnings(study: Study) -> list[str]:
-    """What cannot be distinguished because of the order of the runs."""
+    """Warnings about effects that the order of the runs makes impossible to separate."""
     if study.one_order:
         return [FIXED_ORDER]
     still = study.runs.always_in_one_place
@@ -155,7 +155,7 @@ _NO_POWER = ["No measured power was given (--power), so the report has no power 
 
 
 def _protocol(given: Given, export: Export) -> Protocol | None:
-    """The locked protocol: the export's, which another one that is given must equal; or the one that is given."""
+    """The protocol: the export's locked one, or without that the given one. InputError if both exist and differ."""
     locked = export.protocol
     if given.protocol is None:
         return _read_protocol(locked.encode(), "the export's protocol") if locked is not None else None
@@ -180,7 +180,7 @@ def _title(study: Study) -> str:
 
 
 def _facts(given: Given, study: Study) -> list[tuple[str, str]]:
-    """Where everything comes from, so that it can be made again."""
+    """The sources of the report, so that people can make it again."""
     facts = [("Study", study.export.study), ("Protocol", _protocol_fact(given, study.export))]
     for name, file in (("Power", given.power), ("Machine", given.machine)):
         facts.append((name, f"{file.name}, SHA-256 {_digest(file)}" if file else "not given"))
@@ -190,7 +190,7 @@ def _facts(given: Given, study: Study) -> list[tuple[str, str]]:
 
 
 def _versions() -> str:
-    """The program's and its libraries', which the figures come from."""
+    """The versions of the program and of the libraries that compute the figures."""
     return ", ".join((f"happe-server {VERSION}", *(f"{name} {version(name)}" for name in ("numpy", "scipy"))))
 
 
@@ -203,5 +203,5 @@ def _protocol_fact(given: Given, export: Export) -> str:
 
 
 def _digest(file: Path) -> str:
-    """As the study's page shows it, of a protocol without its byte order mark."""
+    """The SHA-256 of a file without a byte order mark, as the study's page shows it."""
     return hashlib.sha256(file.read_bytes().removeprefix(b"\xef\xbb\xbf")).hexdigest()

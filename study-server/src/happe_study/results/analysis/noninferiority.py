@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether people are not appreciably less satisfied: the test of non-inferiority of mean ratings.
+"""The test of non-inferiority of mean ratings, which shows whether people are not appreciably less satisfied.
 
-H0: the mean difference (treatment less reference) is at most -margin; H1: it is above. The unit is the participant:
-differences of each application's pair of runs, averaged over the applications with both ratings, give one figure each.
-`intervals` has the limits. They allow for skewness (ratings crowd at the top of their scale, so differences have a long
-lower tail), for a tenth of people whom a small study did not meet and whose dislike is as large as the margin allows,
-and for missing pairs as bad as the worst one seen. The verdict (ICH E9, 3.3.2; Piaggio et al., JAMA 308, 2012):
+H0: the mean difference (treatment minus reference) is at most -margin; H1: it is above. The unit is the participant,
+with the mean of the differences over the applications that have both ratings.
+
+`intervals` computes the limits. They allow for skewness (ratings crowd at the top of their scale, so differences have a
+long lower tail), for a tenth of people whom a small study may miss and who dislike the treatment by all that the margin
+allows, and for missing pairs as bad as the worst one seen. Verdicts (ICH E9, 3.3.2; Piaggio et al., JAMA 308, 2012):
 
 - non-inferior: the lower limit at 1 - alpha is above -margin;
 - inferior: the upper limit is below -margin;
-- inconclusive: neither. `why` says what is in the way, if without it the verdict would be another one.
+- inconclusive: neither. `why` names the missing pairs or the small sample, if the verdict would differ without them.
 
-Margin and alpha are the locked protocol's: chosen after a look at the data they would prove nothing.
+Margin and alpha come from the locked protocol: chosen after a look at the data, they would prove nothing.
 
-Assumed: participants are independent. Points of the rating scale are taken as evenly spaced, as in the paper's means;
-the cumulative-link model does without that.
+Assumed: participants are independent, and the points of the rating scale are evenly spaced, as in the paper's means.
+The cumulative-link model does not assume even spacing.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class Verdict(StrEnum):
-    """What the test says."""
+    """The verdict of the test."""
 
     NON_INFERIOR = "non-inferior"
     INCONCLUSIVE = "inconclusive"
@@ -45,7 +46,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class AnalysisSet:
-    """The test on a set of participants and pairs: the mean difference, its limits and the verdict on them."""
+    """The test on a subset of participants and pairs: the mean difference, its limits and its verdict."""
 
     name: str
     participants: int
@@ -58,11 +59,11 @@ class AnalysisSet:
 
 @dataclass(frozen=True)
 class NonInferiority:
-    """The test's outcome, in points of the rating scale. `low` is the one-sided limit at 1 - alpha, p one-sided.
+    """The test's result, in points of the rating scale. `low`: the one-sided limit at 1 - alpha; `p` is one-sided.
 
-    `high` is the limit on the other side, so that [low, high] is the two-sided interval at 1 - 2 alpha. `sets` has the
-    same on other sets of the data. `tipping` is by how many points missing pairs would have to be worse than those
-    seen to take the verdict away; None: there is nothing to take away, or nothing missing.
+    `high` is the limit on the other side, so [low, high] is the two-sided interval at 1 - 2 alpha. `sets` has the test
+    on other subsets. `tipping`: if missing pairs were this many points worse than those seen, the verdict would no
+    longer be non-inferior; None: it is another verdict, or no pair is missing.
     """
 
     treatment: str
@@ -86,7 +87,7 @@ class NonInferiority:
 
 @dataclass(frozen=True)
 class Difference:
-    """The mean difference of ratings of an application (None: of all), with the limits of the test."""
+    """The mean difference of ratings in an application (None: in all), with the test's limits."""
 
     treatment: str
     reference: str
@@ -99,7 +100,7 @@ class Difference:
 def difference(
     panel: Panel, sides: tuple[str, str], application: str | None, margin: float | None, scale: tuple[int, int]
 ) -> Difference:
-    """Treatment less reference. Without a margin the unseen tenth may dislike by the width of the scale."""
+    """The difference of `sides` (treatment, reference). Without a margin, the unseen tenth may differ by the scale."""
     treated, base = panel.pairs(*sides)
     pairs = treated - base
     if application is not None:
@@ -115,7 +116,7 @@ def difference(
 
 
 class Wanted(NamedTuple):
-    """What the test is about, in points. `width` is the scale's, beyond which no difference can be."""
+    """The test's parameters, in points. `width` is the scale's, the largest possible difference."""
 
     margin: float
     alpha: float
@@ -123,18 +124,18 @@ class Wanted(NamedTuple):
 
     @property
     def dislike(self) -> float:
-        """The mean difference of the unseen tenth: all that the margin leaves, or all that the scale does."""
+        """The mean difference of the unseen tenth: -margin / 0.1, or -width if that is nearer to 0."""
         return -min(self.margin / MINORITY, self.width)
 
     def limits(self, lowest: Floats, highest: Floats) -> tuple[float, float]:
-        """Limits of the mean, where missing pairs were filled in at the least and at the most."""
+        """Limits of the mean, from the pairs with missing ones at their lowest, and at their highest."""
         unseen = Unseen(lowest=self.dislike)
         low = intervals.limits(intervals.own_means(lowest), self.alpha, unseen)[0]
         high = intervals.limits(intervals.own_means(highest), self.alpha, unseen)[1]
         return max(-self.width, float(low)), min(self.width, float(high))
 
     def verdict(self, low: float, high: float) -> Verdict:
-        """What limits say."""
+        """The verdict for these limits."""
         if low > -self.margin:
             return Verdict.NON_INFERIOR
         return Verdict.INFERIOR if high < -self.margin else Verdict.INCONCLUSIVE
@@ -145,7 +146,7 @@ class Wanted(NamedTuple):
 
 
 def test(panel: Panel, treatment: str, reference: str, wanted: Wanted) -> NonInferiority:
-    """Test the ratings of a panel. Refusal for too few participants or pairs, or if all differ alike."""
+    """Test a panel of ratings. Raises Refusal for too few participants or pairs, or if all have the same difference."""
     if not (wanted.margin > 0 and 0 < wanted.alpha < 1 / 2):
         raise Refusal("the margin must be above 0 and alpha between 0 and 0.5")
     treated, base = panel.pairs(treatment, reference)
@@ -174,7 +175,7 @@ def _set(name: str, pairs: Floats, lowest: Floats, highest: Floats, wanted: Want
 
 
 def _per_protocol(pairs: Floats, wanted: Wanted) -> list[AnalysisSet]:
-    """Only who has every pair, if these are enough and differ."""
+    """The test on participants with every pair, if these are enough and differ."""
     whole = pairs[~np.isnan(pairs).any(axis=1)]
     if len(whole) < intervals.FEWEST or is_nothing(float(whole.mean(axis=1).std()), 1.0):
         return []
@@ -205,7 +206,7 @@ def _in_the_way(sets: tuple[AnalysisSet, ...], pairs: Floats, wanted: Wanted) ->
 
 
 def _tipping(pairs: Floats, wanted: Wanted) -> float | None:
-    """How much worse than those seen missing pairs must be to take a verdict of non-inferiority away."""
+    """The tipping point: how much worse than those seen missing pairs must be for the verdict to change."""
     missing = np.isnan(pairs)
     if not missing.any():
         return None

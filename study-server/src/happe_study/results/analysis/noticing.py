@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What people notice: presses of "faster" after real probes and after sham ones (docs/traces.md, Sham probes).
+"""How many probes people notice: presses of "faster" after real and after sham probes (docs/traces.md, Sham probes).
 
-A probe counts as followed by a press if a series of presses begins within 60 s. The estimate is the share of real
-probes with a press, less that of sham ones. It is the coefficient of a linear regression on whether the probe was real.
-Each probe was drawn by itself, so the estimate holds even where a press delays the next probe. Errors are by
+A press follows a probe if a series of presses begins within 60 s. The estimate is the share of real probes with a
+press, minus that of sham ones. It is the coefficient of a linear regression on whether the probe was real. A separate
+random draw made each probe real or sham, so the estimate holds even if a press delays the next probe. Errors are by
 participant (clustered.py), because a person who notices one probe may well notice the next.
 """
 
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
     Counts = NDArray[np.int64]  # participants x columns
 
 WINDOW_US = 60_000_000
-FEWEST_PROBES = 10  # real ones, and sham ones
+FEWEST_PROBES = 10  # least number of real probes, and of sham probes
 
 
 class Column(IntEnum):
-    """What is counted of a participant's probes."""
+    """The columns of counts of a participant's probes."""
 
     REAL, REAL_PRESSED, SHAM, SHAM_PRESSED = range(4)
 
 
 class Trial(NamedTuple):
-    """A probe whose 60 seconds were all served, and whether a press of "faster" followed in them."""
+    """A probe after which HAPPE served for 60 seconds, and whether a press of "faster" followed in these."""
 
     run: str
     participant: str
@@ -49,14 +49,14 @@ class Trial(NamedTuple):
 
 @dataclass(frozen=True)
 class Kind:
-    """Real or sham probes: how many, and how many of them a press followed."""
+    """The number of real or sham probes, and of those that a press followed."""
 
     probes: int
     pressed: int
 
     @property
     def share(self) -> float | None:
-        """The share with a press. None: there is no probe."""
+        """The share with a press; None if there is no probe."""
         return self.pressed / self.probes if self.probes else None
 
 
@@ -75,7 +75,7 @@ class Noticed:
 
 
 def counted(trials: Sequence[Trial]) -> Counts:
-    """Each participant's real probes, those of them with a press, the sham ones, and those of these with a press."""
+    """Counts of probes, participants x Column."""
     people, of = np.unique([trial.participant for trial in trials], return_inverse=True)
     counts = np.zeros((len(people), len(Column)), dtype=np.int64)
     for person, trial in zip(of, trials, strict=True):
@@ -85,13 +85,13 @@ def counted(trials: Sequence[Trial]) -> Counts:
 
 
 def kinds(counts: Counts) -> tuple[Kind, Kind]:
-    """The real probes, and the sham ones."""
+    """All participants' real probes, and their sham probes."""
     real, real_pressed, sham, sham_pressed = (int(total) for total in counts.sum(axis=0))
     return Kind(real, real_pressed), Kind(sham, sham_pressed)
 
 
 def estimated(counts: Counts) -> Noticed:
-    """The estimate. Refusal if there are too few probes or people, or no press at all."""
+    """Estimate the share of noticed probes. Raises Refusal for too few probes or people, or if all press alike."""
     real, sham = kinds(counts)
     for name, kind in (("real", real), ("sham", sham)):
         if kind.probes < FEWEST_PROBES:
@@ -110,7 +110,7 @@ def estimated(counts: Counts) -> Noticed:
 
 
 def _told(counts: Counts, shares: tuple[float, float]) -> tuple[Floats, Floats]:
-    """Each one's score and information of the regression: on 1, and on whether the probe was real, less its mean."""
+    """Each participant's score and information in the regression on 1 and on (probe is real) minus its mean."""
     real, real_pressed, sham, sham_pressed = counts.T.astype(float)
     own = 1 - real.sum() / (real.sum() + sham.sum()), -real.sum() / (real.sum() + sham.sum())
     left = real_pressed - shares[0] * real, sham_pressed - shares[1] * sham

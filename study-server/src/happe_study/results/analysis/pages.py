@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A report as HTML, PDF and JSON. The same report gives the same bytes: nothing tells the time or the host."""
+"""A report as HTML, PDF and JSON. The same report gives the same bytes: they contain neither time nor host."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ MOST_WARNINGS = 20
 
 
 def warnings(report: Report) -> list[str]:
-    """The report's warnings, the first twenty and how many more there are; results.json has them all."""
+    """The report's first twenty warnings, and the number of the others. results.json has all."""
     shown = list(report.warnings[:MOST_WARNINGS])
     rest = len(report.warnings) - len(shown)
     return shown + ([f"And {rest} more, which results.json lists."] if rest else [])
 
 
 def html(report: Report) -> bytes:
-    """One page that needs nothing else."""
+    """The report as a single HTML page that needs no other file."""
     loader = PackageLoader("happe_study.results.analysis")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=False)
     images = {picture.key: _image(picture) for section in report.sections for picture in section.pictures}
@@ -43,7 +43,7 @@ def _image(picture: Picture) -> str:
 
 
 def svg(picture: Picture) -> bytes:
-    """A figure by itself."""
+    """A figure as an SVG file."""
     file = io.BytesIO()
     with mpl.rc_context(SETTINGS):
         picture.figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
@@ -51,12 +51,12 @@ def svg(picture: Picture) -> bytes:
 
 
 def results(report: Report) -> bytes:
-    """The numbers as JSON. ValueError for a number that is none: it should have been refused."""
+    """The numbers as JSON. Raises ValueError for NaN or infinity, which the report should have refused."""
     return (json.dumps(report.document(), indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
 def shown(report: Report) -> bytes:
-    """What a page of the server's shows of the report, as JSON: everything but the figures themselves."""
+    """The report's content for the server's page as JSON: everything except the figures' files."""
     document = {
         "title": report.title,
         "warnings": warnings(report),
@@ -82,7 +82,7 @@ def _shown_section(section: Section) -> dict[str, Any]:
 
 
 def pdf(report: Report) -> bytes:
-    """The report, typeset on A4 pages; PDF/UA-1 if the fonts have every letter of it."""
+    """The report as PDF on A4 pages; PDF/UA-1 if the fonts have all its letters."""
     document = json.loads(shown(report)) | {"study": report.study}
     drawn = {picture.key: svg(picture).decode() for section in report.sections for picture in section.pictures}
     for section in document["sections"]:
@@ -90,7 +90,7 @@ def pdf(report: Report) -> bytes:
     inputs = {"report": json.dumps(document)}
     try:
         return _typeset(inputs, ["ua-1"])
-    except typst.TypstError:  # a letter that no font here has
+    except typst.TypstError:  # no font has one of the letters
         return _typeset(inputs, [])
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Tables A.1 and A.3 of the paper, from runs.
 
-Table A.1: for each application and condition the mean power over users and its sample standard deviation (n - 1), the
-same of ratings, and the improvement over ondemand, 1 - ratio of mean powers. Every run with a figure counts, paired or
-not; with all runs there, improvements are those of `savings`. Table A.3: presses per minute, the mean over users.
+Table A.1: for each application and condition the mean power over users with its sample standard deviation (n - 1), the
+same for ratings, and the improvement over ondemand, 1 - ratio of mean powers. Every run with a value counts, paired or
+not. If no run is missing, improvements equal those of `savings`. Table A.3: presses per minute, the mean over users.
 
 Cells are rounded to two decimals, half away from zero, from figures that are not rounded. The paper's mean ratings over
 applications (4.61, 4.55, 4.69, 4.63) are means of printed cells: 4.604 and 4.542 are what the ratings themselves give.
@@ -30,17 +30,17 @@ REFERENCE = "ondemand"
 OPERATING = ("O-HAPPE", "B-HAPPE")  # "otherwise equivalent" (section A.5.1.3)
 TRAINING = ("T-HAPPE",)
 SECONDS_PER_MINUTE = 60
-DIGITS = 12  # significant, that a mean of printed figures is right to: a 4.875 must not be 4.8749999999999999
+DIGITS = 12  # significant digits before rounding, so that 4.8749999999999999 counts as 4.875
 
 
 def rounded(value: float, places: int = 2) -> Decimal:
-    """A figure as the paper prints it: half away from zero, as in school, decided on 12 significant digits."""
+    """A number rounded as in the paper: half away from zero, after rounding to 12 significant digits."""
     return Decimal(f"{value:.{DIGITS}g}").quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of Table A.1: n and figures of power (W) and rating; None where there are too few runs."""
+    """A cell of Table A.1: n, mean and standard deviation of power (W) and rating; None if there are too few runs."""
 
     application: str
     condition: str
@@ -93,7 +93,7 @@ def _improvement(values: Floats, power: Panel, application: str) -> float | None
 
 @dataclass(frozen=True)
 class Total:
-    """A condition over all applications. `rating_of_cells` is the paper's way: the mean of the printed cells."""
+    """A condition over all applications. `rating_of_cells` is, as in the paper, the mean of the printed cells."""
 
     condition: str
     improvement: float | None  # the mean of the applications' improvements
@@ -126,7 +126,7 @@ def _total(condition: str, cells: Sequence[Cell]) -> Total:
 
 @dataclass(frozen=True)
 class Presses:
-    """A row of Table A.3: presses per minute, the mean over users, and how many runs it is of."""
+    """A row of Table A.3: mean presses per minute over users, and the number of runs."""
 
     application: str
     phase: str  # training or operating
@@ -136,7 +136,7 @@ class Presses:
 
 
 def table_a3(runs: Runs) -> list[Presses]:
-    """Presses per minute in training (T-HAPPE) and operation (O-HAPPE and B-HAPPE). Refusal if no run has counts.
+    """The rows of Table A.3, for training (T-HAPPE) and operation (O-HAPPE, B-HAPPE). Refusal if no run has counts.
 
     The paper does not say which runs are "the operating phase"; its words for O-HAPPE and B-HAPPE are the same.
     """

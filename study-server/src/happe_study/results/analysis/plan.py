@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the simulated studies of a plan assume, the batches that they come in, and what their counts say.
+"""A plan: the assumptions of its simulated studies, their batches, and the power that their counts give.
 
-Every batch has random numbers of its own, which follow from its number alone. So batches may be simulated by anybody
-and in any order. A server without the statistics packages imports this module; `planning` simulates.
+Each batch has its own random numbers, which depend only on its number. So any process can simulate batches, in any
+order. A server without the statistics packages can import this module; `planning` does the simulation.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from happe_study.design.protocol.reading import Protocol
 
 FEWEST, MOST = 5, 1000  # participants
-STUDIES, MOST_STUDIES = 2000, 100_000  # of each size
-BATCH = 2000  # studies; another number would change every plan
-# How often each rating from 1 on was given under ondemand: Table A.1's Torcs, Quake3, Glest and Trackballs. Of the two
-# histograms that print Trackballs' cell it is the one with the longer tail.
+STUDIES, MOST_STUDIES = 2000, 100_000  # simulated studies of each size: default and maximum
+BATCH = 2000  # studies of a batch; another number would change the result of every plan
+# How often each rating from 1 on occurred under ondemand: Table A.1's Torcs, Quake3, Glest and Trackballs. Two
+# histograms give the cell of Trackballs; this is the one with the longer tail.
 PAPER_RATINGS = ((0, 0, 1, 9, 14), (0, 0, 0, 3, 21), (0, 0, 1, 9, 14), (0, 1, 0, 10, 13))
 
 
 @dataclass(frozen=True)
 class Assumption:
-    """A number that a person assumes: its name, bounds and default, what it is, and its unit."""
+    """A number that the planner assumes: its name, bounds, default, description and unit."""
 
     name: str
     low: float
@@ -55,7 +55,7 @@ ASSUMPTIONS = (
 
 
 class Batch(NamedTuple):
-    """Studies of `size` participants that are simulated together, the first ones of a size with the number 0."""
+    """Studies of `size` participants that are simulated together. `number` counts the batches of a size from 0."""
 
     size: int
     number: int
@@ -63,7 +63,7 @@ class Batch(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """How many studies of a batch show non-inferiority, and how many the saving."""
+    """The numbers of a batch's studies that show non-inferiority, and that show the saving."""
 
     noninferior: int
     saved: int
@@ -71,10 +71,10 @@ class Counts(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """What a plan depends on: of the protocol, and of whoever plans. As JSON it is the arguments of a job.
+    """The input of a plan, from the protocol and from the planner. As JSON, it is the arguments of a job.
 
-    `sizes` are numbers of participants who begin; `studies` are simulated of each. `width` is the scale's, in points.
-    `assumed` has a number for each name of ASSUMPTIONS.
+    `sizes` are numbers of participants who begin; `studies` is the number of simulated studies of each size. `width` is
+    the scale's, in points. `assumed` has a number for each name of ASSUMPTIONS.
     """
 
     sizes: Sequence[int]
@@ -86,7 +86,7 @@ class Plan:
     assumed: Mapping[str, float]
 
     def left(self, size: int) -> int:
-        """How many of so many participants do not drop out."""
+        """How many of `size` participants do not drop out."""
         return left(size, self.assumed)
 
     def batches(self) -> Iterator[Batch]:
@@ -98,9 +98,9 @@ class Plan:
 
 @dataclass(frozen=True)
 class Power:
-    """The shares of simulated studies that show what they should, and the Monte Carlo error of the first.
+    """The shares of simulated studies that show non-inferiority (`power`) and the saving (`saving_power`).
 
-    `participants` begin, `left` are there at the end.
+    `error` is the Monte Carlo error of `power`. `participants` begin, `left` are there at the end.
     """
 
     participants: int
@@ -114,9 +114,9 @@ class Power:
 def of_protocol(
     protocol: Protocol, sizes: Sequence[int], studies: int, assumed: Mapping[str, float], *, like_paper: bool = True
 ) -> Plan:
-    """A plan of a protocol; without sizes, of its number of participants, its halves and multiples.
+    """Make a plan of a protocol. Without `sizes`, these are multiples of its number of participants, from a half on.
 
-    Refusal without a margin, or if ratings `like_paper` are wanted for another scale than the paper's.
+    Raises Refusal if the protocol has no margin, or if `like_paper` asks for the paper's ratings on another scale.
     """
     analysis, rating = protocol.analysis, protocol.rating
     if analysis is None:
@@ -129,7 +129,7 @@ def of_protocol(
 
 
 def sizes_of(protocol: Protocol, sizes: Sequence[int]) -> tuple[int, ...]:
-    """These numbers of participants, or else the protocol's, its halves and multiples. Refusal if it has too few."""
+    """The given sizes, or without these the multiples of the protocol's number. Refusal if that is too small."""
     wanted = tuple(dict.fromkeys(sizes)) or _multiples(protocol.participants, protocol.block_size)
     if not wanted:
         raise Refusal(f"participants: three times as many are fewer than {FEWEST}; give numbers of participants")
@@ -137,18 +137,18 @@ def sizes_of(protocol: Protocol, sizes: Sequence[int]) -> tuple[int, ...]:
 
 
 def left(size: int, assumed: Mapping[str, float]) -> int:
-    """How many of so many participants do not drop out."""
+    """How many of `size` participants do not drop out."""
     return round(size * (1 - assumed["dropout"]))
 
 
 def _multiples(participants: int, block: int) -> tuple[int, ...]:
-    """In whole blocks."""
+    """Multiples of the number of participants from a half to three, each rounded to whole blocks."""
     rounded = {max(1, round(part * participants / block)) * block for part in (0.5, 1, 1.5, 2, 3)}
     return tuple(sorted(size for size in rounded if size >= FEWEST))
 
 
 def powers(plan: Plan, counts: Iterable[Sequence[int]]) -> list[Power]:
-    """What the counts of all batches, in their order, say of each size."""
+    """The power at each size, from the counts of all batches in their order."""
     sums = {size: Counts(0, 0) for size in plan.sizes}
     for batch, (noninferior, saved) in zip(plan.batches(), counts, strict=True):
         so_far = sums[batch.size]
@@ -163,5 +163,5 @@ def _power(plan: Plan, size: int, counts: Counts) -> Power:
 
 
 def document(found: Iterable[Mapping[str, float]]) -> str:
-    """Powers for programs, as `happe-server plan --json` prints them."""
+    """Powers as JSON text, as `happe-server plan --json` prints them."""
     return json.dumps(list(found), indent=2, ensure_ascii=False) + "\n"

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How many participants a study needs, by simulating studies before there is one.
+"""Simulating studies in advance, to find how many participants a study needs.
 
-Each simulated participant rates each application under both conditions. Behind a rating is a normal satisfaction: the
-person's own level, the person's own liking of the treatment, and chance; its variance is 1 and thresholds cut it into
-the points of the scale, so that under the reference they are as frequent as assumed. The treatment shifts it. Each
-one's saving is normal on the scale of logarithms. Or participants are drawn from a study that there is, real or
-simulated. The study that comes out is tested as the real one is (`noninferiority`, `savings`). `plan` has what is
-assumed, and puts the counts of batches together. Seeds are fixed.
+Each simulated participant rates each application under both conditions. Behind a rating is a normally distributed
+satisfaction: the person's level, the person's liking of the treatment, and chance. Under the reference its variance is
+1, and thresholds cut it into the points of the scale, as frequent as assumed. The treatment shifts it. A person's
+saving is normal on the scale of logarithms. Alternatively, participants are drawn from an existing study, real or
+simulated. Each resulting study is tested like a real one (`noninferiority`, `savings`). `plan` has the assumptions, and
+combines the counts of batches. Seeds are fixed.
 """
 
 from __future__ import annotations
@@ -38,11 +38,12 @@ SEED = 20100917
 
 @dataclass(frozen=True)
 class Assumptions:
-    """What is assumed of ratings: of each application, how often each point of the scale is given under the reference.
+    """The assumptions. `frequencies`: for each application, how often each rating occurs under the reference.
 
-    Variances are parts of 1: between people, of their liking; chance is the rest. `shift` is that of the satisfaction
-    behind a rating, in its standard deviations. A `minority` rates the treatment `dislike` points lower than that.
-    `saving` is the typical one, `spread` the standard deviation of people's mean log ratios of power.
+    `between` and `liking` are variances, as parts of 1: between people, and of their liking; 1 - `between` is chance.
+    `shift` moves the satisfaction under the treatment, in its standard deviations. A `minority` rates the treatment
+    `dislike` points lower. `saving` is the typical one, `spread` the standard deviation of people's mean log ratios of
+    power.
     """
 
     frequencies: tuple[tuple[int, ...], ...] = PAPER_RATINGS
@@ -56,14 +57,14 @@ class Assumptions:
 
 
 class People(NamedTuple):
-    """Each one's mean difference of ratings, and mean log ratio of power: studies x participants."""
+    """Participants' mean differences of ratings, and mean log ratios of power: studies x participants."""
 
     differences: Floats
     log_ratios: Floats
 
 
 def thresholds(assumed: Assumptions) -> Floats:
-    """Where the satisfaction is cut: applications x cuts; infinite beyond points that nobody gives."""
+    """The thresholds of the satisfaction: applications x cuts; infinite beyond points that nobody gives."""
     counts = np.array(assumed.frequencies, dtype=float)
     shares = np.cumsum(counts, axis=1)[:, :-1] / counts.sum(axis=1, keepdims=True)
     cuts: Floats = stats.norm.ppf(shares)
@@ -71,14 +72,14 @@ def thresholds(assumed: Assumptions) -> Floats:
 
 
 def difference(assumed: Assumptions) -> float:
-    """The true mean difference, treatment less reference. The own liking widens the treatment's satisfaction."""
+    """The true mean difference, treatment minus reference. Liking widens the satisfaction under the treatment."""
     cuts = thresholds(assumed)
     treated = stats.norm.sf((cuts - assumed.shift) / np.sqrt(1 + assumed.liking))
     return float((treated - stats.norm.sf(cuts)).sum(axis=1).mean())
 
 
 def shift_for(assumed: Assumptions, wanted: float) -> Assumptions:
-    """The assumptions with the shift whose true mean difference is the one that is wanted."""
+    """The assumptions with the shift that gives the wanted true mean difference. Raises Refusal if there is none."""
 
     def gap(shift: float) -> float:
         return difference(_shifted(assumed, shift)) - wanted
@@ -111,7 +112,7 @@ def _points(cuts: Floats, satisfied: Floats) -> Floats:
 
 
 def simulated(assumed: Assumptions, participants: int, studies: int, batch: int = 0) -> People:
-    """Studies of people as assumed."""
+    """Simulate studies of people by the assumptions."""
     generator = numbers_of(batch)
     treated, base = rated(assumed, studies * participants, generator)
     dislike = generator.random((len(base), 1)) < assumed.minority
@@ -121,18 +122,18 @@ def simulated(assumed: Assumptions, participants: int, studies: int, batch: int 
 
 
 def drawn(people: People, participants: int, studies: int, batch: int = 0) -> People:
-    """Studies of people who are drawn, with replacement, from those of a study (without its first axis)."""
+    """Draw people for studies, with replacement, from the people of one study (arrays without the first axis)."""
     who = numbers_of(batch).integers(len(people.differences), size=(studies, participants))
     return People(people.differences[who], people.log_ratios[who])
 
 
 def numbers_of(batch: int) -> np.random.Generator:
-    """The random numbers of a batch. Those of batch 0 are the ones of SEED alone, as NumPy fills seeds with zeros."""
+    """The random numbers of a batch. Batch 0 has those of SEED alone, because NumPy fills seeds with zeros."""
     return np.random.default_rng([SEED, batch])
 
 
 def people_of(runs: Runs, treatment: str, reference: str) -> People:
-    """Those of a study who have every pair of runs with ratings and power. Refusal if there are too few."""
+    """A study's people who have every pair of runs with ratings and power. Raises Refusal if these are too few."""
     rated_pair, power_pair = (runs.panel(figure).pairs(treatment, reference) for figure in (satisfaction, watts))
     gaps, ratios = rated_pair[0] - rated_pair[1], np.log(power_pair[0] / power_pair[1])
     whole = ~(np.isnan(gaps) | np.isnan(ratios)).any(axis=1)
@@ -141,16 +142,16 @@ def people_of(runs: Runs, treatment: str, reference: str) -> People:
 
 
 def drawing(plan: Plan) -> Draw:
-    """Draws studies of people as a plan assumes, with the paper's ratings in turn for each application."""
+    """A function that simulates studies by a plan's assumptions, with the paper's ratings in turn per application."""
     frequencies = tuple(PAPER_RATINGS[n % len(PAPER_RATINGS)] for n in range(plan.applications))
     wanted = {name: plan.assumed[name] for name in ("between", "liking", "minority", "dislike", "saving", "spread")}
     return partial(simulated, shift_for(Assumptions(frequencies, **wanted), plan.assumed["difference"]))
 
 
 def counted(plan: Plan, draw: Draw, batch: Batch) -> Counts:
-    """How many studies of a batch show what they should.
+    """Count the studies of a batch that show non-inferiority, and that show the saving.
 
-    A study without any scatter, or with too few people left, shows nothing.
+    A study without scatter, or with too few people left, shows neither.
     """
     left = plan.left(batch.size)
     if left < FEWEST:

@@ -4,12 +4,12 @@
     log W = condition + application (+ period + carry-over) + participant + participant:application
             + participant:condition + residual
 
-The last four are random, normal and independent. participant:condition is there because people differ in how much they
-save: without it runs of one person would count as independent evidence of a condition's effect. An effect is a ratio
-of geometric means, 1 - exp(b) a saving. Tests and intervals are Student's t with Satterthwaite's degrees of freedom
-(Biometrics Bulletin 2, 1946; as lmerTest computes them: Kuznetsova, Brockhoff and Christensen, J. Stat. Software 82,
-2017), and the interval allows for an unseen tenth on whom a term has no effect (`intervals`). Assumed: one variance of
-participant:condition for all conditions. REML: Patterson and Thompson, Biometrika 58, 1971.
+The last four terms are random, normal and independent. The model needs participant:condition because people differ in
+how much they save: without it, runs of one person would count as independent evidence of a condition's effect. exp(b)
+is a ratio of geometric means, and 1 - exp(b) a saving. Tests and intervals are Student's t with Satterthwaite's degrees
+of freedom (Biometrics Bulletin 2, 1946; as lmerTest computes them: Kuznetsova, Brockhoff and Christensen, J. Stat.
+Software 82, 2017). The intervals allow for an unseen tenth on whom a term has no effect (`intervals`). Assumed: one
+variance of participant:condition for all conditions. REML: Patterson and Thompson, Biometrika 58, 1971.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from happe_study.results.analysis.tidy import Floats
 
-SMALLEST = 1e-4  # of a random part's standard deviation relative to the residual's; below it, it is taken as 0
-STEP = 1e-3  # relative, of the differences that second derivatives are taken from
+SMALLEST = 1e-4  # a smaller ratio of a random part's standard deviation to the residual's counts as 0
+STEP = 1e-3  # relative step of the finite differences
 STARTS = (0.1, 1.0, 10.0)  # variances
 FEWEST_PARTICIPANTS = 3
 
@@ -73,10 +73,10 @@ def fit(
     participants: Sequence[str],
     within: Mapping[str, Sequence[str]],
 ) -> Fit:
-    """Fit the model; an intercept is added. `within` names random parts inside of participants, with their levels.
+    """Fit the model with an intercept. `within`: the random parts within participants by name, with each run's level.
 
-    A random part in which every level has one run is the residual's, and one with the levels of another is that one's:
-    both are left out. Refusal if nothing can be estimated.
+    It leaves out a random part whose levels have one run each, which equals the residual, and a part with the same
+    levels as another. Raises Refusal if nothing can be estimated.
     """
     model = _Model.of(np.asarray(values, dtype=float), columns, names, participants, within)
     if not model.parts:
@@ -89,9 +89,9 @@ def fit(
 
 @dataclass(frozen=True)
 class _Model:
-    """The data, participants x runs; shorter ones are filled up with runs of weight 0, which change nothing.
+    """The data, participants x runs. Participants with fewer runs are filled up with zeros, which change nothing.
 
-    `shared` has, for each random part, participant and two runs, whether the runs are of one level of the part.
+    `shared` says for each random part, participant and pair of runs whether both runs have the same level of the part.
     """
 
     y: Floats
@@ -130,7 +130,7 @@ class _Model:
         return cls(y, x, shared, len(values), ("(intercept)", *names), tuple(parts))
 
     def only(self, kept: Sequence[int]) -> _Model:
-        """The model with some of the random parts."""
+        """The model with only the random parts `kept`."""
         return replace(self, shared=self.shared[list(kept)], parts=tuple(self.parts[n] for n in kept))
 
     @property
@@ -160,7 +160,8 @@ class _Model:
     def profiled(self, variances: Floats) -> tuple[float, Floats]:
         """-2 log restricted likelihood at the best fixed effects and residual variance, and its gradient.
 
-        By variances in units of the residual's: by deviations the slope at 0 is 0, where a search would stay forever.
+        The parameters are variances in units of the residual's. With standard deviations, the slope at 0 would be 0, so
+        a search would stay there.
         """
         at = self.solved(np.sqrt(variances))
         value = at.log_v + self.free * (1 + np.log(2 * np.pi * at.rest / self.free))
@@ -170,7 +171,7 @@ class _Model:
         return float(value), by_variance
 
     def criterion(self, parameters: Floats) -> float:
-        """The same at any variance. `parameters`: random standard deviations, and the residual's last."""
+        """-2 log restricted likelihood. `parameters`: the random parts' standard deviations, then the residual's."""
         sigma = parameters[-1]
         at = self.solved(parameters[:-1] / sigma)
         return float(at.log_v + self.free * np.log(2 * np.pi * sigma**2) + at.rest / sigma**2)
@@ -196,7 +197,7 @@ class _Solved:
 
 
 def _distinct(same: Mapping[str, NDArray[np.bool_]]) -> list[str]:
-    """The parts that are neither the residual's nor another's."""
+    """The parts that equal neither the residual nor another part."""
     kept: list[str] = []
     for name, matrix in same.items():
         if (matrix.sum(axis=1) > 1).any() and not any((matrix == same[other]).all() for other in kept):
@@ -245,7 +246,7 @@ def _term(name: str, estimate: float, error: float, dof: float, participants: in
 
 
 def _satterthwaite(model: _Model, parameters: Floats, covariance: Floats) -> list[float]:
-    """2 v^2 / (g' A g) for each fixed effect's variance v: g its gradient, A the covariance of the parameters."""
+    """Each fixed effect's degrees of freedom, 2 v^2 / (g' A g): variance v, gradient g, parameters' covariance A."""
     steps = STEP * np.diag(parameters)
     slopes = np.array(
         [

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How closely a study of some size finds the share of probes that people notice.
+"""How precisely a study of a certain size estimates the share of probes that people notice.
 
-Participants are drawn, with replacement, from a simulated field study (`happe-sim field`). Each study that comes out is
-estimated as the real one is (`noticing`). A person who met no probe counts among the participants, and tells nothing.
+It draws participants, with replacement, from a simulated field study (`happe-sim field`), and computes the estimate of
+each resulting study as for a real one (`noticing`). Participants include people without a probe, who add no data.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Precision:
-    """What comes out of studies in which `participants` begin and `left` stay.
+    """The precision of studies in which `participants` begin and `left` stay.
 
-    `hours` are those under L-HAPPE of all together, `probes` is the mean number of both kinds, `half_width` half of the
-    interval in the mean (None: no study has one). In a part of the studies it is as `narrow` as wanted.
+    `hours`: all participants' hours under L-HAPPE; `probes`: the mean number of probes of both kinds; `half_width`: the
+    mean half of the interval (None: no study has one); `narrow`: the share of studies whose interval is narrow enough.
     """
 
     participants: int
@@ -42,7 +42,7 @@ class Precision:
 
 
 def precisions(export: Export, sizes: Sequence[tuple[int, int]], studies: int, wanted: float) -> list[Precision]:
-    """Of each size: how many begin, and how many of them are left. Refusal if nobody of the export met L-HAPPE."""
+    """The precision at each size (participants who begin, participants left). Refusal without a run of L-HAPPE."""
     mine = [run for run in export.runs.rows if run.condition == L_HAPPE.label]
     people = len({run.participant for run in mine})
     if not people:
@@ -63,7 +63,7 @@ def _precision(everybody: Counts, size: tuple[int, int], hours: float, studies: 
 
 
 def _half(counts: Counts) -> Iterator[float]:
-    """Half of a study's interval, if it has one."""
+    """Half of a study's interval; nothing if it has none."""
     try:
         found = estimated(counts[counts.any(axis=1)])
     except Refusal:

@@ -3,11 +3,11 @@
 
     logit P(rating of participant i <= j) = theta_j - x b - u_i,   u_i ~ N(0, sigma^2)
 
-the model and signs of clmm2 and clmm of R's package ordinal (Christensen, A tutorial on fitting cumulative link mixed
-models with clmm2). Maximum likelihood; u is integrated out by adaptive Gauss-Hermite quadrature with 41 nodes a
-participant, about the mode and with the curvature of each one's integrand (Liu and Pierce, Biometrika 81, 1994).
-Errors of effects are by participant (`clustered`), as people differ in how they like a condition, with Student's t;
-the model's own, from the observed information, stand beside. Assumed: a condition moves every threshold alike
+Model and signs are those of clmm2 and clmm of R's package ordinal (Christensen, A tutorial on fitting cumulative link
+mixed models with clmm2). Maximum likelihood; adaptive Gauss-Hermite quadrature integrates u out, with 41 nodes per
+participant, at the mode and with the curvature of the participant's integrand (Liu and Pierce, Biometrika 81, 1994).
+Errors of effects are by participant (`clustered`) with Student's t, because people differ in how they like a condition.
+Results also have the model's errors, from the observed information. Assumed: a condition moves every threshold alike
 (proportional odds). Points of the scale that nobody used have no threshold.
 """
 
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 NODES = 41
 NEWTON_STEPS = 100
 NEWTON_TOLERANCE = 1e-10
-SMALLEST_SIGMA = 1e-3  # below it the variance is taken as 0
-LEAST_GAIN = 1e-6  # in log likelihood, that a random effect must bring to be kept
-LARGEST_EFFECT = 12.0  # log odds; what is larger grows without end: separation
-LARGEST_ERROR = 8.0  # log odds; where it is larger the likelihood is flat: the same
-STEP = 1e-4  # of the differences that the information is taken from
+SMALLEST_SIGMA = 1e-3  # a smaller sigma counts as 0
+LEAST_GAIN = 1e-6  # a random effect must raise the log likelihood by this, else sigma is 0
+LARGEST_EFFECT = 12.0  # log odds; a larger effect has no bound (separation)
+LARGEST_ERROR = 8.0  # log odds; with a larger error the likelihood is flat (separation)
+STEP = 1e-4  # step of the finite differences for the information
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class Threshold:
-    """A threshold between two points of the scale that are next to each other among those that were used."""
+    """A threshold between two neighbouring points among the used points of the scale."""
 
     below: int
     above: int
@@ -94,7 +94,7 @@ class JointTest:
 
 
 def fit(ratings: Sequence[int], columns: Floats, names: Sequence[str], participants: Sequence[str]) -> Fit:
-    """Fit the model. `columns` has a column for each name. Refusal where no finite estimate exists."""
+    """Fit the model. `columns`: ratings x names. Raises Refusal if there is no finite estimate."""
     model = _Model.of(ratings, columns, names, participants)
     start = _maximum(model, model.start(), with_sigma=False)
     best = _maximum(model, np.append(start.x, 0.0), with_sigma=True)
@@ -103,7 +103,7 @@ def fit(ratings: Sequence[int], columns: Floats, names: Sequence[str], participa
 
 
 def test_together(fitted: Fit, names: Sequence[str]) -> JointTest:
-    """The test of some effects together. Refusal for too few participants."""
+    """Test these effects jointly. Raises Refusal for too few participants."""
     at = [n for n, each in enumerate(fitted.effects) if each.name in names]
     estimates = np.array([fitted.effects[n].estimate for n in at])
     f, k, rest, p = clustered.together(estimates, fitted.covariance[np.ix_(at, at)], fitted.participants)
@@ -112,7 +112,7 @@ def test_together(fitted: Fit, names: Sequence[str]) -> JointTest:
 
 @dataclass(frozen=True)
 class _Model:
-    """The data, sorted by participant. `at` says where each participant's ratings begin."""
+    """The data, sorted by participant. `at` has the index of each participant's first rating."""
 
     ratings: Ints  # places among `points`
     columns: Floats
@@ -142,7 +142,7 @@ class _Model:
         return len(self.points) - 1
 
     def start(self) -> Floats:
-        """Thresholds from the frequencies, effects of 0; thresholds as the first and logarithms of the steps."""
+        """The free parameters at the start: the first threshold, log steps of the others, and effects of 0."""
         below = np.cumsum(np.bincount(self.ratings))[:-1] / len(self.ratings)
         cuts = special.logit(below)
         return np.concatenate([cuts[:1], np.log(np.diff(cuts)), np.zeros(len(self.names))])
@@ -173,7 +173,7 @@ class _Model:
         return float(log_p.sum()), self._scores(by_upper, by_lower)
 
     def _mixed(self, upper: Floats, lower: Floats, sigma: float) -> tuple[float, Floats]:
-        """With u = sigma v and v standard normal; the nodes of each participant stand about the mode of v."""
+        """The likelihood with u = sigma v, v standard normal. Each participant's nodes are centred at the mode of v."""
         mode, spread = self._modes(upper, lower, sigma)
         x, w = _quadrature(NODES)
         v = mode[:, None] + np.sqrt(2) * spread[:, None] * x
@@ -220,9 +220,9 @@ def _quadrature(nodes: int) -> tuple[Floats, Floats]:
 
 
 def _logistic(upper: Floats, lower: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """log(F(upper) - F(lower)), its derivatives by both, and the second one by a move of both.
+    """log(F(upper) - F(lower)), its derivatives by each, and its second derivative by moving both.
 
-    With F logistic, F(a) - F(b) = F(a) F(-b) (1 - exp(b - a)), which keeps its digits where both are near 1.
+    F is logistic. F(a) - F(b) = F(a) F(-b) (1 - exp(b - a)) stays precise if both are near 1.
     """
     gap = -np.expm1(lower - upper)
     log_p = special.log_expit(upper) + special.log_expit(-lower) + np.log(gap)
@@ -297,7 +297,7 @@ def _informations(model: _Model, natural: Floats, *, with_sigma: bool) -> Floats
 
 
 def _inverse(information: Floats) -> Floats:
-    """Refusal if there is none."""
+    """Invert an information matrix. Raises Refusal if it is not positive definite."""
     information = (information + information.T) / 2
     if not np.isfinite(information).all() or np.linalg.eigvalsh(information).min() <= 0:
         raise Refusal("the likelihood has no proper maximum: too few ratings for this model")
@@ -305,7 +305,7 @@ def _inverse(information: Floats) -> Floats:
 
 
 def _effect(name: str, found: Sequence[float], participants: int) -> Effect:
-    """`found`: the estimate, its error, the model's error, degrees of freedom."""
+    """Make an effect from `found`: estimate, error, the model's error, degrees of freedom."""
     estimate, error, model_error, dof = found
     t = estimate / error
     p = float(2 * stats.t.sf(abs(t), dof))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 SERIES_US = 1_000_000
 GONE = ("withdrawn", "replaced")
-MOST_W = 400.0  # the largest supplies of laptops deliver so much, a T61's 90 W
+MOST_W = 400.0  # the largest laptop supplies deliver this much; a T61's delivers 90 W
 TOO_MUCH = (
     "Fault: run {}: power: {:.6g} W is more than any laptop's supply delivers ({:.0f} W), so this run has no power "
     "here. Look at the shunt, its range and the calibration."
@@ -42,14 +42,14 @@ Times = dict[tuple[str, str], list[int]]  # by run and key
 
 
 def flag(value: object) -> bool:
-    """True or false, of any format of an export. ValueError for anything else."""
+    """Read true or false from any format of an export. Raises ValueError for anything else."""
     known = {"true": True, "false": False}
     if (text := str(value).lower()) not in known:
         raise ValueError(text)
     return known[text]
 
 
-# The columns that are needed of each table, and what they are; tables after the first three may be absent.
+# The needed columns of each table, with their types. Tables after the first three may be missing.
 NEEDED: dict[str, dict[str, Callable[[Any], Any]]] = {
     "runs": {
         "run": str,
@@ -75,7 +75,7 @@ BLINDED = {"condition", "guess", "protocol"}
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A run that does not count, and why. `place` is its place among the application's runs."""
+    """A run that does not count, and why. `place`: its number among the participant's runs of the application."""
 
     run: str
     participant: str
@@ -95,7 +95,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Export:
-    """What an export holds, tidy. `digests` are its files' SHA-256 by name; `protocol` is the one that was locked."""
+    """An export's content. `digests`: SHA-256 of its files by name; `protocol`: the locked protocol's text."""
 
     study: str
     runs: Runs
@@ -109,7 +109,7 @@ class Export:
 
 
 def read_export(folder: Path) -> Export:
-    """Read a folder. InputError names file, line and column of what is wrong."""
+    """Read an export's folder. Raises InputError, which names file, row and column of each fault."""
     files = _files(folder)
     tables = {name: _table(name, file) for name, file in files.items()}
     people = {row["participant"]: row["state"] for row in tables["participants"]}
@@ -134,7 +134,7 @@ def read_export(folder: Path) -> Export:
 
 
 def _locked(file: Path, rows: list[Row]) -> str:
-    """The locked protocol's text. InputError if it is not what its digest says."""
+    """The locked protocol's text. Raises InputError if its digest differs."""
     protocol: str = rows[0]["protocol"] if rows else ""
     if not rows or hashlib.sha256(protocol.encode()).hexdigest() != rows[0]["protocol_sha256"]:
         raise InputError([f"{file}: the protocol is not the one whose SHA-256 was locked"])
@@ -142,9 +142,9 @@ def _locked(file: Path, rows: list[Row]) -> str:
 
 
 def with_power(runs: Runs, measures: Mapping[str, Measure]) -> tuple[Runs, list[str]]:
-    """The runs with their measured power, and what to report of runs without, faults first.
+    """The runs with their measured power, and notes on runs without power, faults first.
 
-    A figure of more power than a laptop takes is a fault, and set aside.
+    More power than a laptop can take is a fault. Such a run gets no power.
     """
     known = {run.run for run in runs.rows}
     faults = []
@@ -162,7 +162,7 @@ def with_power(runs: Runs, measures: Mapping[str, Measure]) -> tuple[Runs, list[
 
 
 def _files(folder: Path) -> dict[str, Path]:
-    """The export's tables, all of one study."""
+    """The files of the export's tables, by table. Raises InputError unless they are all of one study."""
     if not folder.is_dir():
         raise InputError([f"{folder}: is not a folder; give the one that `happe-server study export` wrote"])
     found: dict[str, Path] = {}
@@ -181,7 +181,7 @@ def _files(folder: Path) -> dict[str, Path]:
 
 
 def _table(name: str, file: Path) -> list[Row]:
-    """A table's rows, each with the columns that are needed, checked, and any others as they are."""
+    """A table's rows. The needed columns are checked and converted, others stay as they are. Raises InputError."""
     rows, columns = _rows(file)
     for column in NEEDED[name]:
         if column not in columns:
@@ -210,7 +210,7 @@ def _rows(file: Path) -> tuple[list[Row], list[str]]:
 
 
 def _uncsv(row: Mapping[Any, Any]) -> Row:
-    """Undo what an export does to texts that look like formulas; nothing is None."""
+    """Undo an export's escaping of texts that look like formulas. An empty cell becomes None."""
     return {name: _uncell(text) for name, text in row.items() if name is not None}
 
 
@@ -221,7 +221,7 @@ def _uncell(text: str | None) -> str | None:
 
 
 def _faults(table: str, row: Row, where: str) -> Iterable[str]:
-    """Turn a row's cells into what they are; say which cannot be."""
+    """Convert a row's cells to their types, and yield a fault for each that can't be."""
     for column, kind in NEEDED[table].items():
         value = row.get(column)
         if value is None:
@@ -283,7 +283,7 @@ def _run(row: Row, rating: Row | None, presses: tuple[int, int] | None, seconds:
 def _places(rows: Iterable[Row]) -> dict[str, Place]:
     """Each run's place among the participant's runs of the application, and the condition before it.
 
-    Runs that do not count have places too: they were begun, or their time was.
+    Runs that do not count have places too, because they took the participant's time, or were planned there.
     """
     orders: dict[tuple[str, str], dict[int, str]] = defaultdict(dict)
     ordered = sorted(rows, key=lambda each: each["position"])
@@ -298,14 +298,14 @@ def _places(rows: Iterable[Row]) -> dict[str, Place]:
 
 
 def _in_order(runs: Iterable[Run], places: Mapping[str, Place]) -> Iterable[Run]:
-    """By participant and position, each with its place."""
+    """The runs ordered by participant and position, each with its place and the condition before."""
     for run in sorted(runs, key=lambda each: (each.participant, each.position)):
         place, before = places[run.run]
         yield replace(run, place=place, before=before)
 
 
 def _times(keys: Iterable[Row]) -> Times:
-    """When presses of each run and key began a series, ascending."""
+    """The times at which series of presses began, ascending, by run and key."""
     times: dict[tuple[str, str], list[int]] = defaultdict(list)
     for row in keys:
         times[row["run"], row["key"]].append(row["t_us"])
@@ -319,7 +319,7 @@ def _series(ordered: list[int]) -> list[int]:
 
 
 def _presses(times: Times, records: Iterable[Row] | None) -> dict[str, tuple[int, int]]:
-    """Counted presses of the performance and the power key by run, for every run that has a record."""
+    """By run with a record, the counted presses of the performance key and of the power key."""
     return {
         row["run"]: (len(times.get((row["run"], "performance"), ())), len(times.get((row["run"], "power"), ())))
         for row in records or ()
@@ -327,7 +327,7 @@ def _presses(times: Times, records: Iterable[Row] | None) -> dict[str, tuple[int
 
 
 def _trials(probes: Iterable[Row], times: Times, runs: Iterable[Row]) -> Iterable[Trial]:
-    """The probes whose window was served to its end, and whether a press followed."""
+    """The probes after which HAPPE served for the whole window, and whether a press followed."""
     people = {row["run"]: row["participant"] for row in runs}
     for row in probes:
         begin, end = row["t_us"], row["t_us"] + WINDOW_US
@@ -346,7 +346,7 @@ def _answers(rows: Iterable[Row], people: Mapping[str, str]) -> dict[str, dict[s
 
 
 def _samples(rows: Iterable[Row]) -> dict[str, tuple[Sample, ...]]:
-    """Each period's frequency, of the first policy, and the busiest CPU."""
+    """The sample periods by run, each with the frequency of its first row and the busiest CPU."""
     periods: dict[str, dict[int, Row]] = defaultdict(dict)
     for row in rows:
         at = periods[row["run"]].setdefault(row["t_us"], dict(row))
@@ -355,5 +355,5 @@ def _samples(rows: Iterable[Row]) -> dict[str, tuple[Sample, ...]]:
 
 
 def _of_period(row: Row, first_us: int) -> Sample:
-    """The first period's end stands a period after the run's beginning, which is not in the table: a second."""
+    """A sample. The table lacks the run's beginning, so its first period is taken to last a second."""
     return Sample(1 + (row["t_us"] - first_us) / 1e6, row.get("cur_khz"), row["util_ppm"] / 1e4)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A figure that cannot be had from these data."""
+"""The exception for a figure that the data can't support."""
 
 from __future__ import annotations
 
 
 class Refusal(Exception):  # noqa: N818 - what a figure has
-    """Why there is no figure: for people, in words that follow "refused:"."""
+    """The data can't support a figure. The message says why, in words that follow "refused:"."""

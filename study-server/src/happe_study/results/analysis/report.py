@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a report is made of: sections of text, tables and figures, each with its numbers for programs."""
+"""The parts of a report: sections with text, tables, figures, and numbers for programs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Weight(StrEnum):
-    """What a section is worth as evidence."""
+    """The kind of evidence that a section gives."""
 
     PAPER = "as in the paper"
     CONFIRMATORY = "confirmatory"
@@ -25,7 +25,7 @@ class Weight(StrEnum):
 
 @dataclass(frozen=True)
 class Table:
-    """A table of texts; the first `names` columns are words, the others figures."""
+    """A table of texts. The first `names` columns are words, the others numbers."""
 
     caption: str
     columns: tuple[str, ...]
@@ -36,7 +36,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure, and what it shows in words for readers who do not see it."""
+    """A figure, and a description for readers who cannot see it."""
 
     key: str
     caption: str
@@ -46,7 +46,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Section:
-    """A section. `refused` says why a figure that belongs here is not here."""
+    """A section. `refused` has the reasons for missing figures."""
 
     key: str
     title: str
@@ -60,7 +60,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """A whole report. `facts` are what it was made from; `warnings` are reported before anything else."""
+    """A whole report. `facts` are its sources; `warnings` come before everything else."""
 
     study: str
     title: str
@@ -69,7 +69,7 @@ class Report:
     sections: Sequence[Section] = field(default_factory=tuple)
 
     def document(self) -> dict[str, Any]:
-        """The numbers, for programs."""
+        """The numbers as JSON."""
         return {
             "format": "happe-analysis/1",
             "study": self.study,

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How much power a condition saves, with its interval.
 
-The paper's improvement is 1 - ratio of mean powers (section A.5.2, Table A.1): of an application over the participants
-who have both runs, as a run without its pair would compare different people; the total is the mean of applications'.
-A ratio of means depends most on those who take most power, and no interval of it holds for few people. So the interval
-is of the typical saving: 1 - exp(mean of log ratios), each participant's own ratio counting the same. On the scale of
-logarithms the limits stay below 100 %. The unseen tenth saves nothing (see `intervals`). The interval holds what varies
-from person to person, not what an error of the meter's calibration changes in all runs alike.
+The paper's improvement is 1 - ratio of mean powers (section A.5.2, Table A.1). In an application it uses participants
+who have both runs, since a run without its pair would compare different people. The total is the applications' mean. A
+ratio of means depends most on people who take most power, and no interval of it holds for few people. So the interval
+is of the typical saving, 1 - exp(mean of log ratios), in which each participant counts the same. On the scale of
+logarithms the limits stay below 100 %. The unseen tenth saves nothing (see `intervals`). The interval covers
+differences between people, but not an error of the meter's calibration, which affects all runs alike.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ class Saving:
     estimate: Estimate
     standardised: float
     pairs: int
-    missing: int  # pairs of runs of which one or both are not there
+    missing: int  # pairs that lack one or both runs
 
 
 def improvement(treated: Floats, reference: Floats) -> Floats:
-    """1 - ratio of mean powers, for each application (the last axis); NaN are pairs that are missing."""
+    """1 - ratio of mean powers, for each application (the last axis). NaN is a missing pair."""
     saved: Floats = 1 - np.nanmean(treated, axis=-2) / np.nanmean(reference, axis=-2)
     return saved
 
 
 def of_application(panel: Panel, treatment: str, reference: str, application: str | None) -> Saving:
-    """The saving in an application or, for None, in all, with its interval. Refusal if it cannot be had."""
+    """The saving in an application (None: in all), with its interval. Raises Refusal if the data can't support it."""
     treated, base = panel.pairs(treatment, reference)
     if application is not None:
         at = [panel.applications.index(application)]
@@ -66,7 +66,7 @@ def of_application(panel: Panel, treatment: str, reference: str, application: st
 
 
 def typical(treated: Floats, base: Floats) -> tuple[Estimate, float]:
-    """The typical saving with its interval, and the standardised one: participants x applications, NaN is missing."""
+    """The typical saving with its interval, and the standardised saving. Arrays are participants x applications."""
     found = intervals.of_pairs(np.log(treated / base), NOTHING_SAVED)
     saved = replace(
         found,

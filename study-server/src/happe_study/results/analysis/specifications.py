@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The specification curve: the same answer under every choice that an analyst could have made.
 
-Simonsohn, Simmons and Nelson, Nature Human Behaviour 4, 2020. Choices are fixed here, not taken after a look: which
-conditions stand for HAPPE, the scale of savings, whether far runs count, and which pairs. Limits are those of the
-section that the answer is from.
+Simonsohn, Simmons and Nelson, Nature Human Behaviour 4, 2020. The code fixes the choices before anybody sees the data:
+the conditions that stand for HAPPE, the scale of savings, whether far runs count, and which pairs count. The limits are
+computed as in the section with the answer.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SOME_SAVE_NOTHING = intervals.Unseen(lowest=0.0)
 
 @dataclass(frozen=True)
 class Specification:
-    """The choices, and the answer with its 95 % limits."""
+    """One set of choices, and its answer with 95 % limits."""
 
     choices: tuple[str, ...]
     value: float
@@ -42,7 +42,7 @@ class Specification:
 def of_savings(
     power: Panel, kept: Panel, conditions: Mapping[str, Sequence[str]], reference: str
 ) -> Iterator[Specification]:
-    """Savings, fractions. `kept` is the panel without far runs; `conditions` what stands for HAPPE, by its name."""
+    """Savings as fractions. `kept`: the panel without far runs; `conditions`: the sets standing for HAPPE, by name."""
     runs = {EVERY_RUN: power, NOT_FAR: kept}
     for name, which, pairs, scale in product(conditions, runs, (ALL_PAIRS, COMPLETE), (LOG, RATIO)):
         treated, base = _sides(runs[which], conditions[name], reference)
@@ -62,7 +62,7 @@ def of_ratings(
     reference: str,
     limits: Callable[[Floats, Floats], tuple[float, float]],
 ) -> Iterator[Specification]:
-    """Differences of ratings, points. `limits` of pairs with the missing ones at the worst and at the best."""
+    """Differences of ratings in points. `limits` takes the pairs with missing ones at the worst, and at the best."""
     for name, pairs in product(conditions, (ALL_PAIRS, COMPLETE)):
         treated, base = _sides(rating, conditions[name], reference)
         gaps = (_complete(treated, base) if pairs == COMPLETE else treated) - base
@@ -75,13 +75,13 @@ def of_ratings(
 
 
 def _sides(panel: Panel, conditions: Sequence[str], reference: str) -> tuple[Floats, Floats]:
-    """Pairs of all the conditions, side by side."""
+    """The pairs of all these conditions with the reference, side by side: two arrays, participants by pairs."""
     sides = [panel.pairs(condition, reference) for condition in conditions]
     return np.concatenate([each[0] for each in sides], axis=1), np.concatenate([each[1] for each in sides], axis=1)
 
 
 def _complete(treated: Floats, base: Floats) -> Floats:
-    """Only participants with every pair."""
+    """The treated values of participants with every pair; NaN for the others."""
     missing = np.isnan(treated / base).any(axis=1, keepdims=True)
     complete: Floats = np.where(missing, np.nan, treated)
     return complete

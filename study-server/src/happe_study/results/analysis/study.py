@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a report is made from: the runs with their power, the protocol, and what is compared with what."""
+"""The input of a report: runs with their power, the protocol, and the conditions to compare. Also formats numbers."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 Made = TypeVar("Made")
 KERNEL = "ondemand"
 LEARNING = "O-HAPPE"
-SCALE = (1, 5)  # of the paper's ratings
-HUGE = 1e9  # of which no decimals are shown
-MOST_NOTES = 10  # below a table
-SMALLEST_SHOWN = 0.0005  # p: below it three decimals are 0
+SCALE = (1, 5)  # lowest and highest rating of the paper
+HUGE = 1e9  # numbers from here on get no decimals
+MOST_NOTES = 10  # notes below a table
+SMALLEST_SHOWN = 0.0005  # a smaller p would be 0 with three decimals
 
 
 class Study(NamedTuple):
-    """Everything that sections are made from."""
+    """Everything that a report's sections use."""
 
     export: Export
     runs: Runs
@@ -41,7 +41,7 @@ class Study(NamedTuple):
 
     @property
     def reference(self) -> str:
-        """What others are compared with: the protocol's, else ondemand, O-HAPPE or the highest frequency."""
+        """The reference condition: the protocol's, else ondemand, else O-HAPPE, else the last condition."""
         wanted = self.protocol.analysis.reference if self.protocol and self.protocol.analysis else KERNEL
         if wanted in self.runs.conditions or not self.runs.conditions:
             return wanted
@@ -49,17 +49,17 @@ class Study(NamedTuple):
 
     @property
     def scale(self) -> tuple[int, int]:
-        """The lowest rating and the highest: the protocol's, else the paper's."""
+        """The lowest and the highest rating of the protocol's scale, or without a protocol of the paper's."""
         return (self.protocol.rating.lowest, self.protocol.rating.highest) if self.protocol else SCALE
 
     @property
     def one_order(self) -> bool:
-        """Whether everybody had the conditions in the same order."""
+        """Whether all participants had the conditions in the same order."""
         return len(self.runs.conditions) > 1 and len(self.runs.always_in_one_place) == len(self.runs.conditions)
 
     @property
     def treatments(self) -> tuple[str, ...]:
-        """All other conditions."""
+        """All conditions except the reference."""
         return tuple(condition for condition in self.runs.conditions if condition != self.reference)
 
     @property
@@ -80,7 +80,7 @@ class Study(NamedTuple):
         return (said, *sorted(instruments), *sorted(calibrations), *self._notes())
 
     def _notes(self) -> list[str]:
-        """What was noted of measures, the commonest first."""
+        """The notes on measures, the most frequent first."""
         counted = Counter(note for measure in self.measures.values() for note in measure.notes)
         found = sorted(counted.items(), key=lambda each: (-each[1], each[0]))
         said = [f"For {count} of the measured runs: {note}" for note, count in found[:MOST_NOTES]]
@@ -88,11 +88,11 @@ class Study(NamedTuple):
         return [*said, f"{rest} more notes are in the document of the measures."] if rest > 0 else said
 
     def missing(self, used: int) -> str:
-        """How many of the runs that count a figure does without."""
+        """A sentence: how many of the counting runs a figure does not use."""
         return f"{len(self.runs.rows) - used} of {len(self.runs.rows)} runs are missing or under other conditions."
 
     def name(self, application: str | None) -> str:
-        """An application as people call it."""
+        """An application's name for people; None stands for all applications."""
         if application is None:
             return "All applications"
         return (
@@ -104,7 +104,7 @@ class Study(NamedTuple):
 
 
 def attempt(refused: list[str], what: str, make: Callable[[], Made]) -> Made | None:
-    """What is made; or None, and the refusal noted."""
+    """The result of `make`; None if it raises Refusal, which is added to `refused`."""
     try:
         return make()
     except Refusal as refusal:
@@ -113,14 +113,14 @@ def attempt(refused: list[str], what: str, make: Callable[[], Made]) -> Made | N
 
 
 def fixed(value: float | None, places: int = 2) -> str:
-    """A figure rounded half away from zero; an em dash where there is none."""
+    """A number as text, rounded half away from zero; an em dash for None."""
     if value is None:
         return "\u2014"
     return f"{value:.3g}" if abs(value) >= HUGE else str(rounded(value, places))
 
 
 def percent(fraction: float | None, places: int = 2) -> str:
-    """A fraction in percent."""
+    """A fraction as text in percent."""
     return fixed(None if fraction is None else 100 * fraction, places)
 
 
@@ -146,7 +146,7 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - JSON
 
 
 def not_finite(value: Any, place: str = "") -> str | None:  # noqa: ANN401 - JSON
-    """Where in plain data a number is none; None: nowhere."""
+    """The place of the first NaN or infinite number in plain data; None if there is none."""
     if isinstance(value, dict | list):
         items = value.items() if isinstance(value, dict) else enumerate(value)
         return next((found for key, each in items if (found := not_finite(each, f"{place}/{key}"))), None)
@@ -154,5 +154,5 @@ def not_finite(value: Any, place: str = "") -> str | None:  # noqa: ANN401 - JSO
 
 
 def listed(words: Sequence[str]) -> str:
-    """Words with commas; "none" of none."""
+    """Words separated by commas; "none" for an empty list."""
     return ", ".join(words) or "none"

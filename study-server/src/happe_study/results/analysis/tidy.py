@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The tidy table that everything is computed from, one row a run, and the arrays that are cut out of it."""
+"""The tidy table with a row for each run, and arrays made from it. All statistics use them."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """A run that counts. A value is None if nobody measured or gave it; only figures that need it leave the run out.
+    """A run that counts. A missing value is None; only statistics that need the value leave the run out.
 
-    `position` is the run's place among the participant's runs, from 1; `place` that among the runs of the same
-    application, and `before` the condition of that application's run before it ("" in the first).
+    `position` is the run's number among the participant's runs, from 1; `place` its number among those of the same
+    application; `before` the condition of that application's previous run ("" for the first).
     `mean_w` is the whole machine's mean power in watts, `uncertainty_w` its expanded uncertainty (k = 2).
-    `performance` and `power` count presses, a series with gaps under 1 s as one.
+    `performance` and `power` are numbers of presses; a series with gaps under 1 s counts as one press.
     """
 
     run: str
@@ -66,18 +66,18 @@ class Panel:
     conditions: tuple[str, ...]
 
     def pairs(self, treatment: str, reference: str) -> tuple[Floats, Floats]:
-        """Both conditions' values by participant and application; NaN in both where either is missing."""
+        """Both conditions' values by participant and application; NaN in both arrays where one is missing."""
         one, other = self.of(treatment), self.of(reference)
         missing = np.isnan(one) | np.isnan(other)
         return np.where(missing, np.nan, one), np.where(missing, np.nan, other)
 
     def of_people(self, wanted: Bools) -> Panel:
-        """The panel of some participants."""
+        """The panel of the participants for whom `wanted` is true."""
         kept = tuple(code for code, there in zip(self.participants, wanted, strict=True) if there)
         return Panel(self.values[wanted], kept, self.applications, self.conditions)
 
     def of(self, condition: str) -> Floats:
-        """A condition's values by participant and application. Refusal if nobody had it."""
+        """A condition's values by participant and application. Raises Refusal if no run had the condition."""
         if condition not in self.conditions:
             raise Refusal(f"no run was under {condition}")
         return self.values[:, :, self.conditions.index(condition)]
@@ -96,7 +96,7 @@ class Runs:
 
     @cached_property
     def applications(self) -> tuple[str, ...]:
-        """Every application, in the order in which they first come."""
+        """Every application, in the order of its first run."""
         return tuple(dict.fromkeys(run.application for run in self.rows))
 
     @cached_property
@@ -111,7 +111,7 @@ class Runs:
         return [name for name, found in places.items() if len(found) == 1]
 
     def panel(self, quantity: Callable[[Run], float | None]) -> Panel:
-        """A quantity by participant, application and condition. Refusal if two runs are in one place."""
+        """A quantity by participant, application and condition. Raises Refusal if two runs have the same of these."""
         axes = (self.participants, self.applications, self.conditions)
         values = np.full([len(axis) for axis in axes], np.nan)
         for run in self.rows:
@@ -127,11 +127,11 @@ class Runs:
         return Panel(values, *axes)
 
     def with_figure(self, quantity: Callable[[Run], float | None]) -> Runs:
-        """The runs that have a figure."""
+        """The runs that have a value of this quantity."""
         return Runs(tuple(run for run in self.rows if quantity(run) is not None))
 
     def under(self, conditions: Sequence[str]) -> Runs:
-        """The runs under some conditions."""
+        """The runs under these conditions."""
         return Runs(tuple(run for run in self.rows if run.condition in conditions))
 
 
@@ -139,7 +139,7 @@ _ORDER = ("ondemand", "ondemand+indicator", "T-HAPPE", "O-HAPPE", "B-HAPPE", "L-
 
 
 def condition_order(condition: str) -> tuple[int, int, str]:
-    """Sorts conditions: the paper's order, then fixed-1, fixed-2, ..."""
+    """A sort key for conditions: the paper's order, then fixed-1, fixed-2, ..."""
     if condition in _ORDER:
         return _ORDER.index(condition), 0, condition
     name, _, number = condition.partition("-")

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The paired win probability: how likely a person rates the treatment above the reference, ties counted half.
 
-Each participant's score is the mean over applications of 1 (rated higher), 1/2 (alike) or 0, and their mean is the
-estimate of P(higher) + P(alike) / 2; 0.5 is no preference. `intervals` has the limits, cut to 0..1; the unseen tenth
-may rate all of one condition higher. The test is two-sided and by signs: under H0 each participant's score is as likely
-to lie as far on the other side of 0.5. It is exact over all flips for up to 16 participants that lean to one side; else
-20,000 flips are drawn and the observed one is counted (Phipson and Smyth, Statistical Applications in Genetics 9,
-2010). It takes nothing but the order of two ratings by one person of one application.
+A participant's score is the mean over applications of 1 (rated higher), 1/2 (alike) or 0 (lower). The mean score
+estimates P(higher) + P(alike) / 2; 0.5 is no preference. `intervals` computes the limits, which are cut to 0..1; its
+unseen tenth of people may prefer one condition in all applications. The test is two-sided and flips signs: under H0, a
+score is as likely to lie equally far on the other side of 0.5. It uses all flips for up to 16 participants that lean to
+a side; for more it draws 20,000 flips and counts the observed one too (Phipson and Smyth, Statistical Applications in
+Genetics 9, 2010). It uses only the order of two ratings by one person of one application.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Wins:
 
 
 def wins(panel: Panel, treatment: str, reference: str) -> Wins:
-    """The win probability of a panel of ratings. Refusal for too few participants or none that leans to a side."""
+    """The win probability of a panel of ratings. Raises Refusal for too few participants."""
     treated, base = panel.pairs(treatment, reference)
     signs = np.sign(treated - base)
     found = of_pairs((signs + 1) / 2, EITHER)
@@ -52,7 +52,7 @@ def wins(panel: Panel, treatment: str, reference: str) -> Wins:
 
 
 def _p(signs: Floats) -> float:
-    """The p that holds whatever the missing pairs were: 1 if they may turn the mean round."""
+    """The largest p over all values of the missing pairs; 1 if these can change the sign of the mean."""
     lowest, highest = (each.mean(axis=1) for each in worst_and_best(signs))
     if lowest.mean() * highest.mean() < 0:
         return 1.0
@@ -64,7 +64,7 @@ def _cut(found: Estimate) -> Estimate:
 
 
 def flip_p(leanings: Floats) -> float:
-    """The two-sided p of a mean of 0, by flips of signs."""
+    """The two-sided p-value of the hypothesis that the mean is 0, by flips of signs."""
     leaning = leanings[np.abs(leanings) > ALIKE]
     n = len(leaning)
     if n == 0:

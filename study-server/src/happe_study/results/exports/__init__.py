@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A study's data as files: which columns there are, who sees which when, and the three formats."""
+"""A study's data as files: tables and columns, who may see them when, and three formats."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The job that makes an export: a file for each table, each as the server would have streamed it then.
+"""The job that makes an export: a file for each table, with the same content as a download at that time.
 
-When a participant leaves, the job's row goes, and with it its effect and its files, which hold their data.
+When a participant withdraws, the server deletes the job's row, and so its files, which contain their data.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PIECE = 1 << 20
 
 
 def make(work: Work) -> None:
-    """Make a file of each of `tables`, with the columns that its asker may have, in `format`."""
+    """Make a file of each table in the argument `tables`, with the listed columns, in the format `format`."""
     form, wanted = Format(work.arguments["format"]), work.arguments["tables"]
     files = {}
     for step, table in enumerate(wanted, 1):
@@ -47,7 +47,7 @@ KIND = Kind(EXPORT, "Export as {format}", Right.EXPORT, make)
 
 
 def _written(work: Work, table: dict[str, list[str]], form: Format) -> Path:
-    """The file of a table, in the job's folder. `columns` are names."""
+    """Write the file of a table into the job's folder. `table` has the table's name and its columns' names."""
     with work.database.reading() as session:
         study = session.get_one(Study, work.study_id)
         found = services.tables(study)[str(table["table"])]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Exports that jobs made, in the database."""
+"""Files of exports, in the database."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from happe_study.base.database import Base, Name, Serial
 
 
 class ExportPiece(Base):
-    """Up to a mebibyte of a file that an export's job made: its number `at`, from 0, of a table's file."""
+    """A piece of an export's file, at most a mebibyte. `at` is the piece's number in the file, from 0."""
 
     __tablename__ = "export_pieces"
     __table_args__ = (UniqueConstraint("job_id", "name", "at"),)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The exports of a study that jobs made: asked for, and downloaded while the server keeps them."""
+"""Pages for exports that jobs make: ask for one, and download its files while the server keeps them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FORMATS = ((Format.CSV, "CSV"), (Format.JSON_LINES, "JSON lines"), (Format.PARQU
 @pages.get("/studies/<study>/exports")
 @staff(Right.EXPORT)
 def exports(study: str, problem: Problem | None = None) -> Response:
-    """The exports of the study, and the button to make another one."""
+    """The study's exports, and the form that asks for another."""
     with parts().database.reading() as session:
         found = session.get_one(Study, g.happe_study_ids(study))
         made = stored.shown(session, found.id)
@@ -45,7 +45,7 @@ def exports(study: str, problem: Problem | None = None) -> Response:
 @staff(Right.EXPORT)
 @or_again(exports)
 def make(study: str) -> AnyResponse:
-    """Ask for an export of every table that the caller may have now."""
+    """Start an export of every table that the caller may see now."""
     try:
         form = Format(request.form.get("format", ""))
     except ValueError:
@@ -58,7 +58,7 @@ def make(study: str) -> AnyResponse:
 @pages.post("/studies/<study>/exports/<int:number>/<table>")
 @staff(Right.EXPORT)
 def fetch(study: str, number: int, table: str) -> Response:
-    """A file of an export. A POST, since it is written into the audit log."""
+    """Download a file of an export. This is a POST, because it writes to the audit log."""
     database = parts().database
     with database.writing() as session:
         found = session.get_one(Study, g.happe_study_ids(study))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The tables that are inside the records of runs: they are opened one record at a time.
+"""The tables with data from the sealed records of runs. They open one record at a time.
 
-A record that does not open is left out. `happe-server check` names it, and so did the unblinding.
+They leave out a record that does not open. `happe-server check` and the unblinding report such records.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ T_US = Column("t_us", Kind.INTEGER, "The end of the sample period.", LAPTOP_US)
 def inside(
     rows: Callable[[Json], Iterator[Row]],
 ) -> Callable[[Session, Source, Sequence[Column]], Iterator[tuple[Any, ...]]]:
-    """The rows that a function finds in each record of a study, by the runs' codes."""
+    """Make a table's `read` function from `rows`, which gives a record's rows. Records come by the run's code."""
 
     def read(session: Session, source: Source, columns: Sequence[Column]) -> Iterator[tuple[Any, ...]]:
         names = [column.name for column in columns]
@@ -58,7 +58,7 @@ def _records(session: Session, source: Source) -> Iterator[Json]:
         try:
             yield json.loads(opened(source.key, code, document))
         except SealError:
-            log.error("a stored record does not open and is not exported")  # noqa: TRY400 - it has no more to say
+            log.error("a stored record does not open and is not exported")  # noqa: TRY400 - the exception adds nothing
 
 
 def _record(record: Json) -> Iterator[Row]:

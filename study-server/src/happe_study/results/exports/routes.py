@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Exports over HTTP. Making one is a POST, since it is written into the audit log; its answer is the file."""
+"""Exports over HTTP. A POST makes an export, because it writes to the audit log. The answer is the file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RESPONSES: dict[int | str, dict[str, str | dict[str, dict[str, Any]]]] = {
 
 
 class ColumnOut(BaseModel):
-    """A column, and whether the caller gets it now."""
+    """A column, and whether the caller may see it now."""
 
     name: str
     type: Kind
@@ -37,7 +37,7 @@ class ColumnOut(BaseModel):
 
 
 class TableOut(BaseModel):
-    """A table, and whether the caller gets it now."""
+    """A table, and whether the caller may see it now."""
 
     table: str
     about: str
@@ -52,7 +52,7 @@ class CatalogueOut(BaseModel):
 
 
 class ExportIn(BaseModel):
-    """Which format: csv, jsonl (a JSON object a line) or parquet."""
+    """The file's format: csv, jsonl (each line is a JSON object) or parquet."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -63,7 +63,7 @@ class ExportIn(BaseModel):
 @staff(Right.EXPORT)
 @api.output(CatalogueOut)
 def list_exports(study: str) -> dict[str, Any]:
-    """List the tables and columns there are, with what each is."""
+    """List all tables and columns with their descriptions."""
     with parts().database.reading() as session:
         return {"tables": services.catalogue(find(session, study), caller())}
 
@@ -73,7 +73,7 @@ def list_exports(study: str) -> dict[str, Any]:
 @api.input(ExportIn, location="query")
 @api.doc(responses=RESPONSES)
 def export(study: str, table: str, query_data: ExportIn) -> Response:
-    """Export a table, as much of it as the caller may have now."""
+    """Export the columns of a table that the caller may see now."""
     form, database = query_data.format, parts().database
     with database.writing() as session:
         found = find(session, study)

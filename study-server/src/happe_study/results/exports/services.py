@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A study's data as files, for those who may have it, and the dictionary that says what each column is."""
+"""Exports of a study's tables for people who may see them, and the dictionary that describes all columns."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ EVERY_RIGHT = frozenset(Right)
 
 @dataclass(frozen=True)
 class Export:
-    """A table of a study with the columns that somebody may have of it."""
+    """A table of a study, and those columns that somebody may see."""
 
     source: Source
     study: str
@@ -52,7 +52,7 @@ class Export:
     columns: tuple[Column, ...]
 
     def file_name(self, form: Format) -> str:
-        """How the file is called: by study and table, both of which are public."""
+        """The file's name, from the names of study and table. Both are public."""
         return f"{self.study}-{self.table.name}.{form}"
 
 
@@ -78,7 +78,7 @@ def tables(study: Study) -> dict[str, Table]:
 
 @dataclass(frozen=True)
 class Wish:
-    """Which table, as which files, for whom (None: the command line, with every right)."""
+    """A request for a table in a format, by somebody (None: the command line, with every right)."""
 
     table: str
     form: Format
@@ -86,7 +86,7 @@ class Wish:
 
 
 def prepare(session: Session, study: Study, secrets: Secrets, wish: Wish) -> Export:
-    """Decide what somebody gets of a table, and write it down. Raises what `allowed` does."""
+    """Do as `allowed` does, and write the export to the audit log. Raises the same Problems."""
     made = allowed(session, study, secrets, wish)
     name = made.table.name
     append(session, "study.exported", wish.who, study_id=study.id, study=study.name, table=name, format=wish.form)
@@ -94,10 +94,10 @@ def prepare(session: Session, study: Study, secrets: Secrets, wish: Wish) -> Exp
 
 
 def allowed(session: Session, study: Study, secrets: Secrets, wish: Wish) -> Export:
-    """What somebody gets of a table.
+    """The table with the columns that somebody may see now.
 
-    Raises Problem: 404 no such table, 403 for want of a right, 409 nobody gets it before the study is unblinded, or
-    the server has another allocation key than when the study was locked.
+    Raises Problem 404: no such table; 403: a right is missing; 409: the table is sealed until unblinding, or the
+    server's allocation key differs from the one at the study's lock.
     """
     table = tables(study).get(wish.table)
     if table is None:
@@ -109,12 +109,12 @@ def allowed(session: Session, study: Study, secrets: Secrets, wish: Wish) -> Exp
         raise conflict("blinded", "This stays sealed until the study is unblinded.")
     if study.state == StudyState.UNBLINDED:
         seed_of(study, secrets)  # another key would find every record damaged
-        take_out(session, study.id, secrets)  # of records that came after
+        take_out(session, study.id, secrets)  # for records that arrived after the unblinding
     return Export(Source(study.id, secrets.allocation), study.name, table, table.seen(study.state, rights))
 
 
 def sees(study: Study, table: Table, who: Caller | None) -> bool:
-    """Whether somebody gets anything of a table now."""
+    """Whether somebody may see any column of a table now."""
     return bool(table.seen(study.state, _rights(study, who)))
 
 
@@ -123,14 +123,14 @@ def _rights(study: Study, who: Caller | None) -> frozenset[Right]:
 
 
 def stream(database: Database, export: Export, form: Format) -> Iterator[bytes]:
-    """The file, in pieces, as the database is when the first one is asked for."""
+    """The file in pieces. It shows the database at the time of the first piece."""
     with database.reading() as session:
         at_one_moment(session)
         yield from encoded(form, export.columns, export.table.read(session, export.source, export.columns))
 
 
 def catalogue(study: Study, who: Caller) -> list[dict[str, Any]]:
-    """Every table and column, and whether the caller gets it now."""
+    """Every table and column, and whether the caller may see it now."""
     rights = who.rights_in(study.id)
     return [
         {

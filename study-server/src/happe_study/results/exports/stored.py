@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Exports that jobs make: asked for, shown, fetched, and gone after some days.
+"""Exports that jobs make: starting, listing and fetching them. The server removes their files after KEPT_DAYS.
 
-The columns of a table are decided when somebody asks. Whoever may have the table when they fetch it may have at least
-those, because a study's state only goes on. The audit log gets an entry when somebody fetches a file.
+The request decides the columns of each table. Somebody who may fetch the table later may see at least those columns,
+because a study's state never goes back. Fetching a file writes to the audit log.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ MAKING = "An export of this study is being made. Wait until it is ready."
 
 @dataclass(frozen=True)
 class Shown:
-    """An export as its page shows it: bytes of each table's file, None without files; when they go."""
+    """An export on its page: the size of each table's file (None: no files), and when the server removes them."""
 
     job: Job
     files: dict[str, int] | None
@@ -59,7 +59,7 @@ class File:
 
 
 def begin(session: Session, study_id: int, secrets: Secrets, form: Format, who: Caller | None) -> Job:
-    """Ask for every table that somebody may have now. Raises Problem 409: one is being made; as `services.allowed`."""
+    """Start an export of every table that somebody may see now. Problem 409: one is being made; as `allowed` raises."""
     study = session.get_one(Study, study_id, with_for_update=True)
     if jobs.open_one(session, EXPORT, study_id):
         raise conflict("export", MAKING)
@@ -72,7 +72,7 @@ def begin(session: Session, study_id: int, secrets: Secrets, form: Format, who: 
 
 
 def shown(session: Session, study_id: int) -> list[Shown]:
-    """A study's exports, the newest first."""
+    """A study's exports, newest first."""
     return [_shown(job) for job in jobs.of_study(session, study_id, EXPORT)]
 
 
@@ -86,9 +86,9 @@ def _shown(job: Job) -> Shown:
 
 
 def fetch(session: Session, study: Study, secrets: Secrets, number: int, table: str, who: Caller) -> File:  # noqa: PLR0913, PLR0917 - each is named
-    """A file of an export for somebody, and the note that they got it.
+    """Find a file of an export, and write to the audit log who fetches it.
 
-    Raises Problem: 404 no such file (any more), 403 for want of a right, as `services.prepare`.
+    Raises Problem 404: no such file, or it was removed; and the Problems of `services.prepare`, such as 403.
     """
     job = session.get(Job, number)
     if job is None or (job.kind, job.study_id) != (EXPORT, study.id):
@@ -101,7 +101,7 @@ def fetch(session: Session, study: Study, secrets: Secrets, number: int, table: 
 
 
 def pieces(database: Database, file: File) -> Iterator[bytes]:
-    """A file's bytes. It ends early if the export goes meanwhile."""
+    """A file's bytes. They end early if the server removes the export meanwhile."""
     for at in count():
         mine = ExportPiece.job_id == file.job_id, ExportPiece.name == file.table, ExportPiece.at == at
         with database.reading() as session:
@@ -112,7 +112,7 @@ def pieces(database: Database, file: File) -> Iterator[bytes]:
 
 
 def remove_old(database: Database) -> None:
-    """Remove the files whose days are over."""
+    """Remove the files that are older than KEPT_DAYS."""
     old = select(Job.id).where(Job.kind == EXPORT, Job.finished_us <= now_us() - KEPT_US)
     with database.writing() as session:
         session.execute(delete(ExportPiece).where(ExportPiece.job_id.in_(old)))

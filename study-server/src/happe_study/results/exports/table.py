@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a table of an export is: its columns, its rows, and who gets which of them when."""
+"""A table of an export: its columns, its rows, and who may see which columns when."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Source:
-    """What rows come from: a study, and the key that opens its records."""
+    """The source of rows: a study, and the allocation key, which opens its records."""
 
     study_id: int
     key: bytes = field(repr=False)
@@ -27,9 +27,9 @@ class Source:
 
 @dataclass(frozen=True)
 class Table:
-    """A table: `read` gives the rows of a study, with the columns asked for, in an order that tells nothing.
+    """A table. `read` gives a study's rows with the given columns, in an order that reveals nothing.
 
-    `blinded`: nobody gets any of it before the study is unblinded. `rights`: those that are needed, all of them.
+    `blinded`: nobody may see the table before the study is unblinded. `rights`: a caller needs all of these.
     """
 
     name: str
@@ -40,11 +40,11 @@ class Table:
     rights: frozenset[Right] = frozenset({Right.EXPORT})
 
     def is_open(self, state: str) -> bool:
-        """Whether anybody gets any of it in this state of the study."""
+        """Whether anybody may see the table in this state of the study."""
         return not self.blinded or state == StudyState.UNBLINDED
 
     def seen(self, state: str, rights: Collection[Right]) -> tuple[Column, ...]:
-        """The columns that somebody with these rights gets in this state of the study; none without the rights."""
+        """The columns that somebody with these rights may see in this state of the study; empty if none."""
         if not (self.is_open(state) and self.rights <= frozenset(rights)):
             return ()
         return tuple(column for column in self.columns if state == StudyState.UNBLINDED or not column.blinded)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The tables that come straight out of the database. Rows are in the order of random codes, which tells nothing."""
+"""The tables that are read directly from the database. Rows are in the order of random codes, which reveals nothing."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def micros(name: str, sql: Sql, about: str, **more: Any) -> Column:  # noqa: ANN
 def out_of(
     source: Callable[[int], Select[Any]],
 ) -> Callable[[Session, Source, Sequence[Column]], Iterator[tuple[Any, ...]]]:
-    """Rows of a query of a study, which is given joins, conditions and an order, and here gets its columns."""
+    """Make a table's `read` from `source`: a study's query with joins, conditions and order, but without columns."""
 
     def read(session: Session, of: Source, columns: Sequence[Column]) -> Iterator[tuple[Any, ...]]:
         asked = source(of.study_id).with_only_columns(
@@ -103,7 +103,7 @@ PEOPLE = (
 
 
 def participants(protocol: Protocol) -> Table:
-    """Participants and their answers: one row each, of the withdrawn too."""
+    """The table of participants and their answers, including those who withdrew."""
     answers = (
         text(f"answer_{item.key}", Participant.answers, f"Answer to: {item.question}", of=partial(_answer, item.key))
         for item in protocol.questionnaire.items
@@ -299,7 +299,7 @@ _BYTES = select(func.sum(TracePart.bytes)).where(_OF_TRACE).correlate(Trace).sca
 
 
 def _within(*path: str) -> Callable[[dict[str, Any] | None], Any]:
-    """What a header or manifest has at a path; None if it has nothing there."""
+    """A function that gets the value at a path of a header or manifest; None if there is none."""
 
     def find(document: Any) -> Any:  # noqa: ANN401 - JSON
         for name in path:

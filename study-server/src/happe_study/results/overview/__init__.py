@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How far studies are, and what needs somebody's attention."""
+"""The progress of studies, and what needs somebody's attention."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Staff's first pages: the list of studies, and how far one is."""
+"""Staff's first pages: the list of studies, and the progress of one."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ pages = Blueprint("overview_pages", __name__)
 @pages.get("/")
 @anybody
 def start() -> AnyResponse:
-    """The first page is the list of studies."""
+    """Go to the list of studies."""
     return redirect(url_for("overview_pages.studies"), HTTPStatus.SEE_OTHER)
 
 
 @pages.get("/studies")
 @signed_in
 def studies() -> Response:
-    """The studies that one may read."""
+    """The list of the studies that the caller may read."""
     with parts().database.reading() as session:
         rows = [(study, status(session, study)) for study in services.visible(session, caller())]
         return page("results/studies", "Studies", rows=[(study, _progress(counts)) for study, counts in rows])
@@ -48,7 +48,7 @@ def studies() -> Response:
 @pages.get("/studies/<study>")
 @staff(Right.STUDY_READ)
 def study(study: str) -> Response:
-    """How far a study is."""
+    """The page with a study's progress."""
     with parts().database.reading() as session:
         found = services.find(session, study)
         facts: dict[str, Any] = {
@@ -63,7 +63,7 @@ def study(study: str) -> Response:
 @pages.get("/studies/<study>/progress")
 @staff(Right.STUDY_READ)
 def progress(study: str) -> Response:
-    """The part of that page that changes by itself. 204 if nothing did: `seen` is what the page has now."""
+    """The part of that page that updates itself. The parameter `seen` is its digest; 204 if nothing has changed."""
     with parts().database.reading() as session:
         digest, news = _news(session, services.find(session, study))
     if request.args.get("seen") == digest:
@@ -72,7 +72,7 @@ def progress(study: str) -> Response:
 
 
 def _news(session: Session, study: Study) -> tuple[str, Markup]:
-    """How far a study is as a part of a page, and a digest of it."""
+    """A study's progress as HTML, and its digest."""
     facts = {"study": study, "progress": progress_of(session, study, caller().rights_in(study.id))}
     text = render_template("staff/results/_progress.html", **facts)
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -81,7 +81,7 @@ def _news(session: Session, study: Study) -> tuple[str, Markup]:
 
 
 def _progress(counts: dict[str, Any]) -> dict[str, int]:
-    """How many places a study has, and how many of their participants are done."""
+    """The numbers of a study's line in the list, from its status."""
     runs = counts["runs"]
     return {
         "places": sum(each["slots"] for each in counts["slots"]),

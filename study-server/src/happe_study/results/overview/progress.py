@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How far a study is, and what needs somebody's attention. Nothing is counted by condition.
+"""The progress of a study, and what needs somebody's attention. No number is by condition.
 
-Of power traces it has times and parts, but no sizes before the study is unblinded: docs/blinding.md.
+Before unblinding it shows times and parts of power traces, but no sizes: docs/blinding.md.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 SECOND_US = 1_000_000
 MINUTE_US = 60 * SECOND_US
 HOUR_US = 60 * MINUTE_US
-SILENT_US = 5 * MINUTE_US  # a meter that records says something each half minute
-LATE_US = HOUR_US  # of a record, or of a part
-STALE_US = 24 * HOUR_US  # what a device said longer ago is no news
+SILENT_US = 5 * MINUTE_US  # a recording meter reports every half minute
+LATE_US = HOUR_US  # a record or part that takes longer is late
+STALE_US = 24 * HOUR_US  # an older report of a device is ignored
 LEAST_GIB = 5
-MOST_CLOCK_US = 100_000  # `happe-power measure` refuses beyond it
-MOST_NAMED = 8  # of one kind
+MOST_CLOCK_US = 100_000  # `happe-power measure` refuses a larger uncertainty
+MOST_NAMED = 8  # runs named for each kind of problem
 
 
 @dataclass(frozen=True)
 class Uploads:
-    """What has come from a meter. `bytes` is None before the study is unblinded."""
+    """A meter's uploads. `bytes` is None before the study is unblinded."""
 
     traces: int
     sealed: int
@@ -51,7 +51,7 @@ class Uploads:
 
 @dataclass(frozen=True)
 class DeviceNow:
-    """A device as it is known to be."""
+    """A device with its last clock estimate and its uploads."""
 
     device: Device
     clock: ClockEstimate | None
@@ -67,7 +67,7 @@ class DeviceNow:
 
 @dataclass(frozen=True)
 class Attention:
-    """Something to look after: in words, and what it is about."""
+    """Something that needs attention, in words, with the code of the run (or "") and the time."""
 
     words: str
     run: str = ""
@@ -76,7 +76,7 @@ class Attention:
 
 @dataclass(frozen=True)
 class Progress:
-    """A study as it is now, as much of it as the caller may know."""
+    """A study's present state, as far as the caller may know it."""
 
     status: dict[str, Any]
     devices: list[DeviceNow]
@@ -85,22 +85,22 @@ class Progress:
 
     @property
     def places(self) -> int:
-        """How many participants the study has places for."""
+        """The number of places (slots) of the study."""
         return int(sum(each["slots"] for each in self.status["slots"]))
 
     @property
     def taken(self) -> int:
-        """How many of these are taken."""
+        """The number of places that are taken."""
         return int(sum(each["taken"] for each in self.status["slots"]))
 
     @property
     def runs(self) -> int:
-        """How many runs there are to complete."""
+        """The number of runs, without replaced ones."""
         return int(sum(self.status["runs"].values()) - self.status["runs"]["replaced"])
 
     @property
     def said(self) -> str:
-        """All of it in a sentence."""
+        """The progress in one sentence."""
         status = self.status
         attention = f"; {len(self.attention)} need attention" if self.attention else ""
         return (
@@ -110,7 +110,7 @@ class Progress:
 
 
 def progress(session: Session, study: Study, rights: frozenset[Right]) -> Progress:
-    """How far a study is, for a caller with these rights in it."""
+    """The progress of a study, for a caller with these rights in it."""
     sees_devices, sees_runs = Right.DEVICE_READ in rights, Right.RUN_READ in rights
     devices = _devices(session, study) if sees_devices else []
     attention = [each for device in devices for each in _of_device(device)]
@@ -126,7 +126,7 @@ def _devices(session: Session, study: Study) -> list[DeviceNow]:
 
 
 def _uploads(session: Session, study: Study) -> dict[int, Uploads]:
-    """By meter. Parts of sealed traces are counted in the traces' own rows: a study has a great many."""
+    """The uploads by meter. A sealed trace's row has the number of its parts, which saves counting very many rows."""
     counts = (func.count(), func.count(Trace.sealed_us), func.coalesce(func.sum(Trace.parts), 0))
     columns = (Trace.device_id, *counts, func.max(Trace.sealed_us), func.sum(Trace.stored_bytes))
     whole = session.execute(select(*columns).where(Trace.study_id == study.id).group_by(Trace.device_id))
@@ -145,7 +145,7 @@ def _uploads(session: Session, study: Study) -> dict[int, Uploads]:
 
 
 def _of_device(now: DeviceNow) -> list[Attention]:
-    """What is wrong with a device that is enrolled."""
+    """The problems of a device, if it is enrolled."""
     device, said = now.device, now.device.heartbeat or {}
     if device.enrolled_us is None or device.revoked_us is not None:
         return []
@@ -172,7 +172,7 @@ def _of_device(now: DeviceNow) -> list[Attention]:
 
 
 def _of_runs(session: Session, study: Study) -> list[Attention]:
-    """Runs that should have gone on by now."""
+    """The runs that wait too long for their next event."""
     now = now_us()
     mine = runs_of_site(select(Run).where(Run.study_id == study.id), study.id)
     late = now - LATE_US - cast(Run.seconds, BigInteger) * (2 * SECOND_US)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How far a study is, over HTTP."""
+"""The progress of a study, over HTTP."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ api = APIBlueprint("overview", __name__, url_prefix="/api/v1", tag="Studies")
 
 
 class SlotsOut(BaseModel):
-    """How many of a stratum's slots are taken. Without strata there is one, ""."""
+    """How many of a stratum's slots are taken. A study without strata has one stratum, ""."""
 
     stratum: str
     slots: int
@@ -38,7 +38,7 @@ class DeviceLine(BaseModel):
 
 
 class CustodianOut(BaseModel):
-    """Who may unblind a study: since when, and from when on if not at once or since its lock.
+    """Somebody who may unblind a study, since when they have the role, and from when they may (None: without waiting).
 
     `password_given_us`: when somebody else last chose the password.
     """
@@ -51,7 +51,7 @@ class CustodianOut(BaseModel):
 
 
 class StatusOut(BaseModel):
-    """How far a study is. Participants and runs are counted by their state."""
+    """The progress of a study: participants and runs counted by state."""
 
     study: str
     state: StudyState

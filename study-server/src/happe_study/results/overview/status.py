@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How many there are of everything in a study. Nothing is counted by condition."""
+"""The numbers of slots, participants and runs in a study. No number is by condition."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
     from happe_study.design.study import Study
 
-KEPT_FROM = 20_000  # runs, which take some milliseconds to count
+KEPT_FROM = 20_000  # counts of at least so many runs are cached; counting them takes milliseconds
 GONE = (ParticipantState.WITHDRAWN, ParticipantState.REPLACED)
 
 _KEPT: Kept[dict[str, Any]] = Kept(lambda counts: sum(counts["runs"].values()) >= KEPT_FROM)
 
 
 def status(session: Session, study: Study) -> dict[str, Any]:
-    """How far a study is: slots, participants and runs by state, and the devices' last signs of life.
+    """The progress of a study: slots, participants and runs by state, and the devices' last heartbeats.
 
-    Runs are those of participants who have neither withdrawn nor been replaced. Nothing is counted by condition.
+    Runs of participants who withdrew or were replaced do not count. No number is by condition.
     """
     about = {"study": study.name, "state": study.state}
     counts = _KEPT.get(session, study.id, lambda: _counts(session, study))
@@ -36,7 +36,7 @@ def status(session: Session, study: Study) -> dict[str, Any]:
 
 
 def _counts(session: Session, study: Study) -> dict[str, Any]:
-    """How many there are of everything."""
+    """The numbers of slots, participants and runs."""
     runs = dict.fromkeys(map(str, State), 0) | _runs(session, study)
     participants = dict.fromkeys(map(str, ParticipantState), 0) | _participants(session, study)
     return {"slots": _slots(session, study), "participants": participants, "runs": runs}
@@ -54,7 +54,7 @@ def _participants(session: Session, study: Study) -> dict[str, int]:
 
 
 def _runs(session: Session, study: Study) -> dict[str, int]:
-    """All runs of the study by state, without those of participants who are gone, of whom there are few."""
+    """The study's runs by state. It subtracts those of participants who left, because these are few."""
     every = select(Run.state, func.count().label("runs")).where(Run.study_id == study.id).group_by(Run.state)
     gone = select(Run.state, -func.count()).join(Participant, Run.participant_id == Participant.id)
     gone = gone.where(Participant.study_id == study.id, Participant.state.in_(GONE)).group_by(Run.state)

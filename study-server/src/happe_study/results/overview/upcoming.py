@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Who is next in a study: who sits at a laptop, who can, and who must do something first."""
+"""The next participants of a study: those at a laptop, those who can begin or go on, and others."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Next:
-    """A participant, and what comes next in words."""
+    """A participant's code, and their next step in words."""
 
     code: str
     words: str
 
 
 def upcoming(session: Session, study: Study) -> list[Next]:
-    """At most eight: first those at laptops, then those who can begin or go on, then others; the longest wait first."""
+    """At most eight: those at laptops, then those who can begin or go on, then others; longest wait first."""
     order = (ParticipantState.ENROLLED, *WORDS)
     rank = case({state: number for number, state in enumerate(order)}, value=Participant.state)
     since = func.coalesce(Participant.enrolled_us, Participant.consent_us, Participant.created_us)
@@ -61,7 +61,7 @@ def _words(state: str, laptop: str | None, runs: tuple[int, int]) -> str:
 
 
 def _runs(session: Session, participants: list[int]) -> dict[int, tuple[int, int]]:
-    """How many runs of some participants are complete, and how many there are to complete."""
+    """(complete runs, all runs without replaced ones) of these participants, by their ids."""
     complete = func.sum(case((Run.state == State.COMPLETE, 1), else_=0))
     every = func.sum(case((Run.state == State.REPLACED, 0), else_=1))
     counts = select(Run.participant_id, complete, every).where(Run.participant_id.in_(participants))

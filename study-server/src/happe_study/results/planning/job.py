@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The job that plans a study, in pieces that workers do beside each other.
+"""The job that plans a study, in pieces that workers do in parallel.
 
-Its arguments are all that it depends on (`Plan`). It reads nothing of a study, so it can reveal nothing of one.
+It depends only on its arguments (`Plan`). It reads no data of a study, so it can't reveal any.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 PLAN = "plan"
 PIECE = "plan-piece"
-PIECE_PEOPLE = 10_000_000  # simulated participants, and more; they take ten times as long as a process needs to start
+PIECE_PEOPLE = 10_000_000  # least simulated participants of a piece: ten times the time that a process needs to start
 
 
 def plan(work: Work) -> None:
-    """Simulate every batch, and put the counts together."""
+    """Split the simulation into pieces; when these are done, combine their counts."""
     wanted = Plan(**work.arguments)
     done = work.results()
     if not done:
@@ -37,7 +37,7 @@ def plan(work: Work) -> None:
 
 
 def plan_piece(work: Work) -> None:
-    """Simulate some batches."""
+    """Simulate the batches of one piece."""
     planning = import_module("happe_study.results.analysis.planning")
     wanted, batches = Plan(**work.arguments["plan"]), work.arguments["batches"]
     counts: list[Any] = []
@@ -57,7 +57,7 @@ KIND_OF_PIECE = Kind(PIECE, "Some studies of a plan", Right.STUDY_READ, plan_pie
 
 
 def _pieces(wanted: Plan) -> list[list[Batch]]:
-    """Batches beside each other, so many together that a piece is worth its process."""
+    """The plan's batches in consecutive groups, each with enough simulated people to be worth a process."""
     pieces: list[list[Batch]] = []
     room = 0
     for batch in wanted.batches():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The pages of a study's plans: what one assumes, how far it is, and what came out. They need the protocol alone."""
+"""The pages of a study's plans: their assumptions, progress and results. They need only the protocol."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ BETWEEN = "Must be a {what} from {low:g} to {high:g}."
 @pages.get("/studies/<study>/protocol/plan")
 @staff(Right.STUDY_READ)
 def plans(study: str, problem: Problem | None = None) -> Response:
-    """The plans of a study, the newest first, and the form for another one."""
+    """The plans of a study, newest first, and the form for another plan."""
     with parts().database.reading() as session:
         found = session.get_one(Study, g.happe_study_ids(study))
         mine = jobs.of_study(session, found.id, PLAN)
@@ -66,7 +66,7 @@ def plans(study: str, problem: Problem | None = None) -> Response:
 @staff(Right.STUDY_READ)
 @or_again(plans)
 def plan(study: str) -> AnyResponse:
-    """Begin a plan of the protocol as it is now."""
+    """Start a plan of the present protocol."""
     sizes, studies = _sizes(), _whole("studies", field("studies"), 1, MOST_STUDIES)
     assumed = {each.name: _assumed(each) for each in ASSUMPTIONS}
     with parts().database.writing() as session:
@@ -85,7 +85,7 @@ def plan(study: str) -> AnyResponse:
 @pages.get("/studies/<study>/protocol/plan/<int:number>.json")
 @staff(Right.STUDY_READ)
 def download(study: str, number: int) -> Response:
-    """What came out of a plan, for programs."""
+    """A plan's result as JSON."""
     with parts().database.reading() as session:
         mine = jobs.of_study(session, g.happe_study_ids(study), PLAN)
     result = next((job.result for job in mine if job.id == number), None)
@@ -97,7 +97,7 @@ def download(study: str, number: int) -> Response:
 
 
 def _sizes() -> list[int]:
-    """Numbers of participants, apart by commas or spaces. Raises Problem 422."""
+    """The numbers of participants in the form, separated by commas or spaces. Raises Problem 422."""
     words = request.form.get("sizes", "").replace(",", " ").split()
     if len(words) > MOST_SIZES:
         raise mistake("sizes", f"At most {MOST_SIZES} numbers.")

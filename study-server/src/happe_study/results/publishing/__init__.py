@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Data for others: a check that nobody can be recognised, and a Frictionless data package."""
+"""Publishing data: a check that nobody can recognise participants, and a Frictionless data package."""

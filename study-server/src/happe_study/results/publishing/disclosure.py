@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether participants can be recognised by their answers: k-anonymity of the questionnaire.
+"""Whether answers identify participants: k-anonymity of the questionnaire.
 
-Data are k-anonymous if each combination of answers is shared by k people at least (Sweeney, International Journal of
-Uncertainty, Fuzziness and Knowledge-Based Systems 10, 2002). All answers are taken as what an outsider may know. An
-answer that is missing counts as an answer of its own; a participant who answered nothing cannot be identified by
-answers.
+Data are k-anonymous if at least k people share each combination of answers (Sweeney, International Journal of
+Uncertainty, Fuzziness and Knowledge-Based Systems 10, 2002). The check assumes that an outsider may know all answers. A
+missing answer counts as a separate answer. Answers cannot identify a participant who answered nothing.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Disclosure:
-    """`k`: how many share the rarest combination; None: nobody answered anything.
+    """`k`: how many people share the rarest combination of answers; None: nobody answered anything.
 
-    `few`: how many people share theirs with too few. `without`: k if one question is left out, by question.
+    `few`: how many people have a combination that too few share. `without`: k without a question, by question.
     """
 
     k: int | None
@@ -33,7 +32,7 @@ class Disclosure:
 
 
 def of_answers(people: Sequence[Answers], questions: Sequence[str], wanted: int) -> Disclosure:
-    """The disclosure of these questions' answers."""
+    """The disclosure by the answers to these questions. `wanted` is the k that is enough."""
     shared = _shared(people, questions)
     few = sum(count for count in shared if count < wanted)
     without = {

@@ -26,23 +26,23 @@ if TYPE_CHECKING:
 
 ANSWER = "answer_"
 TYPES = {"text": "string", "integer": "integer", "number": "number", "boolean": "boolean"}
-KEYS = {"runs": "run", "participants": "participant"}  # the table's own, which columns of that name point to
+KEYS = {"runs": "run", "participants": "participant"}  # primary keys; columns of that name elsewhere refer to them
 LOADERS = ("load.py", "load.R")
 Row = dict[str, str]
 
 
 class UnfitError(Exception):
-    """Why an export cannot be published: lines for people."""
+    """An export cannot be published. `lines` say why."""
 
     def __init__(self, *lines: str) -> None:
-        """One line at least."""
+        """There must be at least one line."""
         super().__init__("\n".join(lines))
         self.lines = lines
 
 
 @dataclass(frozen=True)
 class Wish:
-    """`k`: how many people should share each combination of answers. `without`: questions that are left out."""
+    """A request. `k`: how many people must share each combination of answers; `without`: questions to leave out."""
 
     k: int
     without: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class Wish:
 
 @dataclass(frozen=True)
 class Package:
-    """The files by name, and what was found about the answers. Large tables stay where they are: `copied`."""
+    """The package's files by name, and its disclosure. `copied`: large tables, which the caller copies from there."""
 
     study: str
     files: Mapping[str, bytes]
@@ -59,7 +59,7 @@ class Package:
 
 
 def package(export: Path, wish: Wish) -> Package:
-    """The package of a folder that `happe-server study export` wrote as CSV. UnfitError says what is in the way."""
+    """Make a package from a folder that `happe-server study export` wrote as CSV. Raises UnfitError."""
     found = {file.stem: file for file in sorted(export.glob("*.csv"))}
     study, dictionary = _dictionary(export, found)
     tables = {name.removeprefix(f"{study}-"): file for name, file in found.items() if name.startswith(f"{study}-")}
@@ -119,7 +119,7 @@ def _columns(wish: Wish) -> set[str]:
 
 
 def _without(file: Path, wish: Wish) -> tuple[bytes, Disclosure]:
-    """The participants without the questions that are left out. UnfitError if somebody can be recognised."""
+    """The table of participants as CSV, without the questions to leave out. UnfitError: answers identify somebody."""
     columns, rows = _rows(file)
     questions = [column.removeprefix(ANSWER) for column in columns if column.startswith(ANSWER)]
     if unknown := sorted(set(wish.without) - set(questions)):

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reports of unblinded studies: what is uploaded for them, how they are made, and how they are shown."""
+"""Reports of unblinded studies: uploading their documents, making and showing them."""

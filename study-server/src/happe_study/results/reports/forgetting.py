@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What goes when a participant leaves: what was made of the study's data, which has everybody's in it."""
+"""When a participant withdraws, removing results that were computed from everybody's data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def forget(session: Session, study_id: int) -> None:
-    """Remove a study's reports, exports, checks and measured power. They can be made again from what is left."""
+    """Remove a study's reports, exports, checks and measured power. The remaining data can produce them again."""
     jobs.forget(session, study_id, (REPORT, CHECKS, MEASURING, EXPORT))
     of_study = AnalysisDocument.study_id == study_id, AnalysisDocument.kind == DocumentKind.MEASURES
     session.execute(delete(AnalysisDocument).where(*of_study))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The job that makes a report.
 
-When a participant withdraws, the row of a report in the making goes, and with it the job's effect: what it was making
-holds their data.
+When a participant withdraws, the server deletes the row of a report that is being made. So the job, which uses their
+data, can no longer store its result.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 REPORT = "report"
 TABLES = ("runs", "ratings", "participants", "records", "keys", "probes", "samples", "study")
-SECTIONS = 12  # of the analysis, with reading
+SECTIONS = 12  # steps of the analysis, including reading
 PAGE = "page.json"
 
 Files = dict[str, tuple[str, bytes]]  # media type and content, by name
@@ -94,7 +94,7 @@ def _made(work: Work) -> Files:
 
 
 def _export(work: Work, study: Study, name: str, out: Path) -> None:
-    """A table as `happe-server study export` writes it."""
+    """Write a table as `happe-server study export` does."""
     table = exports.tables(study)[name]
     source = Source(study.id, work.server.secrets.allocation)
     made = exports.Export(source, study.name, table, table.seen(study.state, frozenset(Right)))

@@ -10,7 +10,7 @@ from happe_study.base.database import Base, Name, Serial
 
 
 class Report(Base):
-    """A report, made or in the making, as its job says."""
+    """A report. Its job says whether it is ready."""
 
     __tablename__ = "reports"
     __table_args__ = (UniqueConstraint("study_id", "number"), {"sqlite_autoincrement": True})  # no number comes again
@@ -22,7 +22,7 @@ class Report(Base):
 
 
 class ReportFile(Base):
-    """A file of a report that was made."""
+    """A file of a finished report."""
 
     __tablename__ = "report_files"
     __table_args__ = (UniqueConstraint("report_id", "name"),)

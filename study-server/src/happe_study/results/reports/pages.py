@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The analyst's pages: what a report is made from, reports in the making, and reports. After unblinding."""
+"""The analyst's pages, after unblinding: a report's documents, reports that are being made, and finished reports."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ MOST_TOLD = 20
 @pages.get("/studies/<study>/report")
 @staff(Right.EXPORT)
 def report(study: str, problem: Problem | None = None) -> Response:
-    """What a report is made from, and the reports there are; before unblinding, what there will be."""
+    """The documents for reports, and the list of reports; before unblinding, a page that explains reports."""
     study_id = g.happe_study_ids(study)
     with parts().database.reading() as session:
         found = session.get_one(Study, study_id)
@@ -70,7 +70,7 @@ def report(study: str, problem: Problem | None = None) -> Response:
 @with_file(max(MOST_BYTES.values()) + MIB)
 @or_again(lambda study, what, problem: report(study, problem))  # noqa: ARG005 - by name
 def upload(study: str, what: str) -> AnyResponse:
-    """Keep the measured power, or a power model, for this study's reports and checks."""
+    """Store the measured power, or a power model, for this study's reports and checks."""
     kind = next(kind for kind, name in FIELDS.items() if name == what)
     with parts().database.reading() as session:
         _unblinded(session, g.happe_study_ids(study))
@@ -91,7 +91,7 @@ def upload(study: str, what: str) -> AnyResponse:
 @staff(Right.EXPORT)
 @or_again(report)
 def measure(study: str) -> AnyResponse:
-    """Let the server measure the power of every run."""
+    """Start measuring the power of every run."""
     with parts().database.writing() as session:
         measuring.begin(session, session.get_one(Study, g.happe_study_ids(study)), caller())
     return done("The server measures the power of all complete runs.", "report_pages.report", study=study)
@@ -101,7 +101,7 @@ def measure(study: str) -> AnyResponse:
 @staff(Right.EXPORT)
 @or_again(report)
 def make(study: str) -> AnyResponse:
-    """Begin a report."""
+    """Start a report."""
     with parts().database.writing() as session:
         number = services.begin(session, g.happe_study_ids(study), parts().secrets, caller())
     return done(f"Report {number} is being made.", "report_pages.report", study=study)
@@ -110,7 +110,7 @@ def make(study: str) -> AnyResponse:
 @pages.get("/studies/<study>/report/<int:number>")
 @staff(Right.EXPORT)
 def made(study: str, number: int) -> Response:
-    """A report: its tables and figures."""
+    """The page of a report, with its tables and figures."""
     with parts().database.reading() as session:
         found = session.get_one(Study, g.happe_study_ids(study))
         content = json.loads(services.file(session, found.id, number, PAGE).content)
@@ -124,7 +124,7 @@ def made(study: str, number: int) -> Response:
 @pages.get("/studies/<study>/report/<int:number>/<file>")
 @staff(Right.EXPORT)
 def download(study: str, number: int, file: str) -> Response:
-    """A file of a report. A figure is shown; all else is for the disk."""
+    """A file of a report. Browsers show a figure, and save any other file."""
     with parts().database.reading() as session:
         if file == PAGE:
             raise not_found()
@@ -152,7 +152,7 @@ def _uploaded(session: Session, study: Study, kind: DocumentKind) -> dict[str, A
 
 
 def _sent(what: str, most: int) -> bytes:
-    """The file that a form was sent with. Raises Problem 422."""
+    """The content of the form's file. Raises Problem 422 if it is missing or too long."""
     file = request.files.get(what)
     if file is None or not file.filename:
         raise mistake(what, "Choose a file.")
@@ -163,7 +163,7 @@ def _sent(what: str, most: int) -> bytes:
 
 
 def _wrong(what: str, error: InputError) -> Problem:
-    """What is wrong with a document: each line of the reader's is `: PLACE: what is wrong`."""
+    """The problem for a wrong document. Each line of the error is `: PLACE: what is wrong`."""
     lines = [line.lstrip(": ") for line in error.lines[:MOST_TOLD]]
     said = f"The file was not accepted. {lines[0]}" + (f" And {len(lines) - 1} more." if len(lines) > 1 else "")
     return unprocessable("Nothing was changed yet. Correct the marked fields below.", FieldError(f"/{what}", said))

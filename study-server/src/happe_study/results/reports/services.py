@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reports of a study: begun, looked after, found."""
+"""Reports of a study: starting, listing and finding them."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ MAKING = "A report of this study is being made. Wait until it is ready."
 
 @dataclass(frozen=True)
 class Shown:
-    """A report as its pages show it."""
+    """A report in the list of reports."""
 
     number: int
     job: Job
 
 
 def begin(session: Session, study_id: int, secrets: Secrets, who: Caller) -> int:
-    """Ask for a report; its number. Raises Problem 409: blinded, or one is being made."""
+    """Ask for a report, and return its number. Raises Problem 409: the study is blinded, or a report is being made."""
     study = session.get_one(Study, study_id, with_for_update=True)
     if study.state != StudyState.UNBLINDED:
         raise conflict("blinded", BLINDED)
@@ -65,7 +65,7 @@ def begin(session: Session, study_id: int, secrets: Secrets, who: Caller) -> int
 
 
 def shown(session: Session, study_id: int) -> list[Shown]:
-    """A study's reports, the newest first."""
+    """A study's reports, newest first."""
     query = select(Report.number, Job).join(Job, Job.id == Report.job_id).where(Report.study_id == study_id)
     return [Shown(number, job) for number, job in session.execute(query.order_by(Report.number.desc()))]
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Unblinding: of a study for good, of one run in an emergency."""
+"""Unblinding a study for good, or one run in an emergency."""

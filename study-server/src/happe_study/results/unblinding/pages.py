@@ -28,14 +28,14 @@ pages = Blueprint("unblinding_pages", __name__)
 @pages.get("/studies/<study>/unblinding")
 @staff(Right.UNBLIND)
 def unblinding(study: str) -> Response:
-    """What can be unblinded, and what has been."""
+    """The page that shows what is unblinded, and links to the forms."""
     return _page("results/unblinding", "Unblinding", study, None)
 
 
 @pages.get("/studies/<study>/unblinding/study")
 @staff(Right.UNBLIND, fresh=True)
 def unblind_form(study: str, problem: Problem | None = None) -> Response:
-    """What unblinding the study means."""
+    """The form that explains unblinding the study, and asks for a reason and confirmation."""
     return _page("results/unblind", "Unblind the whole study", study, problem)
 
 
@@ -43,7 +43,7 @@ def unblind_form(study: str, problem: Problem | None = None) -> Response:
 @staff(Right.UNBLIND, fresh=True)
 @or_again(unblind_form)
 def unblind(study: str) -> Response:
-    """Write every run's condition."""
+    """Unblind the study: write every run's condition."""
     order = _order(study, "the name of the study")
     with parts().database.writing() as session:
         found = session.get_one(Study, g.happe_study_ids(study))
@@ -57,7 +57,7 @@ def unblind(study: str) -> Response:
 @pages.get("/studies/<study>/unblinding/run")
 @staff(Right.UNBLIND, fresh=True)
 def unblind_run_form(study: str, problem: Problem | None = None) -> Response:
-    """What unblinding one run means: first which run it is, then which other runs it reveals."""
+    """The form for unblinding one run. It asks for the run, then shows which other runs that would reveal."""
     title, code = "Unblind one run in an emergency", (request.values.get("run", "")[:16]).strip().upper()
     with parts().database.reading() as session:
         found = session.get_one(Study, g.happe_study_ids(study))
@@ -96,7 +96,7 @@ def _require_custodian(session: Session, study: Study) -> None:
 
 
 def _order(name: str, what: str) -> Order:
-    """What was typed. The service looks at it again; here it gets words that fit a form, for both fields at once."""
+    """Read the form. The service checks it again; this check reports both fields at once, in words for a form."""
     reason = ""
     wrong: list[FieldError] = []
     try:

@@ -22,11 +22,11 @@ api = APIBlueprint("unblinding", __name__, url_prefix="/api/v1", tag="Studies")
 
 Json = dict[str, Any]
 MAY_NOT = "You are not a custodian, must still wait as a new custodian, or must give your password again."
-NO_CONTROLS = r"^[^\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]*$"  # but tab and newline
+NO_CONTROLS = r"^[^\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]*$"  # except tab and newline
 
 
 class Unblinding(BaseModel):
-    """Why, and the name of the study or the code of the run, typed."""
+    """The reason, and the confirmation: the typed name of the study or code of the run."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -34,16 +34,16 @@ class Unblinding(BaseModel):
     confirmation: Annotated[str, Field(min_length=1, max_length=64, pattern=NO_CONTROLS)]
 
     def order(self) -> services.Order:
-        """What the caller orders."""
+        """The caller's order for the service."""
         return services.Order(caller(), self.reason, self.confirmation)
 
 
 class UnblindedOut(CommitmentOut):
-    """Seed and salt, and whether the allocation computed from them is the one that was sealed.
+    """Seed and salt, and whether the allocation computed from them equals the sealed one.
 
-    `other_slots` counts slots, `other_runs` and `unreadable_runs` name runs (the first hundred), for which it is not;
-    `unreadable_records` names runs whose record is not as it was kept, `unreadable_traces` power traces whose manifest
-    is not.
+    `other_slots` is the number of slots that differ. The lists have at most a hundred entries: `other_runs` differ from
+    the plan, `unreadable_runs` have a condition that does not open, `unreadable_records` a record that does not open,
+    and `unreadable_traces` are power traces whose manifest does not open.
     """
 
     agrees: bool
@@ -56,7 +56,7 @@ class UnblindedOut(CommitmentOut):
 
 
 class UnblindedRunOut(BaseModel):
-    """A run's condition. The server answers it this once, and stores it nowhere."""
+    """A run's condition. Only this answer contains it; the server does not store it."""
 
     run: str
     condition: str
@@ -68,7 +68,7 @@ class UnblindedRunOut(BaseModel):
 @api.output(UnblindedOut)
 @api.doc(responses={403: MAY_NOT, 409: "It is not locked, is unblinded already, or was locked under another key."})
 def unblind_study(study: str, json_data: Unblinding) -> Json:
-    """Unblind a study for everybody, for good. Type its name as the confirmation."""
+    """Unblind a study for everybody, for good. The confirmation is the study's name."""
     with parts().database.writing() as session:
         found = find(session, study)
         custodians.require(session, found, caller(), parts().config.custodian_wait_hours)
@@ -84,7 +84,7 @@ def unblind_study(study: str, json_data: Unblinding) -> Json:
     responses={403: MAY_NOT, 409: "The study is not locked, is unblinded already, or was locked under another key."}
 )
 def unblind_run(study: str, code: str, json_data: Unblinding) -> Json:
-    """Reveal one run's condition to the caller only, in an emergency. Type its code as the confirmation."""
+    """Reveal one run's condition to the caller only, in an emergency. The confirmation is the run's code."""
     with parts().database.writing() as session:
         found = find(session, study)
         custodians.require(session, found, caller(), parts().config.custodian_wait_hours)

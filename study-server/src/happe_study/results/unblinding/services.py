@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Unblinding: of a whole study, once and for everybody; of one run in an emergency, for the custodian alone.
 
-The condition of a run unblinded in an emergency appears once, in the answer to the custodian who asked, and stored
-nowhere: `runs.condition` stays NULL until the study is unblinded, and the audit log has who asked, when and why, but
-not the condition. Were it stored, everybody who may list runs would learn it, and one run's condition narrows down
-those of the participant's other runs, and of others in the same block. Asking again is another entry.
+In an emergency, only the answer to the custodian contains the run's condition; the server does not store it.
+`runs.condition` stays NULL until the study is unblinded. The audit log says who asked, when and why, but not the
+condition. If it were stored, everybody who may list runs would see it, and one condition narrows down those of the
+participant's other runs and of others in the same block. Each request makes an entry in the audit log.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ Place = tuple[str, int]  # stratum and position of a slot
 
 @dataclass(frozen=True)
 class Order:
-    """Who wants it (None: the command line), why, and the name or code that they typed."""
+    """A request to unblind: by whom (None: the command line), the reason, and the name or code typed to confirm."""
 
     who: Caller | None
     reason: str
@@ -58,13 +58,12 @@ class Order:
 
 @dataclass
 class Check:
-    """Whether what was sealed is what the revealed seed gives.
+    """The comparison of sealed data with the allocation computed from the revealed seed.
 
-    `commitment`: whether seed and salt are the ones committed to. `slots` counts those whose sealed plan is another
-    than the one computed again. `runs` are the codes of runs that are not as planned: as their participant's slot says;
-    for a participant who returned it, as one of the study's slots says. `unreadable` are runs whose seal does not
-    open, and whose condition nobody knows. `records` are runs whose record does not open, or is none. `traces` are
-    power traces whose manifest does not open.
+    `commitment`: whether seed and salt match the commitment. `slots`: the number of slots whose sealed plan differs
+    from the computed one. `runs`: codes of runs that differ from the plan of their participant's slot (from every plan,
+    if the participant has no slot). `unreadable`: runs whose condition's seal does not open. `records`: runs with an
+    unreadable record. `traces`: power traces whose manifest does not open.
     """
 
     commitment: bool
@@ -76,11 +75,11 @@ class Check:
 
     @property
     def agrees(self) -> bool:
-        """Whether everything is as it was sealed."""
+        """Whether the comparison found no difference."""
         return self.commitment and not (self.slots or self.runs or self.unreadable or self.records or self.traces)
 
     def summary(self) -> dict[str, Any]:
-        """What answers and the audit log say: counts, and the first hundred codes."""
+        """The comparison for answers and the audit log: counts, and at most the first hundred codes."""
         return {
             "agrees": self.agrees,
             "commitment_agrees": self.commitment,
@@ -94,7 +93,7 @@ class Check:
 
 @dataclass(frozen=True)
 class _Plans:
-    """The slots computed again, by place, and the places that participants hold."""
+    """The computed plans by place, and the place of each participant who has a slot."""
 
     by_place: dict[Place, SlotPlan]
     held: dict[int, Place]
@@ -110,14 +109,14 @@ class _Plans:
 def unblind(session: Session, study: Study, secrets: Secrets, order: Order) -> Check:
     """Write every run's condition, and reveal seed and salt. It can't be undone.
 
-    If there are power traces, a job begins to measure the runs.
+    If the study has power traces, this starts a job that measures the runs.
 
-    Whatever the check finds, the runs get the conditions under which they were made, and the audit log says what was
-    found. Raises Problem 422: the confirmation is not the study's name, or a bad reason; 409: the study is not locked,
-    is unblinded already, or was locked under another allocation key.
+    Whatever the check finds, each run gets the condition that was sealed for it, and the audit log gets the check's
+    result. Raises Problem 422: the confirmation is not the study's name, or a bad reason; 409: the study is not locked,
+    is unblinded already, or was locked with another allocation key.
     """
     _require(order, study.name)
-    session.refresh(study, with_for_update={"key_share": True})  # who appends to the audit log meanwhile goes on
+    session.refresh(study, with_for_update={"key_share": True})  # does not block appends to the audit log
     if study.state != StudyState.LOCKED:
         raise conflict("not-locked", f"Only a locked study can be unblinded, and this one is {study.state}.")
     study.seed, study.salt = seed_of(study, secrets)
@@ -135,9 +134,9 @@ def unblind(session: Session, study: Study, secrets: Secrets, order: Order) -> C
 
 
 def unblind_run(session: Session, study: Study, run: Run, secrets: Secrets, order: Order) -> str:
-    """The label of one run's condition, in an emergency. See above for why it is stored nowhere.
+    """Open one run's condition in an emergency, and return its label. The module's docstring says why nobody stores it.
 
-    The audit log has the other runs that it reveals.
+    The audit log names the other runs whose conditions follow from this one.
 
     Raises Problem 422: the confirmation is not the run's code, or a bad reason; 409: the study is not locked, or the
     seal does not open.
@@ -156,10 +155,10 @@ def unblind_run(session: Session, study: Study, run: Run, secrets: Secrets, orde
 
 
 def revealed_by(session: Session, study: Study, run: Run) -> list[str]:
-    """The codes of the participant's other runs whose conditions follow from one run's, whatever it is.
+    """The codes of the participant's other runs whose conditions follow from the condition of `run`.
 
-    A design says in which orders an application goes through the conditions. A run is revealed if each condition of the
-    one at its place leaves one at the other's, and the design does not say that one beforehand.
+    The design gives the possible orders of conditions. Another run is revealed if each possible condition of `run`
+    leaves exactly one for the other run, and the design alone leaves more than one.
     """
     protocol = protocol_of(study)
     query = select(Run.code, Run.position, Run.application).where(Run.participant_id == run.participant_id)
@@ -193,7 +192,7 @@ def _require(order: Order, name: str) -> None:
 
 
 def _check_slots(session: Session, study: Study, secrets: Secrets, check: Check) -> _Plans:
-    """Compare each sealed slot with the one computed again."""
+    """Compare each slot's sealed plan with the computed one."""
     computed = plan(protocol_of(study), study.seed or b"", study.salt or b"")
     by_place = {
         (stratum, position): slot for stratum, slots in computed.items() for position, slot in enumerate(slots, start=1)
@@ -224,7 +223,7 @@ def _batches(session: Session, study: Study) -> Iterator[list[int]]:
 
 
 def _write(session: Session, participants: list[int], secrets: Secrets, plans: _Plans, check: Check) -> None:
-    """Write the conditions of some participants' runs, and compare them with the plan."""
+    """Write the conditions of these participants' runs, and compare them with the plan."""
     columns = (Run.id, Run.participant_id, Run.code, Run.position, Run.application, Run.condition_sealed)
     rows = session.execute(select(*columns).where(Run.participant_id.in_(participants))).all()
     labels: dict[int, str] = {}

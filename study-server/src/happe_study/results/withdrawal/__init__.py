@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Withdrawal: a participant's data erased, or kept without saying whose they are."""
+"""Withdrawal: erasing a participant's data, or de-identifying it. Retention: de-identifying after a date."""

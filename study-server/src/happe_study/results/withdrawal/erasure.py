@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is left of a participant who withdraws: nothing that is theirs, or data that no longer say whose they are.
+"""Erasing or de-identifying the data of a participant who withdraws.
 
-The participant's row and the runs' rows stay as stubs, since a report must say how many began and how many left. The
-slot goes back to its stratum, so that the next participant completes the balance; only who has completed every run and
-lets the data stay keeps it, and counts. The audit log keeps its entries and loses the details about the participant.
+The rows of the participant and of the runs stay, without data, because a report must say how many began and how many
+left. The slot becomes free, so that the next participant completes the balance. Only a participant who has completed
+every run and lets the data stay keeps the slot, and counts. The audit log keeps its entries, but loses the details
+about the participant.
 
-Both functions end open sittings and delete the tokens. They don't set the participant's state, which the caller does,
-nor may the caller name the participant's former code in what it appends to the audit log afterwards.
+`erase` and `deidentify` end open sittings and delete the tokens. The caller sets the participant's state. What it
+appends to the audit log afterwards must not name the participant's former code.
 """
 
 from __future__ import annotations
@@ -43,19 +44,19 @@ if TYPE_CHECKING:
 
     from happe_study.base.config import Secrets
 
-# What a run's row holds of its participant's doings. Fields that identify it in the allocation stay.
+# A run's columns with its participant's data. Columns that identify the run in the allocation stay.
 MEASURED = (
     "device_id", "started_us", "ended_us", "rating", "rated_us", "guess", "guessed_us", "record_us", "completed_us",
     "aborted_us",
 )  # fmt: skip
-HANDLES = ("start_id", "start_sealed", "rating_id", "guess_id", "abort_reason")  # by which a device could know it again
-TOLD = ("stratum", "answers")  # by the participant
+HANDLES = ("start_id", "start_sealed", "rating_id", "guess_id", "abort_reason")  # a device could recognise the run by
+TOLD = ("stratum", "answers")  # the participant's columns with their own answers
 
 
 def erase(session: Session, participant: Participant) -> list[Recording]:
-    """Erase everything that is a participant's; the power traces to remove from the store after the commit.
+    """Erase all data of a participant. Returns the power traces that must leave the store after the commit.
 
-    A trace goes if nobody else sat at its laptop while it was recorded.
+    It erases a trace if nobody else sat at its laptop during the recording.
     """
     runs = select(Run.id).where(Run.participant_id == participant.id)
     for table in (RunRecord, Uafp, LearningEvent, TaughtRun):
@@ -72,7 +73,7 @@ def erase(session: Session, participant: Participant) -> list[Recording]:
 
 
 def deidentify(session: Session, participant: Participant, secrets: Secrets) -> None:
-    """Keep what was measured, under fresh codes, without answers or anything written by hand."""
+    """Keep the measurements under new codes, and delete answers and all free text."""
     runs = session.scalars(select(Run).where(Run.participant_id == participant.id).with_for_update()).all()
     names = {run.code: new_code() for run in runs} | {participant.code: new_code()}
     for run in runs:
@@ -89,7 +90,7 @@ def deidentify(session: Session, participant: Participant, secrets: Secrets) -> 
 
 
 def _rename_run(session: Session, run: Run, names: dict[str, str], secrets: Secrets) -> None:
-    """A run and its record under the run's new code, to which its condition and the record are sealed again."""
+    """Give a run its new code, and seal its condition and its record again under that code."""
     former, code = run.code, names[run.code]
     condition = open_condition(secrets.allocation, run.code, run.condition_sealed)
     run.code, run.condition_sealed = code, seal_condition(secrets.allocation, code, condition)
@@ -101,7 +102,7 @@ def _rename_run(session: Session, run: Run, names: dict[str, str], secrets: Secr
 
 
 def _rename_record(session: Session, record: RunRecord, run: str, names: dict[str, str], key: bytes) -> None:
-    """The record of what was run `run`. One that does not open can't be renamed, so it goes."""
+    """Replace the codes in the record of a run whose former code is `run`. Deletes a record that does not open."""
     try:
         content = opened(key, run, record.document)
     except SealError:
@@ -112,7 +113,7 @@ def _rename_record(session: Session, record: RunRecord, run: str, names: dict[st
     kept = stored(key, names[run], content, json.loads(content))
     record.client_id, record.document, record.digest = client_id, kept.document, kept.digest
     session.flush()
-    session.expunge(record)  # up to megabytes each
+    session.expunge(record)  # frees the memory: a record can have megabytes
 
 
 def _completed(runs: Sequence[Run]) -> bool:
@@ -122,7 +123,7 @@ def _completed(runs: Sequence[Run]) -> bool:
 
 
 def _forget_person(session: Session, participant: Participant) -> None:
-    """What both ways have in common. Appends to the audit log how many details are gone."""
+    """Delete the participant's tokens, answers and audit details. Appends their number to the audit log."""
     session.flush()
     forgetting.forget(session, participant.study_id)
     session.execute(delete(Token).where(Token.participant_id == participant.id))
@@ -134,5 +135,5 @@ def _forget_person(session: Session, participant: Participant) -> None:
 
 
 def _empty(columns: tuple[str, ...]) -> dict[str, Any]:
-    """SQL's NULL for each column: of a JSON column None would be JSON's null."""
+    """SQL's NULL for each column. In a JSON column, None would mean JSON's null."""
     return dict.fromkeys(columns, null())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The job that removes erased power traces from the store, wherever the withdrawal was asked for."""
+"""The job that removes erased power traces from the store. A server that reaches the store does it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ERASING = "erasing"
 
 
 def erase(work: Work) -> None:
-    """Remove every byte of `traces`. While the store is away the job waits for it; the audit log has its end."""
+    """Remove the traces in the argument `traces`, waiting while the store is away. The audit log gets an entry."""
     storage, traces = storage_of(work.server.config), work.arguments["traces"]
     for done, trace in enumerate(traces):
         work.doing("removing power traces", done, len(traces))

@@ -29,7 +29,7 @@ CONFIRMATION = "withdraw"
 @pages.get("/withdraw")
 @participant
 def withdrawal() -> Response:
-    """What a withdrawal does, and the form for it."""
+    """The form that explains a withdrawal and asks for confirmation."""
     with parts().database.looking_up() as session:
         return _withdrawal(here(session))
 
@@ -37,7 +37,7 @@ def withdrawal() -> Response:
 @pages.post("/withdraw")
 @participant
 def withdraw() -> AnyResponse:
-    """Withdraw, once the word has been typed."""
+    """Withdraw the participant if they typed the confirmation word."""
     if request.form.get("confirm", "").strip().lower() not in (CONFIRMATION, gettext(CONFIRMATION)):
         with parts().database.looking_up() as session:
             said = gettext("Type the word %(word)s, or go back if you want to stay.")

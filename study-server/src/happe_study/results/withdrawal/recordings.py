@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which power traces are one participant's alone, and so go when the participant is erased."""
+"""The power traces that belong to one participant alone, and so are erased with the participant."""
 
 from __future__ import annotations
 
@@ -22,37 +22,37 @@ SECOND_US = 1_000_000
 
 @dataclass(frozen=True)
 class Recording:
-    """A power trace that is to go from the store once the transaction is committed."""
+    """A power trace that must leave the store after the commit."""
 
     client_id: str
 
 
 @dataclass(frozen=True)
 class Span:
-    """From a time up to another, in microseconds of the server's clock."""
+    """A stretch of time, in microseconds of the server's clock."""
 
     start_us: int
     end_us: int
 
 
 def only_during(session: Session, participant_id: int) -> list[Recording]:
-    """The traces recorded while the participant sat at the measured laptop, and nobody else did."""
+    """The traces during which this participant, and nobody else, sat at the measured laptop."""
     laptops = select(Sitting.device_id).where(Sitting.participant_id == participant_id)
     traces = session.scalars(select(Trace).where(Trace.laptop_id.in_(laptops)))
     return [Recording(trace.client_id) for trace in traces if _sitters(session, trace) == {participant_id}]
 
 
 def forget(session: Session, recordings: Sequence[Recording]) -> None:
-    """Delete the rows of traces."""
+    """Delete the rows of these traces and their parts."""
     traces = select(Trace.id).where(Trace.client_id.in_([recording.client_id for recording in recordings]))
     session.execute(delete(TracePart).where(TracePart.trace_id.in_(traces)))
     session.execute(delete(Trace).where(Trace.id.in_(traces)))
 
 
 def span(session: Session, trace: Trace) -> Span:
-    """When a trace was recorded, by its meter's clock estimates; without any, by the meter's own wall clock.
+    """When a trace was recorded, by its meter's clock estimates; without estimates, by the meter's wall clock.
 
-    A sealed trace ended within a second of what its row says. The end of another is when its last part came.
+    The end of a sealed trace is known to a second from its row. An unsealed trace ends with its last part's arrival.
     """
     started = trace.header["started"]
     offset = _offset(session, trace, started["monotonic_us"])
@@ -68,7 +68,7 @@ def span(session: Session, trace: Trace) -> Span:
 
 
 def _offset(session: Session, trace: Trace, monotonic_us: int) -> int | None:
-    """What turns the meter's monotonic clock into the server's, from the estimate nearest in time."""
+    """The offset from the meter's monotonic clock to the server's, from the estimate nearest in time; None if none."""
     mine = select(ClockEstimate.offset_us).where(
         ClockEstimate.device_id == trace.device_id, ClockEstimate.clock == trace.header["clock"]
     )
@@ -76,7 +76,7 @@ def _offset(session: Session, trace: Trace, monotonic_us: int) -> int | None:
 
 
 def _sitters(session: Session, trace: Trace) -> set[int]:
-    """Whose sittings at the laptop overlap a trace; a sitting that has not ended lasts."""
+    """The ids of participants whose sittings at the laptop overlap a trace. Open sittings last until now."""
     recorded = span(session, trace)
     overlapping = select(Sitting.participant_id).where(
         Sitting.device_id == trace.laptop_id,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A run record under other codes, for a participant whose data stay without saying whose they are. Pure."""
+"""Replacing codes in the run records of a participant whose data is de-identified. Pure."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-FREE_TEXT = ("notes",)  # what the experimenter wrote may name people
+FREE_TEXT = ("notes",)  # fields in which the experimenter may have named people
 
 
 def renamed(content: bytes, names: Mapping[str, str]) -> bytes:
-    """A record's JSON in which each of `names` is replaced wherever it stands, without what was written by hand."""
+    """A record's JSON without free text, in which each key of `names` is replaced by its value in all texts."""
     record = json.loads(content)
     for field in FREE_TEXT:
         record.pop(field, None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The job that erases who the participants of a study are, once the day of its protocol has passed."""
+"""The job that erases the identities of a study's participants, once the protocol's date has passed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def erase_identities(work: Work) -> None:
-    """Erase one participant after the other, each in a transaction: a job that begins again goes on."""
+    """Erase the participants' identities, each in its own transaction, so that a repeated job continues."""
     with work.database.reading() as session:
         study = session.get_one(Study, work.study_id)
         name, planned = study.name, retention.plan(session, study)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The day after which a study no longer knows whose its data are, and what is left to erase then.
+"""The date after which the server erases the identities of a study's participants, and whose are left to erase.
 
-A participant's identity is what a de-identifying withdrawal erases: the code, the link, the answers, the free text, and
-what the audit log says about them. Whoever has none of it left was erased, so doing it twice does no harm.
+An identity is what a de-identifying withdrawal erases: the code, the link, the answers, the free text, and the audit
+log's details. Erasing skips participants who have nothing of it left, so repeating it does no harm.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ SECOND_US = 1_000_000
 
 @dataclass(frozen=True)
 class Plan:
-    """What the server erases and when. `after` is the last day on which identities are kept; None: not known yet."""
+    """When the server erases identities, and of how many people. `after`: the last day that keeps them, if known."""
 
     days_after_unblinding: int | None
     after: date | None
@@ -67,7 +67,7 @@ def plan(session: Session, study: Study) -> Plan | None:
 
 
 def identified(session: Session, study_id: int) -> Sequence[int]:
-    """The participants of whom the database has a link, an answer, or a detail in the audit log."""
+    """The ids of participants of whom the database has a link, an answer, or a detail in the audit log."""
     linked = select(Token.participant_id).where(Token.participant_id == Participant.id)
     told = select(AuditDetail.participant_id).where(AuditDetail.participant_id == Participant.id)
     known = or_(linked.exists(), told.exists(), Participant.answers.is_not(None), Participant.stratum.is_not(None))
@@ -76,7 +76,7 @@ def identified(session: Session, study_id: int) -> Sequence[int]:
 
 
 def erase(session: Session, participant_id: int, secrets: Secrets) -> None:
-    """Erase one participant's identity. Whoever still takes part drops out."""
+    """Erase one participant's identity. A participant who still takes part drops out."""
     participant = session.get_one(Participant, participant_id, with_for_update=True)
     if participant.state in TAKING_PART:
         end(session, participant, ParticipantState.REPLACED, AT_THE_END)
@@ -84,7 +84,7 @@ def erase(session: Session, participant_id: int, secrets: Secrets) -> None:
 
 
 def ask(session: Session, study: Study, who: Caller | None) -> Job:
-    """Ask for the job that erases a study's identities. Raises Problem 409: it is not due, or nothing is left."""
+    """Start the job that erases a study's identities. Raises Problem 409: it is not due, or nothing is left."""
     session.refresh(study, with_for_update=True)
     planned = plan(session, study)
     if planned is None or not planned.is_due:
@@ -98,13 +98,13 @@ def ask(session: Session, study: Study, who: Caller | None) -> Job:
 
 
 def ask_where_due(database: Database) -> int:
-    """Ask for the jobs of all studies that are due; how many there are."""
+    """Start the jobs of all studies that are due. Returns their number."""
     with database.reading() as session:
         due = [study.id for study in session.scalars(select(Study)) if _needs_a_job(session, study)]
     for study_id in due:
         with database.writing() as session:
             study = session.get_one(Study, study_id, with_for_update=True)
-            if _needs_a_job(session, study):  # no other worker was faster
+            if _needs_a_job(session, study):  # unless another worker was faster
                 ask(session, study, None)
     return len(due)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Withdrawals over HTTP, by staff whom a participant asks for it."""
+"""Withdrawals over HTTP, for staff who act for a participant."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Confirmation(Strict):
 @api.input(Confirmation)
 @api.output({}, 204)
 def withdraw_participant(study: str, code: str, json_data: Confirmation) -> str:
-    """Withdraw a participant who asks for it. What they chose when they agreed happens to their data, for good.
+    """Withdraw a participant who asks for it. The server treats their data as they chose in the consent, for good.
 
-    The answer is empty: it must not reveal the new code under which data are kept.
+    The answer is empty, because it must not reveal the new code of data that stays.
     """
     study_id: int = g.happe_study_ids(study)
     if json_data.confirm != code:

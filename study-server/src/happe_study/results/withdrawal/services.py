@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A participant withdraws: they take part no longer, and what is theirs goes as they chose."""
+"""Withdrawing a participant: they no longer take part, and their data is treated as they chose."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ ON_WITHDRAWAL = "the participant withdrew"
 
 
 def withdraw(session: Session, participant: Participant, secrets: Secrets, who: Caller | None) -> OnWithdrawal:
-    """They withdraw. Their data is erased, or stripped of what tells whose it is: as they chose when they agreed.
+    """Withdraw a participant, and erase or de-identify their data, as they chose in the consent. Returns the choice.
 
-    Their slot goes to the next one, unless they have completed every run and their data stays. Somebody who has not
-    agreed yet has given hardly anything: that is erased.
+    Their slot becomes free, unless they have completed every run and their data stays. The data of somebody who has not
+    consented yet is erased.
     """
     session.refresh(participant, with_for_update=True)
     chosen = OnWithdrawal(participant.on_withdrawal or OnWithdrawal.ERASE)
@@ -39,13 +39,13 @@ def withdraw(session: Session, participant: Participant, secrets: Secrets, who: 
         _ask_to_remove(session, participant, erasure.erase(session, participant))
     else:
         erasure.deidentify(session, participant, secrets)
-    by = replace(who, name="") if who and who.who is Who.PARTICIPANT else who  # a code that nobody could erase
+    by = replace(who, name="") if who and who.who is Who.PARTICIPANT else who  # the entry must not keep the code
     append(session, "participant.withdrawn", by, study_id=participant.study_id, chosen=chosen)
     return chosen
 
 
 def _ask_to_remove(session: Session, participant: Participant, recordings: list[Recording]) -> None:
-    """Have a job remove erased traces from the store after the commit. It does not name who withdrew."""
+    """Start a job that removes erased traces from the store after the commit. The job does not name the participant."""
     if recordings:
         traces = [recording.client_id for recording in recordings]
         jobs.ask(session, ERASING, "a withdrawal", participant.study_id, traces=traces)

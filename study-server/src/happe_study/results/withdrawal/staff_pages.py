@@ -27,7 +27,7 @@ pages = Blueprint("withdrawal_staff", __name__)
 @pages.get("/studies/<study>/participants/<code>/withdraw")
 @staff(Right.PARTICIPANT_MANAGE, by_site=True)
 def withdraw_form(study: str, code: str, problem: Problem | None = None) -> Response:
-    """What withdrawing means for this participant's data."""
+    """The form that explains what withdrawing does to this participant's data, and asks for confirmation."""
     return about_one("results/withdraw", f"Withdraw participant {code}", study, code, problem)
 
 
@@ -35,7 +35,7 @@ def withdraw_form(study: str, code: str, problem: Problem | None = None) -> Resp
 @staff(Right.PARTICIPANT_MANAGE, by_site=True)
 @or_again(withdraw_form)
 def withdraw(study: str, code: str) -> AnyResponse:
-    """Erase or de-identify, as the participant chose when they agreed."""
+    """Withdraw the participant: erase or de-identify their data, as they chose in the consent."""
     if request.form.get("confirm", "").strip() != code:
         raise mistake("confirm", f"Type the code of the participant, {code}.")
     with parts().database.writing() as session:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The report's sections, a module for each kind of question: from a study to text, tables, figures and numbers."""
+"""The report's sections. Each module turns a study into text, tables, figures and numbers for a kind of question."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The first page: what the study says, from the other sections, and what in its data should stop a reader."""
+"""The first page: the study's answers from the other sections, and faults in its data that should stop a reader."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     Sections = Mapping[str, Any]  # each section's data, by key
 
-MOST_MISSING = 0.25  # of an arm
-HATED = 1.5  # points, at least, below the middle participant
-FAR = 3.0  # standard deviations, at least, from the middle half of the participants
+MOST_MISSING = 0.25  # largest missing share of an arm
+HATED = 1.5  # least difference in points from the median participant
+FAR = 3.0  # least difference in standard deviations, estimated from the median absolute deviation
 FEWEST_HATERS = 2
 LEVEL = 0.05
 
@@ -82,7 +82,7 @@ def _blind(data: Sections) -> Iterator[tuple[str, str, str]]:
 
 
 def _sure(study: Study, data: Sections) -> Iterator[tuple[str, str, str]]:
-    """How much stands behind the answers: people, what is missing, and whether leaving out one person changes them."""
+    """The strength of the answers: people, missing values, and whether leaving out one person changes an answer."""
     people, runs = len(study.runs.participants), len(study.runs.rows)
     wanted = runs + len(study.export.left_out)
     rated = sum(run.rating is not None for run in study.runs.rows)
@@ -126,7 +126,7 @@ def _three(estimate: Mapping[str, float], times: float) -> tuple[float, float, f
 
 
 def faults(study: Study, data: Sections) -> list[str]:
-    """What in the data should stop a reader, each by its name."""
+    """The faults in the data that should stop a reader, in words."""
     return [*_missing_arms(study), *_swapped(data), *_minorities(study), *_periods(data)]
 
 

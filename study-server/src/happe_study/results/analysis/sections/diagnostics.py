@@ -38,7 +38,7 @@ TEXT = (
 
 
 def section(study: Study) -> Section:
-    """All three."""
+    """Proportional odds, residuals and influence."""
     refused: list[str] = []
     cuts = attempt(refused, "proportional odds", partial(_cuts, study)) or []
     left = attempt(refused, "residuals", lambda: diagnostics.residuals(study.runs.panel(watts))) or []

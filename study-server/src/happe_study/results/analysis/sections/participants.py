@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from happe_study.results.analysis.study import Study
 
 MOST_ANSWERS = 12
-MOST_REASONS = 4  # that a box of the flow lists
+MOST_REASONS = 4  # reasons listed in a box of the flow
 
 
 def section(study: Study) -> Section:
@@ -44,7 +44,7 @@ FLOW = (
 
 
 def _periods(study: Study) -> Iterator[tuple[int, str, int, int, int, int]]:
-    """Period, condition, allocated runs, and of these counted, with power, with a rating."""
+    """(period, condition, allocated runs, counted runs, runs with power, runs with a rating)."""
     out = Counter((each.place, each.condition) for each in study.export.left_out)
     kept = Counter((run.place, run.condition) for run in study.runs.rows)
     power = Counter((run.place, run.condition) for run in study.runs.with_figure(watts).rows)

@@ -136,9 +136,9 @@ def blinding_section(study: Study) -> Section:
 
 
 def _guesses(study: Study) -> list[Guess]:
-    """Guesses of main runs. T-HAPPE, which comes first, is left out.
+    """The guesses of main runs, without the training's (T-HAPPE).
 
-    Arm 1 is HAPPE and arm 0 the kernel's control; or L-HAPPE and O-HAPPE, where these are compared.
+    Arm 1 is HAPPE and arm 0 the kernel's control; in a study with probes arm 1 is L-HAPPE and arm 0 O-HAPPE.
     """
     trying = has_probes(study)
     answers = {"keys-only": 0, "trying": 1} if trying else {"usual": 0, "learning": 1}
@@ -179,7 +179,7 @@ def groups_section(study: Study) -> Section:
 
 
 def _grouping(answers: Mapping[str, str]) -> frozenset[frozenset[str]]:
-    """Who is in one group with whom, whatever the groups are called."""
+    """The groups that a question makes, as sets of participants, without the answers' names."""
     return frozenset(frozenset(who for who in answers if answers[who] == each) for each in set(answers.values()))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The paper's figures, from a study. Whom they show is a rule that does not know how a run came out."""
+"""The paper's figures, from a study. Fixed rules choose the participants shown, whatever their results are."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LEVEL = "fixed-"
 
 
 def section(study: Study) -> Section:
-    """Figures A.1, A.2, A.4 and A.5, those for which there are data."""
+    """Figures A.1, A.2, A.4 and A.5, as far as there are data for them."""
     refused: list[str] = []
     made = [
         attempt(refused, name, partial(draw, study))
@@ -98,7 +98,7 @@ def _distribution(study: Study) -> tuple[Picture, object]:
 
 
 def _counted(study: Study, key: str, answers: Mapping[str, str]) -> dict[str, int]:
-    """How often each answer was given: options in the protocol's order, then others by name."""
+    """The number of each answer: options in the protocol's order, then other answers by name."""
     found = Counter(answers.values())
     items = study.protocol.questionnaire.items if study.protocol else ()
     options = next((item.options for item in items if item.key == key), ())
@@ -134,7 +134,7 @@ def _means(power: Panel, rating: Panel, condition: str) -> UserMeans:
 
 
 def _row_figures(values: Floats) -> tuple[Floats, Floats]:
-    """Mean and sample standard deviation of each row's figures, without missing ones; NaN of too few."""
+    """Mean and sample standard deviation of each row, without missing values; NaN if there are too few."""
     n = (~np.isnan(values)).sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.nansum(values, axis=1) / n
@@ -143,7 +143,7 @@ def _row_figures(values: Floats) -> tuple[Floats, Floats]:
 
 
 def _courses(study: Study) -> tuple[Picture, object]:
-    """The first participant by code whose first two applications were recorded under ondemand and O-HAPPE."""
+    """Figure A.5 of the first participant by code with records of two applications under ondemand and O-HAPPE."""
     applications, conditions = study.runs.applications[:2], ("ondemand", "O-HAPPE")
     by_place = {(run.participant, run.application, run.condition): run.run for run in study.runs.rows}
     wanted = [(application, condition) for application in applications for condition in conditions]

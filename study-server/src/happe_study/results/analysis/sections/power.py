@@ -77,7 +77,7 @@ def saving_section(study: Study) -> Section:
 
 
 def _saving_of(study: Study, panel: Panel, treatment: str, application: str | None) -> tuple[str, Callable[[], Saving]]:
-    """What it is called, and how it is made."""
+    """A saving's name, and the function that computes it."""
     make = partial(savings.of_application, panel, treatment, study.reference, application)
     return f"{treatment}, {study.name(application)}", make
 
@@ -106,7 +106,7 @@ def _savings(study: Study, found: Sequence[Saving]) -> Table:
 
 
 def _meter(study: Study, saving: Saving) -> float:
-    """The most by which the meter's expanded uncertainties can move an improvement: (1 - s) (U_t / t + U_o / o)."""
+    """The largest effect of the meter's expanded uncertainties on a saving: (1 - s) (U_t / t + U_o / o)."""
     relative = [
         _relative(study.runs.under([condition]), saving.application)
         for condition in (saving.treatment, saving.reference)
@@ -162,7 +162,7 @@ def model_section(study: Study) -> Section:
 
 
 def period_section(study: Study) -> Section:
-    """Period and carry-over terms."""
+    """The mixed model of power with terms for period and carry-over."""
     refused: list[str] = []
     fitted = attempt(refused, "model", lambda: _fit_with_period(study))
     return Section(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Probes of L-HAPPE runs: what people notice when HAPPE tries less by itself."""
+"""Probes of L-HAPPE runs: how often people notice that HAPPE tries a lower frequency by itself."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ABOUT = (
 
 
 def has_probes(study: Study) -> bool:
-    """Whether HAPPE tried less in any run."""
+    """Whether the study has runs with probes."""
     return "L-HAPPE" in study.runs.conditions
 
 
@@ -39,7 +39,7 @@ def section(study: Study) -> Section:
 
 
 def _table(real: Kind, sham: Kind, people: int, found: Noticed | None) -> Table:
-    """The probes, also where they are too few for an estimate."""
+    """The table of probes, with the estimate if there are enough of them."""
     rows: tuple[tuple[str, ...], ...] = tuple(
         (name, str(kind.probes), str(kind.pressed), percent(kind.share, 1), "", "")
         for name, kind in (("Real", real), ("Sham", sham))

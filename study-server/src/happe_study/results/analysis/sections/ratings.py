@@ -57,7 +57,7 @@ CLMM = (
 
 
 def noninferiority_section(study: Study) -> Section:
-    """The one test that the study is for."""
+    """The study's confirmatory test."""
     refused: list[str] = []
     found = attempt(refused, "test", lambda: _tested(study))
     return Section(
@@ -96,7 +96,7 @@ def _test_table(found: NonInferiority) -> Table:
 
 
 def outcome(found: NonInferiority) -> str:
-    """What the test says, in words."""
+    """The test's verdict in words."""
     said = {
         Verdict.NON_INFERIOR: "the whole interval is above",
         Verdict.INFERIOR: "the whole interval is below",
@@ -177,7 +177,7 @@ def _wins_table(won: Sequence[wins.Wins], reference: str) -> Table:
 
 
 def _clmm(study: Study, runs: Runs, more: Terms = NOTHING) -> tuple[ratings_clmm.Fit, ratings_clmm.JointTest]:
-    """The model, and the test of all conditions together."""
+    """The model of ratings, and the joint test of all conditions."""
     require_complete(study.runs.with_figure(satisfaction), study.runs)
     conditions = compared(runs, study.reference)
     terms = conditions.beside(of_application(runs.rows, runs.applications)).beside(more)

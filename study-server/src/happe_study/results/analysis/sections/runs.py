@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which runs count, which are left out and why, and what is missing of those that count."""
+"""The runs that count and their missing values, and the runs left out with the reasons."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def section(study: Study) -> Section:
-    """Counts of runs and of what is missing."""
+    """The numbers of runs and of missing values."""
     export = study.export
     people = ", ".join(f"{count} {state}" for state, count in sorted(export.participants.items()))
     return Section(

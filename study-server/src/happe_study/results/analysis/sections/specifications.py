@@ -33,7 +33,7 @@ TEXT = (
 
 
 def section(study: Study) -> Section:
-    """Two curves."""
+    """The curves of savings and of differences of ratings."""
     refused: list[str] = []
     saved = attempt(refused, "savings", lambda: _savings(study)) or []
     rated = attempt(refused, "ratings", lambda: _ratings(study)) or []
@@ -52,7 +52,7 @@ def section(study: Study) -> Section:
 
 
 def _conditions(study: Study) -> dict[str, tuple[str, ...]]:
-    """What stands for HAPPE, by name; those that are the same once."""
+    """The sets of conditions that can stand for HAPPE, by name. Equal sets occur once."""
     wanted = study.protocol.analysis.treatment if study.protocol and study.protocol.analysis else "O-HAPPE"
     without = tuple(condition for condition in study.happe if condition != TRAINING)
     named = {wanted: (wanted,) if wanted in study.treatments else (), "all HAPPE": study.happe}
