@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Long work as jobs: asked for in a transaction, done by a process of its own, seen by all servers of a database."""
+"""Long work as jobs: a transaction asks for a job, a worker does it in a separate process, all servers show it."""

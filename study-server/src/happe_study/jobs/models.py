@@ -13,7 +13,7 @@ from happe_study.base.database import Base, Code, Micros, Name, Serial
 
 
 class JobState(StrEnum):
-    """A job's life."""
+    """The states of a job."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -26,10 +26,10 @@ OPEN = (JobState.WAITING, JobState.RUNNING)
 
 
 class Job(Base):
-    """A piece of long work. The holder of `lease` does it; the work of anybody else for it has no effect.
+    """A job. The worker with the `lease` does it; the work of any other worker has no effect.
 
-    A job with a `whole_id` is a piece of the job that has this number, and exists while that one is open. It is no
-    foreign key: SQLite adds one only to a copy of the table, and would lose reports with the old one.
+    A job with a `whole_id` is a piece of the job with that number, and exists while that job is open. `whole_id` is no
+    foreign key: to add one, SQLite must copy the table, and dropping the old table would delete reports.
     """
 
     __tablename__ = "jobs"
@@ -49,9 +49,9 @@ class Job(Base):
     arguments: Mapped[dict[str, Any]]
     state: Mapped[str] = mapped_column(Name, default=JobState.WAITING)
     requested_us: Mapped[int] = mapped_column(Micros)
-    started_us: Mapped[int | None] = mapped_column(Micros)  # the last time
+    started_us: Mapped[int | None] = mapped_column(Micros)  # the start of the last try
     finished_us: Mapped[int | None] = mapped_column(Micros)
-    tries: Mapped[int] = mapped_column(default=0)  # begun since it was last asked for
+    tries: Mapped[int] = mapped_column(default=0)  # how often a worker has begun it since somebody asked for it
     lease: Mapped[str | None] = mapped_column(Code)
     worker: Mapped[str] = mapped_column(Name, default="")  # HOST:PID, of the last try
     step: Mapped[int] = mapped_column(default=0)

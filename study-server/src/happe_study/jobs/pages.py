@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The jobs of a study: how far they are, and the buttons to cancel one or try it again."""
+"""The page of a study's jobs: their progress, and buttons that cancel a job or try it again."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ AGAIN = (JobState.FAILED, JobState.CANCELLED)
 
 
 def install(app: Flask, kinds: dict[str, Kind]) -> None:
-    """Tell the pages what kinds of jobs there are."""
+    """Store the kinds of jobs for the pages."""
     app.extensions["happe_kinds"] = kinds
 
 
 @pages.get("/studies/<study>/jobs")
 @staff(Right.STUDY_READ)
 def jobs(study: str, problem: Problem | None = None) -> Response:
-    """Every job of a study, the newest first."""
+    """The jobs of a study, newest first."""
     with parts().database.reading() as session:
         found = session.get_one(Study, g.happe_study_ids(study))
         listed = services.of_study(session, found.id, results=False)
@@ -56,7 +56,7 @@ def jobs(study: str, problem: Problem | None = None) -> Response:
 @staff(Right.STUDY_READ)
 @or_again(lambda study, number, how, problem: jobs(study, problem))  # noqa: ARG005 - by name
 def change(study: str, number: int, how: str) -> AnyResponse:
-    """Cancel a job, or try one again, if the caller could have asked for it."""
+    """Cancel a job, or try it again. The caller needs the right to ask for it."""
     study_id = g.happe_study_ids(study)
     with parts().database.writing() as session:
         job = _of_study(session, number, study_id)

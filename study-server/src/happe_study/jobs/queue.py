@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How workers hear of jobs. On PostgreSQL Procrastinate brings each to one of them; on SQLite the worker looks."""
+"""How jobs get to workers. On PostgreSQL Procrastinate gives each job to one worker; on SQLite the worker polls."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
 TASK = "happe.job"  # its argument `job` is the number of a row
-PIECE, WHOLE = -1, 0  # Procrastinate begins a higher number first
+PIECE, WHOLE = -1, 0  # priorities; Procrastinate starts the higher number first
 
 
 def deliver(session: Session, job_id: int, priority: int = WHOLE) -> None:
-    """Let a worker have a job when this transaction is committed, and never if it isn't."""
+    """Give a job to a worker when this transaction commits. If it rolls back, no worker gets the job."""
     connection = session.connection()
     if connection.dialect.name == "postgresql":
         driver = connection.connection.driver_connection
@@ -25,5 +25,5 @@ def deliver(session: Session, job_id: int, priority: int = WHOLE) -> None:
 
 @cache
 def _sender() -> App:
-    """Never opened: it uses the connections of those who ask for jobs."""
+    """Procrastinate's app for sending. It is never opened, because it uses the caller's connection."""
     return App(connector=SyncPsycopgConnector())

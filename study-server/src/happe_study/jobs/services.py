@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Jobs asked for, taken by a worker, split into pieces, ended, cancelled, asked for again.
+"""Jobs: asking for them, taking, splitting, finishing, cancelling and retrying them.
 
-A worker takes a job with a new lease. Progress and effects count only under the lease that the row has (work.py). So a
-job takes effect once, even if its worker is cut off for a while and another one has begun it again.
+A worker takes a job with a new lease. Progress and effects count only under the lease in the job's row (work.py). So a
+job takes effect once, even if its worker is cut off for a while and another worker has begun it again.
 
-A job may split itself into pieces, which are jobs, too. It waits for them without a process. When the last one has
-ended, it begins again and puts their results together. A transaction locks a whole before its pieces.
+A job may split itself into pieces, which are jobs, too. It waits for them without a process. When the last piece has
+ended, the job begins again and combines their results. A transaction locks a whole job before its pieces.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 
     from happe_study.base.database import Database
 
-KEPT = 20  # jobs of a kind and study; an older one goes, with what it made, when a new one is asked for
+KEPT = 20  # jobs kept of a kind and study; a new job removes older ones with their results
 MOST_TRIES = 5
-LONGEST = 2000  # characters of why it failed
+LONGEST = 2000  # characters of a job's reason for failing
 ENDED = (
     f"Its process ended {MOST_TRIES} times before it was done: perhaps the memory ran out. The worker's log says more."
 )
 
 
 def ask(session: Session, kind: str, asked_by: str, study_id: int | None = None, **arguments: Any) -> Job:  # noqa: ANN401 - JSON
-    """Ask for a job. It begins when the transaction is committed and a worker is free."""
+    """Ask for a job. It starts after the transaction commits, when a worker is free."""
     job = Job(kind=kind, study_id=study_id, asked_by=asked_by, arguments=arguments, requested_us=now_us())
     session.add(job)
     _forget_old(session, kind, study_id)
@@ -54,15 +54,15 @@ def _forget_old(session: Session, kind: str, study_id: int | None) -> None:
 
 
 def open_one(session: Session, kind: str, study_id: int | None, *, for_change: bool = False) -> Job | None:
-    """The job of a kind and study (None: of the server) that waits or runs, locked if it is for a change."""
+    """The waiting or running job of a kind and study (None: of the server). `for_change` locks its row."""
     query = select(Job).where(Job.kind == kind, Job.study_id == study_id, Job.state.in_(OPEN)).order_by(Job.id)
     return session.scalars(query.with_for_update() if for_change else query).first()
 
 
 def of_study(session: Session, study_id: int | None, kind: str | None = None, *, results: bool = True) -> Sequence[Job]:
-    """The jobs of a study, or of none, the newest first.
+    """The jobs of a study, or (None) of the server, newest first.
 
-    Without `results` a job's result is read only when it is asked for: that of a large study's check is a megabyte.
+    Without `results`, a job's result is read only on access, because a result can be a megabyte.
     """
     query = select(Job).where(Job.study_id == study_id, Job.whole_id.is_(None)).order_by(Job.id.desc())
     query = query if results else query.options(defer(Job.result))
@@ -70,7 +70,7 @@ def of_study(session: Session, study_id: int | None, kind: str | None = None, *,
 
 
 def find(session: Session, job_id: int) -> Job:
-    """A job, for a change. Raises Problem 404."""
+    """A job, its row locked for a change. Raises Problem 404."""
     whole = Job.id == job_id, Job.whole_id.is_(None)
     job = session.scalar(select(Job).where(*whole).with_for_update())
     if job is None:
@@ -79,7 +79,7 @@ def find(session: Session, job_id: int) -> Job:
 
 
 def split(session: Session, job: Job, kind: str, pieces: Iterable[dict[str, Any]]) -> None:
-    """Have workers do pieces of a locked job that runs: each is a job of `kind` with such arguments."""
+    """Split a locked, running job: make a job of `kind` for each of `pieces`, which are the arguments."""
     made = [
         Job(
             kind=kind,
@@ -99,13 +99,13 @@ def split(session: Session, job: Job, kind: str, pieces: Iterable[dict[str, Any]
 
 
 def results(database: Database, job_id: int) -> list[Any]:
-    """What the pieces of a job made, in their order; empty if it is not split."""
+    """The results of a job's pieces, in their order; empty if the job is not split."""
     with database.reading() as session:
         return list(session.scalars(select(Job.result).where(Job.whole_id == job_id).order_by(Job.id)))
 
 
 def finish(session: Session, job: Job, result: dict[str, Any] | None) -> None:
-    """End a locked job that is done. The last piece of a whole lets it begin again."""
+    """Mark a locked job as done. After the last piece of a whole job, the whole job waits for a worker again."""
     job.state, job.lease, job.finished_us = JobState.DONE, None, now_us()
     job.doing, job.result = "", result
     session.flush()
@@ -121,19 +121,19 @@ def finish(session: Session, job: Job, result: dict[str, Any] | None) -> None:
 
 
 def locked(session: Session, *which: ColumnElement[bool]) -> Job | None:
-    """A job that its worker changes, and its whole, locked in this order: whole, piece."""
+    """Lock a job for its worker. If it is a piece, lock its whole job first. None if there is no such job."""
     whole = select(Job.whole_id).where(*which).scalar_subquery()
     session.execute(select(Job.id).where(Job.id == whole).with_for_update())
     return session.scalar(select(Job).where(*which).with_for_update())
 
 
 def _drop_pieces(session: Session, job_id: int) -> None:
-    """Remove the pieces of a job; those that run have no effect any more."""
+    """Delete the pieces of a job. Pieces that are running can no longer take effect."""
     session.execute(delete(Job).where(Job.whole_id == job_id))
 
 
 def cancel(session: Session, job: Job) -> None:
-    """Let a job have no effect: its worker ends it. Raises Problem 409 if it has ended."""
+    """Cancel a job: it can no longer take effect, and its worker ends it. Raises Problem 409 if it has ended."""
     if job.state not in OPEN:
         raise conflict("job", f"The job is {job.state} already.")
     job.state, job.lease, job.finished_us = JobState.CANCELLED, None, now_us()
@@ -141,7 +141,7 @@ def cancel(session: Session, job: Job) -> None:
 
 
 def retry(session: Session, job: Job) -> None:
-    """Ask again for a job that failed or was cancelled. Raises Problem 409."""
+    """Start a job again that failed or was cancelled. Raises Problem 409 for any other job."""
     if job.state not in (JobState.FAILED, JobState.CANCELLED):
         raise conflict("job", f"The job is {job.state}: only one that failed or was cancelled can be tried again.")
     job.state, job.tries, job.failed, job.finished_us = JobState.WAITING, 0, None, None
@@ -150,13 +150,13 @@ def retry(session: Session, job: Job) -> None:
 
 
 def forget(session: Session, study_id: int, kinds: Collection[str]) -> None:
-    """Remove a study's jobs of some kinds and what they made; one that runs has no effect any more."""
+    """Delete a study's jobs of these kinds with their results. Running jobs can no longer take effect."""
     gone = delete(Job).where(Job.study_id == study_id, Job.kind.in_(kinds)).returning(Job.id)
     session.execute(delete(Job).where(Job.whole_id.in_(session.scalars(gone).all())))
 
 
 def waiting(database: Database, but: Collection[int]) -> int | None:
-    """The job that has waited longest, apart from some. Pieces come last, so that they keep no other job waiting."""
+    """The id of the job that has waited longest, except those in `but`. Pieces come last, so other jobs don't wait."""
     query = select(Job.id).where(Job.state == JobState.WAITING, Job.id.not_in(but), _whole_again())
     query = query.order_by(Job.whole_id.is_not(None), Job.id)
     with database.reading() as session:
@@ -164,13 +164,13 @@ def waiting(database: Database, but: Collection[int]) -> int | None:
 
 
 def _whole_again() -> ColumnElement[bool]:
-    """That a job does not wait for a piece."""
+    """An SQL condition: the job does not wait for a piece."""
     piece = aliased(Job)
     return ~exists().where(piece.whole_id == Job.id, piece.state.in_(OPEN))
 
 
 def take(database: Database, job_id: int, worker: str) -> Job | None:
-    """Begin a job, which may have been begun before by a worker that died. None: there is nothing to do (any more)."""
+    """Take a job for a worker, even if a worker that died had begun it. None if the job is not open any more."""
     with database.writing() as session:
         job = locked(session, Job.id == job_id, Job.state.in_(OPEN))
         # Only after the lock: a worker may just have split the job, and PostgreSQL looks for pieces before it waits.
@@ -186,13 +186,13 @@ def take(database: Database, job_id: int, worker: str) -> Job | None:
 
 
 def is_held(database: Database, job_id: int, lease: str) -> bool:
-    """Whether a job is still to be done under a lease."""
+    """Whether a job still has this lease."""
     with database.looking_up() as session:
         return session.scalar(select(Job.id).where(Job.id == job_id, Job.lease == lease)) is not None
 
 
 def let_go(database: Database, job_id: int, lease: str) -> bool:
-    """Put a job back that was not done to its end; whether it was still to be done."""
+    """Return an unfinished job to the waiting ones. Returns False if it no longer had this lease."""
     with database.writing() as session:
         mine = Job.id == job_id, Job.lease == lease
         back = update(Job).where(*mine).values(state=JobState.WAITING, lease=None).returning(Job.id)
@@ -200,7 +200,7 @@ def let_go(database: Database, job_id: int, lease: str) -> bool:
 
 
 def fail(database: Database, job_id: int, lease: str, why: str) -> None:
-    """End a job that can't be done."""
+    """Mark a job as failed, if it still has this lease. `why` is for the person who asked for it."""
     with database.writing() as session:
         job = locked(session, Job.id == job_id, Job.lease == lease)
         if job is not None:
@@ -208,7 +208,7 @@ def fail(database: Database, job_id: int, lease: str, why: str) -> None:
 
 
 def _fail(session: Session, job: Job, why: str) -> None:
-    """End a locked job, or the whole of which it is a piece."""
+    """Mark a locked job as failed; for a piece, its whole job."""
     if job.whole_id is not None:
         job = session.get_one(Job, job.whole_id)
     job.state, job.lease, job.finished_us, job.failed = JobState.FAILED, None, now_us(), why[:LONGEST]
@@ -216,6 +216,6 @@ def _fail(session: Session, job: Job, why: str) -> None:
 
 
 def take_back(database: Database) -> None:
-    """Put back what runs. For the only worker of a database, as it starts."""
+    """Return running jobs to the waiting ones. Only for a database with a single worker, at the worker's start."""
     with database.writing() as session:
         session.execute(update(Job).where(Job.state == JobState.RUNNING).values(state=JobState.WAITING, lease=None))

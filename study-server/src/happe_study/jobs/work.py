@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the function of a kind of job gets: what to do, with what, and how to say how far it is."""
+"""The interface between a job and the function that does it: arguments, progress, pieces, and the result."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
     from happe_study.access.rights import Right
     from happe_study.base.parts import Parts
 
-LEAST_SECONDS = 0.5  # between two words about the same step
+LEAST_SECONDS = 0.5  # between two reports of progress in the same step
 LONGEST = 255
 
 
 class GoneError(Exception):
-    """The job was cancelled, forgotten, or given to another worker: whatever is done for it now has no effect."""
+    """The job was cancelled, deleted, or given to another worker: this worker's work for it has no effect."""
 
 
 class FailedError(Exception):
-    """The job can't be done; the message says why, to the person who asked for it."""
+    """The job can't be done. The message explains it to the person who asked for the job."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of job: its name in the database, its title (with its arguments), who may cancel it, what does it.
+    """A kind of job: name in the database, title (a format of the arguments), right to cancel it, and its function.
 
-    `run` leaves nothing outside of `Work.folder` before it calls `Work.taking_effect`, unless doing it twice does no
-    harm. It may raise FailedError. After `Work.split` it returns; it runs again when the pieces are done.
+    Before `run` calls `Work.taking_effect`, it changes nothing outside of `Work.folder`, except what is safe to do
+    twice. It may raise FailedError. After `Work.split` it returns; it runs again when the pieces are done.
     """
 
     name: str
@@ -48,16 +48,16 @@ class Kind:
     run: Callable[[Work], None]
 
     def titled(self, job: Job) -> str:
-        """What a job of this kind is called."""
+        """The title of a job of this kind."""
         return self.title.format(**job.arguments)
 
 
 class Work:
-    """A job in the making. `folder` is its own, empty, and gone when it has ended."""
+    """A running job. `folder` is its own working folder, empty at first; the worker removes it at the end."""
 
     def __init__(self, server: Parts, job: Job, folder: Path) -> None:
-        """Say nothing yet."""
-        assert job.lease is not None  # noqa: S101 - it was taken
+        """Report no progress yet."""
+        assert job.lease is not None  # noqa: S101 - the worker has taken the job
         self.server = server
         self.database = server.database
         self.folder = folder
@@ -70,12 +70,12 @@ class Work:
 
     @property
     def study_id(self) -> int:
-        """The study that it is about."""
+        """The id of the job's study. Only for kinds of jobs that have one."""
         assert self._study_id is not None  # noqa: S101 - the kind's function knows
         return self._study_id
 
     def doing(self, what: str, step: int = 0, steps: int = 0) -> None:
-        """Say how far it is; about one step at most twice a second, so call it often. Raises GoneError."""
+        """Report progress. Call it often: it writes at most twice a second for the same step. Raises GoneError."""
         now = time.monotonic()
         if self._said[0] == what and now - self._said[1] < LEAST_SECONDS and step != steps:
             return
@@ -86,7 +86,7 @@ class Work:
                 raise GoneError
 
     def split(self, kind: str, pieces: Iterable[dict[str, Any]]) -> None:
-        """Have workers do pieces of this job: jobs of `kind`, with such arguments. Then return: it begins again.
+        """Make a job of `kind` for each of `pieces` (arguments). `run` must then return, and runs again after them.
 
         Raises GoneError.
         """
@@ -94,12 +94,12 @@ class Work:
             services.split(session, self._held(session), kind, pieces)
 
     def results(self) -> list[Any]:
-        """What the pieces made, in their order, when all are done; empty if the job is not split yet."""
+        """The results of the pieces, in their order, when all are done; empty if the job is not split yet."""
         return services.results(self.database, self.id)
 
     @contextmanager
     def taking_effect(self, result: dict[str, Any] | None = None) -> Iterator[Session]:
-        """The transaction that has the job's effect and its end: both or nothing, and once. Raises GoneError."""
+        """A transaction for the job's effect, which also marks the job as done. It commits at most once. GoneError."""
         with self.database.writing() as session:
             job = self._held(session)
             yield session

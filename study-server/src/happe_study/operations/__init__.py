@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What keeps the server running: gunicorn, its log, metrics, health, backups, checks."""
+"""Running the server: gunicorn, workers, the log, backups, checks, setting up."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether all is well with a server: configuration, secrets, database, audit log, records, traces, room."""
+"""Checking a server: configuration, secrets, database, audit log, records, traces, disk space."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ YOUNG_SECONDS = 3600
 SWEEP = "`happe-server check --sweep` removes it"
 ROWS_AT_ONCE = 100
 MOST_NAMED = 20
-LITTLE_ROOM = 4  # times what must stay free
+LITTLE_ROOM = 4  # a warning if less is free than this many times `limits.free_bytes`
 
 
 class Verdict(StrEnum):
-    """How it is."""
+    """The result of a check in a word."""
 
     OK = "ok"
     WARN = "warn"
@@ -57,7 +57,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found, and what to do about it."""
+    """The result of a check: its subject, the verdict, details, and advice."""
 
     what: str
     verdict: Verdict
@@ -66,7 +66,7 @@ class Finding:
 
 
 def check(path: Path, config: Config, database: Database, *, deep: bool) -> Iterator[Finding]:
-    """Look at everything, in the order in which one thing needs the other. `deep` reads every byte of the traces."""
+    """Check everything. Later checks rely on earlier ones. `deep` reads every byte of the traces."""
     yield from _configuration(path, config)
     yield from _folders(config)
     yield from _secrets(config)
@@ -131,7 +131,7 @@ def _revision(database: Database) -> Finding:
 
 
 def _fingerprints(config: Config, database: Database) -> Iterator[Finding]:
-    """Whether the secrets are those of the database's server."""
+    """Check that the database stores these secrets' fingerprints."""
     try:
         secrets = load_secrets(config.secrets_folder)
     except ConfigError:
@@ -154,7 +154,7 @@ def _database(config: Config, database: Database, *, deep: bool) -> Iterator[Fin
 
 
 def _integrity(database: Database, *, deep: bool) -> str:
-    """SQLite's word on its file: "ok", or what is wrong, on one line."""
+    """The result of SQLite's own check of its file: "ok", or the fault in one line."""
     try:
         with database.reading() as session:
             said: str = session.scalar(text(f"PRAGMA {'integrity_check' if deep else 'quick_check'}(1)"))
@@ -175,7 +175,7 @@ def _audit(database: Database) -> Finding:
 
 
 def _seals(config: Config, database: Database) -> Iterator[Finding]:
-    """Whether the allocation key is the one that the studies were locked under, and opens every record of theirs."""
+    """Check that the allocation key opens each locked study's seed, records and manifests."""
     try:
         key = load_secrets(config.secrets_folder).allocation
     except ConfigError:
@@ -195,7 +195,7 @@ def _seals(config: Config, database: Database) -> Iterator[Finding]:
 
 
 def _records(session: Session, study: Study, key: bytes) -> Iterator[Finding]:
-    """The records of a study that are not what the server sealed."""
+    """Find the records of a study that do not open."""
     mine = select(Run.code, RunRecord.document).join(RunRecord).join(Participant, Run.participant_id == Participant.id)
     rows = session.execute(mine.where(Participant.study_id == study.id), execution_options={"yield_per": ROWS_AT_ONCE})
     damaged = sorted(code for code, document in rows if not _opens(key, code, document))
@@ -207,7 +207,7 @@ def _records(session: Session, study: Study, key: bytes) -> Iterator[Finding]:
 
 
 def _manifests(session: Session, study: Study, key: bytes) -> Iterator[Finding]:
-    """The power traces of a study whose manifest or key is not what the server sealed."""
+    """Find the power traces of a study whose manifest or key does not open."""
     for number in session.scalars(select(Trace.id).where(Trace.study_id == study.id).order_by(Trace.client_id)).all():
         trace = session.get_one(Trace, number)
         try:
@@ -231,7 +231,7 @@ def _traces(config: Config, database: Database, *, deep: bool) -> Iterator[Findi
     try:
         found = look(storage_of(config), database, deep=deep)
     except (AwayError, ConfigError):
-        return  # `_store` has told it
+        return  # `_store` reports this
     for name in found.missing:
         yield Finding("traces", Verdict.FAIL, f"{name} is missing", "restore it from a backup")
     for name in found.damaged:
@@ -245,7 +245,7 @@ def _traces(config: Config, database: Database, *, deep: bool) -> Iterator[Findi
 
 
 def _leftovers(config: Config) -> Iterator[Finding]:
-    """What was begun and never finished."""
+    """Find old files of unfinished uploads and restorations."""
     uploads = [path for path in Folder(config.traces_folder).unfinished() if _is_old(path)]
     restores = [path for path in config.data.glob(".restoring*") if _is_old(path)]
     for path in uploads + restores:
@@ -254,10 +254,10 @@ def _leftovers(config: Config) -> Iterator[Finding]:
 
 
 def _store(config: Config) -> Iterator[Finding]:
-    """Whether the bucket, if there is one, does what the server needs of it."""
+    """Check that the bucket, if there is one, works as the server needs it."""
     if config.s3 is None:
         return
-    from happe_study.evidence.traces.bucket import Bucket  # noqa: PLC0415 - 30 MB, which a folder does not need
+    from happe_study.evidence.traces.bucket import Bucket  # noqa: PLC0415 - it takes 30 MB, which a folder saves
 
     where, advice = config.s3.address, "see docs/how-to/several-servers.md"
     try:

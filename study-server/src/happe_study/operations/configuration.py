@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The configuration file as `init` writes it: every option with what it is for and its default."""
+"""The configuration file that `init` writes: every option with its purpose and its default."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ ABOUT = {
 
 
 def written(fields: dict[str, Any]) -> str:
-    """The configuration file that has these fields, with all others as comments."""
+    """The text of a configuration file with these fields. All other options are comments."""
     lines = [HEAD, *_section(Config, fields, "")]
     for name, model in SECTIONS.items():
         is_given = name in fields or name == "limits"

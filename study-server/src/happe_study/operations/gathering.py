@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A worker of gunicorn that gives a request to a thread when the whole request is there.
+"""A gunicorn worker that gives a request to a thread only when the whole request has arrived.
 
-gunicorn's own worker lets a thread read the request that it answers. So a few clients who send a byte a second take all
-threads. Here the worker's loop, which waits for all connections at once, gathers each request in memory.
+In gunicorn's own worker, a thread reads the request that it answers. So a few clients who send a byte a second can
+occupy all threads. Here the worker's loop, which waits for all connections at once, gathers each request in memory.
 
-A body above MOST_ORDINARY is too large to keep. The thread reads it from the connection, but the application looks
-first who calls: it refuses everybody but devices and staff without reading. Such requests take half of the threads at
-most.
+A body above MOST_ORDINARY is too large for that. The thread reads it from the connection, but the application first
+checks who calls: it refuses everybody except devices and staff without reading. Such requests take at most half of the
+threads.
 
-All of it runs in the loop's thread but `_keepalive_after` and what that thread of the pool calls.
+Everything runs in the loop's thread, except `_keepalive_after` and what else a thread of the pool calls.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from gunicorn.workers.gthread import TConn, ThreadWorker
 from happe_study.app.web import MOST_ORDINARY
 
 MOST_HEAD = 64 << 10  # bytes
-MOST_WAITING = 600  # connections of a worker whose request is not whole
+MOST_WAITING = 600  # connections of a worker with incomplete requests
 MOST_HELD = 32 << 20  # bytes of these requests
 MOST_LINGERING = 64  # connections
 LINGER_SECONDS = 2.0
@@ -44,30 +44,30 @@ GONE = (errno.EAGAIN, errno.ECONNABORTED)
 
 @dataclass
 class Gathered:
-    """What has come of a request. `whole` is its length, once its head is there."""
+    """The bytes of a request that have arrived. `whole` is the request's length, known once its head is complete."""
 
     data: bytearray = field(default_factory=bytearray)
     whole: int | None = None
-    asked: bool = False  # for the body, by 100 Continue
+    asked: bool = False  # whether the worker asked for the body by 100 Continue
 
     @property
     def ready(self) -> bool:
-        """Whether a thread can go on with it: it is whole, too large to gather, or its head has no end."""
+        """Whether a thread can take it: it is complete, too large to gather, or its head is too long."""
         if self.whole is None:
             return len(self.data) > MOST_HEAD
         return len(self.data) >= self.whole or self.large
 
     @property
     def large(self) -> bool:
-        """Whether its body is too large to gather."""
+        """Whether the request's body is too large to gather."""
         return self.whole is not None and self.whole > MOST_HEAD + MOST_ORDINARY
 
 
 class Connection(TConn):  # type: ignore[misc] # gunicorn has no types
-    """A connection with a client. Its worker closes it in order, without waiting for the client."""
+    """A connection with a client. Its worker closes it properly, without blocking on the client."""
 
     def __init__(self, worker: GatheringWorker, client: socket.socket, address: Any, listener: socket.socket) -> None:  # noqa: ANN401 - the system's
-        """A connection that was just accepted."""
+        """Wrap a connection that was just accepted."""
         super().__init__(worker.cfg, client, address, listener.getsockname())
         self._worker = worker
         self.initialized = True  # it has neither TLS nor HTTP/2
@@ -75,7 +75,7 @@ class Connection(TConn):  # type: ignore[misc] # gunicorn has no types
             client.setsockopt(socket.SOL_SOCKET, option, struct.pack("@ll", CLIENT_SECONDS, 0))
 
     def close(self, graceful: bool = False) -> None:  # noqa: FBT001, FBT002 - gunicorn's
-        """Close it; `graceful`: let the client read the answer before."""
+        """Close the connection; `graceful`: let the client read the answer first."""
         if graceful:
             self._worker.linger(self)
         else:
@@ -83,16 +83,16 @@ class Connection(TConn):  # type: ignore[misc] # gunicorn has no types
 
 
 class GatheringWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
-    """gunicorn's worker with threads, before which requests are gathered."""
+    """gunicorn's threaded worker, which gathers requests before threads get them."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:  # noqa: ANN401 - gunicorn's
-        """A worker that has no connection yet."""
+        """Start without connections."""
         super().__init__(*arguments, **named)
-        self._waiting: dict[Connection, Gathered] = {}  # those that wait for longest first, as in the next
-        self._held = 0  # bytes of theirs
+        self._waiting: dict[Connection, Gathered] = {}  # the longest wait first, as in `_lingering`
+        self._held = 0  # bytes of all waiting requests
         self._lingering: dict[Connection, float] = {}
-        self._large: set[Connection] = set()  # in a thread
-        self._queue: deque[Connection] = deque()  # until one of these is through
+        self._large: set[Connection] = set()  # large requests that a thread answers
+        self._queue: deque[Connection] = deque()  # large requests that wait for one of these to end
         self._most_large = max(1, self.cfg.threads // 2)
 
     def accept(self, listener: socket.socket) -> None:
@@ -118,7 +118,7 @@ class GatheringWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no typ
     def _read(self, conn: Connection, _socket: socket.socket) -> None:
         gathered = self._waiting.get(conn)
         if gathered is None:
-            return  # it had to make room in this round of the loop
+            return  # `_make_room` dropped it in this round of the loop
         try:
             piece = conn.sock.recv(PIECE)
         except BlockingIOError:
@@ -129,7 +129,7 @@ class GatheringWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no typ
             self._take(conn, gathered, piece)
             self._make_room()
         elif gathered.data:
-            self._hand_over(conn, gathered)  # the thread says what is missing
+            self._hand_over(conn, gathered)  # the thread answers that the request is incomplete
         else:
             self._drop(conn)
 
@@ -146,7 +146,7 @@ class GatheringWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no typ
         gathered.whole = end
         try:
             request = next(get_parser(self.cfg, [bytes(gathered.data[:end])], conn.client))
-        except Exception:  # noqa: BLE001 - the thread reads the same bytes, finds the same, and answers
+        except Exception:  # noqa: BLE001 - the thread reads the same bytes, meets the same error, and answers
             return
         if isinstance(request.body.reader, LengthReader):
             gathered.whole = end + request.body.reader.length
@@ -173,13 +173,13 @@ class GatheringWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no typ
             super().enqueue_req(conn)
 
     def finish_request(self, conn: Connection, fs: Any) -> None:  # noqa: ANN401 - gunicorn's
-        """See to a connection whose request is answered, and to the next large request."""
+        """Go on with a connection whose request is answered, and start the next large request."""
         self._large.discard(conn)
         super().finish_request(conn, fs)
         self._begin_large()
 
     def _keepalive_after(self, conn: Connection, keepalive: bool) -> bool:  # noqa: FBT001 - gunicorn's
-        """Whether the connection serves on: not if some of a body that nobody wants may still come."""
+        """Whether to keep the connection: not if the rest of an unread body may still arrive."""
         reader = conn.parser.mesg.body.reader
         may_come = not isinstance(reader, LengthReader) or (conn in self._large and reader.length > 0)
         return not may_come and super()._keepalive_after(conn, keepalive)
@@ -198,7 +198,7 @@ class GatheringWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no typ
         conn.close()
 
     def linger(self, conn: Connection) -> None:
-        """Close a connection when its client has, as what it still sends would else make it lose the answer."""
+        """Close a connection after its client has. Otherwise a client that is still sending would lose the answer."""
         try:
             conn.sock.shutdown(socket.SHUT_WR)
         except OSError:
@@ -228,7 +228,7 @@ class GatheringWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no typ
         conn.close()
 
     def murder_pending(self) -> None:
-        """Close connections whose time is over. gunicorn calls it in each round of the loop."""
+        """Close connections that have lingered too long. gunicorn calls this in each round of the loop."""
         super().murder_pending()
         now = time.monotonic()
         for conn in [each for each, until in self._lingering.items() if until <= now]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One more server of a database: it takes the secrets and the configuration of the first."""
+"""Adding a server to a database: it gets the secrets and the configuration of the first server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OF_THE_FIRST = ("secrets", "database_url", "database_url_file")  # the new serve
 
 
 def wish_of(folder: Path, wish: Wish, *, data_given: bool) -> Wish:
-    """A wish with the rest from the first server's configuration, which was copied to a folder. Raises ConfigError."""
+    """Complete a wish from the copy of the first server's configuration in `folder`. Raises ConfigError."""
     file = folder / CONFIGURATION
     first = load_config(file)
     fields: dict[str, Any] = toml_lines.read(file.read_bytes()).data
@@ -30,7 +30,7 @@ def wish_of(folder: Path, wish: Wish, *, data_given: bool) -> Wish:
 
 
 def _url(folder: Path, first: Config, wish: Wish) -> str:
-    """The database's URL: from a file that the user names, from a copy beside the configuration, or from its place."""
+    """The database's URL, from the file that the user names, a copy beside the configuration, or the original file."""
     copied = folder / first.database_url_file.name if first.database_url_file else None
     named = wish.database_url_file or (copied if copied and copied.is_file() else None)
     url = first.model_copy(update={"database_url": None, "database_url_file": named}).url if named else first.url
@@ -40,7 +40,7 @@ def _url(folder: Path, first: Config, wish: Wish) -> str:
 
 
 def join(folder: Path, wish: Wish) -> Config:
-    """Make the server, after its secrets were seen to be those of the database. Raises ConfigError, OSError."""
+    """Make the server, after checking that the database knows its secrets. Raises ConfigError, OSError."""
     config = check_files(wish)
     secrets = load_secrets(folder / SECRETS)
     with as_owner(wish):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The log: one JSON object a line on standard error, or lines for people at a terminal.
+"""The log on standard error: a JSON object per line, or text for people at a terminal.
 
-Events are constant strings with fields. The text of an exception or a library may repeat what a client sent (a token,
-a code, a condition), so it is left out except at the level `debug`; where it happened is always logged.
+Events are constant strings with fields. The message of an exception or a library may repeat a client's data (a token, a
+code, a condition), so only the level `debug` logs it. The log always has the place in the code.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PACKAGE = Path(__file__).parents[2]
 
 
 def configure(level: str = "info", stream: TextIO | None = None) -> None:
-    """Send structlog's and the standard library's records to a stream (standard error). Call it once a process."""
+    """Send structlog's and the standard library's records to a stream (standard error). Call it once per process."""
     stream = stream or sys.stderr
     processors: list[Processor] = [
         structlog.stdlib.add_log_level,
@@ -48,7 +48,7 @@ def configure(level: str = "info", stream: TextIO | None = None) -> None:
 
 
 class _Libraries(logging.Handler):
-    """What libraries log by the standard library: who and where, and the text before anything was put into it."""
+    """Logs libraries' records: the library, the place, and the message's template without its arguments."""
 
     def __init__(self, *, tells_messages: bool) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class _Libraries(logging.Handler):
 
 
 class _Failure:
-    """Replaces an exception by its types and the places it came through."""
+    """Replaces an exception by the types of its chain and the places that it came through."""
 
     def __init__(self, *, tells_messages: bool) -> None:
         self._tells_messages = tells_messages
@@ -87,14 +87,14 @@ class _Failure:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An exception and what it came from."""
+    """An exception and its causes."""
     while error is not None:
         yield error
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
 
 
 def _frames(error: BaseException) -> Iterator[str]:
-    """Where an exception came through, innermost first."""
+    """The places in the code that an exception came through, innermost first."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         path = Path(frame.filename)
         place = path.relative_to(PACKAGE) if path.is_relative_to(PACKAGE) else Path(*path.parts[-2:])
@@ -112,11 +112,11 @@ _PRIORITY = "happe_priority"
 
 
 def _note_priority(_logger: WrappedLogger, _name: str, event: EventDict) -> EventDict:
-    """The first field tells the priority to the renderer's successor."""
+    """Add the priority as the first field, for `_put_priority` after the renderer."""
     return {_PRIORITY: PRIORITIES.get(event["level"], 6)} | dict(event)
 
 
 def _put_priority(_logger: WrappedLogger, _name: str, line: Any) -> str:  # noqa: ANN401 - what the renderer made
-    """`<N>` before the line, by which journald knows how important it is."""
+    """Move the priority in front of the line as `<N>`, as journald reads it."""
     head, _, rest = str(line).partition(", ")
     return f"<{head.rpartition(': ')[2]}>{{{rest}"

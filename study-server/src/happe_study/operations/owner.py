@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The owner of the server's files. Root works as that user, so that nothing in them becomes root's."""
+"""The owner of the server's files. If root runs a command, it becomes that user, so that root owns no new files."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ if TYPE_CHECKING:
 
 
 def operator() -> str:
-    """Who uses the command line, as the audit log names them: the operating system's user, behind sudo too."""
+    """The audit log's name for the user of the command line: the operating system's user, also behind sudo."""
     name = _name_of(os.getuid())
     behind = os.environ.get("SUDO_USER", "")
     return f"server:{behind if name == 'root' and behind.isprintable() and behind else name}"[:255]
 
 
 def become_owner(folder: Path) -> None:
-    """If root runs this program and the folder is another user's, be that user from now on."""
+    """If root runs this program and another user owns the folder, become that user for good."""
     owner = folder.stat()
     if os.geteuid() == 0 and owner.st_uid != 0:
         become(owner.st_uid, owner.st_gid)
 
 
 def become(user: int, group: int) -> None:
-    """Be another user for the rest of this process, with that user's groups."""
+    """Become another user, with that user's groups, for the rest of this process."""
     os.environ["HOME"] = "/nonexistent"
     os.initgroups(_name_of(user), group) if _known(user) else os.setgroups([group])
     os.setresgid(group, group, group)
@@ -34,7 +34,7 @@ def become(user: int, group: int) -> None:
 
 
 def user_of(name: str) -> tuple[int, int]:
-    """A user's number and main group. KeyError if there is no such user."""
+    """A user's id and main group's id. Raises KeyError if there is no such user."""
     entry = pwd.getpwnam(name)
     return entry.pw_uid, entry.pw_gid
 

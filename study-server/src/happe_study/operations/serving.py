@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The server as processes: gunicorn's master, its workers with threads, and the metrics' port."""
+"""The server's processes: gunicorn's master, its workers with threads, the metrics' port, and the jobs' worker."""
 
 from __future__ import annotations
 
@@ -39,30 +39,30 @@ MOST_HEADERS = 64
 LONGEST_HEADER = 8190
 STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
 SWITCH_SECONDS = 0.001
-SILENT_SECONDS = 60  # a worker that does not come round for so long hangs, and is replaced
+SILENT_SECONDS = 60  # gunicorn replaces a worker whose loop stops for so long
 
 
 class GunicornLog(Logger):  # type: ignore[misc] # gunicorn has no types
-    """gunicorn's messages as events. A worker's may repeat a path or an address: only their beginning is logged."""
+    """Logs gunicorn's messages as events. It cuts a worker's messages, which may repeat a path or an address."""
 
     def setup(self, cfg: Any) -> None:  # noqa: ANN401 - gunicorn's
-        """Nothing: `logs.configure` has done it."""
+        """Configure nothing: `logs.configure` has done it."""
         self.cfg = cfg
         self._master = os.getpid()
         self._access_log_enabled = False
 
     def access(self, *_arguments: Any) -> None:  # noqa: ANN401 - gunicorn's
-        """Nothing: `watch` logs requests."""
+        """Log nothing: `watch` logs requests."""
 
     def log(self, lvl: Any, msg: Any, *args: Any, **fields: Any) -> None:  # noqa: ANN401 - gunicorn's
         """Log a message of gunicorn's."""
         getattr(self, lvl if isinstance(lvl, str) else "info")(msg, *args, **fields)
 
     def debug(self, msg: Any, *args: Any, **_fields: Any) -> None:  # noqa: ANN401 - gunicorn's
-        """Nothing below information: its configuration would be in it."""
+        """Log nothing: gunicorn's debug messages contain its configuration."""
 
     def info(self, msg: Any, *args: Any, **fields: Any) -> None:  # noqa: ANN401 - gunicorn's
-        """Log progress, which an operator rarely asks for."""
+        """Log progress, at the level debug."""
         log.debug("gunicorn", **self._fields(msg, args, fields))
 
     def warning(self, msg: Any, *args: Any, **fields: Any) -> None:  # noqa: ANN401 - gunicorn's
@@ -78,7 +78,7 @@ class GunicornLog(Logger):  # type: ignore[misc] # gunicorn has no types
         self.error(msg, *args, **fields)
 
     def exception(self, msg: Any, *args: Any, **fields: Any) -> None:  # noqa: ANN401 - gunicorn's
-        """Log an error with where it happened."""
+        """Log an error with its place in the code."""
         self.error(msg, *args, **fields, exc_info=True)
 
     def _fields(self, msg: Any, args: tuple[Any, ...], fields: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - gunicorn's
@@ -91,10 +91,10 @@ class GunicornLog(Logger):  # type: ignore[misc] # gunicorn has no types
 
 
 class Serving(BaseApplication):  # type: ignore[misc] # gunicorn has no types
-    """A server of one configuration. `run` returns by SystemExit when the server has stopped."""
+    """A server with a configuration. `run` ends by SystemExit when the server has stopped."""
 
     def __init__(self, config: Config, secrets: Secrets, pid_file: Path | None = None) -> None:
-        """Settle how to run; nothing listens yet."""
+        """Store the settings. Nothing listens yet."""
         self._config = config
         self._secrets = secrets
         self._pid_file = pid_file
@@ -104,7 +104,7 @@ class Serving(BaseApplication):  # type: ignore[misc] # gunicorn has no types
         super().__init__()
 
     def load_config(self) -> None:
-        """Tell gunicorn its settings. No file and no variable of the environment has a say."""
+        """Set gunicorn's settings. No file and no environment variable changes them."""
         settings = {**self._processes(), **_trust_nothing(), **self._hooks()}
         for name, value in settings.items():
             self.cfg.set(name, value)
@@ -155,7 +155,7 @@ class Serving(BaseApplication):  # type: ignore[misc] # gunicorn has no types
 
     def _forked(self, _arbiter: Arbiter, _worker: Worker) -> None:
         if self._metrics is not None:
-            self._metrics.socket.close()  # the master's
+            self._metrics.socket.close()  # only the master uses it
         if self._shared is not None:
             os.close(self._shared.held)  # a worker may outlive a killed master by a second
 
@@ -174,8 +174,8 @@ class Serving(BaseApplication):  # type: ignore[misc] # gunicorn has no types
 def _settle(_worker: Worker) -> None:
     """Prepare a worker for its first request.
 
-    The garbage collector never looks again at what lives as long as the worker; and a thread waits a millisecond for
-    the interpreter, not five, as who writes waits for it at each statement.
+    The garbage collector ignores objects that live as long as the worker. A thread waits a millisecond for the
+    interpreter instead of five, because a writing thread waits for it at each statement.
     """
     gc.collect()
     gc.freeze()
@@ -183,7 +183,7 @@ def _settle(_worker: Worker) -> None:
 
 
 def _trust_nothing() -> dict[str, Any]:
-    """Limits on requests; only the application's own ProxyFix believes X-Forwarded headers."""
+    """Limits on requests. gunicorn ignores X-Forwarded headers; only the application's ProxyFix reads them."""
     return {
         "limit_request_line": LONGEST_LINE,
         "limit_request_fields": MOST_HEADERS,
@@ -197,7 +197,7 @@ def _trust_nothing() -> dict[str, Any]:
 
 
 def run(config: Config, secrets: Secrets, pid_file: Path | None = None) -> None:
-    """Serve until a signal says stop. Ends by SystemExit, in the workers too. Raises OSError if it can't listen."""
+    """Serve until a signal stops the server. Ends by SystemExit, in workers too. Raises OSError if it can't listen."""
     logs.configure(config.log_level)
     if not is_loopback(config.listen):
         log.warning("listens beyond this machine without TLS", listen=config.listen)
@@ -209,9 +209,9 @@ def run(config: Config, secrets: Secrets, pid_file: Path | None = None) -> None:
 
 
 def _let_new_workers_be_stopped() -> None:
-    """Let a worker die of a signal that comes before it has handlers of its own.
+    """Let a stopping signal end a new worker that has not set its own signal handlers yet.
 
-    Those of the master, which it is born with, would only queue it, and stopping would take all of `stop_seconds`.
+    Until then it has the master's handlers, which only queue the signal. Stopping would then take all `stop_seconds`.
     """
 
     def be_stopped() -> None:
@@ -236,7 +236,7 @@ def is_loopback(address: str) -> bool:
 
 
 def host_and_port(address: str) -> tuple[str, int]:
-    """HOST:PORT in two, an IPv6 address without its brackets."""
+    """Split HOST:PORT. An IPv6 address loses its brackets."""
     host, _, port = address.rpartition(":")
     return host.strip("[]"), int(port)
 

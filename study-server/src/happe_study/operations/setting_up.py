@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A new server: data folder, secrets, database, the lab's people, configuration. All of it, or nothing."""
+"""Setting up a new server: data folder, secrets, database, the lab's accounts, configuration. All or nothing."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ FIRST_PASSWORD_BYTES = 15  # 20 characters
 
 @dataclass(frozen=True)
 class Wish:
-    """What the new server is to be. Paths are absolute; `given` are fields of Config.
+    """The user's choices for the new server. Paths are absolute; `given` has fields of Config.
 
-    `database_url` is one that no file has yet: the server keeps it in a file of its data folder.
+    Setting up writes `database_url` to a file in the data folder; `database_url_file` names an existing file instead.
     """
 
     config: Path
@@ -61,14 +61,14 @@ class Wish:
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody of the lab, and their roles in every study."""
+    """A person of the lab, with roles that hold in every study."""
 
     email: str
     roles: tuple[Role, ...]
 
 
 def check(wish: Wish) -> Config:
-    """The configuration of a new server, if it can be made. Raises ConfigError, OSError, KeyError for the owner."""
+    """Check that a new server can be made, and return its configuration. ConfigError, OSError; KeyError: no owner."""
     config = check_files(wish)
     if wish.database_url or wish.database_url_file:
         with as_owner(wish):
@@ -77,7 +77,7 @@ def check(wish: Wish) -> Config:
 
 
 def check_files(wish: Wish) -> Config:
-    """The same, whatever the database has."""
+    """Do as `check` does, without looking at the database."""
     if wish.config.exists():
         raise FileExistsError(errno.EEXIST, "it exists already; nothing was changed", wish.config)
     if wish.data.exists() and any(wish.data.iterdir()):
@@ -89,10 +89,10 @@ def check_files(wish: Wish) -> Config:
 
 
 def set_up(wish: Wish, config: Config, password: str, operator: str, lab: Sequence[Person]) -> dict[str, str]:
-    """Make the server; the first passwords of its people by their addresses.
+    """Make the server. Returns the first passwords of the lab's other people, by their addresses.
 
-    The lab's first person chose this password. If a step fails, the server's folders and files are removed;
-    PostgreSQL keeps what it has.
+    `password` is the one that the lab's first person chose. If a step fails, this removes the server's folders and
+    files, but leaves PostgreSQL as it is.
     """
     first_passwords = {person.email: secrets.token_urlsafe(FIRST_PASSWORD_BYTES) for person in lab[1:]}
     with making(wish, config):
@@ -103,7 +103,7 @@ def set_up(wish: Wish, config: Config, password: str, operator: str, lab: Sequen
 
 @contextmanager
 def making(wish: Wish, config: Config) -> Iterator[None]:
-    """Make a server's folders and its configuration. In between, as its owner, comes what is in the folders."""
+    """Make a server's folders, run the block as their owner, and then write the configuration."""
     with ExitStack() as undo:
         _make_folder(wish.config.parent, undo, 0o755)
         _make_folder(wish.data, undo, 0o700)
@@ -126,7 +126,7 @@ def making(wish: Wish, config: Config) -> Iterator[None]:
 
 
 def make_secrets(folder: Path) -> None:
-    """Make every secret, each in a file of its own that its owner alone can read."""
+    """Make the secrets, each in its own file that only the owner can read."""
     folder.mkdir(mode=0o700, parents=True)
     for name in SECRET_NAMES:
         write_secret(folder / f"{name}.key", secrets.token_bytes(SECRET_BYTES))
@@ -171,7 +171,7 @@ def _admit(session: Session, person: Person, password: str, *, chosen: bool) -> 
 
 
 def _require_empty(url: str) -> None:
-    """Raise ConfigError if there is something in PostgreSQL's database already."""
+    """Raise ConfigError if the PostgreSQL database has tables already."""
     database = Database(url)
     try:
         tables = inspect(database.engine).get_table_names()
@@ -186,7 +186,7 @@ def _require_empty(url: str) -> None:
 
 @contextmanager
 def as_owner(wish: Wish) -> Iterator[None]:
-    """Do something as the user who will run the server: files and PostgreSQL's peer are that user's."""
+    """Run the block as the user who will run the server, who then owns new files and is PostgreSQL's peer."""
     if wish.owner is None:
         yield
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether the stored parts of power traces are those that the database names, while the server may be at work."""
+"""Comparing the stored parts of power traces with the database. The server may run meanwhile."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Found:
-    """What was found. Names are UUID/NUMBER; none tells a run or a condition."""
+    """The result of the comparison. Names are UUID/NUMBER, which reveal no run or condition."""
 
     parts: int = 0
     bytes: int = 0
@@ -29,13 +29,13 @@ class Found:
 
 
 def look(storage: Storage, database: Database, *, deep: bool) -> Found:
-    """Compare what is stored with rows. `deep` reads every part and compares its SHA-256. Raises AwayError."""
+    """Compare stored parts with their rows. `deep` reads every part and compares its SHA-256. Raises AwayError."""
     found, there = Found(), {each.key: each for trace in storage.traces() for each in storage.stored(trace)}
     for part, size in _rows(database).items():
         found.parts += 1
         found.bytes += size
         fault = _fault(storage, there.get(storage.key(part)), part, size, deep=deep)
-        if fault is not None and part in _rows(database, part.trace):  # it was not withdrawn meanwhile
+        if fault is not None and part in _rows(database, part.trace):  # unless it was erased meanwhile
             getattr(found, fault).append(_shown(part))
     later = {storage.key(part) for part in _rows(database)}
     orphans = [each for key, each in sorted(there.items()) if key not in later and each.is_old]
@@ -56,9 +56,9 @@ def _rows(database: Database, trace: UUID | None = None) -> dict[Part, int]:
 
 
 def _fault(storage: Storage, stored: Stored | None, part: Part, size: int, *, deep: bool) -> str | None:
-    """Which list of Found a part belongs to; None: it is as it should be."""
+    """The name of the list in Found to which a part belongs; None if the part is right."""
     try:
-        if stored is None:  # it may have come after the first look
+        if stored is None:  # it may have arrived after the store was listed
             storage.open(part).close()
             return None
         if stored.bytes != size:

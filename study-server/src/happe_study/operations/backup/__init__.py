@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Backups of a server that runs, and their restoring.
+"""Making backups of a running server, and restoring them.
 
 A backup is a folder or a tar of
 
     server.db or database.dump          the database as it was at one moment (SQLite; PostgreSQL's custom format)
-    traces/UU/UUID/NNNNN.parquet        the parts of traces that it names
-    secrets/*.key                       only if asked for
+    traces/UU/UUID/NNNNN.sealed         the parts of traces that the database names
+    secrets/*.key                       only on request
     manifest.json                       written last: every other file with size and SHA-256, versions, the audit's head
 
-It is written under another name and gets its own when all of it has reached the disk.
+It is written under a temporary name, and renamed when all of it is on the disk.
 """

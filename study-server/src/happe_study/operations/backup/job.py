@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The job that makes a backup on the machine of the worker that does it, in the folder that its configuration names."""
+"""The job that makes a backup on its worker's machine, in the folder that this machine's configuration names."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from happe_study.jobs.work import Work
 
 BACKUP = "backup"
-PREFIX = "job-"  # of what jobs make, so that none removes what somebody's command makes
+PREFIX = "job-"  # the names of jobs' backups begin with it, so that a job removes no backup of a command
 MEBI = 1 << 20
 NO_FOLDER = "The option `backups` of this machine's configuration names no folder for backups."
 RUNNING = "A job makes a backup already. Wait until it is done, or cancel it."
 
 
 def ask(session: Session) -> Job:
-    """Ask for a backup. Raises Problem 409: a job makes one."""
+    """Ask for a backup. Raises Problem 409 if a job makes one already."""
     if jobs.open_one(session, BACKUP, None):
         raise conflict("backup", RUNNING)
     moment = datetime.fromtimestamp(now_us() / 1e6, UTC)
@@ -42,7 +42,7 @@ def ask(session: Session) -> Job:
 
 
 def make(work: Work) -> None:
-    """Make a backup without secrets, under a name that was fixed when it was asked for: a second try finds a first."""
+    """Make a backup without secrets. The job's arguments fix its name, so a second try finds the first one's backup."""
     folder = work.server.config.backups
     if folder is None:
         raise FailedError(NO_FOLDER)

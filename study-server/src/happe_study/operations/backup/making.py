@@ -37,7 +37,7 @@ TAR = ".tar"
 
 
 class Readable(Protocol):
-    """What bytes come from."""
+    """A source of bytes."""
 
     def read(self, size: int = ..., /) -> bytes:
         """The next bytes."""
@@ -45,16 +45,16 @@ class Readable(Protocol):
 
 
 class Target(Protocol):
-    """Where a backup goes."""
+    """The place to which a backup is written."""
 
     def add(self, path: str, source: Readable, size: int) -> None:
         """Add a file of this size."""
 
     def finish(self) -> None:
-        """Let everything reach the disk."""
+        """Wait until everything is on the disk."""
 
     def close(self) -> None:
-        """Let go of what is open, finished or not."""
+        """Close open files, whether the backup is finished or not."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +73,9 @@ def make(
     with_secrets: bool = False,
     progress: Callable[[int, int], None] = lambda _d, _t: None,
 ) -> manifest.Manifest:
-    """Back up a server that may be at work to a new folder, or a new file that ends with .tar.
+    """Back up a server, which may be running, to a new folder, or to a new file if `place` ends with .tar.
 
-    `progress` gets bytes done and bytes in all. Raises OSError, SQLAlchemyError, ProgramError; then nothing is left.
+    `progress` gets the bytes done and all bytes. Raises OSError, SQLAlchemyError, ProgramError; then no file remains.
     """
     if place.exists():
         raise FileExistsError(errno.EEXIST, "exists already; name another", place)
@@ -171,7 +171,7 @@ class _Writer:
             self.missing.append(path)
 
     def name_parts(self, storage: Storage, parts: list[snapshots.Part]) -> None:
-        """Name the parts that are in a bucket, or note those that the bucket lacks or has in another size."""
+        """List the parts that are in a bucket, and those that the bucket lacks or has with another size."""
         there = {each.key: each.bytes for trace in storage.traces() for each in storage.stored(trace)}
         for part in parts:
             key = storage.key(Part(part.trace, part.number, part.sha256))
@@ -203,7 +203,7 @@ class _Folder:
         root.mkdir(mode=0o700)
 
     def add(self, path: str, source: Readable, size: int) -> None:
-        """Add a file; it reaches the disk before the next one is begun."""
+        """Add a file, and wait until it is on the disk."""
         target = self._root / path
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -216,12 +216,12 @@ class _Folder:
             raise OSError(errno.EIO, "became shorter while it was copied", path)
 
     def finish(self) -> None:
-        """Let every folder reach the disk."""
+        """Wait until every folder is on the disk."""
         for folder, _folders, _files in os.walk(self._root, topdown=False):
             sync_folder(Path(folder))
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no file is open."""
 
 
 class _Tar:
@@ -246,5 +246,5 @@ class _Tar:
         sync_file(self._file)
 
     def close(self) -> None:
-        """Close the file; what it has not written is lost."""
+        """Close the file. An unfinished archive is incomplete."""
         self._file.close()

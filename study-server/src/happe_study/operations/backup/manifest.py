@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A backup's manifest: what is in it, and of what server it is."""
+"""A backup's manifest: the backup's files, and the server that it is from."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from happe_study.base.config import SECRET_NAMES
 NAME = "manifest.json"
 SQLITE_FILE = "server.db"
 POSTGRESQL_FILE = "database.dump"
-MOST_BYTES = 1 << 30  # of a manifest
+MOST_BYTES = 1 << 30  # the largest manifest
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _SECRETS = "|".join(SECRET_NAMES)
-# What a backup may hold: parts of power traces as .parquet until revision 0011. Restoring writes no other path.
+# The paths that a backup may contain; restoring writes no others. Until revision 0011, parts of traces were .parquet.
 _PART = rf"traces/[0-9a-f]{{2}}/{_UUID}/[0-9]{{5,9}}\.(sealed|parquet)"
 PATHS = rf"^({SQLITE_FILE}|{POSTGRESQL_FILE}|secrets/({_SECRETS})\.key|{_PART})$"
 
@@ -26,7 +26,7 @@ Path = Annotated[str, Field(pattern=PATHS)]
 
 
 class NoBackupError(Exception):
-    """What was named is no backup, or not a whole one, or not for this server."""
+    """It is not a backup, not a complete one, or not one for this server."""
 
 
 class Entry(BaseModel):
@@ -40,7 +40,7 @@ class Entry(BaseModel):
 
 
 class Object(BaseModel):
-    """A part in a bucket, which a backup names and does not have. Its key, with its digest, is its version."""
+    """A part in a bucket. A backup lists it without containing it. Its key contains its digest, so it never changes."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -59,11 +59,10 @@ class Head(BaseModel):
 
 
 class Manifest(BaseModel):
-    """What manifest.json says. `missing` are parts that the database names and the disk did not have, or had changed.
+    """The content of manifest.json. `missing`: parts that the database names, but which were missing or changed.
 
-    `objects` are those that a server with a bucket has there.
-
-    `fingerprints` tell whether secrets are the ones that the server had, and nothing of them.
+    `objects`: the parts in the bucket, if the server has one. `fingerprints` identify the server's secrets without
+    revealing them.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -82,21 +81,21 @@ class Manifest(BaseModel):
 
     @property
     def size(self) -> int:
-        """The bytes of all files."""
+        """The size of all files in bytes."""
         return sum(entry.size for entry in self.files)
 
     @property
     def has_secrets(self) -> bool:
-        """Whether the secrets are in it."""
+        """Whether the backup contains the secrets."""
         return any(entry.path.startswith("secrets/") for entry in self.files)
 
     def written(self) -> bytes:
-        """The manifest as a file."""
+        """The bytes of the manifest's file."""
         return (self.model_dump_json(indent=1) + "\n").encode()
 
 
 def read(raw: bytes) -> Manifest:
-    """A manifest out of its file. Raises NoBackupError."""
+    """Read a manifest from its file's bytes. Raises NoBackupError."""
     try:
         manifest = Manifest.model_validate_json(raw)
     except ValidationError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""PostgreSQL's own programs, called so that no password is on a command line or in an environment."""
+"""Calling PostgreSQL's programs without a password on their command line or in their environment."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ INSTALLED = Path("/usr/lib/postgresql")
 
 
 class ProgramError(Exception):
-    """A program of PostgreSQL's is missing or failed."""
+    """One of PostgreSQL's programs is missing, or failed."""
 
 
 def dump(engine: Engine, snapshot: str, file: Path) -> None:
-    """Write the database as an exported snapshot shows it, in pg_dump's custom format. Raises ProgramError."""
+    """Write an exported snapshot of the database to a file in pg_dump's custom format. Raises ProgramError."""
     options = ("--format=custom", "--no-owner", "--no-privileges", f"--snapshot={snapshot}", f"--file={file}")
     _run("pg_dump", engine, *options)
 
 
 def restore(engine: Engine, file: Path) -> None:
-    """Fill an empty database, all of it or nothing. Raises ProgramError."""
+    """Restore a dump into an empty database, in one transaction. Raises ProgramError."""
     _run("pg_restore", engine, "--exit-on-error", "--single-transaction", "--no-owner", "--no-privileges", str(file))
 
 
 def program(name: str, installed: Path = INSTALLED) -> str:
-    """Where one of its programs is: on PATH, or the newest of the system's. Raises ProgramError."""
+    """The path of a program of PostgreSQL: on PATH, else the newest one installed. Raises ProgramError."""
     versions = [folder for folder in installed.glob("*/bin") if folder.parent.name.isdecimal()]
     newest = sorted(versions, key=lambda folder: int(folder.parent.name), reverse=True)
     found = shutil.which(name) or shutil.which(name, path=os.pathsep.join(map(str, newest)))
@@ -58,9 +58,9 @@ def _run(name: str, engine: Engine, *options: str) -> None:
 
 @contextmanager
 def _access(url: URL, engine: Engine) -> Iterator[tuple[str, dict[str, str]]]:
-    """How to reach the database without its password, and an environment that names a file with it."""
+    """The connection string without the password, and an environment that names a file with the password."""
     _arguments, every = engine.dialect.create_connect_args(url)
-    known = {option.keyword.decode() for option in pq.Conninfo.get_defaults()}  # libpq's; the others are psycopg's
+    known = {option.keyword.decode() for option in pq.Conninfo.get_defaults()}  # libpq's options; others are psycopg's
     parts = {name: value for name, value in every.items() if name in known}
     password = parts.pop("password", None)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PG")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Restoring a backup into an empty place: every file is verified before any is put where the server looks for it."""
+"""Restoring a backup into an empty place. All files are verified before the first goes to its final place."""
 
 from __future__ import annotations
 
@@ -43,36 +43,36 @@ class Source(Protocol):
     manifest: Manifest
 
     def open(self, path: str) -> IO[bytes]:
-        """A file of it. Raises NoBackupError, OSError."""
+        """Open a file of the backup. Raises NoBackupError, OSError."""
         ...
 
 
 @dataclass(frozen=True)
 class Restored:
-    """What was restored. `secrets`: "restored", "there already", "others are there", or "missing"."""
+    """The result of restoring. `secrets`: "restored", "there already", "others are there", or "missing"."""
 
     manifest: Manifest
     report: Report
     secrets: str
-    lost: list[str]  # what the bucket does not have of what the backup names: erased since, or damaged
+    lost: list[str]  # keys of objects that are missing in the bucket, or damaged; some may have been erased since
 
     @property
     def is_whole(self) -> bool:
-        """Whether the audit log is whole and ends as the manifest says."""
+        """Whether the audit log is complete and ends with the manifest's head."""
         return self.report.is_whole
 
     @property
     def needs_migration(self) -> bool:
-        """Whether it is of an older revision than this program's."""
+        """Whether the backup's database revision is older than this program's."""
         return self.manifest.revision != migrations.head()
 
 
 def restore(config: Config, place: Path, progress: Callable[[int, int], None] = lambda _d, _t: None) -> Restored:
-    """Restore a backup, a folder or a tar, to where a configuration says, and verify the audit log.
+    """Restore a backup (folder or tar) to the places in a configuration, and verify the audit log.
 
-    Raises NoBackupError: it is no whole backup, or not for this configuration; OSError: the place is not empty, or
-    something can't be written, or a bucket does not answer; ConfigError; SQLAlchemyError; ProgramError. The next
-    attempt begins again.
+    Raises NoBackupError: it is no complete backup, or does not fit the configuration; OSError: a place is not empty, a
+    file can't be written, or the bucket does not answer; ConfigError; SQLAlchemyError; ProgramError. After an error,
+    the next attempt starts from the beginning.
     """
     with _opened(place) as source:
         database = Database(config.url)
@@ -112,7 +112,7 @@ def _require_fit(found: Manifest, config: Config, database: Database) -> None:
 
 
 def _stage(source: Source, stage: Path, progress: Callable[[int, int], None]) -> None:
-    """Copy every file to the stage and verify it."""
+    """Copy every file to the folder `stage`, and verify it."""
     done, total = 0, source.manifest.size
     for entry in source.manifest.files:
         target = stage / entry.path
@@ -146,7 +146,7 @@ def _read(source: IO[bytes], entry: Entry) -> bytes:
 
 
 def _put_in_place(found: Manifest, stage: Path, config: Config, database: Database) -> str:
-    """Traces and secrets first, the database last: without it there is no server yet."""
+    """Move the files to their places. SQLite's file comes last: without a database, the server can't start."""
     secrets = _put_secrets(found, stage, config)
     if not database.is_sqlite:
         postgresql.restore(database.engine, stage / manifest.POSTGRESQL_FILE)
@@ -162,7 +162,7 @@ def _put_in_place(found: Manifest, stage: Path, config: Config, database: Databa
 
 
 def _lost(found: Manifest, config: Config, progress: Callable[[int, int], None]) -> Iterator[str]:
-    """Read every object that a backup names; the keys of those that are missing, or have other bytes."""
+    """Read every object that a backup lists, and yield the keys of missing or changed ones."""
     storage, done, total = storage_of(config), 0, sum(each.size for each in found.objects)
     for each in found.objects:
         trace, name = each.key.split("/")[1:]
@@ -192,7 +192,7 @@ def _has_secrets(config: Config) -> bool:
 
 
 def _fits(found: Manifest, config: Config) -> bool:
-    """Whether the present secrets are those that the server had."""
+    """Whether the present secrets are those of the backup's server."""
     try:
         return fingerprints.of(load_secrets(config.secrets_folder)) == found.fingerprints
     except ConfigError:
@@ -234,7 +234,7 @@ class _Folder:
 
 
 class _Tar:
-    """A backup that is a tar. Nothing is extracted by its own name or mode: its files are read as streams."""
+    """A backup that is a tar. It reads files as streams, and never uses the archive's names or modes to write."""
 
     def __init__(self, archive: tarfile.TarFile) -> None:
         self._archive = archive

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The database at one moment, in a file, while others write to it."""
+"""Copying the database as it is at one moment to a file, while others write to it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A database in a file, and what is in it."""
+    """A copy of the database in a file, with its version, revision, audit head, and the parts that it names."""
 
     file: Path
     kind: Literal["sqlite", "postgresql"]
@@ -76,12 +76,12 @@ def _of_sqlite(database: Database, folder: Path) -> Snapshot:
 
 
 def _copy_sqlite(source: str, target: Path) -> None:
-    """By the online backup interface, in one read transaction: writers go on, and no write makes it begin again."""
+    """Copy SQLite's database by its online backup interface. One read transaction keeps writers from restarting it."""
     with closing(sqlite3.connect(source, isolation_level=None)) as old, closing(sqlite3.connect(target)) as new:
         old.execute("BEGIN")
-        old.execute("SELECT number FROM audit_head").fetchone()  # the moment
+        old.execute("SELECT number FROM audit_head").fetchone()  # the read transaction starts here
         old.backup(new, pages=PAGES_AT_ONCE)
-        new.execute("PRAGMA journal_mode=DELETE")  # one file, which nothing is beside
+        new.execute("PRAGMA journal_mode=DELETE")  # so that the copy is a single file
         (found,) = new.execute("PRAGMA quick_check(1)").fetchone()
         if found != "ok":
             raise sqlite3.DatabaseError(f"the database is damaged: {found}")

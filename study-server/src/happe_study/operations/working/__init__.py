@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Jobs being done: a worker, and a process for each job."""
+"""Doing jobs: a worker, and a process for each job."""

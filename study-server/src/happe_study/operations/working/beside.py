@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The worker beside a server: a process of its own, started again when it ends, ended with the server."""
+"""The worker that a server starts beside itself: a process that is restarted when it dies, and ends with the server."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Beside:
     """Keeps a worker running until told to stop."""
 
     def __init__(self, config: Config) -> None:
-        """Start it, and watch it in a thread.
+        """Start the worker, and watch it in a thread.
 
-        The master forks web workers meanwhile, and they would inherit any lock that the thread holds, and never
-        release it. So the thread asks no library of ours: pydantic locks itself when it first writes a model.
+        The master forks web workers meanwhile. They would inherit any lock that the thread holds, and never release it.
+        So the thread uses no library that locks, such as pydantic, which does when it first writes a model.
 
-        They would also keep open the pipe by which the thread learns that its new process has begun, and the thread
-        would never learn it. So this ends when the first process has begun.
+        Web workers would also keep open the pipe by which the thread learns that its new process has started, so it
+        would wait for ever. So this method returns only when the first process has started.
         """
         self._order = json.dumps({"config": config.model_dump(mode="json"), "parent": os.getpid()}).encode() + b"\n"
         self._process: subprocess.Popen[bytes] | None = None
@@ -40,7 +40,7 @@ class Beside:
         self._begun.wait()
 
     def stop(self) -> None:
-        """End it. A job that it does waits again."""
+        """End the worker. Its unfinished jobs wait again."""
         self._stopping.set()
         if self._process is not None:
             self._process.terminate()
@@ -57,7 +57,8 @@ class Beside:
                 log.error("worker died")
 
     def _started(self) -> subprocess.Popen[bytes]:
-        # The kernel ends it with the thread that starts it (prctl(2), PR_SET_PDEATHSIG), which lives as long as we do.
+        # The kernel ends the process with the thread that starts it (prctl(2), PR_SET_PDEATHSIG). That thread lives as
+        # long as the server.
         try:
             process = subprocess.Popen(
                 [sys.executable, "-m", "happe_study.operations.working.worker"],
@@ -72,5 +73,5 @@ class Beside:
             with process.stdin:
                 process.stdin.write(self._order)
         except BrokenPipeError:
-            log.error("worker died")  # noqa: TRY400 - its own log says why
+            log.error("worker died")  # noqa: TRY400 - the worker's log says why
         return process

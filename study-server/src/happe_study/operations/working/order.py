@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a worker tells the process of a job. The worker reads no more than this: what jobs need takes 60 MB."""
+"""The order that a worker sends to a job's process. The worker does not import the jobs' modules, which take 60 MB."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Order:
-    """What to do, with what, where. Secrets are hexadecimal."""
+    """A job, and what its process needs to do it. Secrets are hexadecimal."""
 
     config: dict[str, Any]
     secrets: dict[str, str]
@@ -20,5 +20,5 @@ class Order:
     worker: int  # the parent's process id
 
     def encoded(self) -> bytes:
-        """As the process reads it."""
+        """The order as JSON, for the process's standard input."""
         return json.dumps(asdict(self)).encode()

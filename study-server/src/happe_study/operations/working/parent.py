@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A process that ends with the one that started it, even if that is killed."""
+"""Ending a process with its parent, even if the parent is killed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PR_SET_PDEATHSIG = 1  # prctl(2)
 
 
 def end_with(parent: int, how: signal.Signals) -> None:
-    """Get a signal when the parent has ended; at once if it has ended already."""
+    """Have the kernel send this process a signal when the parent ends. If it has ended already, send it now."""
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, how, 0, 0, 0)
     if os.getppid() != parent:
         os.kill(os.getpid(), how)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The process of one job, `python -m happe_study.operations.working.process`.
 
-It reads on standard input which job, and has the server's configuration and secrets from there. So a worker outlives
-a job that needs too much memory, and a job can be ended at any moment. It ends with its worker.
+It reads the job, the server's configuration and the secrets from standard input. Because each job has its own process,
+a worker survives a job that needs too much memory, and can end a job at any moment. The process ends with its worker.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-AWAY_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)  # between two tries
+AWAY_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)  # pauses between tries while the store is away
 FULL_DISK = "There was no room on the disk of the worker's machine."
 
 
 def do(server: Parts, job: Job, folder: Path) -> None:
-    """Do a job that was taken, and write down how it ended."""
-    assert job.lease is not None  # noqa: S101 - it was taken
+    """Do a job that the worker took, and store how it ended."""
+    assert job.lease is not None  # noqa: S101 - the worker has taken the job
     work = Work(server, job, folder)
     try:
         _run(KINDS[job.kind], work)
@@ -66,9 +66,9 @@ def do(server: Parts, job: Job, folder: Path) -> None:
 
 
 def _run(kind: Kind, work: Work) -> None:
-    """Do it, again from its beginning while the store of power traces is away. Raises what the kind's function does.
+    """Run the kind's function, and again from its beginning while the store of power traces is away.
 
-    A job that is cancelled meanwhile ends, as its next word says.
+    Raises what the function raises. If the job is cancelled meanwhile, the next report of progress raises GoneError.
     """
     for pause in chain(AWAY_SECONDS, repeat(AWAY_SECONDS[-1])):
         try:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A worker: takes jobs, has a process do each, and looks after it.
+"""A worker: it takes jobs, starts a process for each, and watches the process.
 
-`python -m happe_study.operations.working.worker` is the one that a server starts beside itself; it ends with the
-server. `happe-server worker` is one that runs alone, on any machine that reaches the PostgreSQL database.
+A server starts `python -m happe_study.operations.working.worker` beside itself; this worker ends with the server.
+`happe-server worker` is a separate worker, on any machine that reaches the PostgreSQL database.
 """
 
 from __future__ import annotations
@@ -45,29 +45,29 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-LOOK_SECONDS = 1.0  # for a job that waits (SQLite); whether one is still wanted
+LOOK_SECONDS = 1.0  # between looks for a waiting job (SQLite), and for the cancelling of a running one
 BEAT_SECONDS = 5.0
-GENTLE = 10  # niceness, of jobs too: the server's own processes answer first
-STALLED_SECONDS = 30.0  # without a beat a worker is dead, and its jobs are given to others
-DUE_SECONDS = 3600.0  # between looks for what is over: studies' identities, exports
+GENTLE = 10  # niceness of worker and jobs, so that the server's processes answer first
+STALLED_SECONDS = 30.0  # a worker without a heartbeat for so long is dead, and others get its jobs
+DUE_SECONDS = 3600.0  # between looks for identities and exports that are due for removal
 LOCK = "worker.lock"
 
 
 class AgainError(Exception):
-    """A job was not done to its end: its process died."""
+    """A job was not finished, because its process died."""
 
 
 class OtherWorkerError(Exception):
-    """Another worker works on this SQLite database."""
+    """Another worker already works on this SQLite database."""
 
 
 class LostError(Exception):
-    """The database was lost, and what the worker did is given to others."""
+    """The worker lost the database. Other workers get its jobs."""
 
 
 @dataclass(frozen=True)
 class Worker:
-    """A worker of a server's database, for some jobs at a time."""
+    """A worker of a server's database, which does `at_once` jobs at a time."""
 
     config: Config
     secrets: Secrets
@@ -76,12 +76,12 @@ class Worker:
 
     @property
     def name(self) -> str:
-        """Which worker it is, for people."""
+        """The worker's name for people: HOST:PID."""
         return f"{socket.gethostname()}:{os.getpid()}"
 
     @property
     def folder(self) -> Path:
-        """Where the jobs of this machine have their folders."""
+        """The folder with the working folders of this machine's jobs."""
         return self.config.data / "jobs"
 
     async def work(self) -> None:
@@ -98,18 +98,18 @@ class Worker:
                 log.info("worker stopped", worker=self.name)
 
     async def _ask_where_due(self) -> None:
-        """Remove exports whose days are over, and ask for the jobs that a study's protocol wants at a time."""
+        """Each hour, remove old exports, and start the jobs that erase identities when a protocol's date has passed."""
         while True:
             try:
                 await asyncio.to_thread(stored.remove_old, self.database)
                 if asked := await asyncio.to_thread(retention.ask_where_due, self.database):
                     log.info("identities are due", studies=asked)
-            except SQLAlchemyError as error:  # the database is busy or away: the next time
+            except SQLAlchemyError as error:  # the database is busy or away; try again in an hour
                 log.warning("could not look for what is due", error=type(error).__name__)
             await asyncio.sleep(DUE_SECONDS)
 
     async def _look(self) -> None:
-        """SQLite: there is one worker, and it looks for jobs."""
+        """On SQLite, poll for jobs. There is only one worker."""
         await asyncio.to_thread(services.take_back, self.database)
         running: dict[int, asyncio.Task[None]] = {}
         try:
@@ -133,7 +133,7 @@ class Worker:
             log.warning("job waits again", job=job_id)
 
     async def _listen(self) -> None:
-        """PostgreSQL: Procrastinate brings jobs, and those of workers that died."""
+        """On PostgreSQL, get jobs from Procrastinate, including those of dead workers."""
         app = App(connector=PsycopgConnector(kwargs=_access(self.database), min_size=1))
 
         @app.task(name=TASK, retry=RetryStrategy(wait=1))
@@ -158,11 +158,11 @@ class Worker:
         raise LostError
 
     async def do(self, job_id: int) -> None:
-        """Have a process do a job. Raises AgainError if that dies; the job waits again then."""
+        """Have a process do a job. If the process dies, the job waits again, and this raises AgainError."""
         job = await self._taken(job_id)
         if job is None:
             return
-        assert job.lease is not None  # noqa: S101 - it was taken
+        assert job.lease is not None  # noqa: S101 - the worker has taken the job
         with _folder(self.folder / f"{job_id}-{job.lease}") as folder:
             log.info("job begins", job=job_id, kind=job.kind, attempt=job.tries)
             order = Order(
@@ -177,7 +177,7 @@ class Worker:
             raise AgainError(f"the process of job {job_id} died")
 
     async def _taken(self, job_id: int) -> Job | None:
-        """Take a job, if it waits. A worker that is stopped meanwhile puts it back."""
+        """Take a job, if it is open. If the worker is stopped meanwhile, return the job to the waiting ones."""
         taking = asyncio.create_task(asyncio.to_thread(services.take, self.database, job_id, self.name))
         try:
             return await asyncio.shield(taking)
@@ -191,7 +191,7 @@ class Worker:
         return {name: secret.hex() for name, secret in asdict(self.secrets).items()}
 
     async def _watched(self, order: Order) -> None:
-        """Start the process, wait for its end, and end it when its job is not wanted any more."""
+        """Start the process and wait for its end. Kill it if the job loses its lease, as when somebody cancels it."""
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
@@ -217,7 +217,7 @@ class Worker:
 
 
 def _give_way(pid: int) -> None:
-    """Let a session come after others: niceness counts only within one if the kernel groups by session (sched(7))."""
+    """Lower a session's priority. If the kernel groups by session (sched(7)), niceness counts only within a session."""
     with suppress(OSError):  # it has ended, or the kernel has no groups
         Path(f"/proc/{pid}/autogroup").write_text(str(GENTLE), encoding="ascii")
 
@@ -229,7 +229,7 @@ def _variables(folder: Path) -> dict[str, str]:
 
 
 async def _give_on(app: App) -> None:
-    """Give the jobs of workers that died to others, again and again."""
+    """Give the jobs of dead workers to others, every few seconds."""
     while True:
         await asyncio.sleep(BEAT_SECONDS)
         for job in await app.job_manager.get_stalled_jobs(seconds_since_heartbeat=STALLED_SECONDS):
@@ -238,7 +238,7 @@ async def _give_on(app: App) -> None:
 
 
 def _access(database: Database) -> dict[str, Any]:
-    """What libpq needs to reach the database."""
+    """The parameters by which libpq reaches the database."""
     _arguments, every = database.engine.dialect.create_connect_args(database.url)
     known = {option.keyword.decode() for option in pq.Conninfo.get_defaults()}  # the others are SQLAlchemy's
     return {name: value for name, value in every.items() if name in known}
@@ -246,7 +246,7 @@ def _access(database: Database) -> dict[str, Any]:
 
 @contextmanager
 def _folder(path: Path) -> Iterator[Path]:
-    """A folder that exists as long as the block lasts, and differs by its lock from what a dead worker left."""
+    """A folder that the block's end removes. Its lock tells `sweep` that no dead worker left it."""
     path.mkdir(mode=0o700)
     with _open(path) as held:
         try:
@@ -266,7 +266,7 @@ def _open(path: Path) -> Iterator[int]:
 
 
 def sweep(data: Path) -> None:
-    """Remove the folders that dead workers left: they hold people's data. Those of jobs that are done now stay."""
+    """Remove the folders that dead workers left, because they contain people's data. Folders of running jobs stay."""
     shutil.rmtree(data / "reports", ignore_errors=True)  # of version 0.1
     for path in (data / "jobs").glob("[0-9]*-*"):
         with suppress(FileNotFoundError, BlockingIOError), _open(path) as held:  # another sweep may be faster
@@ -308,7 +308,7 @@ async def _until_told(worker: Worker) -> None:
 def main() -> None:
     """Work beside the server whose configuration is the first line of standard input.
 
-    Its end may never come: a web worker that the server forks meanwhile has the pipe's other end, too.
+    This reads only a line, because a web worker that the server forks meanwhile may keep the pipe open for ever.
     """
     line = sys.stdin.buffer.readline()
     if not line:  # the server was killed before it wrote
