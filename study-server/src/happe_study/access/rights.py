@@ -30,7 +30,7 @@ class Right(StrEnum):
     DEVICE_READ = "device.read"
     DEVICE_MANAGE = "device.manage"  # enrol, revoke
     EXPORT = "export"
-    PROFILE_READ = "profile.read"  # what was learned; nothing of it before unblinding
+    PROFILE_READ = "profile.read"  # what HAPPE learned; only after unblinding
     PROFILE_REVIEW = "profile.review"  # note, flag
     PROFILE_ASSIGN = "profile.assign"  # to reviewers
     RUN_VIEW = "run.view"  # the page of a run; without run.read only after unblinding
@@ -39,7 +39,7 @@ class Right(StrEnum):
     ACCOUNT_MANAGE = "account.manage"
 
 
-# These are about single participants: whoever has them at one site only has them for its participants only.
+# Rights on single participants. If a role is limited to a site, they hold only for that site's participants.
 OF_PARTICIPANTS = frozenset({Right.PARTICIPANT_MANAGE, Right.RUN_READ, Right.RUN_MANAGE, Right.RUN_VIEW})
 
 RIGHTS: dict[Role, frozenset[Right]] = {
@@ -77,10 +77,8 @@ RIGHTS: dict[Role, frozenset[Right]] = {
 
 # These roles exclude each other in the same study. A custodian who also rates, runs or analyses could look at
 # conditions, and nobody would be blind. Conditions are sealed to the keys of devices. An administrator enrols devices,
-# and
-# could enrol their own key, pose as a participant, and read the condition of the next slot. And a reviewer who judges
-# what
-# HAPPE learned must not have known the conditions while it learned.
+# so they could enrol their own key, pose as a participant, and read the condition of the next slot. A reviewer who
+# judges what HAPPE learned must not have known the conditions while it learned.
 APART: dict[Role, frozenset[Role]] = {
     Role.CUSTODIAN: frozenset({Role.EXPERIMENTER, Role.ANALYST, Role.INVESTIGATOR}),
     Role.ADMINISTRATOR: frozenset({Role.EXPERIMENTER, Role.ANALYST, Role.INVESTIGATOR}),

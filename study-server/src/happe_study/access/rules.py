@@ -58,7 +58,7 @@ class Caller:
     study_id: int | None = None  # the study of a device or participant
     device_kind: DeviceKind | None = None
     roles: frozenset[tuple[Role, int | None]] = field(default_factory=frozenset)  # (role, study or None for every)
-    sites: frozenset[tuple[int, str]] = field(default_factory=frozenset)  # (study, the one that an experimenter sees)
+    sites: frozenset[tuple[int, str]] = field(default_factory=frozenset)  # (study, the only site an experimenter sees)
     proven_us: int = 0  # when staff last gave their password, themselves or for their token
 
     def rights_in(self, study_id: int | None) -> frozenset[Right]:
@@ -89,9 +89,9 @@ class Caller:
 class Rule:
     """The rule of an endpoint. A right that does not belong to one study is required in some study, or in every study.
 
-    `fresh`: staff must have given their password in the last minutes, or use a token for which it was: what can't be
-    undone takes more than a session left open, or a token left in a script. `by_site`: the view shows an account
-    that may see one site only nothing of the others. Such an account can't open other views about participants.
+    `fresh`: staff must have given their password, for the session or the token, in the last minutes. So an open session
+    or a token in a script is not enough for actions that can't be undone. `by_site`: the view hides other sites from an
+    account that may see only one. Such an account can't open views about participants without `by_site`.
     """
 
     who: Who
@@ -104,7 +104,7 @@ class Rule:
 
 def _mark(rule: Rule) -> Callable[[View], View]:
     def mark(view: View) -> View:
-        view.happe_rule = rule  # type: ignore[attr-defined] # a mark of ours
+        view.happe_rule = rule  # type: ignore[attr-defined] # an attribute of our own
         return view
 
     return mark
@@ -137,13 +137,13 @@ def rule_of(app: Flask, endpoint: str) -> Rule | None:
 
 
 def guard(app: Flask, others: dict[str, Rule]) -> None:
-    """Deny by default. `others` are the rules of endpoints that libraries made."""
+    """Check each endpoint's rule, and deny endpoints without one. `others`: the rules of libraries' endpoints."""
     app.extensions["happe_rules"] = others
 
     @app.before_request
     def _check() -> None:
         if request.endpoint is None:
-            return  # the router has its own answer: 404, 405
+            return  # the router answers 404 or 405
         rule = rule_of(app, request.endpoint)
         if rule is None:
             raise forbidden()
@@ -169,7 +169,7 @@ def site_in(study_id: int) -> str | None:
 
 
 def check(rule: Rule, who: Caller, view_args: dict[str, Any]) -> None:
-    """Raise a Problem if a caller may not."""
+    """Raise a Problem if the rule does not allow the caller."""
     if rule.who is Who.ANYBODY:
         return
     if who.who is Who.ANYBODY:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The common parts of the pages for staff: links, times and counts in words, and forms with errors.
 
-A form is one view that shows it (GET) and one that does what it asks for (POST, decorated by `or_again`), which leads
-to another page; if it can't be done, the form is shown again, with what was typed and what is wrong beside it.
-Something shown once, such as a token, is on the page that answers the POST.
+A form has a view that shows it (GET), and a view that carries it out (POST, decorated by `or_again`) and redirects to
+another page. If that fails, the form appears again, with the typed values and the errors beside them. The answer to the
+POST itself shows things that are shown only once, such as a token.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Pages = tuple[tuple[str, str], ...]  # endpoints with the texts of links to them
 
 @dataclass(frozen=True)
 class Navigation:
-    """The pages that every page for staff leads to: of the whole site, and of a study. The first one has the others."""
+    """The pages in the navigation, of the whole site and of a study. The first of each is the parent of the others."""
 
     site: Pages
     study: Pages
@@ -58,7 +58,7 @@ class Link:
 
 
 def install(app: Flask, leads_to: Navigation) -> None:
-    """Give templates what the pages for staff need."""
+    """Install the filters and functions for the templates of staff's pages."""
     app.extensions["happe_navigation"] = leads_to
     app.add_template_filter(when)
     app.add_template_filter(ago)
@@ -87,7 +87,7 @@ def page(
     trail: tuple[tuple[str, str], ...] = (),
     **more: Any,  # noqa: ANN401 - what the template asks for
 ) -> Response:
-    """A page from templates/staff/NAME.html. `trail` holds (address, text) of the pages above it, below the study's."""
+    """Render templates/staff/NAME.html. `trail` has (address, text) of the pages between the study's page and this."""
     wrong = {error.pointer.removeprefix("/"): error.detail for error in problem.errors} if problem else {}
     above = [*(_of_study(study) if study else ()), *trail]
     facts = {"title": title, "study": study, "problem": problem, "errors": wrong, "trail": above, "form": request.form}
@@ -96,14 +96,14 @@ def page(
 
 
 def _of_study(study: Study) -> tuple[tuple[str, str], ...]:
-    """The pages above a study's; above its first one there is the list alone."""
+    """The pages above a page of a study: the list of studies, and the study's first page unless this is it."""
     (home, text), (first, _text) = _navigation().site[0], _navigation().study[0]
     every, this = url_for(home), url_for(first, study=study.name)
     return ((every, text), (this, study.name)) if request.path != this else ((every, text),)
 
 
 def or_again(form: Callable[..., Response]) -> Callable[[View], View]:
-    """A view whose errors (409, 413, 422) are shown by another view, `form`, which takes a `problem`."""
+    """Show a view's errors (409, 413, 422) with the view `form`, which takes a `problem`."""
 
     def wrap(view: View) -> View:
         @wraps(view)
@@ -127,7 +127,7 @@ def done(said: str, endpoint: str, **view_args: Any) -> AnyResponse:  # noqa: AN
 
 
 def field(name: str, *, shortest: int = 1, longest: int = 200, what: str = "") -> str:
-    """A line that a form was sent with. Raises Problem 422 if it is too short or long, or holds control characters."""
+    """A line of text from the form. Raises Problem 422 if it is too short or long, or has control characters."""
     text = request.form.get(name, "").strip()
     if not shortest <= len(text) <= longest:
         few = "Fill this in." if shortest == 1 and not text else f"Must have {shortest} to {longest} characters."
@@ -144,12 +144,12 @@ def require_tick(name: str, asked: str) -> None:
 
 
 def mistake(name: str, detail: str) -> Problem:
-    """422: what is wrong with one field of a form."""
+    """422: a field of the form is wrong."""
     return unprocessable("Nothing was changed yet. Correct the marked fields below.", FieldError(f"/{name}", detail))
 
 
 def may_open(endpoint: str, **view_args: str) -> bool:
-    """Whether the caller may open a page, given the password again where that is asked for."""
+    """Whether the caller may open a page, if need be after giving the password again."""
     rule = rule_of(current_app, endpoint)
     if rule is None:
         return False
@@ -171,7 +171,7 @@ def has_charts() -> bool:
 
 
 def navigation(study: Study | None = None) -> list[Link]:
-    """The pages, of the whole site or of a study, that the caller may open."""
+    """Links to the pages of the whole site, or of a study, that the caller may open."""
     pages = _navigation().study if study else _navigation().site
     arguments = {"study": study.name} if study else {}
     return [_link(endpoint, text, arguments) for endpoint, text in pages if may_open(endpoint, **arguments)]

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The application: its parts put together, what every request goes through, health, metrics."""
+"""The application: assembling its parts, the steps of every request, health, metrics."""

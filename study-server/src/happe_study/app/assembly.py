@@ -82,7 +82,7 @@ NAVIGATION = staff_page.Navigation(
 
 
 def create_app(config: Config, secrets: Secrets | None = None) -> APIFlask:
-    """An application on a database that is migrated already. Raises ConfigError, RuntimeError."""
+    """Make an application for a database that is already migrated. Raises ConfigError, RuntimeError."""
     secrets = secrets or load_secrets(config.secrets_folder)
     app = APIFlask(
         "happe_study",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every kind of job of a study. A new one is a function that takes a `Work`, and a line here."""
+"""The kinds of jobs of a study. A new kind needs a function that takes a `Work`, and a line here."""
 
 from happe_study.evidence.checks import job as checks
 from happe_study.evidence.measuring import job as measuring

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Counters for Prometheus, summed over gunicorn's workers by its master. They tell no study, run or condition.
+"""Metrics for Prometheus. gunicorn's master adds up those of its workers. They name no study, run or condition.
 
-Neither bytes nor times of uploads are counted: the size of a single one, read at a quiet time, can reveal its
-condition.
+They count neither bytes nor times of uploads: somebody who reads them at a quiet time could learn the size of a single
+upload, which can reveal its condition.
 
-prometheus_client decides when it is imported whether its values are shared among processes, by the environment. So it
-is imported when metrics are made, after `share` has set the environment.
+At its import, prometheus_client reads from the environment whether processes share its values. So this module imports
+it only when it makes metrics, after `share` has set the environment.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ NAMES = {
 
 
 class Metrics:
-    """The metrics of one application. With the environment of `share`, of all its processes."""
+    """The metrics of an application. After `share`, the values of all its processes are added up."""
 
     def __init__(self) -> None:
         """Make every metric."""
@@ -49,7 +49,7 @@ class Metrics:
         self._writers = Gauge(*_named("happe_writers_busy"), registry=self.registry, multiprocess_mode="livesum")
 
     def answered(self, method: str, route: str, status: int, seconds: float | None) -> None:
-        """Count a request, and its time if that may be known."""
+        """Count a request, and its time unless that would reveal an upload's size (None)."""
         self._requests.labels(method, route, str(status)).inc()
         if seconds is not None:
             self._seconds.labels(method, route).observe(seconds)
@@ -65,16 +65,16 @@ def _named(name: str) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Shared:
-    """A folder in which a server's processes keep what they count. Its lock says that the master lives."""
+    """The folder in which a server's processes store their counts. Its lock shows that the master is alive."""
 
     folder: Path
     held: int  # a descriptor
 
 
 def share(data: Path) -> Shared:
-    """A new folder in the data for the processes to come. Those of the dead go.
+    """Make a folder in the data folder for the processes' counts, and remove those of dead servers.
 
-    Servers in containers that share a volume may have the same process ids, so the lock tells who lives.
+    A lock marks the folder of a living server: process ids may be equal in containers that share a volume.
     """
     every = data / FOLDER
     every.mkdir(mode=0o700, exist_ok=True)
@@ -87,7 +87,7 @@ def share(data: Path) -> Shared:
 
 
 def _made(folder: Path) -> Shared | None:
-    """A folder, locked. None: another server that starts took it for a dead one's before it was locked."""
+    """Make and lock a folder. None if another starting server removed it before the lock, as a dead server's."""
     folder.mkdir(mode=0o700)
     held = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     fcntl.flock(held, fcntl.LOCK_EX)
@@ -120,14 +120,14 @@ def serve(shared: Shared, host: str, port: int) -> tuple[WSGIServer, threading.T
 
 
 def forget(shared: Shared, pid: int) -> None:
-    """Take what only counts while a process lives out of the sums."""
+    """Remove a dead process's gauges from the sums."""
     from prometheus_client.multiprocess import mark_process_dead  # noqa: PLC0415 - see above
 
     mark_process_dead(pid, str(shared.folder))  # type: ignore[no-untyped-call] # it has no types
 
 
 def end(shared: Shared) -> None:
-    """Remove the folder."""
+    """Remove the folder of the counts."""
     shutil.rmtree(shared.folder, ignore_errors=True)
     os.close(shared.held)
     os.environ.pop(VARIABLE, None)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The OpenAPI document: APIFlask's, with every error a problem and every answer that a rule can give.
+"""The OpenAPI document: APIFlask's, completed with problems as errors and with all answers that rules can give.
 
-An operation documents by itself what is its own (`@api.doc(responses=...)`); what follows from its rule, its path and
-its method is added here, so that it can't be forgotten.
+A view documents only its special answers (`@api.doc(responses=...)`). This module adds the answers that follow from the
+view's rule, path and method, so that nobody can forget them.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ PROBLEM = {
 ERROR_CONTENT = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
 METHODS = {"get", "put", "post", "patch", "delete", "head"}
 FIRST_ERROR = 400
-APIFLASK_ERRORS = ("HTTPError", "ValidationError")  # components that no answer of ours has
+APIFLASK_ERRORS = ("HTTPError", "ValidationError")  # APIFlask's components, which no answer uses
 
 WORDS = {
     "400": "The request can't be read.",
@@ -73,14 +73,14 @@ CONVERTER = re.compile(r"<(?:(?P<converter>[a-z]+)(?:\((?:max=(?P<most>\d+))?\))
 
 @dataclass(frozen=True)
 class Route:
-    """What we know of an operation besides its own document: its rule, and its path parameters' schemas."""
+    """An operation's access rule, and the schemas of its path parameters."""
 
     rule: rules.Rule
     parameters: dict[str, Json]
 
 
 def install(app: APIFlask) -> None:
-    """Complete the document whenever it is made."""
+    """Complete the document each time APIFlask makes it."""
 
     @app.spec_processor
     def _complete(spec: Json | str) -> Json | str:
@@ -90,7 +90,7 @@ def install(app: APIFlask) -> None:
 
 
 def complete(spec: Json, routes: dict[tuple[str, str], Route]) -> None:
-    """Add to each operation its caller's security, the errors that it shares with others, and words."""
+    """Add the required token, shared errors and descriptions to each operation."""
     spec["info"]["description"] = openapi_words.ABOUT
     spec["tags"] = [{"name": name} for name in dict.fromkeys(tag["name"] for tag in spec.get("tags", ()))]
     components = spec.setdefault("components", {})
@@ -130,7 +130,7 @@ def _describe(name: str, schema: Any) -> None:  # noqa: ANN401 - JSON of any typ
 
 
 def shared_errors(rule: rules.Rule, method: str, path: str) -> set[str]:
-    """Statuses of the errors that follow from the rights of callers, the method and the path."""
+    """The statuses of errors that follow from the access rule, the method and the path."""
     errors = {"401", "429", "503"}  # every route refuses an invalid token
     if rule.who is not Who.ANYBODY:
         errors.add("403")

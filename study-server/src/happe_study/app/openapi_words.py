@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the OpenAPI document says of fields and parameters, by name: one name means one thing wherever it stands.
+"""Descriptions of fields and parameters in the OpenAPI document, by name. A name means the same everywhere.
 
-`SCHEMA.NAME` goes before `NAME`. Names that end in `_us` are times, which WHEN ends.
+An entry `SCHEMA.NAME` takes precedence over `NAME`. Names that end in `_us` are times; WHEN ends their descriptions.
 """
 
 from __future__ import annotations

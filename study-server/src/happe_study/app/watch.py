@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every request is counted and logged: by its route's pattern, as paths hold codes and links hold tokens."""
+"""Counting and logging every request by its route's pattern, because paths contain codes, and links tokens."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ UNTIMED = frozenset({"records.put_record", "traces.put_part"})
 
 @dataclass
 class Seen:
-    """What we know of a request after its answer."""
+    """The facts about a request that are logged after its answer."""
 
     method: str
     started: float

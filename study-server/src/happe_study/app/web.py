@@ -56,26 +56,26 @@ HEADERS = {
 
 
 class Numeral(IntegerConverter):
-    """A whole number in a path as everybody writes it, so that one thing has one address."""
+    """A whole number in a path, without leading zeros, so that each thing has only one address."""
 
     regex = "(?:0|[1-9][0-9]*)"
 
 
 def install(app: Flask, config: Config, secrets: Secrets) -> None:
-    """Set an application's cookies, headers and limits, and find out who calls before each request."""
+    """Set an application's cookies, headers and limits, and find the caller before each request."""
     app.request_class = StrictRequest
     app.config.update(
         SECRET_KEY=secrets.session,
         SERVERS=[
             {"url": config.public_url}
         ],  # for the OpenAPI document; otherwise it would name the host of the request
-        PROVIDE_AUTOMATIC_OPTIONS=False,  # 405: nothing here is for other origins
+        PROVIDE_AUTOMATIC_OPTIONS=False,  # answer 405: no other origin may call the server
         SESSION_COOKIE_NAME=session_cookie(config),
         SESSION_COOKIE_HTTPONLY=True,
         SESSION_COOKIE_SAMESITE="Lax",
         SESSION_COOKIE_SECURE=config.https,
         PERMANENT_SESSION_LIFETIME=SESSION_HOURS * 3600,
-        MAX_CONTENT_LENGTH=MOST_ORDINARY,  # uploads raise it for themselves
+        MAX_CONTENT_LENGTH=MOST_ORDINARY,  # views for uploads raise it
         MAX_FORM_MEMORY_SIZE=MOST_ORDINARY,
         MAX_FORM_PARTS=200,
         WTF_CSRF_CHECK_DEFAULT=False,
@@ -83,11 +83,11 @@ def install(app: Flask, config: Config, secrets: Secrets) -> None:
         WTF_CSRF_TIME_LIMIT=None,  # as long as the session
     )
     app.url_map.converters["int"] = Numeral
-    app.url_map.merge_slashes = False  # its redirect would name the host that the request names
+    app.url_map.merge_slashes = False  # the redirect would contain the host from the request
 
     @app.before_request
     def _refuse_chunks() -> None:
-        if "Transfer-Encoding" in request.headers:  # its end is unknown
+        if "Transfer-Encoding" in request.headers:  # the body's length is unknown
             raise Problem(HTTPStatus.LENGTH_REQUIRED, "length-required", "Send the body with its Content-Length.")
 
     @app.before_request
@@ -100,7 +100,7 @@ def install(app: Flask, config: Config, secrets: Secrets) -> None:
     @app.before_request
     def _refuse_nul() -> None:
         if "\0" in request.path:
-            raise not_found()  # PostgreSQL has no such text
+            raise not_found()  # PostgreSQL refuses NUL in text
 
     @app.after_request
     def _add_headers(response: Response) -> Response:
@@ -113,9 +113,9 @@ def install(app: Flask, config: Config, secrets: Secrets) -> None:
 
 
 def refuse_forgery(app: Flask) -> None:
-    """Ask for a token in the form (`csrf_token`) or the header X-CSRFToken of whatever a cookie could open.
+    """Require a token in the form (`csrf_token`) or the header X-CSRFToken of requests whose rights come from a cookie.
 
-    Installed after the rules: the body of a request that is refused anyway is not read.
+    Install this after the rules, so that the server does not read the body of a request that a rule refuses.
     """
     csrf = CSRFProtect(app)
 
@@ -144,12 +144,12 @@ def by_browser(app: Flask) -> bool:
 
 
 def session_cookie(config: Config) -> str:
-    """The name of the session's cookie. Over https, a browser takes one of this name only from this host."""
+    """The name of the session's cookie. Over https, its prefix makes browsers accept it only from this host."""
     return "__Host-happe_session" if config.https else "happe_session"
 
 
 def study_id(database: Database, name: str) -> int | None:
-    """The study with this name, or None."""
+    """The id of the study with this name, or None."""
     with database.looking_up() as session:
         return session.scalar(select(Study.id).where(Study.name == name))
 
@@ -166,7 +166,7 @@ def bearer(database: Database) -> Caller | None:
 
 
 def by_cookie(database: Database) -> Caller:
-    """The caller with a browser: on participants' pages the participant, elsewhere signed-in staff or nobody known."""
+    """The caller by cookie: on participants' pages the participant, elsewhere staff; an unknown caller without one."""
     secret = request.cookies.get(PARTICIPANT_COOKIE)
     if secret and request.path.startswith("/p/"):
         return callers.calling(database, secret) or Caller()

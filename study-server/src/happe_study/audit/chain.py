@@ -4,8 +4,8 @@
     detail_sha256 = SHA-256(salt || canonical JSON of the detail)
     chain_sha256  = SHA-256(chain_sha256 of the entry before || number || at_us || action || detail_sha256)
 
-with the numbers in decimal and the fields separated by a newline; the first entry follows 64 zeros. The detail and its
-salt can be erased; what remains tells nothing of them and the chain still verifies.
+with the numbers in decimal and the fields separated by a newline. Before the first entry stand 64 zeros. The server can
+erase a detail and its salt: the rest reveals nothing about them, and the chain still verifies.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from happe_study.access.rules import Caller
 
 GENESIS = "0" * 64
-SERVER: ContextVar[str] = ContextVar("SERVER", default="server")  # the command line puts its user's name in
+SERVER: ContextVar[str] = ContextVar("SERVER", default="server")  # the command line sets its user's name
 SALT_BYTES = 16
 
 _HEAD = select(AuditHead.number, AuditHead.chain_sha256).where(AuditHead.id == 1).with_for_update()
@@ -44,7 +44,7 @@ _MOVE = (
 _ENTRY, _DETAIL = insert(table(AuditEntry)), insert(table(AuditDetail))
 _ENTRY_COLUMNS = ("number", "at_us", "action", "detail_sha256", "chain_sha256")
 _DETAIL_COLUMNS = ("number", "study_id", "participant_id", "salt", "detail")
-# PostgreSQL links by itself: nobody waits for the head while this program computes.
+# PostgreSQL computes the links itself, so that nobody waits for the head while this program computes.
 _POSTGRESQL = text("""
     WITH RECURSIVE given AS (
         SELECT * FROM unnest(
@@ -85,14 +85,14 @@ def detail_digest(salt: bytes, detail: dict[str, Any]) -> str:
 
 
 def link(before: str, number: int, at_us: int, action: str, detail_sha256: str) -> str:
-    """The chain's digest after one more entry."""
+    """The chain's digest after another entry, from the digest `before` it."""
     fields = (before, str(number), str(at_us), action, detail_sha256)
     return hashlib.sha256("\n".join(fields).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class Entry:
-    """An action of somebody (None: of the server). `detail` is any JSON, with the limits that `append` names."""
+    """An action of somebody (None: of the server). `detail` is any JSON; `append` says what it may contain."""
 
     action: str
     who: Caller | None
@@ -124,9 +124,9 @@ def append_all(
     *,
     to_the_end: bool = False,
 ) -> None:
-    """Write down several things in their order, as `append` does one: a few statements, whatever their number.
+    """Record several actions in their order, as `append` does one, in a few statements for all of them.
 
-    `also` are statements with their rows, which answer nothing and are sent together with the log's. `to_the_end`:
+    `also`: other statements with their rows, which return no rows and are sent together with the log's. `to_the_end`:
     this is the last step of the transaction.
     """
     session.flush()
@@ -139,7 +139,7 @@ def append_all(
 
 
 def _row(each: Entry) -> dict[str, Any]:
-    """The digest of an entry, without its place in the chain."""
+    """An entry's columns, without its number and the chain's digest."""
     full = {"by": f"{each.who.who}:{each.who.name}" if each.who else SERVER.get(), **each.detail}
     salt = secrets.token_bytes(SALT_BYTES)
     about = {"study_id": each.study_id, "participant_id": each.participant_id, "salt": salt, "detail": full}

@@ -91,7 +91,7 @@ def _us(day: date) -> int:
 
 
 def _seen(caller: Caller) -> ColumnElement[bool]:
-    """Details that the caller may see."""
+    """An SQL condition: the caller may see the detail."""
     studies = {study for role, study in caller.roles if Right.AUDIT_READ in RIGHTS[role]}
     if None in studies:
         return true()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Keeps what takes long to read from a large study, until the audit log has a change of it."""
+"""A cache of values that take long to read from large studies. A change in the audit log makes a value invalid."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
     from sqlalchemy.orm import Session
 
-# What accounts, jobs and reviews of profiles do changes nothing that is kept.
+# Actions on accounts, jobs and reviews of profiles change no cached value.
 HARMLESS = ("account.", "job.", "profile.")
 
 V = TypeVar("V")
 
 
 class Kept(Generic[V]):
-    """Values by key, for each database. Only what `is_large` is kept: the rest is read quickly."""
+    """Cached values by key, for each database. It caches only values for which `is_large` is true."""
 
     def __init__(self, is_large: Callable[[V], bool]) -> None:
-        """Keep nothing yet."""
+        """Start with an empty cache."""
         self._is_large = is_large
         self._kept: WeakKeyDictionary[Engine, dict[Hashable, tuple[int, V]]] = WeakKeyDictionary()
         self._lock = Lock()  # several threads that miss a value read it once
 
     def get(self, session: Session, key: Hashable, read: Callable[[], V]) -> V:
-        """The value of a key, which `read` reads if the log has a change since."""
+        """The value of a key, from the cache, or from `read` if it is missing or the log has a change since."""
         engine = session.get_bind().engine
-        head = session.scalar(select(AuditHead.number)) or 0  # first: what is read may be newer, never older
+        head = session.scalar(select(AuditHead.number)) or 0  # before `read`, whose value may be newer, never older
         known = self._kept.get(engine, {}).get(key)
         if known is not None and not _is_changed(session, known[0], head):
             self._kept[engine][key] = (head, known[1])

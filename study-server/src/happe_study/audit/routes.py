@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The audit log over HTTP, for auditors: its entries in order, and whether it is whole.
+"""The audit log over HTTP, for auditors: its entries in order, and its verification.
 
-Every auditor sees every entry, as the chain runs through all of them; the details only of the studies that they audit.
+Every auditor sees every entry, because the chain needs all of them, but details only of the studies that they audit.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ GREATEST_NUMBER = 2**63 - 1
 
 
 class EntriesPage(BaseModel):
-    """Which part of the log: what comes after an entry's number."""
+    """The part of the log that a request asks for: the entries after the number `after`."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -65,7 +65,7 @@ class EntriesOut(BaseModel):
 
 
 class NotedHead(BaseModel):
-    """A head that was noted earlier, as NUMBER:SHA256: against a log cut off or made again."""
+    """A head that somebody noted earlier, as NUMBER:SHA256. It detects a log that was cut off or made again."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -118,9 +118,9 @@ def verify_entries(query_data: NotedHead) -> Json:
 
 
 def entries(wanted: Callable[[InstrumentedAttribute[int]], ColumnElement[bool]]) -> Select[*tuple[Any, ...]]:
-    """Entries of the wanted numbers, with the details that the log still has.
+    """A query for the entries with wanted numbers, and their details unless erased.
 
-    What is wanted is reported of both tables: PostgreSQL would look at every detail up to the first that is wanted.
+    The condition is on both tables: otherwise PostgreSQL would read every detail before the first wanted one.
     """
     entry = (AuditEntry.number, AuditEntry.at_us, AuditEntry.action, AuditEntry.detail_sha256, AuditEntry.chain_sha256)
     detail = (AuditDetail.salt, AuditDetail.detail, AuditDetail.study_id)
@@ -138,7 +138,7 @@ def shown(row: Row[Any], who: Caller) -> Json:
 
 
 def summary(report: Report) -> Json:
-    """A report as answers and `happe-server audit verify` give it."""
+    """A report as a JSON object for answers."""
     return {
         "whole": report.is_whole,
         "entries": report.entries,

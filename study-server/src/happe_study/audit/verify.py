@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether the audit log is whole: nothing changed, left out, put in another order or cut off at its end.
+"""Verifying the audit log: no entry was changed, left out, reordered, or cut off at the end.
 
-The chain by itself shows every change but one: whoever can write to the database can make the whole chain again, or
-cut its end off and set the head back. A head noted elsewhere (`NUMBER:SHA256`) helps: `verify` compares it.
+The chain alone can't show one thing: somebody who can write to the database can compute the whole chain again, or cut
+its end off and set the head back. `verify` detects this with a head (`NUMBER:SHA256`) that somebody noted elsewhere.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class _Hexadecimal(click.ParamType[bytes]):
     name = "HEX"
 
     def convert(self, value: object, parameter: click.Parameter | None, context: click.Context | None) -> bytes:
-        """The bytes, or a usage error."""
+        """Convert the option to bytes; a usage error if it is wrong."""
         try:
             found = bytes.fromhex(str(value))
         except ValueError:

@@ -125,10 +125,10 @@ def _assumptions(command: Callable[..., None]) -> Callable[..., None]:
 
 
 class Bounded(click.FloatRange):
-    """A number within bounds. Click's own type takes "nan" for one."""
+    """A number within bounds. Click's own type also accepts "nan"."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401 - click's
-        """The number."""
+        """Convert the option to a number; a usage error if it is wrong."""
         number: float = super().convert(value, param, ctx)
         if isnan(number):
             self.fail(f"{value!r} is not a number.", param, ctx)
@@ -236,7 +236,7 @@ def _print_precisions(  # noqa: PLR0913, PLR0917 - what the options give
     *,
     as_json: bool,
 ) -> None:
-    """How closely studies of each size find the share of noticed probes."""
+    """Print how precisely studies of each size estimate the share of noticed probes."""
     try:
         sizes = [(size, left(size, assumed)) for size in sizes_of(planned, participants)]
         found = _needed("probe_plan").precisions(_export(folder), sizes, studies, half_width)
@@ -261,7 +261,7 @@ def _print_precisions(  # noqa: PLR0913, PLR0917 - what the options give
 
 
 def _registered(found: Sequence[Power], like: Path | None, assumed: dict[str, float]) -> Iterator[str]:
-    """`planned` of the protocol's section [analysis], as TOML."""
+    """The field `planned` for the protocol's section [analysis], as TOML."""
     given = [f"--{name} {value:g}" for name, value in assumed.items()] + ([f"--like {like.name}"] if like else [])
     lines = [f"happe-server {VERSION} plan --studies {found[0].studies} {' '.join(given)}"]
     lines += [
@@ -282,7 +282,7 @@ def _protocol(path: Path) -> Protocol:
 
 
 def _powers(plan: Plan, planned: Protocol, like: Path | None) -> list[Power]:
-    """Simulate one batch after the other."""
+    """Simulate all batches, one after the other."""
     planning = _needed("planning")
     analysis = planned.analysis
     assert analysis is not None  # noqa: S101 - a plan has its margin

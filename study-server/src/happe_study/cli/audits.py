@@ -25,7 +25,7 @@ class _Noted(click.ParamType[Head]):
     name = "NUMBER:SHA256"
 
     def convert(self, value: object, parameter: click.Parameter | None, context: click.Context | None) -> Head:
-        """The head, or a usage error."""
+        """Convert the option to a head; a usage error if it is wrong."""
         try:
             return value if isinstance(value, Head) else noted_head(str(value))
         except ValueError as error:

@@ -83,7 +83,7 @@ def administrator() -> str:
 
 
 def roles(email: str) -> list[tuple[Role, str]]:
-    """Who has which role, besides the administrator of this address."""
+    """Ask who has which role. `email` is the administrator's address."""
     click.echo(f"\n{LAB}", err=True)
     given: list[tuple[Role, str]] = []
     for role, task in TASKS.items():
@@ -115,7 +115,7 @@ def _email(text: str) -> str:
 
 
 def people(administrator_email: str, given: Sequence[tuple[Role, str]]) -> list[Person]:
-    """The administrator, then everybody else. Raises Failure for roles that exclude each other."""
+    """The people with their roles, the administrator first. Raises Failure for roles that exclude each other."""
     pairs = [(Role.ADMINISTRATOR, administrator_email.strip().lower())]
     for role, email in given:
         who = email.strip().lower()

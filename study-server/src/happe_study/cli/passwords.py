@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Passwords: asked for at the terminal, or from a file. Never from the command line or the environment."""
+"""Reading passwords from the terminal or a file, never from the command line or the environment."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ password_file: Callable[[Any], Any] = click.option(
 
 
 def new(path: Path | None, whose: str) -> str:
-    """A new password: from a file, or asked for twice. Raises Failure for one that is too short or too long."""
+    """Read a new password from a file, or ask for it twice. Raises Failure if it is too short or too long."""
     password = read(path, whose) if path else _asked(f"Password for {whose} (at least {SHORTEST_PASSWORD} characters)")
     if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
         wanted = f"{SHORTEST_PASSWORD} to {LONGEST_PASSWORD} characters"
@@ -35,7 +35,7 @@ def new(path: Path | None, whose: str) -> str:
 
 
 def read(path: Path | None, whose: str) -> str:
-    """A password that exists: from a file, or asked for once."""
+    """Read an existing password from a file, or ask for it once."""
     if path is None:
         return _asked(f"Password of {whose}")
     text = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")

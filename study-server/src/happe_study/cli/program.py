@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""happe-server's commands put together, and how the program ends."""
+"""The program happe-server: its commands together, and its exit status."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ See also: happectl(1), happed(8), systemctl(1), pg_dump(1)"""
 @describes_itself("happe-server", VERSION, section=8, more=MANUAL)
 @click.pass_context
 def program(context: click.Context, path: Path) -> None:
-    """Begin with a configuration that is read when a command needs it."""
+    """Set up the server of `--config`, whose configuration is read when a command needs it."""
     context.call_on_close(partial(os.umask, os.umask(0o077)))
     context.obj = Server(path)
     context.call_on_close(context.obj.close)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How far a long command is."""
+"""The progress bar of long commands."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar at a terminal, nothing elsewhere."""
+    """Show a progress bar at a terminal; elsewhere show nothing."""
     if not sys.stderr.isatty():
         yield lambda _done, _total: None
         return

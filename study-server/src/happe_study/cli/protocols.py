@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Protocols in files, as commands are given them."""
+"""Reading the protocol files of commands."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ file_argument = click.argument("file", type=click.Path(dir_okay=False, path_type
 
 
 def protocol_text(file: Path) -> str:
-    """The text of a protocol's file. Raises Failure if it is not UTF-8."""
+    """Read the text of a protocol's file. Raises Failure if it is not UTF-8."""
     name = "standard input" if str(file) == STANDARD_INPUT else str(file)
     try:
         return sys.stdin.buffer.read().decode() if str(file) == STANDARD_INPUT else file.read_text(encoding="utf-8")
@@ -26,7 +26,7 @@ def protocol_text(file: Path) -> str:
 
 
 def checked(file: Path, text: str) -> Protocol:
-    """The protocol that a file's text is. Raises Failure with each mistake and its line."""
+    """Read the protocol from a file's text. Raises Failure with each mistake and its line."""
     try:
         return read_protocol(text.encode())
     except ProtocolError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`happe-server publish`: an export as a data package for others, if nobody can be recognised. No server."""
+"""`happe-server publish`: an export as a data package for others, if answers identify nobody. It needs no server."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def publish(export: Path, out: Path, k: int, without: tuple[str, ...], as_json: 
     for name in (*made.files, *made.copied):
         if (out / name).exists():
             raise Failure(os.EX_CANTCREAT, f"{out / name}: exists already; make the package in another folder")
-    # The description comes last: a folder without it is not whole.
+    # The description comes last: a folder without it is incomplete.
     for name, file in made.copied.items():
         with whole(out / name) as opened, file.open("rb") as read:
             shutil.copyfileobj(read, opened)

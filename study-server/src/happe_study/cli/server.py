@@ -31,16 +31,16 @@ VARIABLE = "HAPPE_SERVER_CONFIG"
 
 
 class Server:
-    """A server as its configuration describes it. Reads only what the command needs."""
+    """The server that a configuration file describes. It reads only what the command needs."""
 
     def __init__(self, path: Path) -> None:
-        """Read nothing yet."""
+        """Store the path. Nothing is read yet."""
         self.path = path
         self.operator = owner.operator()
 
     @cached_property
     def config(self) -> Config:
-        """The configuration of an existing server. From here on root is the owner of its data."""
+        """The configuration of an existing server. If root asks for it, the process becomes the owner of its data."""
         config = self._read()
         if not config.data.is_dir():
             raise Failure(os.EX_NOINPUT, f"{config.data}: no such folder; `happe-server init` or `restore` makes it")
@@ -68,7 +68,7 @@ class Server:
 
     @cached_property
     def database(self) -> Database:
-        """The database, whatever its revision is."""
+        """The database, without a check of its revision."""
         database = Database(self.config.url)
         if database.is_sqlite and not Path(database.url.database or "").is_file():
             raise Failure(
@@ -114,7 +114,7 @@ class Server:
 
     @contextmanager
     def writing_unfit(self) -> Iterator[Session]:
-        """The same on a database whose secrets are others, which no application opens."""
+        """A transaction like `writing`, without an application, which refuses a database with other secrets."""
         with self._named(), self.database.writing() as session:
             yield session
 

@@ -133,7 +133,7 @@ Next:
 
 
 def _owner_by_package(config: Path) -> str | None:
-    """The user as whom systemd runs the server of the usual place, where a package made one."""
+    """The user as whom systemd runs the server in the usual place, if a package made that user."""
     if config != DEFAULT_CONFIG or os.geteuid() != 0:
         return None
     try:

@@ -105,7 +105,7 @@ def _unblinded(session: Session, server: Server, study: Study, code: str | None,
 
 
 def _custodian(session: Session, server: Server, email: str, password: str, study: Study) -> tuple[Account, Caller]:
-    """The account, and the caller that it is, if it may unblind the study now. Its second factor is not checked."""
+    """The account and its caller, if it may unblind the study now. This does not check the second factor."""
     account = accounts.find(session, email)
     if account is None or not account.active or not account.password or not verify_password(password, account.password):
         raise Failure(os.EX_NOPERM, "no account that can sign in has this address and password; nothing was unblinded")

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from happe_study.base.database import Database
 
 SECRETS_KNOWN = "0020_secret_fingerprints"
-PARTS_PLAIN = "0011_sealed_traces"  # parts of power traces are sealed between this and the next
+PARTS_PLAIN = "0011_sealed_traces"  # `upgrade` seals the parts of power traces between this revision and the next
 
 
 class KeyNeededError(Exception):
-    """There is something sealed, or to be sealed, and no key was given."""
+    """A migration needs a key, or the folder of traces, to seal or open data, and got none."""
 
 
 def upgrade(
@@ -41,11 +41,11 @@ def upgrade(
     traces: Path | None = None,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> None:
-    """Bring the database up to a revision. `traces` is the folder of traces. The database knows `secrets` from then on.
+    """Migrate the database up to a revision, and store the fingerprints of `secrets`. `traces`: the folder of traces.
 
-    Every step is a transaction, except for the parts of power traces: each of them is one, and an interrupted migration
-    goes on with the next try. `progress` receives their bytes, done and in all. Raises KeyNeededError if there is
-    something to seal and no key or folder; ConfigError if they are not the secrets of this database's server.
+    Each step is a transaction. Sealing the parts of power traces takes a transaction for each part, and the next try
+    continues an interrupted migration. `progress` gets the bytes of parts, done and in all. Raises KeyNeededError if
+    there is data to seal but no key or folder; ConfigError if `secrets` are not those of this database's server.
     """
     knew = _knows_secrets(database)
     if secrets is not None and knew:
@@ -55,7 +55,7 @@ def upgrade(
     if revision == "head" and not _is_beyond(current(database), PARTS_PLAIN):
         _run(database, command.upgrade, PARTS_PLAIN, attributes)
     if revision == "head" and current(database) == PARTS_PLAIN:
-        from happe_study.migrations import sealing  # noqa: PLC0415 - which imports what imports this
+        from happe_study.migrations import sealing  # noqa: PLC0415 - a circular import otherwise
 
         sealing.seal_parts(database, traces, allocation, progress)
     _run(database, command.upgrade, revision, attributes)
@@ -65,7 +65,7 @@ def upgrade(
 
 
 def tell_secrets(session: Session, secrets: Secrets) -> None:
-    """Let the database know these secrets as its server's. Raises ConfigError if they do not open every study."""
+    """Store the fingerprints of these secrets. Raises ConfigError unless they open the seed of every study."""
     for name, sealed in session.execute(select(Study.name, Study.seed_sealed).where(Study.seed_sealed.is_not(None))):
         try:
             open_seed(secrets.allocation, name, sealed or b"")
@@ -85,7 +85,7 @@ def _knows_secrets(database: Database) -> bool:
 def downgrade(
     database: Database, revision: str, *, allocation: bytes | None = None, traces: Path | None = None
 ) -> None:
-    """Bring the database down to a revision ("base": to nothing), in one transaction. Raises KeyNeededError."""
+    """Migrate the database down to a revision ("base": no tables), in one transaction. Raises KeyNeededError."""
     attributes: dict[str, object] = {"allocation": allocation, "traces": traces}
     _run(database, command.downgrade, revision, attributes)
     if traces is not None and attributes.get("opened"):
@@ -100,14 +100,14 @@ def current(database: Database) -> str | None:
 
 
 def head() -> str:
-    """The revision that this program works with."""
+    """The revision that this program needs."""
     revision = ScriptDirectory(str(Path(__file__).parent)).get_current_head()
     assert revision is not None  # noqa: S101 - there is a first migration
     return revision
 
 
 def is_known(revision: str) -> bool:
-    """Whether this program has a revision, and so can go on from it."""
+    """Whether this program knows a revision, and so can migrate from it."""
     scripts = ScriptDirectory(str(Path(__file__).parent))
     return revision in {script.revision for script in scripts.walk_revisions()}
 

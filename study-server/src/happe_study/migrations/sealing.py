@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Seals the parts of power traces of a server of revision 0010 or older, and opens them for the way back.
+"""Sealing the parts of power traces of a server of revision 0010 or older, and opening them for a downgrade.
 
-A part is sealed under its new name, the row is changed in a transaction of its own, and the old file goes. So a kill at
-any moment, or a full disk, leaves each part readable by its row; the next try goes on where this one ended.
+For each part, this writes the sealed file under a new name, changes the row in a transaction, and later removes the old
+file. So after a kill or with a full disk, each part is readable by its row, and the next try continues.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 PLAIN = ".parquet"
 PIECE = 1 << 20
-UNSEALED = ""  # the digest of a part in clear
+UNSEALED = ""  # the digest of a part that is not sealed
 NOT_THERE = "0" * 64  # no file has this SHA-256: `check` names the part, as it did before
-MOST_ROOM = 64 << 20  # what `part_bytes` is by default
+MOST_ROOM = 64 << 20  # the default of `part_bytes`
 
 TRACES = sa.table(
     "traces",
@@ -46,9 +46,9 @@ ROW = sa.select(PARTS, TRACES.c.client_id, TRACES.c.key_sealed, TRACES.c.header)
 def seal_parts(
     database: Database, folder: Path | None, key: bytes | None, progress: Callable[[int, int], None]
 ) -> None:
-    """Seal every part that is not. `progress` gets bytes done and in all. Raises OSError, SealError, KeyNeededError.
+    """Seal every unsealed part. `progress` gets the bytes done and all bytes. OSError, SealError, KeyNeededError.
 
-    A folder of traces without rows is left alone, so a new server needs neither folder nor key.
+    Without traces in the database it does nothing, so a new server needs neither folder nor key.
     """
     with database.engine.connect() as connection:
         traces = connection.scalar(sa.select(sa.func.count()).select_from(TRACES))
@@ -65,18 +65,18 @@ def seal_parts(
             connection.execute(PARTS.update().where(PARTS.c.id == row.id).values(values))
         done += row.bytes
         progress(done, total)
-    for trace in storage.traces():  # of parts just sealed, and of those before a kill
+    for trace in storage.traces():  # also removes the files that a killed migration left
         for path in storage.folder(trace).glob(f"*{PLAIN}"):
             path.unlink()
 
 
 def open_parts(connection: sa.Connection, folder: Path | None, key: bytes | None) -> bool:
-    """Write every part as it came beside its sealed file, and its row; whether there is any."""
+    """Write every part unsealed beside its sealed file, and change its row. Returns whether there are parts."""
     rows = connection.execute(ROW.order_by(PARTS.c.id)).all()
     if rows and (folder is None or key is None):
         raise KeyNeededError("there are power traces, which can't be opened without allocation.key and their folder")
     for row in rows:
-        assert folder is not None and key is not None  # noqa: S101, PT018 - seen above
+        assert folder is not None and key is not None  # noqa: S101, PT018 - checked above
         storage, seal = Folder(folder), _seal(row, key)
         path = storage.part(row.client_id, row.number)
         if not path.exists():
@@ -111,7 +111,7 @@ def _seal(row: sa.Row[Any], key: bytes) -> Seal:
 
 
 def _sealed(storage: Folder, row: sa.Row[Any], key: bytes) -> dict[str, object]:
-    """Seal a part's file; what its row is to have. A part that is missing or damaged stays so."""
+    """Seal a part's file, and return the row's new values. They still say so if the part is missing or damaged."""
     path, room = storage.part(row.client_id, row.number), part_room(row.header, MOST_ROOM)
     kept = {"digest": part_digest(key, row.bytes, row.sha256), "bytes": sealed_bytes(row.bytes, room)}
     unfinished = path.with_name(f"{path.stem}-migrating{UNFINISHED}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every table, for whoever needs them all: migrations and tests."""
+"""All tables, for migrations and tests."""
 
 from happe_study.audit.models import AuditDetail, AuditEntry, AuditHead
 from happe_study.base.database import Base
