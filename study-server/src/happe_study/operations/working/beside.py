@@ -30,7 +30,7 @@ class Beside:
         So the thread uses no library that locks, such as pydantic, which does when it first writes a model.
 
         Web workers would also keep open the pipe by which the thread learns that its new process has started, so it
-        would wait for ever. So this method returns only when the first process has started.
+        would never stop waiting. So this method returns only when the first process has started.
         """
         self._order = json.dumps({"config": config.model_dump(mode="json"), "parent": os.getpid()}).encode() + b"\n"
         self._process: subprocess.Popen[bytes] | None = None

@@ -308,7 +308,7 @@ async def _until_told(worker: Worker) -> None:
 def main() -> None:
     """Work beside the server whose configuration is the first line of standard input.
 
-    This reads only a line, because a web worker that the server forks meanwhile may keep the pipe open for ever.
+    This reads only a line, because a web worker that the server forks meanwhile may never close the pipe.
     """
     line = sys.stdin.buffer.readline()
     if not line:  # the server was killed before it wrote

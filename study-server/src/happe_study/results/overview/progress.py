@@ -76,7 +76,7 @@ class Attention:
 
 @dataclass(frozen=True)
 class Progress:
-    """A study's present state, as far as the caller may know it."""
+    """A study's present state, without what the caller has no right to see."""
 
     status: dict[str, Any]
     devices: list[DeviceNow]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A participant's next step. It follows from the database alone, so that all browsers and tabs agree. Pure."""
+"""A participant's next step. It follows only from the database, so that all browsers and tabs agree. Pure."""
 
 from __future__ import annotations
 

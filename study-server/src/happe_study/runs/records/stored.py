@@ -52,7 +52,7 @@ def opened(key: bytes, run: str, document: bytes) -> bytes:
 
 
 def sha256(raw: bytes) -> str:
-    """The SHA-256 of a record, in hexadecimal, as the answer to the laptop has it."""
+    """The SHA-256 of a record, in hexadecimal, as in the answer to the laptop."""
     return hashlib.sha256(raw).hexdigest()
 
 
