@@ -4,7 +4,7 @@
 usage: machine.py [OPTIONS] FOLDER COMMAND        FOLDER is the command's folder in the guest; its results/ comes back
        machine.py --shell [OPTIONS] FOLDER        log in on the console instead: root, no password
 
-Exits with the command's status; with 125 if the guest broke, after printing the end of its console.
+Exits with the command's status, or with 125 if the guest failed, after printing the end of its console.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Boot:
 
 @dataclass(frozen=True)
 class Work:
-    """What a guest is to do."""
+    """The work of a guest."""
 
     folder: (
         Path | list[Path]
@@ -63,7 +63,7 @@ class Work:
 
 @dataclass
 class Outcome:
-    """What came of it."""
+    """The result of the work."""
 
     status: int = BROKEN
     lines: list[str] = field(default_factory=list)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The emulated laboratory's judgement: a study as it must be has no complaint, and what is wrong has its own."""
+"""The emulated laboratory's judgement: a correct study has no complaint, and each fault has its own."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The runner of the emulated T61, with a program in QEMU's place that behaves as a guest does, or as a broken one."""
+"""The runner of the emulated T61, with a stand-in for QEMU that behaves like a working or a broken guest."""
 
 import tarfile
 import time

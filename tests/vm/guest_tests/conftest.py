@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the tests in the guest share. Every test leaves the machine as it found it."""
+"""Fixtures that the tests in the guest share. Every test restores the machine."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def policy() -> Iterator[Policy]:
 
 
 def back_to_ondemand(policy: Policy) -> None:
-    """Set the machine as the tests expect it."""
+    """Set the machine to the state that the tests expect."""
     policy.governor = "schedutil"  # ondemand forgets its tunables
     policy.governor = "ondemand"
     policy.write("scaling_min_freq", LADDER_KHZ[0])
@@ -109,7 +109,7 @@ def happed(policy: Policy, alice: Session) -> Iterator[Happed]:
     shutil.rmtree("/var/lib/happe", ignore_errors=True)
     daemon = Happed()
     wait_until(lambda: policy.governor == "userspace", "happed governs")
-    daemon.wait_for("governing")  # it answers when it has read what it wrote: whoever writes before that spoils it
+    daemon.wait_for("governing")  # it answers after checking its writes, which tests must not disturb
     yield daemon
     daemon.stop()
     assert policy.state() == found

@@ -3,7 +3,7 @@
 
 usage: python -m laboratory --root TREE [--results FOLDER] [--protocol crossover|extended] [--participants N] [--seed N]
 
-TREE is what `cmake --install` left; the guest's desktop is added to it. Exits with 1 if anything is not as it must be.
+TREE is the result of `cmake --install`; this program adds the guest's desktop to it. Exits with 1 after any complaint.
 """
 
 from __future__ import annotations

@@ -21,10 +21,10 @@ TABLES = ("runs", "ratings", "records", "samples", "keys", "probes", "learning_e
 
 @dataclass(frozen=True)
 class Found:
-    """What the study left. Rows are those of its export, by table; `watts` has `happe-power measures` by run.
+    """The results of the study. Rows are those of its export, by table; `watts` has `happe-power measures` by run.
 
-    `tables["runs"]` are those of people who sat at the laptop.
-    `told`: what the laptop told the station: microseconds of CLOCK_MONOTONIC, kHz, how busy CPU 0 was.
+    `tables["runs"]` are those of people who sat at the laptop. `told`: the laptop's messages to the station:
+    microseconds of CLOCK_MONOTONIC, kHz, CPU 0's utilisation.
     """
 
     scheme: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the experimenter can see after the last run, before anybody is unblinded: all but the conditions."""
+"""Checks what the experimenter can see after the last run and before unblinding: everything except the conditions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ API = f"/api/v1/studies/{STUDY}"
 
 
 def complaints(server: StudyServer, participants: Sequence[str], folder: Path) -> list[str]:
-    """What reveals a condition, and runs that she does not see as they are. `folder` is for an export."""
+    """Return texts that reveal a condition, and runs that she sees wrongly. `folder` is for an export."""
     visitor = visits.first_sign_in(server.url, EXPERIMENTER, PASSWORD, OWN_PASSWORD)
     token = server.run("user", "token", EXPERIMENTER).strip()
     pages = ["", "/participants", "/devices", *(f"/participants/{code}" for code in participants)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the guest needs for the wizard's window: an X server, a window manager, hands on a keyboard, Qt, a font.
+"""Collects the guest's files for the wizard's window: an X server, a window manager, xdotool, Qt and a font.
 
 It comes from this machine, a Debian 12 as the guest is. The image has none of it, so other boots are no slower.
 """

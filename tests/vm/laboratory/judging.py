@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What must be so after a study in the emulated laboratory, and what it came to."""
+"""Judges a study in the emulated laboratory, and prints its results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NEAR_W = 1.5  # what was measured, and Table A.2 at what the laptop told; a busy
 
 
 def complaints(found: Found) -> Iterator[str]:
-    """Everything that is not as it must be."""
+    """Return all deviations from the expected state."""
     yield from _of_the_study(found)
     for run in found.tables["runs"]:
         for complaint in _of_a_run(found, run):
@@ -79,7 +79,7 @@ def _of_a_run(found: Found, run: Json) -> Iterator[str]:
 
 
 def _of_the_kernel(condition: str, record: Json, seen: Sequence[Json]) -> Iterator[str]:
-    """What governed, by the kernel and by the laptop's record."""
+    """Check which governor was in force, by the kernel and by the laptop's record."""
     governor = "ondemand" if condition in KERNELS else "userspace"
     governed = {look["governor"] for look in seen} | {record["governor"]}
     if governed != {governor} or len(seen) < LEAST_LOOKS:
@@ -128,7 +128,7 @@ def expected_w(found: Found, run: str) -> float:
 
 
 def savings(found: Found) -> dict[str, float]:
-    """What each way of HAPPE's saves over ondemand, as the report's Table A.1 has it; nothing without ondemand."""
+    """Return the saving of each HAPPE condition over ondemand, by the report's Table A.1; nothing without ondemand."""
     if found.scheme != CROSSOVER:
         return {}
     [section] = [each for each in found.results["sections"] if each["key"] == "table-a1"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The probes of L-HAPPE runs: what records say, what the laptop did meanwhile, and what the report makes of them."""
+"""The probes of L-HAPPE runs in records, on the laptop and in the report."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KINDS = {True: ("sham", "accepted"), False: ("real", "refused")}  # the hands pr
 
 
 def complaints(found: Found) -> Iterator[str]:
-    """Everything that is not as it must be."""
+    """Return all deviations from the expected state."""
     for run in found.tables["runs"]:
         mine = found.rows("probes", run["run"])
         if {probe["sham"] for probe in mine} != (set(KINDS) if run["condition"] == CONDITION else set()):
@@ -61,7 +61,7 @@ def counts(found: Found) -> dict[str, Json]:
 
 
 def pressed(found: Found, probe: Json) -> bool:
-    """Whether somebody asked for more within the probe's window."""
+    """Return whether somebody pressed "faster" within the probe's window."""
     begin = probe["t_us"]
     mine = (key for key in found.rows("keys", probe["run"]) if key["key"] == "performance")
     return any(begin < key["t_us"] <= begin + WINDOW_US for key in mine)

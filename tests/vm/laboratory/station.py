@@ -33,7 +33,7 @@ IDLE = (800_000, 0.0)
 
 
 class Laptop:
-    """What the laptop draws, by what it has told. Times are CLOCK_MONOTONIC in microseconds."""
+    """The power of the laptop, by its messages. Times are CLOCK_MONOTONIC in microseconds."""
 
     def __init__(self) -> None:
         """It idles."""
@@ -41,7 +41,7 @@ class Laptop:
         self._from_us, self._watts = [0], [table.at(*IDLE)]
 
     def told(self, at_us: int, line: str) -> None:
-        """Take a line that came at some time, later than the one before. ValueError if it is none."""
+        """Take a line that came at this time, later than the previous one. ValueError if the line is invalid."""
         khz, share = line.split()
         self._watts.append(t61.table_a2().at(int(khz), float(share)))
         self._from_us.append(at_us)

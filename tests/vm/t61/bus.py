@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Signals on the system bus, as they come."""
+"""Receives signals on the system bus."""
 
 from __future__ import annotations
 

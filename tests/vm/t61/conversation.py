@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A program at a terminal of its own, and what it asks."""
+"""Talks to a program at its own terminal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PATIENCE_S = 300.0
 
 
 class Conversation:
-    """With a program that asks questions."""
+    """A conversation with a program that asks questions."""
 
     def __init__(self, start: Callable[[int], subprocess.Popen[str]]) -> None:
         """Start it; `start` gets the descriptor of the terminal."""
@@ -27,7 +27,7 @@ class Conversation:
         self.said = ""
 
     def hears(self, words: str) -> None:
-        """Wait until it has said this since it was last answered."""
+        """Wait until it has printed this since the last answer."""
         end = time.monotonic() + PATIENCE_S
         while words not in self.said:
             if not self._says_more(end - time.monotonic()):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What processes cost: time on a processor, wake-ups, memory; and when the kernel changed a frequency."""
+"""Measures processes: CPU time, wake-ups and memory; and records when the kernel changed a frequency."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ FREQUENCY_LINE = re.compile(r"\s(\d+)\.(\d{6}): cpu_frequency: state=(\d+) ")
 
 @dataclass(frozen=True)
 class Spent:
-    """What processes have used, all their threads together."""
+    """The use of processes, all their threads together."""
 
     cpu_ns: int
     wake_ups: int
 
     def __sub__(self, before: Spent) -> Spent:
-        """What was used since."""
+        """Return the use since `before`."""
         return Spent(self.cpu_ns - before.cpu_ns, self.wake_ups - before.wake_ups)
 
 
@@ -62,7 +62,7 @@ def running(*words: str | Path) -> Iterator[int]:
 
 
 def beside_bare_reads(pid: int, policies: list[Policy], samples: int) -> tuple[Spent, Spent]:
-    """What happed used in so many seconds, and a loop that once a second reads the same files."""
+    """Return the use of happed in this time, and of a loop that reads the same files once a second."""
     names = ["scaling_setspeed", "scaling_min_freq", "scaling_max_freq"]
     files = [policy.folder / name for policy in policies for name in names]
     with running(BASELINE / "bare-sampler", "/proc/stat", policies[0].folder / "scaling_driver", *files) as bare:
@@ -89,7 +89,7 @@ def memory_kib(pids: list[int]) -> tuple[int, int]:
 
 
 def peak_kib(pids: list[int]) -> int:
-    """The most that was ever resident."""
+    """Return the peak resident memory."""
     return sum(field(Path(f"/proc/{pid}/status").read_text(), "VmHWM") for pid in pids)
 
 
@@ -100,7 +100,7 @@ def field(text: str, name: str) -> int:
 
 @contextmanager
 def lowest_priority() -> Iterator[None]:
-    """Whatever wakes meanwhile runs at once, and this process only when nothing else does."""
+    """Run this process only when no other runs, so that others start at once when they wake."""
     os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     try:
         yield

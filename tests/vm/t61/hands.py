@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 GREEN, YELLOW = ecodes.KEY_PROG1, ecodes.KEY_PROG2
 LOOK_S = 0.1
 REACTION_S = (0.4, 0.8)
-PATIENCE_S = 2.2  # until a press must have helped: happed acts at the end of its second
+PATIENCE_S = 2.2  # the time for a press to help: happed acts at the end of its second
 CONTENT_S = (4.0, 6.0)  # how long it is smooth until she would save power, once in a game
 
 

@@ -37,7 +37,7 @@ class Happed:
         command("systemctl", "start", UNIT)
 
     def stop(self) -> None:
-        """Stop it; what it found is restored when this returns."""
+        """Stop it. It has restored the machine when this returns."""
         command("systemctl", "stop", UNIT)
 
     @property
@@ -50,7 +50,7 @@ class Happed:
         return json.loads(command(*BUS, "get-property", *OBJECT, name))["data"]
 
     def call(self, method: str, *arguments: str) -> Any:  # noqa: ANN401 - whatever the method answers
-        """Call a method as root; what it answers."""
+        """Call a method as root and return its answer."""
         answer = command(*BUS, "call", *OBJECT, method, *arguments)
         return json.loads(answer)["data"] if answer else None
 
@@ -59,7 +59,7 @@ class Happed:
         wait_until(lambda: self.property("State") == state, f"happed is {state}", timeout_s)
 
     def wait_for_keyboards(self, count: int) -> None:
-        """Wait until it has so many keyboards."""
+        """Wait until it has this number of keyboards."""
         wait_until(lambda: self.property("Keyboards") == count, f"happed has {count} keyboards")
 
     def journal(self) -> list[dict[str, str]]:

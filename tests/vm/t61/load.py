@@ -47,7 +47,7 @@ def play(begin: float, seconds: Sequence[float], presses: Sequence[tuple[float, 
 def game(policy: Policy, demands: Sequence[float]) -> dict[int, tuple[float, float]]:
     """Play a game that wants these parts of the top speed, one a second, in frames of 50 ms.
 
-    What takes part d of the time at the top frequency takes d * top / f of it at f, at most all. Returns seconds and
+    Work that takes a share d of the time at the top frequency takes d * top / f at f, at most all. Returns seconds and
     busy seconds at each kHz.
     """
     os.sched_setaffinity(0, {0})

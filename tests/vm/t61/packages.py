@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""HAPPE's packages, and what they may change on a machine."""
+"""HAPPE's packages, and the state of a machine that they may change."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def files() -> dict[str, tuple[int, int, str]]:
 
 @dataclass(frozen=True)
 class Machine:
-    """What a package may change, and must leave as it was when it has been purged."""
+    """The state that a package may change, and must restore when it is purged."""
 
     files: dict[str, tuple[int, int, str]]
     users: set[str]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a T61 draws, by Table A.2 of the paper: the emulated one draws nothing."""
+"""The power of a T61 by Table A.2 of the paper, because the emulated one draws none."""
 
 from __future__ import annotations
 

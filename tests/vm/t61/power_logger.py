@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""happe-power in the guest: recordings, and what they left."""
+"""happe-power in the guest: recordings and their files."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Line(Protocol):
 
 
 class Relay:
-    """One side. `dial` makes the connection for a number that the other side begins; without it none is."""
+    """One side of the relay. `dial` makes the connection for a number that the other side begins, if given."""
 
     def __init__(self, line: Line, dial: Callable[[], socket.socket] | None = None) -> None:
         """Nothing runs yet."""

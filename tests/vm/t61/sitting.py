@@ -3,7 +3,7 @@
 
 usage: python -m t61.sitting      the host sends the plan by the port `plan`; sitting.json is left in results/
 
-Nothing here knows a run, nor its condition: what is written down has times.
+Nothing here knows a run or its condition: the notes only have times.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def enrol(alice: Session, server: str, code: str) -> None:
 
 
 def sit(plan: Json, alice: Session, notes: Notes) -> Json:
-    """All participants, one after the other; what the wizard says at the end."""
+    """Seat all participants, one after the other. Return the wizard's status at the end."""
     wizard = Wizard(alice, HERS)
 
     def watch(page: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tells the measuring station what the laptop does, as its current would: the emulated one draws none.
+"""Reports the laptop's work to the measuring station, in place of its current: the emulated one draws none.
 
 usage: python -m t61.telling LINE LOG     20 times a second "KHZ SHARE": what PERF_CTL holds, and how busy CPU 0 was;
                                           in the log after the microseconds of CLOCK_MONOTONIC

@@ -24,11 +24,11 @@ class UserManager:
     session: Session
 
     def systemctl(self, *words: str) -> str:
-        """What `systemctl --user` says, which must succeed."""
+        """Run `systemctl --user`, which must succeed, and return its output."""
         return self.run("systemctl", "--user", *words)
 
     def run(self, *words: str) -> str:
-        """What a program in the session says, which must succeed."""
+        """Run a program in the session, which must succeed, and return its output."""
         done = self.session.run(*words, timeout_s=600.0)
         if done.returncode:
             raise AssertionError(f"{words} ended with {done.returncode}: {done.stderr}")

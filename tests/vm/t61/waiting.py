@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Wait for what must come, not for a time."""
+"""Waits for events, not for a time."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Alice's desktop with happe-study on it, and hands on the keyboard of its window."""
+"""Alice's desktop with happe-study on it, and typed keys for its window."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The governor's package on a machine with systemd and cpufreq: what it does to it, from installation to purge."""
+"""The effect of the governor's package on a machine with systemd and cpufreq, from installation to purge."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def teach(happed: Happed, policy: Policy, keyboard: Keyboard) -> None:
 
 
 def learned() -> object:
-    """What Alice has taught."""
+    """Return the lessons that Alice has taught."""
     return json.loads(command("happectl", "profiles", "export", "--user", "alice"))["profiles"]
 
 

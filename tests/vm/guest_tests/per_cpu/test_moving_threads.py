@@ -38,7 +38,7 @@ class Motion:
     period_s: float | None
 
     def begin(self, threads: int, stack: ExitStack) -> None:
-        """Have so many threads, as far from each other as they can be."""
+        """Run this number of threads, as far from each other as possible."""
         for thread in range(threads):
             cpus = 0 if self.period_s is None else CPUS
             stack.enter_context(roaming(cpus, thread * CPUS // threads, self.period_s or 0))
@@ -55,16 +55,16 @@ MOTIONS = [
 class Person:
     """Alice at her keyboard.
 
-    While she looks on, the tests do next to nothing: their own work would count as a program's.
+    While she waits, the tests do almost nothing: their own work would count as a program's.
     """
 
     def __init__(self, happed: Happed, keyboard: Keyboard) -> None:
-        """With all keyboards there."""
+        """Wait until happed has all keyboards."""
         self.happed, self.keyboard, self.pid = happed, keyboard, happed.pid
         happed.wait_for_keyboards(1)
 
     def forget(self) -> int:
-        """Teach the lowest frequency for every level, and wait until it is set; the number of the last lesson."""
+        """Teach the lowest frequency for every level, and wait until it is set; return the last lesson's number."""
         profile = {"user": "alice", "app": "desktop", "khz": [LADDER_KHZ[0]] * 10}
         document = {"format": "happe-profile/1", "f_max_khz": LADDER_KHZ[-1], "profiles": [profile]}
         self.happed.call("ImportProfiles", "ss", "alice", json.dumps(document))
@@ -77,7 +77,7 @@ class Person:
         return found
 
     def presses_to_the_top(self) -> tuple[int, list[int]]:
-        """How often she presses until all CPUs stay at the top; the levels that learned."""
+        """Press until all CPUs stay at the top. Return the number of presses, and the levels that learned."""
         from evdev import ecodes  # noqa: PLC0415 - slow to import here
 
         last = self.forget()
@@ -99,7 +99,7 @@ class Person:
 
 
 def speeds() -> set[str]:
-    """What all policies are set to."""
+    """Return the set frequencies of all policies."""
     return {policy.read("scaling_setspeed") for policy in POLICIES}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What happed found on the machine is restored, whatever ends its governing; and it governs again after."""
+"""The state that happed found is restored, whatever ends its governing; and happed governs again afterwards."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SEED = 2026
 
 @pytest.fixture(autouse=True)
 def owners_choice(policy: Policy) -> Iterator[dict[str, str]]:
-    """Limits and tunables of the owner's own: defaults alone would prove little."""
+    """Limits and tunables that the owner has changed, because defaults would prove little."""
     policy.write("scaling_max_freq", LADDER_KHZ[3])
     set_tunable("up_threshold", 71)
     set_tunable("sampling_rate", 123_000)
@@ -47,7 +47,7 @@ def governs(policy: Policy) -> None:
 
 
 def as_found(policy: Policy, found: dict[str, str]) -> None:
-    """Wait until everything is as it was found."""
+    """Wait until everything is in its original state."""
     wait_until(lambda: policy.state() == found, f"the machine is as it was found: {found}")
     wait_until(lambda: not FOUND.exists(), "nothing is left to restore")
 

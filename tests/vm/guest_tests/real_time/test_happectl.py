@@ -29,7 +29,7 @@ def happectl(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def status(person: Session) -> dict[str, Any]:
-    """What `happectl status --json` tells somebody."""
+    """Return the output of `happectl status --json` for a person."""
     done = person.run("happectl", "status", "--json")
     assert done.returncode == 0, done.stderr
     told: dict[str, Any] = json.loads(done.stdout)

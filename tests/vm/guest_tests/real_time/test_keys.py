@@ -41,14 +41,14 @@ class Handed:
     file: int
 
     def events(self, patience_s: float = 1.0) -> list[tuple[float, int, int, int]]:
-        """What can be read, as (time, type, code, value)."""
+        """Return the events that can be read, as (time, type, code, value)."""
         if not select.select([self.file], [], [], patience_s)[0]:
             return []
         events = EVENT.iter_unpack(os.read(self.file, 64 * EVENT.size))
         return [(seconds + micros / 1e6, kind, code, value) for seconds, micros, kind, code, value in events]
 
     def turned(self) -> list[tuple[int, int]]:
-        """What can be read of keys, as (code, value)."""
+        """Return the key events that can be read, as (code, value)."""
         return [(code, value) for _, kind, code, value in self.events() if kind == ecodes.EV_KEY]
 
     def mask(self, kind: int, codes: int) -> set[int]:
@@ -70,7 +70,7 @@ def connection() -> Iterator[socket.socket]:
 
 
 def answers(connection: socket.socket) -> tuple[list[Handed], list[str]]:
-    """All that is handed over, and all else that is reported."""
+    """Return all keyboards that are handed over, and all other packets."""
     handed: list[Handed] = []
     said: list[str] = []
     while True:

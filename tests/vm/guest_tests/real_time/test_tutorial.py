@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""docs/tutorials/laptop-owner.md: its commands as they stand there, from step 2 to step 8, in their order.
+"""docs/tutorials/laptop-owner.md: runs its commands from step 2 to step 8 in their order.
 
 Here HAPPE is installed from a build folder. tools/releases.sh runs what the tutorial types to apt; ui/tests start the
 indicator and its window, which want a desktop.
@@ -54,14 +54,14 @@ def at(person: Session, line: str) -> Conversation:
 
 
 def done(person: Session, line: str) -> str:
-    """Type a line and wait for its end; what it said."""
+    """Type a line, wait for its end, and return its output."""
     talk = at(person, line)
     assert talk.ended() == 0, talk.said
     return talk.said
 
 
 def interrupted(talk: Conversation) -> str:
-    """Press Ctrl-C, which must end a program well; what it said."""
+    """Press Ctrl-C, which must end a program with success. Return its output."""
     talk.process.send_signal(signal.SIGINT)
     assert talk.ended() == 0, talk.said
     return talk.said

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What happed costs, beside other daemons and beside the least that any program must do (docs/cost.md).
+"""The cost of happed, compared with other daemons and with the least work of any such program (docs/cost.md).
 
 Time is instructions here, so that the figures are the same on any host. Each test prints its table, and leaves it in
 the results.
@@ -77,7 +77,7 @@ def thermald() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Idle:
-    """What a daemon cost while nothing happened."""
+    """The cost of a daemon while nothing happened."""
 
     name: str
     used: Spent
@@ -118,7 +118,7 @@ def idle_of_another(unit: str) -> Idle:
 
 
 def live_a_little(happed: Happed, keyboard: Keyboard) -> None:
-    """What a person does: some presses, some looks."""
+    """Act like a person: press some keys, and look at the state."""
     from evdev import ecodes  # noqa: PLC0415 - slow to import here
 
     happed.wait_for_keyboards(1)

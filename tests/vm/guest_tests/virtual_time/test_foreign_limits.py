@@ -44,7 +44,7 @@ def without_userspace(policy: Policy, tmp_path: Path) -> Iterator[Policy]:
 
 
 def exceeded(found: list[Write]) -> list[tuple[float, float]]:
-    """When happed's cap was above the newest limit of another program, and for how long."""
+    """Return when and for how long happed's cap was above the newest limit of another program."""
     spans = []
     limit, since = LADDER_KHZ[-1], None
     for write in found:
@@ -59,7 +59,7 @@ def exceeded(found: list[Write]) -> list[tuple[float, float]]:
 
 
 def change_limits(policy: Policy, moments: random.Random, cap: int) -> int:
-    """Write one limit after the other, never happed's own cap; the newest."""
+    """Write one limit after the other, never equal to happed's cap. Return the newest."""
     newest = 0
     for _ in range(CHANGES):
         newest = moments.choice([khz for khz in LADDER_KHZ if khz not in (cap, newest)])
@@ -69,7 +69,7 @@ def change_limits(policy: Policy, moments: random.Random, cap: int) -> int:
 
 
 def is_left(policy: Policy, limit: int) -> None:
-    """Nothing of happed's is left, and the newest limit is in force."""
+    """Assert that no setting of happed is left, and that the newest limit is in force."""
     wait_until(lambda: not FOUND.exists(), "nothing is left to restore")
     wait_until(lambda: policy.khz("scaling_max_freq") == limit, f"the limit is the newest, {limit}", timeout_s=5)
 

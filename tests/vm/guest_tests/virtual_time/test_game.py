@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""User A plays, in virtual time: what happed decides on the kernel is what the algorithm decides on paper."""
+"""User A plays in virtual time: happed's decisions on the kernel are the algorithm's decisions on paper."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Run:
 
 
 def replayed(trace: Path) -> list[dict[str, Any]]:
-    """What happe-sim decides on a trace."""
+    """Return happe-sim's decisions on a trace."""
     done = subprocess.run(["happe-sim", "replay", trace], check=True, stdout=subprocess.PIPE, text=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -83,7 +83,7 @@ def scheduled(vector: dict[str, Any]) -> list[float]:
 
 
 def lived(observations: list[dict[str, Any]], decisions: list[dict[str, Any]]) -> None:
-    """Each period ran at what was decided at the end of the one before."""
+    """Assert that each period ran at the frequency decided at the end of the previous one."""
     for before, now, decision in zip(observations, observations[1:], decisions, strict=False):
         decided = decision["targets"][0]["khz"] if decision["targets"] else before["policies"][0]["cur_khz"]
         assert now["policies"][0]["cur_khz"] == decided, now["t_us"]
