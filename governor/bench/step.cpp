@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What a step of the core costs in mode `extended`, beside mode `paper` in the same run.
+// Measures the cost of a step of the core in mode `extended`, compared with mode `paper` in the same run.
 //   usage: happe-bench-step [STEPS]
 // Both modes take the same observations in turns, so that other work on the host meets both. Prints nanoseconds of CPU
 // time of each step, their ratio, and how often a step allocated memory. Judges nothing.

@@ -42,7 +42,7 @@ struct Demand {
     NormalisedUtilisation normalised;
 };
 
-// What CPUs did of all that their policy can, in ppm of f_max: docs/traces.md, "Demand". Idle ones did nothing.
+// The work of these CPUs, in ppm of f_max: docs/traces.md, "Demand". Idle CPUs count as 0.
 [[nodiscard]] std::uint64_t work_of(std::span<const Ppm> cpus, Khz speed, Khz f_max);
 
 class Demands {

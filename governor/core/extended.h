@@ -70,7 +70,7 @@ class ProbeDraw {
 public:
     explicit ProbeDraw(std::optional<std::uint64_t> seed) : state_(seed) {}
 
-    // Whether the next probe is a sham. Without a seed none is.
+    // Draws whether the next probe is a sham. Without a seed, none is.
     bool sham();
 
 private:

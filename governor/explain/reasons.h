@@ -28,7 +28,7 @@ struct Situation {
     std::string saver;  // a program that asks for one step lower; empty: none
 };
 
-// What the sentences are made from: the busiest policy and its level.
+// The facts in the sentences, about the busiest policy and its level.
 struct Reasons {
     Khz decided;
     Level level;                          // the level of the look-up

@@ -48,7 +48,7 @@ struct DaemonFiles {
 // the bus.
 class Daemon final {
 public:
-    // What the event loop returns: at a signal, and when the bus is gone.
+    // The event loop's exit codes: after a signal, and when the bus is gone.
     enum Exit : int { kStop = 0, kBusLost = 1 };
 
     // Why happed did not start, and the exit status (sysexits.h) that tells systemd whether another start may succeed.

@@ -14,7 +14,7 @@ public:
     static constexpr int kMostAtOnce = 10;
     static constexpr Micros kEach = std::chrono::milliseconds{100};  // after these, one press in this time
 
-    // Whether a press may count now.
+    // True if a press may count now; it then uses up a place.
     [[nodiscard]] bool take(MonoTime now) {
         const MonoTime used = std::max(used_until_, now);
         if (used - now > (kMostAtOnce - 1) * kEach) {

@@ -58,7 +58,7 @@ struct RealBattery {
     bool operator==(const RealBattery&) const = default;
 };
 
-// What the last key did: a step of the current policy, and the time this gives, if that is known.
+// The effect of the last key: a step of the current policy, and the gained time, if known.
 struct Effect {
     Key key = Key::Power;
     std::uint32_t from_khz = 0;

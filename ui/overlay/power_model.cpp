@@ -14,7 +14,7 @@
 namespace happe::ui {
 namespace {
 
-// Where a value lies among ascending points: between `left` and the next one, `share` of the way.
+// The place of a value among ascending points: between `left` and the next one, `share` of the way.
 struct Place {
     std::size_t left;
     double share;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What HAPPE has saved against the kernel's governor, by a power model: docs/indicator.md, "Today's saving".
+// HAPPE's saving compared with the kernel's governor, by a power model: docs/indicator.md, "Today's saving".
 #pragma once
 
 #include "ui/overlay/battery_model.h"

@@ -74,7 +74,7 @@ struct OwnProfile {
     bool operator==(const OwnProfile&) const = default;
 };
 
-// Those lessons that are not undone, oldest first.
+// The lessons that are not undone, oldest first.
 [[nodiscard]] std::vector<LearningEvent> standing(std::span<const LearningEvent> events);
 // Those of them that presses taught.
 [[nodiscard]] std::vector<Press> presses_of(std::span<const LearningEvent> events);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What KWin runs for happe-indicator: it tells which window is active. Plasma 5 and 6 have different names for it.
+// KWin runs this script for happe-indicator. It reports which window is active. Plasma 5 and 6 have different names for
+// it.
 // The pid of an X11 window is what its program claims, so this reports the window's number: the X server knows its
 // owner. Plasma 6 gives no number, so there the X server says which of its windows is active.
 const tell = (method, ...words) => callDBus("org.happe.Focus1", "/org/happe/Focus1", "org.happe.Focus1", method, ...words);

@@ -16,7 +16,7 @@ struct Recording {
     std::string facts;
 };
 
-// What the laptop adds.
+// The laptop's additions to the record.
 struct Spoken {
     std::optional<int> rating;
     std::vector<std::string> notes;
