@@ -15,7 +15,7 @@ enum class State : std::uint8_t { Serving, Released, Aside, Held, Run, Contested
 
 // A study's run. Kernel conditions serve nobody.
 struct RunFocus {
-    Served whom;  // an empty application: whichever is in front
+    Served whom;        // an empty application: whichever is in front
     bool happe = true;  // one of the HAPPE conditions
 };
 
