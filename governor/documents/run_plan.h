@@ -9,9 +9,9 @@ namespace happe {
 
 // The plan of a study's run.
 struct RunPlan {
-    std::string condition;  // ondemand, T-HAPPE, O-HAPPE, B-HAPPE, L-HAPPE, fixed-N
-    std::string subject;    // the participant's code
-    std::string application;  // empty: every application that the person at the machine uses
+    std::string condition;                          // ondemand, T-HAPPE, O-HAPPE, B-HAPPE, L-HAPPE, fixed-N
+    std::string subject;                            // the participant's code
+    std::string application;                        // empty: every application that the person at the machine uses
     std::optional<std::uint32_t> sampling_rate_us;  // of ondemand
     std::optional<std::uint32_t> up_threshold;      // of ondemand, percent
     std::string epp;                                // energy performance preference, one of kEpps; empty: unchanged
