@@ -71,7 +71,7 @@ def install(app: Flask, metrics: Metrics, *, addresses: bool) -> None:
 
 
 class Watch:
-    """WSGI around an application."""
+    """WSGI middleware that counts and logs requests."""
 
     def __init__(self, application: WSGIApplication, metrics: Metrics) -> None:
         """Watch an application."""
@@ -79,7 +79,7 @@ class Watch:
         self._metrics = metrics
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        """Answer, and note it when the last byte is out."""
+        """Answer a request. Count and log it after the last byte."""
         method = environ["REQUEST_METHOD"]
         seen = environ[SEEN] = Seen(method if method in METHODS else "other", time.perf_counter())
 

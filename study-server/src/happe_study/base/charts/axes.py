@@ -44,7 +44,7 @@ class Axis:
     steps: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check the ends."""
+        """Raise ValueError unless `low` is less than `high` and both are finite."""
         if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
             raise ValueError(f"an axis from {self.low} to {self.high}")
 

@@ -183,7 +183,7 @@ class Cells:
     name: str = ""
 
     def shapes(self, x: Axis, y: Axis) -> Markup:
-        """The boxes."""
+        """The SVG of all boxes."""
         return _joined(self._one(cell, x, y) for cell in self.cells)
 
     def _one(self, cell: Cell, x: Axis, y: Axis) -> str:

@@ -226,7 +226,7 @@ class _Folder:
         self.manifest = manifest.read((root / manifest.NAME).read_bytes())
 
     def open(self, path: str) -> IO[bytes]:
-        """A file of it."""
+        """Open a file of the backup. Raises NoBackupError if it is missing."""
         try:
             return (self._root / path).open("rb")
         except FileNotFoundError as error:
@@ -246,7 +246,7 @@ class _Tar:
         self.manifest = manifest.read(raw.read())
 
     def open(self, path: str) -> IO[bytes]:
-        """A file of it."""
+        """Open a file of the backup. Raises NoBackupError if it is missing."""
         member = self._members.get(path)
         opened = self._archive.extractfile(member) if member else None
         if opened is None:

@@ -96,7 +96,7 @@ def change_account(email: str) -> AnyResponse:
 @pages.get("/me")
 @signed_in
 def me() -> Response:
-    """One's own account."""
+    """The caller's account."""
     with parts().database.reading() as session:
         mine = services.get(session, caller().name)
         tokens, has = services.token_count(session, mine), mine.totp_secret is not None
@@ -157,7 +157,7 @@ def token() -> Response:
 @pages.post("/me/tokens/end")
 @signed_in
 def end_tokens() -> AnyResponse:
-    """End one's own access tokens."""
+    """End the caller's access tokens."""
     with parts().database.writing() as session:
         services.revoke_tokens(session, caller(), services.get(session, caller().name))
     return done("Your access tokens have ended.", "account_pages.me")

@@ -90,7 +90,7 @@ class Plan:
         return left(size, self.assumed)
 
     def batches(self) -> Iterator[Batch]:
-        """Every batch, size by size."""
+        """Yield every batch, in the order of the sizes."""
         for size in self.sizes:
             for number, first in enumerate(range(0, self.studies, BATCH)):
                 yield Batch(size, number, min(BATCH, self.studies - first))
