@@ -110,7 +110,7 @@ class QuickSetting {
 
     _open() {
         Main.overview.hide();
-        Main.panel.closeQuickSettings();
+        Main.panel.statusArea.quickSettings.menu.close();
         Shell.AppSystem.get_default().lookup_app('org.happe.Window.desktop')?.activate();
     }
 }

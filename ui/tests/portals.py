@@ -8,14 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from desktop import AS_USER
-from program import ROOT
-from shells import Gnome, KWin, KWin6, Labwc, Shell, kwin
+from shells import DESKTOP_ENTRY, Gnome, KWin, KWin6, Labwc, Shell, kwin
 
 if TYPE_CHECKING:
     import subprocess
 
 PORTAL = "org.freedesktop.portal.Desktop"
-DESKTOP_ENTRY = "org.happe.Window.desktop"
 
 
 class WithPortal(Shell):
@@ -27,11 +25,7 @@ class WithPortal(Shell):
     def install(self) -> None:
         """Add our desktop entry, by which later portals know our program."""
         super().install()
-        folder = Path(self.environment["HOME"]) / ".local/share/applications"
-        folder.mkdir(parents=True, exist_ok=True)
-        entry = (ROOT / "packaging/desktop" / DESKTOP_ENTRY).read_text()
-        # GLib refuses the entry of a program that is missing.
-        (folder / DESKTOP_ENTRY).write_text(entry.replace("Exec=", f"Exec={ROOT}/build/bin/"))
+        self.add_desktop_entry()
 
     def start_portal(self) -> list[subprocess.Popen[str]]:
         """Start the portal's programs as a bus would, the front program last."""

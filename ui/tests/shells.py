@@ -38,6 +38,7 @@ SEAT = (
 )
 SHELL_43 = Path("/usr/lib/gnome-shell/libgnome-shell.so")
 IBUS_MANAGER = "/org/gnome/shell/misc/ibusManager.js"
+DESKTOP_ENTRY = "org.happe.Window.desktop"
 SCRIPTING = ("org.kde.KWin", "/Scripting", "org.kde.kwin.Scripting")
 # Plasma 5 and 6 have different names for what scripts see.
 KWIN_WORDS = (
@@ -85,6 +86,14 @@ class Shell(Desktop):
     def install(self) -> None:
         """Write its files into HOME before its start."""
         raise NotImplementedError
+
+    def add_desktop_entry(self) -> None:
+        """Put our desktop entry into HOME, for the program that is built."""
+        folder = Path(self.environment["HOME"]) / ".local/share/applications"
+        folder.mkdir(parents=True, exist_ok=True)
+        entry = (ROOT / "packaging/desktop" / DESKTOP_ENTRY).read_text()
+        # GLib refuses the entry of a program that is missing.
+        (folder / DESKTOP_ENTRY).write_text(entry.replace("Exec=", f"Exec={ROOT}/build/bin/"))
 
     def activate(self, *names: str) -> None:
         """Bring the windows of these programs to the front, one after another."""
@@ -218,6 +227,7 @@ class Gnome(Shell):
         home = Path(self.environment["HOME"])
         folder = home / ".local/share/gnome-shell/extensions" / EXTENSION
         shutil.copytree(ROOT / "build/share/gnome-shell/extensions" / EXTENSION, folder)
+        self.add_desktop_entry()
         if SHELL_43.exists():
             self.start_no_input_methods(home / "ibusManager.js")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -113,6 +114,22 @@ def pauses_from_the_quick_settings(desktop: Gnome, me: Client) -> None:
     desktop.evaluate(TOGGLE + "menu.close()")
 
 
+def opens_the_window_from_the_quick_settings(desktop: Gnome) -> None:
+    """Click on "Open HAPPE" in the menu, and close the window."""
+    desktop.evaluate(TOGGLE + "menu.open(); toggle.menu.open()")
+    until(lambda: changed(desktop.seen(), desktop.seen()) is None, "the menus are open")
+    middle = desktop.evaluate(
+        TOGGLE + "const item = toggle.menu._getMenuItems().find(item => item.label.text === 'Open HAPPE');"
+        "const [left, top] = item.get_transformed_position();"
+        "`${Math.round(left + item.width / 2)} ${Math.round(top + item.height / 2)}`"
+    )
+    desktop.click(*map(int, re.findall(r"\d+", middle)))
+    title = "global.display.focus_window?.title"
+    until(lambda: "HAPPE" in desktop.evaluate(title), "the owner's window is in front")
+    desktop.evaluate("global.display.focus_window.delete(global.get_current_time())")
+    until(lambda: "HAPPE" not in desktop.evaluate(title), "the owner's window is closed")
+
+
 def comes_back_with_the_shell(desktop: Gnome, game: Image.Image) -> None:
     """Kill the shell, and start it again."""
     desktop.kill_shell()
@@ -144,6 +161,7 @@ def test_gnome_shows_the_overlay_of_a_press_above_a_full_screen_game(stopped: Ha
         grows_with_the_monitors_scale(desktop, game)
         rests_while_locked(desktop, agent, overlay_on(desktop, game)[1], lambda: press(keyboard, KEY_PROG1))
         pauses_from_the_quick_settings(desktop, agent.me)
+        opens_the_window_from_the_quick_settings(desktop)
         opens_the_owners_window(desktop, "desktop-gnome")
 
         before = agent.log.count("a window of XWayland shows it")
