@@ -178,6 +178,18 @@ TEST(Chart, IsTheSameFromRightToLeft) {
     EXPECT_EQ(chart.grab().toImage(), left_to_right);
 }
 
+TEST(Chart, SaysWhichLoadIsTheOneOfNow) {
+    StepChart chart;
+    chart.resize(560, 260);
+    const auto above_the_plot = [&](std::optional<int> level) {
+        chart.show_profile(kTaught, kLadder, {}, level);
+        return chart.grab(QRect(100, 0, 460, chart.fontMetrics().height() - 2)).toImage();
+    };
+    const QImage nobody = above_the_plot(std::nullopt);
+    EXPECT_NE(above_the_plot(3), nobody);
+    EXPECT_NE(above_the_plot(3), above_the_plot(9));
+}
+
 TEST(Chart, IsTheSameBehindOtherWindows) {
     StepChart chart;
     QPalette palette;

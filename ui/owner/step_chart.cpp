@@ -127,7 +127,11 @@ void StepChart::paint_axes(QPainter& painter) const {
     if (level_) {
         QColor now = colour(QPalette::Highlight);
         now.setAlphaF(0.25F);
-        painter.fillRect(QRectF(x_of(*level_), area.top(), area.width() / kLevels, area.height()), now);
+        const QRectF column(x_of(*level_), area.top(), area.width() / kLevels, area.height());
+        painter.fillRect(column, now);
+        painter.setPen(faint);
+        const QRectF above(column.center().x() - column.width(), 0, 2 * column.width(), area.top());
+        painter.drawText(above, Qt::AlignHCenter | Qt::AlignBottom, tr("now"));
     }
     faint.setAlphaF(0.2F);
     painter.setPen(faint);

@@ -513,6 +513,10 @@ Strom sparen: %2</translation>
         <translation>Nichts anzuzeigen</translation>
     </message>
     <message>
+        <source>now</source>
+        <translation>jetzt</translation>
+    </message>
+    <message>
         <source>The CPU's load, in % of its capacity at top speed</source>
         <translation>CPU-Last in % der Höchstleistung</translation>
     </message>
