@@ -48,8 +48,8 @@ HAPPE_PICTURES=1 build/venv/bin/python -m pytest -q -p no:cacheprovider ui/tests
 picture ui/quick-settings-gnome quick-settings-gnome
 
 # Overlay and owner's window in the desktops of Debian 13, and beside these desktops' own windows. As root.
-HAPPE_PICTURES=1 tools/desktops.sh trixie -k "(overlay and not labwc) or looks"
-for name in desktop-gnome desktop-kde compare-gnome compare-kde; do
+HAPPE_PICTURES=1 tools/desktops.sh trixie -k "overlay or looks"
+for name in desktop-gnome desktop-kde desktop-labwc compare-gnome compare-kde; do
     cp "build/desktops/trixie/srv/happe/build/pictures/ui/$name.png" build/pictures/ui
     picture "ui/$name" "$name"
 done
