@@ -371,7 +371,7 @@ def test_the_interface_is_printed_as_openapi(operated: Operated) -> None:
         (["participant", "invite", "nothing"], os.EX_NOINPUT, "nothing: no such study"),
         (["participant", "invite", "x", "--count", "0"], os.EX_USAGE, "--count"),
         (["audit", "verify", "--expect", "x"], os.EX_USAGE, "a head is noted as NUMBER:SHA256"),
-        (["restore", "/no/such"], os.EX_USAGE, "/no/such"),
+        (["restore", "/no/such"], os.EX_NOINPUT, "/no/such"),
         (["studdy"], os.EX_USAGE, "unknown command 'studdy'; did you mean 'study'?"),
         (["check", "--nothing"], os.EX_USAGE, "unknown option '--nothing'; try `happe-server check --help`"),
     ],
