@@ -76,8 +76,8 @@ public:
         const QByteArray text = name.toUtf8();
         xcb_change_property(x(), XCB_PROP_MODE_REPLACE, window_, name_, utf8_, 8,
                             static_cast<std::uint32_t>(text.size()), text.constData());
-        shape();
         place();
+        shape();  // after it: mutter cuts a shape off at the size that the window has then
         if (!std::exchange(mapped_, true)) {
             xcb_map_window(x(), window_);
         }
