@@ -20,13 +20,12 @@ QString runtime_folder() {
     return QStandardPaths::writableLocation(QStandardPaths::RuntimeLocation);
 }
 
-// The socket that SWAYSOCK names, then this user's others, the newest first: a restarted sway has a new one, and a
-// killed sway leaves its old one.
-QStringList sway_sockets() {
-    const QDir folder(runtime_folder(), QStringLiteral("sway-ipc.%1.*.sock").arg(::getuid()), QDir::Time, QDir::System);
+// The place that the environment names, if it does, then the newest in a folder: a compositor that was restarted has a
+// new place, and a killed one leaves its old place.
+QStringList places(const QString& named, const QDir& folder) {
     QStringList all;
-    if (has("SWAYSOCK")) {
-        all.push_back(qEnvironmentVariable("SWAYSOCK"));
+    if (!named.isEmpty()) {
+        all.push_back(named);
     }
     if (const QStringList found = folder.entryList(); !found.isEmpty()) {
         all.push_back(folder.filePath(found.first()));
@@ -34,34 +33,24 @@ QStringList sway_sockets() {
     return all;
 }
 
-SourceOrError open_sway(const FocusSource::Events& events) {
-    SourceOrError opened = tl::unexpected<std::string>("sway has no socket");
-    for (const QString& socket : sway_sockets()) {
-        if (opened = open_sway_focus(socket.toStdString(), events); opened) {
-            break;
-        }
-    }
-    return opened;
+QStringList sway_sockets() {
+    const QString pattern = QStringLiteral("sway-ipc.%1.*.sock").arg(::getuid());
+    return places(qEnvironmentVariable("SWAYSOCK"), QDir(runtime_folder(), pattern, QDir::Time, QDir::System));
 }
 
-// The instance that HYPRLAND_INSTANCE_SIGNATURE names, then this user's others, the newest first.
 QStringList hyprland_folders() {
     const QString instance = qEnvironmentVariable("HYPRLAND_INSTANCE_SIGNATURE");
     const QDir folder(runtime_folder() + QStringLiteral("/hypr"), {}, QDir::Time, QDir::Dirs | QDir::NoDotAndDotDot);
-    if (!folder.exists()) {
-        return {QStringLiteral("/tmp/hypr/") + instance};  // the folder before Hyprland 0.40
-    }
-    QStringList all{folder.filePath(instance)};
-    if (const QStringList found = folder.entryList(); !found.isEmpty()) {
-        all.push_back(folder.filePath(found.first()));
-    }
-    return all;
+    return folder.exists() ? places(folder.filePath(instance), folder)
+                           : QStringList{QStringLiteral("/tmp/hypr/") + instance};  // the folder before Hyprland 0.40
 }
 
-SourceOrError open_hyprland(const FocusSource::Events& events) {
-    SourceOrError opened = tl::unexpected<std::string>("Hyprland has no socket");
-    for (const QString& folder : hyprland_folders()) {
-        if (opened = open_hyprland_focus(folder.toStdString(), events); opened) {
+// Opens the source at the first place that answers.
+SourceOrError open_first(const QStringList& places, SourceOrError (*open)(const std::string&, FocusSource::Events),
+                         const FocusSource::Events& events) {
+    SourceOrError opened = tl::unexpected<std::string>("the compositor has no socket");
+    for (const QString& place : places) {
+        if (opened = open(place.toStdString(), events); opened) {
             break;
         }
     }
@@ -71,9 +60,9 @@ SourceOrError open_hyprland(const FocusSource::Events& events) {
 SourceOrError open_one(FocusBy by, const QDBusConnection& bus, const FocusSource::Events& events) {
     switch (by) {
         case FocusBy::Sway:
-            return open_sway(events);
+            return open_first(sway_sockets(), open_sway_focus, events);
         case FocusBy::Hyprland:
-            return open_hyprland(events);
+            return open_first(hyprland_folders(), open_hyprland_focus, events);
         case FocusBy::KWin:
             return open_kwin_focus(bus, events);
         case FocusBy::Gnome:
