@@ -39,7 +39,7 @@ _FIND = (  # a single statement, because every request of a device or participan
 
 
 def caller_of(session: Session, secret: str) -> Caller | None:
-    """The caller who has this token; None if the token is unknown, expired or revoked, or its owner may not call."""
+    """Return the caller with this token. None: the token is not valid now, or its owner may not call."""
     if len(secret) > LONGEST_TOKEN:
         return None
     token = session.execute(_FIND, {"secret_sha256": digest(secret)}).first()
