@@ -111,6 +111,9 @@ class Shell(Desktop):
         """Lock its screen (locks.lockable)."""
         raise NotImplementedError
 
+    def wake(self) -> None:
+        """Do what a person does before a dark screen. Only GNOME darkens its screen."""
+
     def kill_shell(self) -> None:
         """Kill the compositor."""
         self.stop(self.compositor)
@@ -139,6 +142,7 @@ class Gnome(Shell):
     """GNOME Shell on Wayland, with HAPPE's extension installed and switched off."""
 
     desktop = "GNOME"
+    places: ClassVar[Iterator[int]] = itertools.cycle(range(LARGE[0]))  # of the pointer, when it moves
     command: ClassVar[tuple[str, ...]] = (
         "gnome-shell", "--wayland", "--headless", "--unsafe-mode", "--wayland-display", "happe-0",
         "--virtual-monitor", f"{LARGE[0]}x{LARGE[1]}",
@@ -253,13 +257,16 @@ class Gnome(Shell):
         """Lock its screen, and move the pointer until the screen is no longer dark."""
         saver = "org.gnome.ScreenSaver"
         self.bus("org.gnome.Shell", "/org/gnome/ScreenSaver", saver, "Lock")
-        places = itertools.cycle(range(LARGE[0]))
 
         def awake() -> bool:
-            self.point(next(places), 0)
+            self.wake()
             return max(self.seen().convert("L").tobytes()) > 128
 
         until(awake, "the lock screen is seen")
+
+    def wake(self) -> None:
+        """Move the pointer."""
+        self.point(next(self.places), 0)
 
     def activate(self, *names: str) -> None:
         """Bring the windows of these programs to the front, one after another."""
