@@ -360,7 +360,7 @@ def test_ratios_of_few_people_who_press_differently_have_no_limit(tmp_path: Path
         (["export", "--protocol", "crossover.toml"], 65, "crossover.toml: is not the locked protocol"),
         (["export", "--power", "crossover.toml"], 65, "crossover.toml: : is no JSON"),
         (["export", "--machine", "measures.json"], 65, "measures.json: "),
-        (["nothing"], 64, "nothing"),
+        (["nothing"], 66, "nothing"),
     ],
 )
 @pytest.mark.usefixtures("beside")
