@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import os
 import re
+import statistics
 import subprocess
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,21 +63,47 @@ def running(*words: str | Path) -> Iterator[int]:
             process.kill()
 
 
-def beside_bare_reads(pid: int, policies: list[Policy], samples: int) -> tuple[Spent, Spent]:
-    """Return the use of happed in this time, and of a loop that reads the same files once a second."""
-    names = ["scaling_setspeed", "scaling_min_freq", "scaling_max_freq"]
-    files = [policy.folder / name for policy in policies for name in names]
-    with running(BASELINE / "bare-sampler", "/proc/stat", policies[0].folder / "scaling_driver", *files) as bare:
+def setspeed_files(policies: list[Policy]) -> list[Path]:
+    """What happed reads in each period where it sets the frequency, besides the two files of beside_bare_reads()."""
+    return [
+        policy.folder / name
+        for policy in policies
+        for name in ("scaling_setspeed", "scaling_min_freq", "scaling_max_freq")
+    ]
+
+
+def cap_files(policies: list[Policy]) -> list[Path]:
+    """The same where it sets a limit. While nothing is busy it asks one policy for its speed."""
+    limits = [policy.folder / name for policy in policies for name in ("scaling_max_freq", "scaling_min_freq")]
+    return [*limits, policies[0].folder / "scaling_cur_freq"]
+
+
+def beside_bare_reads(pid: int, files: list[Path], samples: int) -> tuple[Spent, Spent]:
+    """Return the use of happed, and of a loop that reads the same files once a second.
+
+    The CPU time is the median of a second's, so that a moment in which the host was busy does not count; the wake-ups
+    are all of them. Both also read /proc/stat and the driver's name.
+    """
+    with running(BASELINE / "bare-sampler", "/proc/stat", files[0].parent / "scaling_driver", *files) as bare:
         spend(SETTLE_S)
-        before = spent([pid]), spent([bare])
-        spend(samples)
-        return spent([pid]) - before[0], spent([bare]) - before[1]
+        mine, least = [spent([pid])], [spent([bare])]
+        for _ in range(samples):
+            spend(1)
+            mine.append(spent([pid]))
+            least.append(spent([bare]))
+    return of_a_second(mine), of_a_second(least)
 
 
-def sample_table(mine: Spent, least: Spent, samples: int) -> list[str]:
-    """What happed used, and the loop."""
+def of_a_second(counts: list[Spent]) -> Spent:
+    """Return the median CPU time between counts, and all wake-ups."""
+    cpu_ns = statistics.median(after.cpu_ns - before.cpu_ns for before, after in pairwise(counts))
+    return Spent(round(cpu_ns), counts[-1].wake_ups - counts[0].wake_ups)
+
+
+def sample_table(mine: Spent, least: Spent) -> list[str]:
+    """What happed used for a sample, and the loop."""
     rows = [
-        f"{name:32} {used.cpu_ns / samples / 1e3:13.1f} {used.wake_ups:11}"
+        f"{name:32} {used.cpu_ns / 1e3:13.1f} {used.wake_ups:11}"
         for name, used in [("happed, somebody there", mine), ("bare-sampler", least)]
     ]
     ratio = mine.cpu_ns / least.cpu_ns

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import os
 import subprocess
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -89,6 +90,20 @@ def perf_ctl() -> int:
 def set_online(cpu: int, *, online: bool) -> None:
     """Take a processor off or on; CPU 0 can't be taken off."""
     (CPUS / f"cpu{cpu}/online").write_text("1" if online else "0")
+
+
+@contextmanager
+def without_userspace(policies: list[Policy]) -> Iterator[None]:
+    """Hide `userspace` from the kernel's lists, so that happed caps as on intel_pstate. All else is the kernel's own."""
+    with TemporaryDirectory() as folder, ExitStack() as stack:
+        governors = Path(folder) / "governors"
+        governors.write_text("performance powersave \n")
+        for policy in policies:
+            policy.governor = "performance"
+            listed = policy.folder / "scaling_available_governors"
+            subprocess.run(["mount", "--bind", governors, listed], check=True)
+            stack.callback(subprocess.run, ["umount", listed], check=True)
+        yield
 
 
 @contextmanager

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from t61.cost import beside_bare_reads, sample_table, spent
-from t61.cpufreq import LADDER_KHZ, Policy
+from t61.cost import beside_bare_reads, cap_files, sample_table, setspeed_files, spent
+from t61.cpufreq import LADDER_KHZ, Policy, without_userspace
 from t61.roaming import roaming
 from t61.waiting import spend, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from t61.happe import Happed
     from t61.keyboard import Keyboard
@@ -133,7 +134,23 @@ def test_one_thread_or_two_need_as_many_presses_however_they_move(
 
 @pytest.mark.long
 def test_a_sample_beside_bare_reads(happed: Happed, show: Show) -> None:
+    compare_with_bare_reads(happed, setspeed_files(POLICIES), "sample", show)
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("alice")
+def test_a_sample_with_caps_beside_bare_reads(show: Show) -> None:
+    from t61.happe import Happed  # noqa: PLC0415 - slow to import here
+
+    with without_userspace(POLICIES):
+        happed = Happed()
+        happed.wait_for("governing")
+        compare_with_bare_reads(happed, cap_files(POLICIES), "sample-cap", show)
+        happed.stop()
+
+
+def compare_with_bare_reads(happed: Happed, files: list[Path], name: str, show: Show) -> None:
     """Real time's figures: the test in virtual time judges."""
-    mine, least = beside_bare_reads(happed.pid, POLICIES, SAMPLES)
-    show("sample", sample_table(mine, least, SAMPLES))
+    mine, least = beside_bare_reads(happed.pid, files, SAMPLES)
+    show(name, sample_table(mine, least))
     assert least.wake_ups == pytest.approx(SAMPLES, abs=SAMPLES // 4)

@@ -31,6 +31,7 @@ from t61.cost import (
     processes_of,
     running,
     sample_table,
+    setspeed_files,
     spent,
 )
 from t61.cpufreq import LADDER_KHZ
@@ -149,8 +150,8 @@ def test_idle_it_costs_a_wake_up_a_second_at_most(
 
 
 def test_a_sample_costs_at_most_one_and_a_half_bare_reads(policy: Policy, happed: Happed, show: Show) -> None:
-    mine, least = beside_bare_reads(happed.pid, [policy], SAMPLES)
-    show("sample", sample_table(mine, least, SAMPLES))
+    mine, least = beside_bare_reads(happed.pid, setspeed_files([policy]), SAMPLES)
+    show("sample", sample_table(mine, least))
     assert least.wake_ups == pytest.approx(SAMPLES, abs=1)
     assert mine.wake_ups == pytest.approx(SAMPLES, abs=1)
     assert mine.cpu_ns / least.cpu_ns <= 1.5

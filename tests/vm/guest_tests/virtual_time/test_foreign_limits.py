@@ -6,19 +6,17 @@ from __future__ import annotations
 import os
 import random
 import signal
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
-from t61.cpufreq import LADDER_KHZ
+from t61.cpufreq import LADDER_KHZ, without_userspace
 from t61.happe import FOUND, Happed, no_restart, wants
 from t61.waiting import spend, wait_until
 from t61.written import writes, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from t61.cpufreq import Policy
     from t61.written import Write
@@ -33,14 +31,10 @@ US = "happed"
 
 
 @pytest.fixture
-def without_userspace(policy: Policy, tmp_path: Path) -> Iterator[Policy]:
-    """The kernel's list hides `userspace`, so happed caps as on intel_pstate. All else is the kernel's own."""
-    governors, listed = tmp_path / "governors", policy.folder / "scaling_available_governors"
-    governors.write_text("performance powersave \n")
-    policy.governor = "performance"
-    subprocess.run(["mount", "--bind", governors, listed], check=True)
-    yield policy
-    subprocess.run(["umount", listed], check=True)
+def capped(policy: Policy) -> Iterator[Policy]:
+    """happed caps this policy."""
+    with without_userspace([policy]):
+        yield policy
 
 
 def exceeded(found: list[Write]) -> list[tuple[float, float]]:
@@ -77,9 +71,9 @@ def is_left(policy: Policy, limit: int) -> None:
 @pytest.mark.usefixtures("alice")
 @pytest.mark.parametrize("rounds", [2, pytest.param(20, marks=pytest.mark.long)])
 def test_all_limits_are_kept_and_the_newest_is_left_after_stops_and_kills(
-    without_userspace: Policy, rounds: int, show: Show
+    capped: Policy, rounds: int, show: Show
 ) -> None:
-    policy, moments = without_userspace, random.Random(SEED)
+    policy, moments = capped, random.Random(SEED)
     newest = LADDER_KHZ[-1]
     with written() as trace, no_restart():
         for number in range(rounds):
