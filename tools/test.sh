@@ -62,7 +62,8 @@ programs() {
 
 server() {
     echo "test: slow tests of the study server"
-    python server -m slow study-server
+    # Two at a time: by itself it would be the last to end.
+    python server -m slow study-server --numprocesses=2 --dist=loadfile
 }
 
 instrumented() {
