@@ -418,6 +418,7 @@ ASKING = [
     ["hold"],
     ["keys", "show"],
     ["keys", "learn"],
+    ["mains", "show"],
     ["run", "fetch", "4f2a", "--out", "-"],
     ["reload"],
     ["feedback", "faster"],
@@ -457,6 +458,9 @@ BAD_ARGUMENTS = [
     ["events", "a", "--after", "-1"],
     ["keys", "learn", "third"],
     ["keys", "learn", "--seconds", "61"],
+    ["mains", "set"],
+    ["mains", "set", "--govern", "yes"],
+    ["mains", "set", "--epp", "default"],
     ["run", "--condition", "fixed-0", "--subject", "P", "--application", "a", "--out", "-"],
     ["run", "--condition", "ondemand", "--subject", "P", "--application", "a"],
     ["run", "--condition", "ondemand", "--subject", "P", "--out", "-"],
@@ -518,6 +522,7 @@ def test_every_help_has_examples(happectl: HappeCtl) -> None:
         "hold",
         "feedback",
         "keys",
+        "mains",
         "run",
         "study",
         "restore",
@@ -531,7 +536,7 @@ def test_every_help_has_examples(happectl: HappeCtl) -> None:
         assert "Examples:\n" in ran.stdout
         ours = (line for line in ran.stdout.splitlines() if " Excludes: " not in line)  # a list that CLI11 writes
         assert max(map(len, ours)) <= 120
-    for command in ("profiles show", "keys learn", "study key", "run fetch"):
+    for command in ("profiles show", "keys learn", "mains set", "study key", "run fetch"):
         own = happectl.run(*command.split(), "--help").stdout
         assert f"  happectl {command.split()[0]}" in own
         assert "sudo happectl setup" not in own

@@ -54,7 +54,7 @@ def test_the_happed_that_runs_has_the_keys_at_once(stopped: Happed, happectl: Ha
 
     ran = owner.run("keys", "set", "--root", root, "--power", "KEY_F9")
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert ran.stdout == "faster      KEY_F1\nsave power  KEY_F9\nhapped has these keys now.\n"
+    assert ran.stdout == "faster      KEY_F1\nsave power  KEY_F9\nhapped has this now.\n"
     assert me.get("Settings")["keys.power"] == "KEY_F9"
     for changed in (True, False):
         shown = json.loads(owner.run("keys", "set", "--root", root, *BOTH, "--json").stdout)
@@ -68,7 +68,7 @@ def test_the_happed_that_runs_has_the_keys_at_once(stopped: Happed, happectl: Ha
 def test_without_happed_they_wait_in_the_file(happectl: HappeCtl, root: Path) -> None:
     ran = happectl.run("keys", "set", "--root", root, *BOTH, "--json")
     assert (ran.returncode, json.loads(ran.stdout)["applied"]) == (0, False)
-    assert f"the keys are in {root}/etc/happe/happe.toml; happed is not running: sudo systemctl" in ran.stderr
+    assert f"the change is in {root}/etc/happe/happe.toml; happed is not running: sudo systemctl" in ran.stderr
     assert text_of(root) == WRITTEN
     with happectl.daemon(Reload=error("Busy", "a run is in progress")):
         ran = happectl.run("keys", "set", "--root", root, "--power", "KEY_F8")
@@ -153,7 +153,7 @@ def test_they_can_be_pressed(happectl: HappeCtl, root: Path) -> None:
 
 def test_who_is_no_administrator_changes_nothing(happectl: HappeCtl, root: Path) -> None:
     ran = happectl.run("keys", "set", "--root", root, *BOTH, PKEXEC_UID=str(ME))
-    assert (ran.returncode, ran.stderr) == (EX_NOPERM, "happectl: pkexec changes this machine's keys only\n")
+    assert (ran.returncode, ran.stderr) == (EX_NOPERM, "happectl: pkexec changes this machine's configuration only\n")
     assert text_of(root) == TEXT
     process = happectl.start("keys", "set", *BOTH, **({"user": ME, "cwd": "/"} if IS_ROOT else {}))
     _, said = process.communicate(timeout=PATIENCE_S)

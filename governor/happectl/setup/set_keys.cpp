@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // happectl keys set: writes the two keys into this machine's configuration, and has happed read it.
 #include "governor/happectl/commands.h"
+#include "governor/happectl/setup/change_options.h"
 #include "governor/happectl/setup/setup_keys.h"
-#include "governor/happectl/view.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
-#include <cstdlib>
 #include <memory>
 
 namespace happe::ctl {
@@ -15,11 +13,6 @@ namespace {
 struct SetKeysOptions : SetupOptions {
     bool press = false;
 };
-
-// True if polkit let somebody run this as root. They may change only this machine's file.
-bool is_let_by_polkit() {
-    return std::getenv("PKEXEC_UID") != nullptr;  // NOLINT(concurrency-mt-unsafe): nothing changes the environment
-}
 
 Outcome<KeyPair> wanted(const SetKeysOptions& options, const Configuration& configured) {
     if (options.press) {
@@ -30,45 +23,19 @@ Outcome<KeyPair> wanted(const SetKeysOptions& options, const Configuration& conf
                     keys.power.empty() ? configured.power_key : keys.power});
 }
 
-// True if happed has read the file; false if it does not run.
-Outcome<bool> reloaded(const std::filesystem::path& file) {
-    const auto done =
-        with_daemon([](DaemonProxy& daemon) { return daemon.call(method::kReload).map([] { return EX_OK; }); });
-    if (done) {
-        return true;
-    }
-    const auto& [status, message] = done.error();
-    if (status == EX_UNAVAILABLE) {
-        remark(fmt::format("the keys are in {}; {}", file.string(), message));
-        return false;
-    }
-    return trouble(status, fmt::format("the keys are in {}, but happed has not read it: {}", file.string(), message));
-}
-
 Outcome<int> set_keys(const SetKeysOptions& options) {
     if (!options.press && options.keys == KeyPair()) {
         return trouble(EX_USAGE, "name a key (--performance, --power), or press both: happectl keys set --press");
     }
-    if (!options.of_this_machine() && is_let_by_polkit()) {
-        return trouble(EX_NOPERM, "pkexec changes this machine's keys only");
+    const auto changed = change_options(options, "keys set", [&](const Configuration& configured) {
+        return wanted(options, configured).map([](const KeyPair& keys) { return choices_of(keys); });
+    });
+    if (!changed) {
+        return pass_on(changed);
     }
-    if (options.of_this_machine() && ::geteuid() != 0) {
-        return trouble(EX_NOPERM, "only an administrator may do this: sudo happectl keys set");
-    }
-    const auto own = read_own_configuration(options.root);
-    const auto keys = own ? wanted(options, own->configured) : pass_on(own);
-    const auto text = keys ? with_keys(own->text, *keys, own->file.string()) : pass_on(keys);
-    const auto changed = text ? write_own_configuration(*own, *text) : pass_on(text);
-    const auto applied = changed ? reloaded(own->file) : changed;
-    if (!applied) {
-        return pass_on(applied);
-    }
-    say(options.json ? json_text({{"performance", keys->performance},
-                                  {"power", keys->power},
-                                  {"configuration_changed", *changed},
-                                  {"applied", *applied}})
-                     : fmt::format("faster      {}\nsave power  {}\n{}", keys->performance, keys->power,
-                                   *applied ? "happed has these keys now.\n" : ""));
+    const KeyPair keys{changed->now.performance_key, changed->now.power_key};
+    say_changed(options, fmt::format("faster      {}\nsave power  {}\n", keys.performance, keys.power),
+                {{"performance", keys.performance}, {"power", keys.power}}, *changed);
     return EX_OK;
 }
 

@@ -83,7 +83,7 @@ Outcome<int> set_up(const SetupOptions& options) {
     if (!plan) {
         return pass_on(plan);
     }
-    const auto text = with_decided(machine->own.text, plan->decided, machine->own.file.string());
+    const auto text = with_choices(machine->own.text, choices_of(plan->decided), machine->own.file.string());
     const auto changed = text ? write_own_configuration(machine->own, *text) : pass_on(text);
     const auto started = changed ? do_with_units(options, *plan) : pass_on(changed);
     if (!started) {

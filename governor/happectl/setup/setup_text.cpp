@@ -92,33 +92,34 @@ std::optional<Table> find_table(const Lines& lines, std::string_view name) {
     return Table{first, static_cast<std::size_t>(next - lines.begin())};
 }
 
-// The comment behind the string that a line sets an option to, with the spaces before it.
+// The comment behind the value that a line sets an option to, with the spaces before it.
 std::string_view comment_of(std::string_view line) {
-    const auto quote = line.find_first_of("\"'");
-    const auto end = quote == std::string_view::npos ? quote : line.find(line[quote], quote + 1);
-    const std::string_view rest = end == std::string_view::npos ? std::string_view() : line.substr(end + 1);
+    const std::string_view value = without_spaces(line.substr(line.find('=') + 1));
+    const bool quoted = value.starts_with('"') || value.starts_with('\'');
+    const auto end = quoted ? value.find(value.front(), 1) : value.find_first_of(" \t#");
+    const std::string_view rest =
+        end == std::string_view::npos ? std::string_view() : value.substr(end + (quoted ? 1 : 0));
     return without_spaces(rest).starts_with('#') ? rest : std::string_view();
 }
 
-// An option of the configuration that takes a word or a key.
-struct Entry {
-    std::string_view table;  // empty: the first one, which has no head
-    std::string_view option;
-    std::string value;
+// The option's table, empty if it is the first one, which has no head; and the option's name there.
+std::pair<std::string_view, std::string_view> place_of(std::string_view option) {
+    const auto dot = option.find('.');
+    return dot == std::string_view::npos ? std::pair(std::string_view(), option)
+                                         : std::pair(option.substr(0, dot), option.substr(dot + 1));
+}
 
-    [[nodiscard]] std::string name() const { return fmt::format("{}{}{}", table, table.empty() ? "" : ".", option); }
-};
-
-void set_option(Lines& lines, const Entry& entry) {
-    const std::string line = fmt::format("{} = \"{}\"", entry.option, entry.value);
-    auto table = find_table(lines, entry.table);
+void set_option(Lines& lines, const Choice& choice) {
+    const auto [head, option] = place_of(choice.option);
+    const std::string line = fmt::format("{} = {}", option, in_toml(choice.value));
+    auto table = find_table(lines, head);
     if (!table) {
-        lines.insert(lines.end(), {"", fmt::format("[{}]", entry.table)});
+        lines.insert(lines.end(), {"", fmt::format("[{}]", head)});
         table = Table{lines.size(), lines.size()};
     }
     for (const bool behind_hash : {false, true}) {
         for (std::size_t i = table->first; i < table->end; ++i) {
-            if (is_of(lines[i], entry.option, behind_hash)) {
+            if (is_of(lines[i], option, behind_hash)) {
                 lines[i] = line + std::string(behind_hash ? "" : comment_of(lines[i]));
                 return;
             }
@@ -131,46 +132,12 @@ void set_option(Lines& lines, const Entry& entry) {
     lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(place), line);
 }
 
-Configuration wanted(Configuration configuration, const std::vector<Entry>& entries) {
-    for (const Entry& entry : entries) {
-        std::ranges::find(configuration_options(), entry.name(), &ConfigurationOption::name)
-            ->set(configuration, entry.value);
-    }
-    return configuration;
-}
-
-std::string by_hand(const std::vector<Entry>& entries) {
+std::string by_hand(const Choices& choices) {
     Lines lines;
-    std::ranges::transform(entries, std::back_inserter(lines),
-                           [](const Entry& entry) { return fmt::format("{} = \"{}\"", entry.name(), entry.value); });
+    std::ranges::transform(choices, std::back_inserter(lines), [](const Choice& choice) {
+        return fmt::format("{} = {}", choice.option, in_toml(choice.value));
+    });
     return fmt::format("{}", fmt::join(lines, ", "));
-}
-
-Outcome<std::string> with_entries(const std::string& text, const std::vector<Entry>& entries, const std::string& name) {
-    const auto before = read_configuration(text, name);
-    if (!before) {
-        return trouble(EX_DATAERR, before.error().message);
-    }
-    const Configuration aim = wanted(*before, entries);
-    if (*before == aim) {
-        return text;
-    }
-    Lines lines = split(text);
-    for (const Entry& entry : entries) {
-        set_option(lines, entry);
-    }
-    std::string after = fmt::format("{}\n", fmt::join(lines, "\n"));
-    const auto read = read_configuration(after, name);
-    if (!read || *read != aim) {
-        return trouble(EX_DATAERR, fmt::format("{}: is written in a way that happectl cannot change; change it by hand "
-                                               "to {}",
-                                               name, by_hand(entries)));
-    }
-    return after;
-}
-
-std::vector<Entry> entries_of(const KeyPair& keys) {
-    return {{"keys", "performance", keys.performance}, {"keys", "power", keys.power}};
 }
 
 }  // namespace
@@ -184,14 +151,44 @@ bool has_keys(std::string_view devices, const KeyPair& keys) {
            });
 }
 
-Outcome<std::string> with_decided(const std::string& text, const Decided& decided, const std::string& name) {
-    std::vector<Entry> entries = entries_of(decided.keys);
-    entries.insert(entries.begin(), {"", "mode", decided.observe ? "observe" : "govern"});
-    return with_entries(text, entries, name);
+Choices choices_of(const KeyPair& keys) {
+    return {{"keys.performance", keys.performance}, {"keys.power", keys.power}};
 }
 
-Outcome<std::string> with_keys(const std::string& text, const KeyPair& keys, const std::string& name) {
-    return with_entries(text, entries_of(keys), name);
+Choices choices_of(const Decided& decided) {
+    return {{"mode", std::string(decided.observe ? "observe" : "govern")},
+            {"keys.performance", decided.keys.performance},
+            {"keys.power", decided.keys.power}};
+}
+
+Configuration with_choices(Configuration configuration, const Choices& choices) {
+    for (const auto& [option, value] : choices) {
+        std::ranges::find(configuration_options(), option, &ConfigurationOption::name)->set(configuration, value);
+    }
+    return configuration;
+}
+
+Outcome<std::string> with_choices(const std::string& text, const Choices& choices, const std::string& name) {
+    const auto before = read_configuration(text, name);
+    if (!before) {
+        return trouble(EX_DATAERR, before.error().message);
+    }
+    const Configuration aim = with_choices(*before, choices);
+    if (*before == aim) {
+        return text;
+    }
+    Lines lines = split(text);
+    for (const Choice& choice : choices) {
+        set_option(lines, choice);
+    }
+    std::string after = fmt::format("{}\n", fmt::join(lines, "\n"));
+    const auto read = read_configuration(after, name);
+    if (!read || *read != aim) {
+        return trouble(EX_DATAERR, fmt::format("{}: is written in a way that happectl cannot change; change it by hand "
+                                               "to {}",
+                                               name, by_hand(choices)));
+    }
+    return after;
 }
 
 }  // namespace happe::ctl

@@ -32,10 +32,21 @@ struct Decided {
     KeyPair keys;
 };
 
+// An option of the configuration, by its dotted name, and the value that it must have.
+struct Choice {
+    std::string_view option;
+    OptionValue value;
+};
+using Choices = std::vector<Choice>;
+
+Choices choices_of(const KeyPair& keys);
+Choices choices_of(const Decided& decided);
+
+Configuration with_choices(Configuration configuration, const Choices& choices);
+
 // Returns the configuration's text with these options; everything else, comments too, stays unchanged. Writes an option
 // in its own line, or in place of its line behind a #, or at the end of its table. An error if it cannot change this
 // text. Errors call the file `name`.
-Outcome<std::string> with_decided(const std::string& text, const Decided& decided, const std::string& name);
-Outcome<std::string> with_keys(const std::string& text, const KeyPair& keys, const std::string& name);
+Outcome<std::string> with_choices(const std::string& text, const Choices& choices, const std::string& name);
 
 }  // namespace happe::ctl

@@ -38,7 +38,8 @@ TEST(SetupConfiguration, IsWrittenWhereItIsShown) {
     const std::string text =
         "# comment\n#mode = \"govern\"\n\nperiod_ms = 500 # mine\n[keys]\n#performance = \"KEY_PROG1\"\n"
         "  power = \"KEY_F13\"\n[calibration]\n2201000 = 2300000\n";
-    const auto changed = with_decided(text, {.observe = true, .keys = {"KEY_PROG3", "KEY_PROG4"}}, "happe.toml");
+    const auto changed =
+        with_choices(text, choices_of(Decided{.observe = true, .keys = {"KEY_PROG3", "KEY_PROG4"}}), "happe.toml");
     ASSERT_TRUE(changed) << changed.error().message;
     EXPECT_EQ(*changed,
               "# comment\nmode = \"observe\"\n\nperiod_ms = 500 # mine\n[keys]\nperformance = \"KEY_PROG3\"\n"
@@ -49,12 +50,12 @@ TEST(SetupKeys, AreWrittenAloneAndCommentsStay) {
     const std::string text =
         "# mine\n#mode = \"govern\"\n[keys] # two\nperformance = 'KEY_F1' # left of the #1\n\t# not this\n"
         "#power = \"KEY_PROG2\" # shown\n[algorithm]\n# performance = \"KEY_F2\"";
-    const auto changed = with_keys(text, kProg.keys, "happe.toml");
+    const auto changed = with_choices(text, choices_of(kProg.keys), "happe.toml");
     ASSERT_TRUE(changed) << changed.error().message;
     EXPECT_EQ(*changed,
               "# mine\n#mode = \"govern\"\n[keys] # two\nperformance = \"KEY_PROG3\" # left of the #1\n\t# not this\n"
               "power = \"KEY_PROG4\"\n[algorithm]\n# performance = \"KEY_F2\"\n");
-    EXPECT_EQ(with_keys("mode = \"observe\"\n", kProg.keys, "f").value_or("?"),
+    EXPECT_EQ(with_choices("mode = \"observe\"\n", choices_of(kProg.keys), "f").value_or("?"),
               "mode = \"observe\"\n\n[keys]\nperformance = \"KEY_PROG3\"\npower = \"KEY_PROG4\"\n");
 }
 
@@ -62,37 +63,47 @@ TEST(SetupKeys, AreNotWrittenIntoWhatOnlyLooksLikeThem) {
     for (const char* const text :
          {"keys.performance = \"KEY_F1\"\n", "mode = \"\"\"govern\"\"\"\nkeys = {power = \"KEY_F1\"}",
           "[keys]\nperformance = \"\"\"\nKEY_F1\"\"\"\n", "[\"keys\"]\nperformance = \"KEY_F1\"\n"}) {
-        const auto changed = with_keys(text, kProg.keys, "f");
+        const auto changed = with_choices(text, choices_of(kProg.keys), "f");
         ASSERT_FALSE(changed) << text;
         EXPECT_EQ(changed.error().status, EX_DATAERR);
         EXPECT_EQ(changed.error().message,
                   "f: is written in a way that happectl cannot change; change it by hand to keys.performance = "
                   "\"KEY_PROG3\", keys.power = \"KEY_PROG4\"");
     }
-    const auto twice = with_keys("[keys]\npower = \"KEY_F1\"\npower = \"KEY_F2\"\n", kProg.keys, "f");
+    const auto twice = with_choices("[keys]\npower = \"KEY_F1\"\npower = \"KEY_F2\"\n", choices_of(kProg.keys), "f");
     ASSERT_FALSE(twice);
     EXPECT_EQ(twice.error().message.substr(0, 4), "f:3:");
 }
 
+TEST(SetupConfiguration, TakesTrueAndFalseWithoutQuotes) {
+    const Choices choices{{"mains.govern", false}, {"mains.epp", std::string("power")}};
+    EXPECT_EQ(with_choices("[mains]\ngovern = true# mine \"x\"\n#epp = \"leave\"\n", choices, "f").value_or("?"),
+              "[mains]\ngovern = false# mine \"x\"\nepp = \"power\"\n");
+    const auto dotted = with_choices("mains.govern = true", choices, "f");
+    ASSERT_FALSE(dotted);
+    EXPECT_TRUE(dotted.error().message.ends_with("by hand to mains.govern = false, mains.epp = \"power\""));
+}
+
 TEST(SetupConfiguration, IsAddedWhereItIsNot) {
-    EXPECT_EQ(with_decided("", kProg, "f").value_or("?"),
+    EXPECT_EQ(with_choices("", choices_of(kProg), "f").value_or("?"),
               "mode = \"govern\"\n\n[keys]\nperformance = \"KEY_PROG3\"\npower = \"KEY_PROG4\"\n");
-    EXPECT_EQ(with_decided("feedback = \"next-sample\"\n\n[keys] # mine\n\n[algorithm]\n", kProg, "f").value_or("?"),
+    EXPECT_EQ(with_choices("feedback = \"next-sample\"\n\n[keys] # mine\n\n[algorithm]\n", choices_of(kProg), "f")
+                  .value_or("?"),
               "feedback = \"next-sample\"\nmode = \"govern\"\n\n[keys] # mine\nperformance = \"KEY_PROG3\"\n"
               "power = \"KEY_PROG4\"\n\n[algorithm]\n");
 }
 
 TEST(SetupConfiguration, IsLeftAsItIsIfItSaysSoAlready) {
     const std::string text = "keys = {performance = \"KEY_PROG3\", power = \"KEY_PROG4\"}";
-    EXPECT_EQ(with_decided(text, kProg, "f").value_or("?"), text);
+    EXPECT_EQ(with_choices(text, choices_of(kProg), "f").value_or("?"), text);
 }
 
 TEST(SetupConfiguration, IsNotTouchedWhereItCannotBeUnderstood) {
-    const auto inlined = with_decided("keys = {performance = \"KEY_PROG1\"}\n", kProg, "f");
+    const auto inlined = with_choices("keys = {performance = \"KEY_PROG1\"}\n", choices_of(kProg), "f");
     ASSERT_FALSE(inlined);
     EXPECT_EQ(inlined.error().status, EX_DATAERR);
     EXPECT_NE(inlined.error().message.find("f: is written in a way"), std::string::npos);
-    const auto broken = with_decided("mode = \n", kProg, "f");
+    const auto broken = with_choices("mode = \n", choices_of(kProg), "f");
     ASSERT_FALSE(broken);
     EXPECT_EQ(broken.error().message.substr(0, 4), "f:1:");
 }
