@@ -4,11 +4,11 @@
 #include "ui/owner/owner_window.h"
 
 #include "ui/owner/desktop_entry.h"
-#include "ui/owner/key_change.h"
-#include "ui/owner/key_dialog.h"
 #include "ui/owner/key_words.h"
 #include "ui/owner/owner_reasons.h"
 #include "ui/owner/owner_words.h"
+#include "ui/owner/settings/configuration_change.h"
+#include "ui/owner/settings/key_dialog.h"
 
 #include <gtest/gtest.h>
 #include <QAbstractButton>
@@ -252,7 +252,7 @@ void expect_letters(const QWidget& window) {
 }
 
 TEST_F(Window, HasANameForEachThingThatTakesTheKeyboard) {
-    EXPECT_GE(expect_names(window_), 6);
+    EXPECT_GE(expect_names(window_), 8);
     EXPECT_GE(expect_names(dialog_), 4);
 }
 
@@ -286,7 +286,7 @@ TEST_F(Window, FitsIntoALaptopsScreenAtTwiceTheSize) {
     EXPECT_LE(dialog_.minimumSizeHint().width(), 1920 / 2);
 }
 
-// The message of KeyChange after a program in place of pkexec has ended.
+// The message of ConfigurationChange after a program in place of pkexec has ended.
 QString said_with(const char* program) {
     const QTemporaryDir folder;
     if (program != nullptr) {
@@ -297,35 +297,35 @@ QString said_with(const char* program) {
     }
     const QByteArray path = qgetenv("PATH");
     qputenv("PATH", folder.path().toUtf8());
-    KeyChange change;
+    ConfigurationChange change;
     QEventLoop loop;
     QString said;
     const auto end = [&](const QString& words) {
         said = words;
         loop.quit();
     };
-    QObject::connect(&change, &KeyChange::applied, &loop, [&] { end("applied"); });
-    QObject::connect(&change, &KeyChange::not_applied, &loop, end);
-    change.apply("KEY_F14", "CTRL+KEY_UP");
+    QObject::connect(&change, &ConfigurationChange::applied, &loop, [&] { end("applied"); });
+    QObject::connect(&change, &ConfigurationChange::not_applied, &loop, end);
+    change.apply({"keys", "set", "--power", "CTRL+KEY_UP"});
     loop.exec();
     EXPECT_FALSE(change.applies());
     qputenv("PATH", path);
     return said;
 }
 
-TEST(KeyChange, SaysHowToSetTheKeysWithoutPkexecOrAPassword) {
-    const QString terminal = "In a terminal:\nsudo happectl keys set --performance KEY_F14 --power CTRL+KEY_UP";
+TEST(ConfigurationChange, NamesTheCommandWithoutPkexecOrAPassword) {
+    const QString terminal = "In a terminal:\nsudo happectl keys set --power CTRL+KEY_UP";
     EXPECT_EQ(said_with(nullptr), "The program pkexec, which asks for a password, is not there. " + terminal);
     for (const char* const refusal : {"#!/bin/sh\nexit 126\n", "#!/bin/sh\necho no agent >&2\nexit 127\n"}) {
         EXPECT_EQ(said_with(refusal), "This needs an administrator's password, which nobody gave. " + terminal);
     }
 }
 
-TEST(KeyChange, PassesOnWhatHappectlSays) {
+TEST(ConfigurationChange, PassesOnWhatHappectlSays) {
     EXPECT_EQ(said_with("#!/bin/sh\necho 'happectl: full' >&2\nexit 74\n"), "HAPPE says: happectl: full");
     EXPECT_EQ(said_with("#!/bin/sh\necho 'happectl: no happed' >&2\n"), "HAPPE says: happectl: no happed");
     EXPECT_EQ(said_with("#!/bin/sh\n[ \"$*\" = \"--disable-internal-agent " HAPPE_HAPPECTL
-                        " keys set --performance KEY_F14 --power CTRL+KEY_UP\" ]\n"),
+                        " keys set --power CTRL+KEY_UP\" ]\n"),
               "applied");
 }
 

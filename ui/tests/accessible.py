@@ -64,6 +64,11 @@ class ScreenReader:
         """Return the names of the elements of this role."""
         return [element["name"] for element in self.elements() if element["role"] == role]
 
+    def box(self, name: str) -> set[str]:
+        """Return the states of the check box of this name."""
+        [states] = [each["states"] for each in self.elements() if (each["role"], each["name"]) == ("check box", name)]
+        return set(states)
+
     def press(self, name: str) -> None:
         """Press the element of this name."""
         self._ask("press", name)

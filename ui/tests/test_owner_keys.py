@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The window's dialog of the two keys, by a screen reader, before the real happed and happectl."""
+"""The window's settings that need a password, by a screen reader, before the real happed and happectl."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 # # Tests have no polkit agent: this stand-in for pkexec runs the command as the same user, with the test's files.
 PKEXEC = """#!/bin/sh
+[ ! -e "{root}/refuses" ] || exit 126
 shift 2
 exec "{happectl}" "$@" --root "{root}"
 """
@@ -133,3 +134,39 @@ def test_who_may_not_or_stops_changes_nothing(owner: Owner) -> None:
         until(lambda: FASTER not in reader.names("button"), "the dialog is closed")
     assert owner.me.get("Settings")["keys.power"] == "KEY_PROG2"
     assert (owner.happed.folder / "happe.toml").read_text() == QUICK + "# mine\n"
+
+
+GOVERN = "Govern on mains, too"
+OWN = "Learn separate profiles on mains"
+
+
+def becomes(reader: ScreenReader, name: str, *states: str) -> None:
+    """Wait until this, and no more, holds of a box, apart from the keyboard."""
+    until(lambda: reader.box(name) & {"checked", "sensitive"} == set(states), f"{name}: {states}")
+
+
+def test_what_happe_does_on_mains_is_ticked(owner: Owner) -> None:
+    with owner.read_out() as reader:
+        becomes(reader, GOVERN, "checked", "sensitive")
+        becomes(reader, OWN, "sensitive")
+        owner.key("alt+l")
+        becomes(reader, OWN, "checked", "sensitive")
+        assert owner.me.get("Settings")["mains.own_profiles"] is True
+        until(lambda: "focused" in reader.box(OWN), "the box has the keyboard again")
+
+        reader.press(GOVERN)
+        becomes(reader, GOVERN, "sensitive")
+        becomes(reader, OWN, "checked")
+        assert owner.me.get("Settings")["mains.govern"] is False
+        written = "# mine\n\n[mains]\nown_profiles = true\ngovern = false\n"
+        assert (owner.happed.folder / "happe.toml").read_text() == QUICK + written
+
+        (owner.happed.world.bus.folder / owner.happed.folder.name / "refuses").touch()
+        reader.press(GOVERN)
+        says(reader, "nobody gave. In a terminal:\nsudo happectl mains set --govern true")
+        becomes(reader, GOVERN, "sensitive")
+        assert (owner.happed.folder / "happe.toml").read_text() == QUICK + written
+
+        owner.happed.stop()
+        becomes(reader, GOVERN)
+        becomes(reader, OWN)

@@ -43,12 +43,11 @@ SYSTEMD_XML = """<node><interface name="org.freedesktop.systemd1.Manager">
 WINDOW = (0, 0, 945, 547)
 CHART = (472, 92, 917, 300)
 WHY = (60, 130)  # the sentences below the headline
-BOX = (40, 312, 260, 327)
-BLACK = 60
 MARGIN = (8, 400, 9, 401)  # an empty part of the window
 SLOWER = (0x1E, 0x84, 0x49)
 SYSTEMD = "/org/freedesktop/systemd1"
 UNIT = "happe-indicator.service"
+AUTOSTART = "Start the indicator with the session"
 WATCHER_XML = """<node><interface name="org.kde.StatusNotifierWatcher">
   <method name="RegisterStatusNotifierItem"><arg type="s" direction="in"/></method>
   <property name="IsStatusNotifierHostRegistered" type="b" access="read"/></interface></node>"""
@@ -112,10 +111,6 @@ class Window:
         """Return whether the chart has the mark of the last press, for "save power"."""
         colours = self.desktop.seen().crop(CHART).getcolors(CHART[2] * CHART[3]) or []
         return any(colour == SLOWER for _, colour in colours)
-
-    def can_tick(self) -> bool:
-        """Return whether the text beside the box is almost black. It is grey if the box cannot be ticked."""
-        return min(self.desktop.seen().crop(BOX).convert("L").tobytes()) < BLACK
 
     def settled(self) -> Image.Image:
         """Return the picture when it is steady."""
@@ -340,13 +335,13 @@ def test_it_starts_the_indicator_with_the_session_and_no_longer(owner: Window) -
     with stand_in(owner.happed.world.bus, "org.freedesktop.systemd1", units) as systemd, owner.read_out() as reader:
         systemd.until("call", "GetUnitFileState")
         systemd.tell("answer", SYSTEMD, "GetUnitFileState", ["enabled"])
-        until(owner.can_tick, "the box can be ticked")
+        until(lambda: "sensitive" in reader.box(AUTOSTART), "the box can be ticked")
         owner.key("alt+s")
         systemd.until("call", "Reload")
         systemd.until("call", "GetUnitFileState")
         systemd.tell("answer", SYSTEMD, "GetUnitFileState", ["disabled"])
         owner.settled()
-        reader.press("Start the indicator with the session")
+        reader.press(AUTOSTART)
         systemd.until("call", "Reload")
         systemd.until("call", "GetUnitFileState")
         calls = [(name, arguments[:2]) for name, arguments in systemd.calls()]

@@ -300,30 +300,48 @@ Strom sparen: %2</translation>
     </message>
 </context>
 <context>
-    <name>happe::ui::KeyChange</name>
+    <name>happe::ui::ConfigurationChange</name>
     <message>
-        <source>The program pkexec, which asks for a password, is not there.</source>
-        <translation>Das Programm pkexec fehlt, das nach dem Kennwort fragt.</translation>
-    </message>
-    <message>
-        <source>Nobody pressed a key that types no text within half a minute.</source>
-        <translation>In 30 Sekunden wurde keine Taste gedrückt, die keinen Text schreibt.</translation>
+        <source>In a terminal:</source>
+        <translation>Im Terminal:</translation>
     </message>
     <message>
         <source>This needs an administrator&apos;s password, which nobody gave.</source>
         <translation>Dafür ist ein Administratorkennwort nötig, das niemand eingegeben hat.</translation>
     </message>
     <message>
-        <source>In a terminal:</source>
-        <translation>Im Terminal:</translation>
+        <source>The program pkexec, which asks for a password, is not there.</source>
+        <translation>Das Programm pkexec fehlt, das nach dem Kennwort fragt.</translation>
+    </message>
+    <message>
+        <source>HAPPE says: %1</source>
+        <translation>HAPPE meldet: %1</translation>
+    </message>
+</context>
+<context>
+    <name>happe::ui::KeySearch</name>
+    <message>
+        <source>Nobody pressed a key that types no text within half a minute.</source>
+        <translation>In 30 Sekunden wurde keine Taste gedrückt, die keinen Text schreibt.</translation>
     </message>
     <message>
         <source>Refused: %1</source>
         <translation>Abgelehnt: %1</translation>
     </message>
+</context>
+<context>
+    <name>happe::ui::MainsSettings</name>
     <message>
-        <source>HAPPE says: %1</source>
-        <translation>HAPPE meldet: %1</translation>
+        <source>Govern on &amp;mains, too</source>
+        <translation>Auch im Netz&amp;betrieb regeln</translation>
+    </message>
+    <message>
+        <source>&amp;Learn separate profiles on mains</source>
+        <translation>Im Netzbetrieb &amp;eigene Profile lernen</translation>
+    </message>
+    <message>
+        <source>An administrator&apos;s password may be needed.</source>
+        <translation>Eventuell wird nach dem Kennwort eines Administrators gefragt.</translation>
     </message>
 </context>
 <context>

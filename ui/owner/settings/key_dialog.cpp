@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "ui/owner/key_dialog.h"
+#include "ui/owner/settings/key_dialog.h"
 
 #include "ui/owner/key_words.h"
 #include "ui/owner/owner_words.h"
@@ -23,7 +23,7 @@ KeyDialog::KeyDialog(Owner& owner, QWidget* parent)
       apply_(new QPushButton(tr("&Apply"), this)),
       close_(new QPushButton(tr("&Close"), this)) {
     setWindowTitle(tr("HAPPE's keys"));
-    left_->setRange(0, static_cast<int>(KeyChange::kWait.count()));
+    left_->setRange(0, static_cast<int>(KeySearch::kWait.count()));
     left_->setFormat(tr("%v s"));
     left_->setAccessibleName(tr("Seconds left"));
     left_->hide();
@@ -76,13 +76,13 @@ void KeyDialog::connect_all() {
             }
         });
     }
-    connect(&change_, &KeyChange::learned, this, &KeyDialog::learned);
-    connect(&change_, &KeyChange::not_learned, this, &KeyDialog::stop);
-    connect(&change_, &KeyChange::applied, this, [this] {
+    connect(&search_, &KeySearch::learned, this, &KeyDialog::learned);
+    connect(&search_, &KeySearch::not_learned, this, &KeyDialog::stop);
+    connect(&change_, &ConfigurationChange::applied, this, [this] {
         say(*said_, tr("The keys are set."));
         update_all();
     });
-    connect(&change_, &KeyChange::not_applied, this, [this](const QString& why) {
+    connect(&change_, &ConfigurationChange::not_applied, this, [this](const QString& why) {
         say(*said_, why);
         update_all();
     });
@@ -105,7 +105,7 @@ void KeyDialog::press(Row& row) {
     second_.start();
     say(*said_, tr("Press the key for: %1.").arg(OwnerWords::key(row.key)));
     update_all();
-    change_.learn();
+    search_.learn();
 }
 
 void KeyDialog::learned(const QString& key) {
@@ -120,7 +120,7 @@ void KeyDialog::learned(const QString& key) {
 }
 
 void KeyDialog::stop(const QString& why) {
-    change_.cancel();
+    search_.cancel();
     second_.stop();
     pressing_ = nullptr;
     say(*said_, why);
@@ -128,7 +128,8 @@ void KeyDialog::stop(const QString& why) {
 }
 
 void KeyDialog::apply() {
-    change_.apply(wanted(rows_.front()), wanted(rows_.back()));
+    change_.apply({QStringLiteral("keys"), QStringLiteral("set"), QStringLiteral("--performance"),
+                   wanted(rows_.front()), QStringLiteral("--power"), wanted(rows_.back())});
     if (change_.applies()) {
         say(*said_, tr("An administrator's password may be needed."));
     }

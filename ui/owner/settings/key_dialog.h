@@ -2,8 +2,9 @@
 // The dialog in which the owner chooses the two keys by pressing them.
 #pragma once
 
-#include "ui/owner/key_change.h"
 #include "ui/owner/owner.h"
+#include "ui/owner/settings/configuration_change.h"
+#include "ui/owner/settings/key_search.h"
 
 #include <QCheckBox>
 #include <QDialog>
@@ -50,7 +51,8 @@ private:
     [[nodiscard]] QString wanted(const Row& row) const;
 
     Owner& owner_;
-    KeyChange change_;
+    KeySearch search_;
+    ConfigurationChange change_;
     // Qt owns these: each belongs to its parent.
     std::array<Row, 2> rows_;
     QCheckBox* shortcuts_;

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ui/owner/settings/configuration_change.h"
+
+namespace happe::ui {
+namespace {
+
+constexpr int kDismissed = 126;  // of pkexec: nobody gave the password
+constexpr int kRefused = 127;    // or nobody could be asked
+
+}  // namespace
+
+QString ConfigurationChange::in_terminal(const QString& why, const QStringList& words) {
+    return why + QLatin1Char(' ') + tr("In a terminal:") + QStringLiteral("\nsudo happectl ") +
+           words.join(QLatin1Char(' '));
+}
+
+QString ConfigurationChange::no_password() {
+    return tr("This needs an administrator's password, which nobody gave.");
+}
+
+ConfigurationChange::ConfigurationChange() {
+    connect(&program_, &QProcess::finished, this, &ConfigurationChange::ended);
+    connect(&program_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
+        if (error == QProcess::FailedToStart) {
+            emit not_applied(in_terminal(tr("The program pkexec, which asks for a password, is not there."), words_));
+        }
+    });
+}
+
+void ConfigurationChange::apply(const QStringList& words) {
+    words_ = words;
+    const QStringList pkexec{QStringLiteral("--disable-internal-agent"), QStringLiteral(HAPPE_HAPPECTL)};
+    program_.start(QStringLiteral("pkexec"), pkexec + words);
+    program_.closeWriteChannel();
+}
+
+void ConfigurationChange::ended(int status) {
+    const QString said = QString::fromUtf8(program_.readAllStandardError()).trimmed();
+    if (program_.exitStatus() == QProcess::NormalExit && (status == kDismissed || status == kRefused)) {
+        emit not_applied(in_terminal(no_password(), words_));
+    } else if (program_.exitStatus() != QProcess::NormalExit || status != 0 || !said.isEmpty()) {
+        emit not_applied(tr("HAPPE says: %1").arg(said));
+    } else {
+        emit applied();
+    }
+}
+
+}  // namespace happe::ui
