@@ -40,8 +40,9 @@ picture study-server/profile-map-1280-light profile-map
 picture study-server/profile-1280-light profile-lessons 2200
 
 # The overlay above a full-screen window, the owner's window, and its dialog of the keys.
-HAPPE_PICTURES=1 build/venv/bin/python -m pytest -q -p no:cacheprovider ui/tests/test_overlay_x11.py ui/tests/test_owner_window.py ui/tests/test_owner_keys.py -k "a_key_changes or shows_the_battery or pressed_and_set"
+HAPPE_PICTURES=1 build/venv/bin/python -m pytest -q -p no:cacheprovider ui/tests/test_overlay_x11.py ui/tests/test_owner_window.py ui/tests/test_owner_keys.py -k "a_key_changes or details_show or shows_the_battery or pressed_and_set"
 picture ui/overlay overlay
+picture ui/overlay-details overlay-details # after some minutes of power
 cp build/pictures/ui/owner-window.png docs/img/owner-window.png # as it is: few colours would not have those of the presses
 picture ui/owner-keys owner-keys
 HAPPE_PICTURES=1 build/venv/bin/python -m pytest -q -p no:cacheprovider ui/tests/test_overlay_gnome.py

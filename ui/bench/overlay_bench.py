@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Measures the overlay and the session agent: memory, wake-ups, and the time from a key to pixels.
 
-usage: overlay_bench.py [--presses N] [--idle SECONDS]
+usage: overlay_bench.py [--details] [--presses N] [--idle SECONDS]
 
 Runs happe-indicator before the real happed on a bus of its own, under Xvfb and under a headless sway. A key is a call
 of happed's Feedback; pixels are there when a picture of the screen differs where the ladder is drawn. Prints each
@@ -11,6 +11,7 @@ figure beside its limit and judges nothing.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import statistics
 import sys
@@ -27,6 +28,7 @@ from agent import window
 from cost import resident_kib, wake_ups_in
 from desktop import AS_USER, changed, program, wayland, x11
 from happed_world import Happed, running_world
+from laptop_stand_ins import MODEL
 from patience import spend, until
 
 if TYPE_CHECKING:
@@ -92,12 +94,13 @@ def on_desktop(name: str, desktop: Desktop, happed: Happed, arguments: argparse.
     """Measure everything on one desktop."""
     me = happed.serves()
     empty = desktop.seen()
-    process = indicator(desktop, happed.world.address, "--battery", "simulated")
+    process = indicator(desktop, happed.world.address, "--battery", "simulated", *arguments.options)
     box = until(lambda: changed(empty, desktop.seen()), "the overlay is seen")
     ladder = (box[0], (box[1] + box[3]) // 2, box[0] + 160, box[3])
     key_to_pixels(name, me, lambda: desktop.seen().crop(ladder), arguments.presses)
     limit = 30 if name == "Wayland" else 40
     say(f"resident memory, {name}", f"{resident_kib(process.pid) / 1024:.1f} MiB", f"of {limit} MB")
+    idle(f"{name}, counting down", process, arguments.idle, "")
     happed.world.activate("")  # nobody is served
     idle(f"{name}, nobody served", process, arguments.idle, "of 0")
     happed.world.as_before()
@@ -116,14 +119,24 @@ def agent_alone(name: str, desktop: Desktop, happed: Happed, arguments: argparse
     desktop.stop(process)
 
 
+def with_details(folder: Path) -> tuple[str, ...]:
+    """Return the options for a graph of the power, which needs a model."""
+    folder.chmod(0o755)  # the user reads it
+    model = folder / "model.json"
+    model.write_text(json.dumps(MODEL))
+    return ("--details", "--model", str(model))
+
+
 def main() -> None:
     """Measure on X11 and on Wayland."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
+    parser.add_argument("--details", action="store_true", help="with the speed and the graph of the power")
     parser.add_argument("--presses", type=int, default=100, help="of a key, on each desktop")
     parser.add_argument("--idle", type=float, default=60, help="seconds for which wake-ups are counted")
     arguments = parser.parse_args()
     with running_world() as world, tempfile.TemporaryDirectory() as folder:
         world.as_before()
+        arguments.options = with_details(Path(folder)) if arguments.details else ()
         happed = Happed(Path(os.environ.get("HAPPED", ROOT / "build/bin/happed")).absolute(), world, Path(folder))
         happed.configure('mode = "observe"\n')
         happed.start()

@@ -46,6 +46,7 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  happe-indicator --corner top-right         shows the battery in another corner\n"
     "  happe-indicator --battery simulated        the study's battery: two hours at the lowest frequency\n"
+    "  happe-indicator --details                  shows the speed and a graph of the power, too\n"
     "  happe-indicator --status                   prints in words what it would show now\n"
     "  happe-indicator --window                   shows what HAPPE does and why, and what it has learned\n"
     "  happe-indicator --shortcuts on             asks the desktop for two shortcuts that do what the two keys do\n"
@@ -92,6 +93,10 @@ void define(CLI::App& program, Options& options) {
             "real one")
         ->type_name("FILE")
         ->check(CLI::ExistingFile);
+    program.add_flag("--details", options.details,
+                     "Show the speed, too, and a graph of the power over the last ten minutes: measured by the real\n"
+                     "battery, or the power model's with the simulated one. Without either, and in a study's run,\n"
+                     "there is no graph");
     add_choice(program, "--theme", options.theme, kThemes, "Dark, light, or the desktop's choice");
     add_choice(program, "--where", options.where, kPlaces, "Where to appear: a window system, or a tray icon");
     add_choice(program, "--focus", options.focus, kSources,
@@ -130,8 +135,8 @@ tl::expected<OverlayState, std::string> state_of(const Options& options) {
         }
         own = *std::move(read);
     }
-    return options.battery == Battery::Simulated ? OverlayState::simulated(std::move(own))
-                                                 : OverlayState::real(std::move(own));
+    return options.battery == Battery::Simulated ? OverlayState::simulated(std::move(own), options.details)
+                                                 : OverlayState::real(std::move(own), options.details);
 }
 
 }  // namespace happe::ui

@@ -26,6 +26,7 @@ struct Options {
     Theme theme = Theme::Auto;
     Where where = Where::Auto;
     FocusBy focus = FocusBy::Auto;
+    bool details = false;
     bool no_overlay = false;
     std::optional<bool> shortcuts;  // whether the user wants shortcuts from now on
     bool window = false;

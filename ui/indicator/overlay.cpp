@@ -66,7 +66,7 @@ void Overlay::follow_governor() {
 
 void Overlay::follow_battery(const QDBusConnection& bus) {
     const auto take = [this](const std::optional<RealBattery>& battery) {
-        state_.battery(battery);
+        state_.battery(battery, now());
         update();
     };
     battery_.emplace(bus, battery_object());

@@ -55,6 +55,16 @@ QJsonValue as_json(const std::optional<Shortcuts>& shortcuts) {
                      : QJsonValue();
 }
 
+QJsonValue source_of(const Power& power) {
+    switch (power.from) {
+        case Power::From::Battery:
+            return QStringLiteral("battery");
+        case Power::From::Model:
+            return QStringLiteral("model");
+    }
+    return {};
+}
+
 QJsonObject as_json(const std::optional<Shown>& shown, const QString& trouble, const FocusStatus& focus,
                     const QString& application) {
     QJsonObject object{{QStringLiteral("overlay"), trouble.isEmpty()},
@@ -69,6 +79,8 @@ QJsonObject as_json(const std::optional<Shown>& shown, const QString& trouble, c
         object.insert(QStringLiteral("step"), qint64(shown->step));
         object.insert(QStringLiteral("steps"), qint64(shown->steps));
         object.insert(QStringLiteral("khz"), qint64(shown->khz));
+        object.insert(QStringLiteral("watts"), shown->power ? QJsonValue(*shown->power->watts.back()) : QJsonValue());
+        object.insert(QStringLiteral("watts_from"), shown->power ? source_of(*shown->power) : QJsonValue());
     }
     return object;
 }
@@ -117,7 +129,7 @@ QString as_text(const FocusStatus& focus, const QString& application) {
 int print_status(OverlayState state, const Overlay::Buses& buses, const Options& options) {
     if (options.battery == Battery::Real) {
         if (const auto battery = properties_of(buses.system, battery_object())) {
-            state.battery(battery_of(*battery));
+            state.battery(battery_of(*battery), Moment::zero());
         }
     }
     const auto governor = properties_of(buses.system, governor_object());

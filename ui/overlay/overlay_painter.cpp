@@ -6,8 +6,12 @@
 #include <QFont>
 #include <QFontMetricsF>
 #include <QPainter>
+#include <QPainterPath>
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
 
 namespace happe::ui {
 namespace {
@@ -23,6 +27,10 @@ constexpr double kLowestBar = 4.0;
 constexpr double kBatteryWidth = 30.0;
 constexpr double kBatteryHeight = 15.0;
 constexpr double kTerminal = 3.0;  // of the battery, at its right
+constexpr double kGraphHeight = 32.0;
+constexpr double kGraphGap = 6.0;
+constexpr double kLine = 2.0;
+constexpr int kScaleOf = 5;  // the graph's top is a multiple of it, in watts
 constexpr int kIcon = 64;
 constexpr int kIconText = 26;
 constexpr std::size_t kMostBars = 14;  // for a longer ladder, draws only the share
@@ -49,26 +57,65 @@ struct Text {
     double height;
 };
 
-// Two rows: the battery, its time and the effect of the last key; the ladder and the speed.
+// A step for each part of the time, from 0 W up to the top.
+struct Graph {
+    explicit Graph(const Power& power)
+        : watts(power.watts),
+          most(top_of(power.watts)),
+          title(OverlayWords::power(power), font(12, false)),
+          top(OverlayWords::watts(most), font(12, false)),
+          bottom(OverlayWords::watts(0), font(12, false)) {}
+
+    [[nodiscard]] static int top_of(const std::vector<std::optional<double>>& watts) {
+        const double highest = std::ranges::max(watts).value_or(0.0);  // none is less than any
+        return std::max(1, static_cast<int>(std::ceil(highest / kScaleOf))) * kScaleOf;
+    }
+    [[nodiscard]] double height() const { return title.height + kGraphGap + kGraphHeight + kGraphGap; }
+
+    const std::vector<std::optional<double>>& watts;
+    int most;
+    Text title;
+    Text top;
+    Text bottom;
+};
+
+// Two rows: the battery, its time and the effect of the last key; the ladder and its step. With details a third one:
+// the power's title, its graph and the graph's scale.
 struct Layout {
     explicit Layout(const Shown& shown)
         : time_left(kPadding + (shown.charge_percent ? kBatteryWidth + kTerminal + kGap : 0.0)),
           time(OverlayWords::time(shown), font(24, true)),
           effect(OverlayWords::effect(shown), font(20, true)),
-          speed(OverlayWords::speed(shown), font(14, false)) {}
+          step(OverlayWords::step(shown), font(14, false)) {
+        if (shown.power) {
+            graph.emplace(*shown.power);
+        }
+    }
 
     [[nodiscard]] double effect_left() const { return time_left + time.width + (effect.text.isEmpty() ? 0.0 : kGap); }
-    [[nodiscard]] static double speed_left() { return kPadding + kLadderWidth + kGap; }
+    [[nodiscard]] static double step_left() { return kPadding + kLadderWidth + kGap; }
     [[nodiscard]] double second_row() const { return kPadding / 2 + time.height + kRowGap; }
     [[nodiscard]] double width() const {
-        return std::max(effect_left() + effect.width, speed_left() + speed.width) + kPadding;
+        const double title = graph ? kPadding + graph->title.width : 0.0;
+        return std::max({effect_left() + effect.width, step_left() + step.width, title}) + kPadding;
     }
-    [[nodiscard]] double height() const { return second_row() + speed.height + kPadding / 2; }
+    [[nodiscard]] double third_row() const { return second_row() + step.height + kGraphGap; }
+    [[nodiscard]] double height() const {
+        const double end = second_row() + step.height;
+        return (graph ? third_row() + graph->height() : end) + kPadding / 2;
+    }
+    // Where the line is.
+    [[nodiscard]] QRectF plot() const {
+        const double right = width() - kPadding - std::max(graph->top.width, graph->bottom.width) - kGap / 2;
+        return {QPointF(kPadding, third_row() + graph->title.height + kGraphGap),
+                QPointF(right, third_row() + graph->height() - kGraphGap)};
+    }
 
     double time_left;
     Text time;
     Text effect;
-    Text speed;
+    Text step;
+    std::optional<Graph> graph;
 };
 
 void draw(QPainter& painter, const Text& text, double left, double baseline, const QColor& colour) {
@@ -125,17 +172,52 @@ void draw_ladder(QPainter& painter, const QPointF& bottom_left, const Shown& sho
     draw_it(painter, bottom_left, shown, colour);
 }
 
+// A line along the steps. Where the power is not known it has a gap.
+void draw_steps(QPainter& painter, const QRectF& plot, const Graph& graph, const QColor& colour) {
+    const double pitch = plot.width() / double(graph.watts.size());
+    QPainterPath line;
+    bool drawn = false;
+    for (std::size_t step = 0; step < graph.watts.size(); ++step) {
+        const std::optional<double>& watts = graph.watts.at(step);
+        if (watts) {
+            const double left = plot.left() + pitch * double(step);
+            const double y = std::round(plot.bottom() - plot.height() * *watts / graph.most);
+            drawn ? line.lineTo(left, y) : line.moveTo(left, y);
+            line.lineTo(left + pitch, y);
+        }
+        drawn = watts.has_value();
+    }
+    painter.strokePath(line, QPen(colour, kLine, Qt::SolidLine, Qt::FlatCap, Qt::MiterJoin));
+}
+
+void draw_graph(QPainter& painter, const Layout& layout, const QColor& colour) {
+    const Graph& graph = *layout.graph;
+    const QRectF plot = layout.plot();
+    draw(painter, graph.title, kPadding, layout.third_row() + graph.title.ascent, colour);
+    painter.setPen(QPen(colour, 1.0, Qt::DotLine));
+    painter.drawLine(plot.topLeft(), plot.topRight());
+    painter.setPen(QPen(colour, 1.0));
+    painter.drawLine(plot.bottomLeft(), plot.bottomRight());
+    for (const auto& [label, y] : {std::pair(&graph.top, plot.top()), std::pair(&graph.bottom, plot.bottom())}) {
+        draw(painter, *label, layout.width() - kPadding - label->width, y - label->height / 2 + label->ascent, colour);
+    }
+    draw_steps(painter, plot, graph, colour);
+}
+
 void draw_texts(QPainter& painter, const Layout& layout, const Shown& shown, const Colours& colours) {
     const double first = kPadding / 2 + layout.time.ascent;
-    const double second = layout.second_row() + layout.speed.ascent;
+    const double second = layout.second_row() + layout.step.ascent;
     const bool slower = shown.effect && shown.effect->to_khz <= shown.effect->from_khz;
     if (shown.charge_percent) {
         draw_battery(painter, QPointF(kPadding, first), *shown.charge_percent, colours.text);
     }
     draw(painter, layout.time, layout.time_left, first, colours.text);
     draw(painter, layout.effect, layout.effect_left(), first, slower ? colours.gain : colours.loss);
-    draw(painter, layout.speed, layout.speed_left(), second, colours.text);
+    draw(painter, layout.step, layout.step_left(), second, colours.text);
     draw_ladder(painter, QPointF(kPadding, second), shown, colours.text);
+    if (layout.graph) {
+        draw_graph(painter, layout, colours.text);
+    }
 }
 
 }  // namespace

@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <optional>
 #include <random>
+#include <vector>
 
 namespace happe::ui {
 namespace {
@@ -39,6 +41,13 @@ Shown saving() {
 Shown hurrying() {
     Shown shown = saving();
     shown.effect = Effect{Key::Performance, 1'600'000, 2'200'000, -20min};
+    return shown;
+}
+
+Shown detailed() {
+    Shown shown = saving();
+    shown.details = true;
+    shown.power = Power{.from = Power::From::Model, .watts = {std::nullopt, 26.1, 32.3, std::nullopt, 9.5, 28.6}};
     return shown;
 }
 
@@ -83,7 +92,7 @@ double least_contrast(const QImage& picture, const QImage& behind, int plate_alp
 }
 
 TEST(OverlayPainter, HasAContrastOfFourAndAHalfOnBlackWhiteAndNoise) {
-    for (const Shown& shown : {saving(), hurrying()}) {
+    for (const Shown& shown : {saving(), hurrying(), detailed()}) {
         for (const bool dark : {true, false}) {
             const Look look{.dark = dark};
             const QImage picture = paint(shown, look);
@@ -112,10 +121,12 @@ TEST(OverlayPainter, AnOpaquePlateLetsNothingThroughButAtItsCorners) {
 }
 
 TEST(OverlayPainter, IsTwiceAsLargeAtTwiceTheDpi) {
-    const QSize once = paint(saving(), {.scale = 1.0}).size();
-    const QSize twice = paint(saving(), {.scale = 2.0}).size();
-    EXPECT_NEAR(twice.width(), 2 * once.width(), 1);
-    EXPECT_NEAR(twice.height(), 2 * once.height(), 1);
+    for (const Shown& shown : {saving(), detailed()}) {
+        const QSize once = paint(shown, {.scale = 1.0}).size();
+        const QSize twice = paint(shown, {.scale = 2.0}).size();
+        EXPECT_NEAR(twice.width(), 2 * once.width(), 1);
+        EXPECT_NEAR(twice.height(), 2 * once.height(), 1);
+    }
 }
 
 TEST(OverlayPainter, ShowsEachStepOfTheLadder) {
@@ -163,6 +174,55 @@ TEST(OverlayPainter, IsNarrowerWithoutAnEffect) {
     EXPECT_LT(paint(shown, {}).width(), paint(saving(), {}).width());
 }
 
+// The heights at which the line of the graph is, from its left to its right; none: there is no line. On a black
+// background, with a scale of 1.
+std::vector<std::optional<int>> heights(const Shown& shown) {
+    const QImage picture = paint(shown, {.opaque = true});
+    const auto is_bright = [&](int x, int y) { return qGreen(picture.pixel(x, y)) > 128; };
+    int bottom = picture.height() - 3;  // the scale's lower end is the longest line
+    const auto in_row = [&](int y) {
+        int found = 0;
+        for (int x = 0; x < picture.width(); ++x) {
+            found += is_bright(x, y) ? 1 : 0;
+        }
+        return found;
+    };
+    while (in_row(bottom) < picture.width() / 2) {
+        --bottom;
+    }
+    const double pitch = (in_row(bottom) - 8) / double(shown.power->watts.size());  // but the label
+    std::vector<std::optional<int>> found;
+    for (std::size_t step = 0; step < shown.power->watts.size(); ++step) {
+        const int x = 12 + static_cast<int>(pitch * (double(step) + 0.5));
+        int y = bottom - 2;
+        while (y > bottom - 31 && !is_bright(x, y)) {
+            --y;
+        }
+        found.push_back(y > bottom - 31 ? std::optional(bottom - y) : std::nullopt);
+    }
+    return found;
+}
+
+TEST(OverlayPainter, DrawsThePowerAsStepsWithGaps) {
+    const auto line = heights(detailed());
+    ASSERT_EQ(line.size(), 6U);
+    EXPECT_FALSE(line.at(0));
+    EXPECT_FALSE(line.at(3));
+    // The top, 32 above the bottom, is 35 W.
+    EXPECT_NEAR(line.at(1).value_or(0), 26.1 * 32 / 35, 1.5);
+    EXPECT_NEAR(line.at(2).value_or(0), 32.3 * 32 / 35, 1.5);
+    EXPECT_NEAR(line.at(4).value_or(0), 9.5 * 32 / 35, 1.5);
+    EXPECT_NEAR(line.at(5).value_or(0), 28.6 * 32 / 35, 1.5);
+}
+
+TEST(OverlayPainter, WithoutASourceOfPowerDetailsAreOnlyTheSpeed) {
+    Shown shown = detailed();
+    shown.power.reset();
+    EXPECT_EQ(paint(shown, {}).height(), paint(saving(), {}).height());
+    EXPECT_NE(paint(shown, {}), paint(saving(), {}));
+    EXPECT_GT(paint(detailed(), {}).height(), paint(saving(), {}).height() + 40);
+}
+
 TEST(OverlayPainter, FitsATrayAsASquare) {
     const QImage icon = paint(saving(), {.icon = true});
     EXPECT_EQ(icon.size(), QSize(64, 64));
@@ -175,7 +235,8 @@ TEST(OverlayWords, AreShortInThePicture) {
     EXPECT_EQ(OverlayWords::time(saving()), "1 h 52 min");
     EXPECT_EQ(OverlayWords::effect(saving()), "+13 min");
     EXPECT_EQ(OverlayWords::effect(hurrying()), QString::fromUtf8("−20 min"));
-    EXPECT_EQ(OverlayWords::speed(saving()), "1.2 GHz");
+    EXPECT_EQ(OverlayWords::step(saving()), "step 2 of 5");
+    EXPECT_EQ(OverlayWords::step(detailed()), QString::fromUtf8("step 2 of 5 · 1.2 GHz"));
     EXPECT_EQ(OverlayWords::clock(saving()), "1:52");
     Shown shown = saving();
     shown.remaining = 7min;
@@ -188,9 +249,9 @@ TEST(OverlayWords, SayWhatAKeyDidWhereNoTimeIsKnown) {
     Shown shown = saving();
     shown.effect->gained.reset();
     EXPECT_EQ(OverlayWords::effect(shown), "slower");
-    EXPECT_EQ(OverlayWords::description(shown), "Speed 2 of 5, 1.2 GHz. Last key: slower.");
+    EXPECT_EQ(OverlayWords::description(shown), "Step 2 of 5. Last key: slower.");
     shown.charge_percent = 82;
-    EXPECT_EQ(OverlayWords::description(shown), "Speed 2 of 5, 1.2 GHz. Last key: slower. Battery at 82 %.");
+    EXPECT_EQ(OverlayWords::description(shown), "Step 2 of 5. Last key: slower. Battery at 82 %.");
     shown.effect = Effect{Key::Performance, 1'200'000, 1'600'000, {}};
     EXPECT_EQ(OverlayWords::effect(shown), "faster");
     shown.effect = Effect{Key::Power, 800'000, 800'000, 0min};
@@ -199,6 +260,18 @@ TEST(OverlayWords, SayWhatAKeyDidWhereNoTimeIsKnown) {
     EXPECT_EQ(OverlayWords::effect(shown), "highest");
     shown.effect.reset();
     EXPECT_EQ(OverlayWords::effect(shown), "");
+}
+
+TEST(OverlayWords, SayThePowerAndWhereItIsFrom) {
+    Shown shown = detailed();
+    EXPECT_EQ(OverlayWords::power(*shown.power), QString::fromUtf8("29 W modelled · 10 min"));
+    shown.effect.reset();
+    EXPECT_EQ(OverlayWords::description(shown),
+              "Step 2 of 5, 1.2 GHz. Modelled power: 29 W; in the last 10 minutes from 9.5 to 32 W.");
+    shown.power = Power{.from = Power::From::Battery, .watts = {9.96, 8.44}};
+    EXPECT_EQ(OverlayWords::power(*shown.power), QString::fromUtf8("8.4 W measured · 10 min"));
+    EXPECT_EQ(OverlayWords::description(shown),
+              "Step 2 of 5, 1.2 GHz. Measured power: 8.4 W; in the last 10 minutes from 8.4 to 10 W.");
 }
 
 TEST(OverlayWords, SayWhereTheTimeIsUnknown) {

@@ -109,6 +109,8 @@ void OverlayState::governor(const std::optional<DaemonState>& governor, Moment n
     const DaemonState next = governor.value_or(DaemonState{});
     if (next.run != governor_.run) {
         simulated_.refill();  // each run begins with a full battery
+        measured_.reset();    // power in a run would reveal its condition, even after its end
+        history_.forget();
     }
     if (next.application != governor_.application || next.run != governor_.run || next.target_khz.empty()) {
         effect_.reset();
@@ -119,7 +121,32 @@ void OverlayState::governor(const std::optional<DaemonState>& governor, Moment n
     pressed_.reset();  // it belongs to a user whose state happed hides from us
     const auto shown = current();
     watts_ = shown ? watts(shown->target_khz, share_of_one(shown->sample.utilisation_ppm)) : 0.0;
+    history_.becomes(known_watts(), now);
     plan_look(news, now);
+}
+
+void OverlayState::battery(const std::optional<RealBattery>& battery, Moment now) {
+    real_ = battery;
+    measured_ = battery && battery->watts > 0.0 ? std::optional(battery->watts) : std::nullopt;
+    history_.becomes(known_watts(), now);
+}
+
+// Of the battery that is shown. The T61's model drives the study's battery, but is not the power of this machine.
+std::optional<double> OverlayState::known_watts() const {
+    if (!has_details()) {
+        return std::nullopt;
+    }
+    if (always_simulates_) {
+        return knows_machine_ && current() ? std::optional(watts_) : std::nullopt;
+    }
+    return measured_;
+}
+
+std::optional<Power> OverlayState::power(Moment now) const {
+    if (!known_watts()) {
+        return std::nullopt;
+    }
+    return Power{.from = always_simulates_ ? Power::From::Model : Power::From::Battery, .watts = history_.steps(now)};
 }
 
 std::optional<Seconds> OverlayState::remaining_time(Moment now) const {
@@ -157,7 +184,9 @@ std::optional<Shown> OverlayState::shown(Moment now) const {
                  .step = std::min(static_cast<std::size_t>(step - ladder.begin()) + 1, ladder.size()),
                  .steps = ladder.size(),
                  .khz = speed(at->target_khz),
-                 .effect = shows_effect(now) ? effect_ : std::nullopt};
+                 .effect = shows_effect(now) ? effect_ : std::nullopt,
+                 .details = has_details(),
+                 .power = power(now)};
 }
 
 std::optional<Moment> OverlayState::next_change(Moment now) const {
@@ -172,6 +201,10 @@ std::optional<Moment> OverlayState::next_change(Moment now) const {
         const Seconds time = *remaining_time(now);
         const Moment minute = now + (time - whole(time)) + std::chrono::milliseconds(1);
         next = next ? std::min(*next, minute) : minute;
+    }
+    if (known_watts()) {
+        const Moment step = PowerHistory::next_step(now);
+        next = next ? std::min(*next, step) : step;
     }
     return next;
 }

@@ -4,9 +4,11 @@
 #pragma once
 
 #include "ui/overlay/battery_model.h"
+#include "ui/overlay/power_history.h"
 #include "ui/overlay/power_model.h"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -14,9 +16,6 @@
 #include <vector>
 
 namespace happe::ui {
-
-// A time of a clock that never goes back.
-using Moment = std::chrono::duration<double>;
 
 enum class Key { Performance, Power };
 
@@ -67,6 +66,15 @@ struct Effect {
     bool operator==(const Effect&) const = default;
 };
 
+// The power over the last minutes (PowerHistory::steps). The present one is known.
+struct Power {
+    enum class From { Battery, Model };
+
+    From from = From::Battery;
+    std::vector<std::optional<double>> watts;
+    bool operator==(const Power&) const = default;
+};
+
 struct Shown {
     bool on_battery = true;
     std::optional<std::chrono::minutes> remaining;  // none: on mains, or not known
@@ -75,6 +83,8 @@ struct Shown {
     std::size_t steps = 0;
     std::uint32_t khz = 0;  // its real speed
     std::optional<Effect> effect;
+    bool details = false;        // the user wants to see the speed and the power, too
+    std::optional<Power> power;  // none: no details, or no source
     bool operator==(const Shown&) const = default;
 };
 
@@ -86,18 +96,23 @@ public:
     static constexpr Moment kFirstLook = std::chrono::seconds(1);
     static constexpr Moment kLastLook = std::chrono::seconds(60);
 
-    // The simulated battery, driven by the T61's model or by this machine's own.
-    static OverlayState simulated(std::optional<PowerModel> own) { return {std::move(own), true}; }
+    // The simulated battery, driven by the T61's model or by this machine's own. `details`: shows the speed and the
+    // power, too, but not in a study's run.
+    static OverlayState simulated(std::optional<PowerModel> own, bool details = false) {
+        return {std::move(own), true, details};
+    }
     // The real battery; in a study's run the simulated one. The effect of a key is known only where there is a model
     // of this machine.
-    static OverlayState real(std::optional<PowerModel> own) { return {std::move(own), false}; }
+    static OverlayState real(std::optional<PowerModel> own, bool details = false) {
+        return {std::move(own), false, details};
+    }
 
     // happed is as it says, or gone.
     void governor(const std::optional<DaemonState>& governor, Moment now);
     // A key was counted: its effect is in what happed says next.
     void key(Key key) { pressed_ = key; }
     // The real battery discharges; none: the machine is on mains, or has no battery.
-    void battery(const std::optional<RealBattery>& battery) { real_ = battery; }
+    void battery(const std::optional<RealBattery>& battery, Moment now);
 
     // Nothing, while nobody is served.
     [[nodiscard]] std::optional<Shown> shown(Moment now) const;
@@ -114,18 +129,22 @@ private:
         std::uint32_t target_khz = 0;
     };
 
-    OverlayState(std::optional<PowerModel> own, bool always_simulates)
+    OverlayState(std::optional<PowerModel> own, bool always_simulates, bool details)
         : always_simulates_(always_simulates),
+          wants_details_(details),
           knows_machine_(own),
           model_(std::move(own).value_or(PowerModel::t61())) {}
 
     [[nodiscard]] bool simulates() const { return always_simulates_ || !governor_.run.empty(); }
+    [[nodiscard]] bool has_details() const { return wants_details_ && governor_.run.empty(); }
     [[nodiscard]] std::optional<Current> current() const;
     [[nodiscard]] std::uint32_t speed(std::uint32_t khz) const { return governor_.speed(khz); }
     [[nodiscard]] double watts(std::uint32_t khz, double utilisation) const;
     [[nodiscard]] std::optional<Seconds> remaining_time(Moment now) const;
     [[nodiscard]] std::optional<int> charge_percent(Moment now) const;
     [[nodiscard]] std::optional<std::chrono::minutes> gained(std::uint32_t from, std::uint32_t to, double load) const;
+    [[nodiscard]] std::optional<double> known_watts() const;
+    [[nodiscard]] std::optional<Power> power(Moment now) const;
     [[nodiscard]] bool shows_effect(Moment now) const;
     [[nodiscard]] double drawn(Moment now) const;
     void drain(Moment now);
@@ -133,6 +152,7 @@ private:
     void plan_look(bool news, Moment now);
 
     bool always_simulates_;
+    bool wants_details_;
     bool knows_machine_;
     PowerModel model_;
     SimulatedBattery simulated_{model_};
@@ -143,6 +163,8 @@ private:
     Moment effect_at_{};
     double watts_ = 0.0;  // the model's, since `at_`
     Moment at_{};
+    std::optional<double> measured_;  // by the real battery since the last run
+    PowerHistory history_;
     std::optional<Moment> look_;
     Moment pause_ = kFirstLook;
 };

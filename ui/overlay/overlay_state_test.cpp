@@ -2,6 +2,8 @@
 #include "ui/overlay/overlay_state.h"
 
 #include <gtest/gtest.h>
+#include <optional>
+#include <vector>
 
 namespace happe::ui {
 namespace {
@@ -259,7 +261,7 @@ TEST(OverlayState, ShowsWhatTheRealBatterySaysAndNeverLooksByItself) {
     OverlayState state = OverlayState::real({});
     state.governor(playing(), 0s);
     EXPECT_EQ(state.shown(0s)->remaining, std::nullopt);
-    state.battery(RealBattery{.joules = 180'000, .watts = 20, .remaining = 9000s, .charge = 0.82});
+    state.battery(RealBattery{.joules = 180'000, .watts = 20, .remaining = 9000s, .charge = 0.82}, 0s);
     EXPECT_EQ(state.shown(0s)->remaining, 150min);
     EXPECT_EQ(state.shown(0s)->charge_percent, 82);
     EXPECT_EQ(state.next_look(), std::nullopt);
@@ -268,7 +270,7 @@ TEST(OverlayState, ShowsWhatTheRealBatterySaysAndNeverLooksByItself) {
 
 TEST(OverlayState, ARealBatteryWithoutAModelKnowsNoGain) {
     OverlayState state = OverlayState::real({});
-    state.battery(RealBattery{.joules = 180'000, .watts = 20, .remaining = 9000s});
+    state.battery(RealBattery{.joules = 180'000, .watts = 20, .remaining = 9000s}, 0s);
     state.governor(playing(), 0s);
     state.key(Key::Power);
     state.governor(stepped(1'200'000), 0s);
@@ -277,7 +279,7 @@ TEST(OverlayState, ARealBatteryWithoutAModelKnowsNoGain) {
 
 TEST(OverlayState, ARealBatteryGainsByTheModelsDifference) {
     OverlayState state = OverlayState::real(PowerModel::t61());
-    state.battery(RealBattery{.joules = 180'000, .watts = 20, .remaining = 9000s});
+    state.battery(RealBattery{.joules = 180'000, .watts = 20, .remaining = 9000s}, 0s);
     state.governor(playing(), 0s);
     state.key(Key::Power);
     state.governor(stepped(1'200'000), 0s);
@@ -287,13 +289,116 @@ TEST(OverlayState, ARealBatteryGainsByTheModelsDifference) {
 
 TEST(OverlayState, OnMainsThereIsNoTimeAndNoGain) {
     OverlayState state = OverlayState::real(PowerModel::t61());
-    state.battery(std::nullopt);
+    state.battery(std::nullopt, 0s);
     state.governor(playing(), 0s);
     state.key(Key::Power);
     state.governor(stepped(1'200'000), 0s);
     EXPECT_FALSE(state.shown(0s)->on_battery);
     EXPECT_EQ(state.shown(0s)->remaining, std::nullopt);
     EXPECT_EQ(state.shown(0s)->effect->gained, std::nullopt);
+}
+
+// Of a machine whose power does not change with its load: 10 W at 800 MHz, 20 W at 2.3 GHz.
+PowerModel own() {
+    return *PowerModel::from({{0.0, 1.0}, {800'000, 2'300'000}, {{10.0, 10.0}, {20.0, 20.0}}});
+}
+
+// The watts that the graph shows, without its gaps.
+std::vector<double> graph(const OverlayState& state, Moment now) {
+    std::vector<double> known;
+    for (const std::optional<double>& watts : state.shown(now)->power.value_or(Power{}).watts) {
+        if (watts) {
+            known.push_back(*watts);
+        }
+    }
+    return known;
+}
+
+TEST(OverlayState, WithoutDetailsThereIsNoPowerAndNothingToRepaintForIt) {
+    OverlayState state = OverlayState::real({});
+    state.battery(RealBattery{.joules = 180'000, .watts = 20}, 0s);
+    state.governor(playing(), 0s);
+    EXPECT_FALSE(state.shown(0s)->details);
+    EXPECT_EQ(state.shown(0s)->power, std::nullopt);
+    EXPECT_EQ(state.next_change(0s), std::nullopt);
+}
+
+TEST(OverlayState, DetailsHaveThePowerThatTheRealBatteryMeasures) {
+    OverlayState state = OverlayState::real(own(), true);
+    state.battery(RealBattery{.joules = 180'000, .watts = 20}, 0s);
+    state.governor(playing(), 0s);
+    state.battery(RealBattery{.joules = 180'000, .watts = 12}, 60s);
+    EXPECT_TRUE(state.shown(60s)->details);
+    EXPECT_EQ(state.shown(60s)->power->from, Power::From::Battery);
+    EXPECT_EQ(graph(state, 60s), (std::vector{20.0, 20.0, 12.0}));
+    EXPECT_EQ(state.next_change(65s), 90s);
+    EXPECT_EQ(state.next_look(), std::nullopt);
+}
+
+TEST(OverlayState, DetailsHaveThePowerOfTheMachinesModelWithTheSimulatedBattery) {
+    OverlayState state = OverlayState::simulated(own(), true);
+    state.governor(stepped(800'000), 0s);
+    state.governor(stepped(2'300'000), 30s);
+    EXPECT_EQ(state.shown(30s)->power->from, Power::From::Model);
+    EXPECT_EQ(graph(state, 30s), (std::vector{10.0, 20.0}));
+}
+
+TEST(OverlayState, ThereIsNoGraphWithoutASourceOfPower) {
+    OverlayState t61 = OverlayState::simulated({}, true);
+    t61.governor(playing(), 0s);
+    EXPECT_TRUE(t61.shown(0s)->details);
+    EXPECT_EQ(t61.shown(0s)->power, std::nullopt);  // the T61's power is not this machine's
+
+    OverlayState real = OverlayState::real(own(), true);
+    real.governor(playing(), 0s);
+    real.battery(RealBattery{.joules = 180'000, .watts = 0}, 0s);  // UPower does not know it
+    EXPECT_EQ(real.shown(0s)->power, std::nullopt);
+    real.battery(RealBattery{.joules = 180'000, .watts = 20}, 0s);
+    EXPECT_TRUE(real.shown(0s)->power);
+    real.battery(std::nullopt, 1s);  // on mains
+    EXPECT_EQ(real.shown(1s)->power, std::nullopt);
+    EXPECT_EQ(real.next_change(1s), std::nullopt);
+}
+
+TEST(OverlayState, WhileNobodyIsServedTheModelHasNoPowerAndTheBatteryHas) {
+    OverlayState model = OverlayState::simulated(own(), true);
+    OverlayState battery = OverlayState::real({}, true);
+    battery.battery(RealBattery{.joules = 180'000, .watts = 20}, 0s);
+    for (OverlayState* const state : {&model, &battery}) {
+        state->governor(stepped(800'000), 0s);
+        state->governor(std::nullopt, 30s);
+        EXPECT_EQ(state->next_change(30s), std::nullopt);
+        state->governor(stepped(800'000), 90s);
+    }
+    EXPECT_EQ(graph(model, 90s), (std::vector{10.0, 10.0}));
+    EXPECT_EQ(graph(battery, 90s), (std::vector{20.0, 20.0, 20.0, 20.0}));
+}
+
+TEST(OverlayState, InARunThereAreNoDetails) {
+    OverlayState state = OverlayState::simulated(own(), true);
+    state.governor(playing(), 0s);
+    EXPECT_TRUE(state.shown(0s)->power);
+    DaemonState run = playing();
+    run.run = "K7QX";
+    state.governor(run, 60s);
+    EXPECT_FALSE(state.shown(60s)->details);
+    EXPECT_EQ(state.shown(60s)->power, std::nullopt);
+    state.governor(playing(), 120s);
+    EXPECT_EQ(graph(state, 120s).size(), 1U);  // the graph begins again
+}
+
+TEST(OverlayState, AfterARunTheGraphHasNothingOfTheRun) {
+    OverlayState state = OverlayState::real(own(), true);
+    const RealBattery battery{.joules = 180'000, .watts = 20};
+    DaemonState run = playing();
+    run.run = "K7QX";
+    state.governor(run, 0s);
+    state.battery(battery, 60s);
+    state.governor(playing(), 120s);
+    EXPECT_TRUE(state.shown(120s)->details);
+    EXPECT_EQ(state.shown(120s)->power, std::nullopt);  // what the battery said last is from the run
+    state.battery(battery, 150s);
+    EXPECT_EQ(graph(state, 150s), std::vector{20.0});
 }
 
 }  // namespace

@@ -2,7 +2,10 @@
 #include "ui/overlay/overlay_words.h"
 
 #include <QLocale>
+#include <QStringList>
+#include <algorithm>
 #include <cstdlib>
+#include <ranges>
 
 namespace happe::ui {
 namespace {
@@ -21,8 +24,14 @@ QString gigahertz(std::uint32_t khz) {
     return QLocale().toString(double(khz) / 1e6, 'f', 1);
 }
 
+// Three digits at most, for powers from 1 W to 1 kW.
+QString number_of(double watts) {
+    return QLocale().toString(watts, 'f', watts < 9.95 ? 1 : 0);
+}
+
 constexpr QChar kMinus{0x2212};
 constexpr QChar kDash{0x2013};
+constexpr QStringView kDot = u" \u00b7 ";
 
 }  // namespace
 
@@ -44,8 +53,19 @@ QString OverlayWords::clock(const Shown& shown) {
         .arg(rest_of(*shown.remaining), 2, 10, QLatin1Char('0'));
 }
 
-QString OverlayWords::speed(const Shown& shown) {
-    return tr("%1 GHz").arg(gigahertz(shown.khz));
+QString OverlayWords::step(const Shown& shown) {
+    const QString step = tr("step %1 of %2").arg(shown.step).arg(shown.steps);
+    return shown.details ? QStringList{step, tr("%1 GHz").arg(gigahertz(shown.khz))}.join(kDot) : step;
+}
+
+QString OverlayWords::watts(int watts) {
+    return tr("%1 W").arg(watts);
+}
+
+QString OverlayWords::power(const Power& power) {
+    const QString now = number_of(*power.watts.back());
+    const QString said = power.from == Power::From::Battery ? tr("%1 W measured") : tr("%1 W modelled");
+    return QStringList{said.arg(now), tr("%1 min").arg(PowerHistory::kSpan.count())}.join(kDot);
 }
 
 QString OverlayWords::effect(const Shown& shown) {
@@ -85,11 +105,31 @@ QString OverlayWords::spoken_effect(const Effect& effect) {
     return effect.gained->count() < 0 ? tr("Last key: %1 less.").arg(time) : tr("Last key: %1 more.").arg(time);
 }
 
+// What the graph shows, for people who do not see it.
+QString OverlayWords::spoken_power(const Power& power) {
+    const auto known = [](const std::optional<double>& watts) { return watts.has_value(); };
+    const auto [least, most] = std::ranges::minmax(power.watts | std::views::filter(known));
+    const QString now = number_of(*power.watts.back());
+    const QString said = power.from == Power::From::Battery
+                             ? tr("Measured power: %1 W; in the last %2 minutes from %3 to %4 W.")
+                             : tr("Modelled power: %1 W; in the last %2 minutes from %3 to %4 W.");
+    return said.arg(now).arg(PowerHistory::kSpan.count()).arg(number_of(*least), number_of(*most));
+}
+
 QString OverlayWords::description(const Shown& shown) {
-    const QString speed = tr("Speed %1 of %2, %3 GHz.").arg(shown.step).arg(shown.steps).arg(gigahertz(shown.khz));
-    const QString effect = shown.effect ? speed + QLatin1Char(' ') + spoken_effect(*shown.effect) : speed;
-    return shown.charge_percent ? effect + QLatin1Char(' ') + tr("Battery at %1 %.").arg(*shown.charge_percent)
-                                : effect;
+    QStringList said{shown.details
+                         ? tr("Step %1 of %2, %3 GHz.").arg(shown.step).arg(shown.steps).arg(gigahertz(shown.khz))
+                         : tr("Step %1 of %2.").arg(shown.step).arg(shown.steps)};
+    if (shown.effect) {
+        said << spoken_effect(*shown.effect);
+    }
+    if (shown.charge_percent) {
+        said << tr("Battery at %1 %.").arg(*shown.charge_percent);
+    }
+    if (shown.power) {
+        said << spoken_power(*shown.power);
+    }
+    return said.join(QLatin1Char(' '));
 }
 
 }  // namespace happe::ui

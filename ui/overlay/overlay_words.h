@@ -17,19 +17,24 @@ public:
     [[nodiscard]] static QString time(const Shown& shown);
     // "1:47", for where there is little room; "–" without a time.
     [[nodiscard]] static QString clock(const Shown& shown);
-    // "1.2 GHz"
-    [[nodiscard]] static QString speed(const Shown& shown);
-    // "+18 min"; "1.2 GHz ▼" where the time is not known; "lowest" at the ladder's end; empty without a key.
+    // "step 2 of 5"; with details "step 2 of 5 · 1.2 GHz".
+    [[nodiscard]] static QString step(const Shown& shown);
+    // The graph's title: "12 W measured · 10 min", or "12 W modelled · 10 min".
+    [[nodiscard]] static QString power(const Power& power);
+    // The graph's scale: "15 W".
+    [[nodiscard]] static QString watts(int watts);
+    // "+18 min"; "slower" where the time is not known; "lowest" at the ladder's end; empty without a key.
     [[nodiscard]] static QString effect(const Shown& shown);
 
     // Accessible name: "1 hour 47 minutes of battery left".
     [[nodiscard]] static QString name(const Shown& shown);
-    // Accessible description: "Speed 2 of 5, 1.2 GHz. Last key: 18 minutes more."
+    // Accessible description: "Step 2 of 5. Last key: 18 minutes more. Battery at 82 %."
     [[nodiscard]] static QString description(const Shown& shown);
 
 private:
     [[nodiscard]] static QString spoken(std::chrono::minutes time);
     [[nodiscard]] static QString spoken_effect(const Effect& effect);
+    [[nodiscard]] static QString spoken_power(const Power& power);
 };
 
 }  // namespace happe::ui

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Stand-ins for UPower with a battery, and for the portal with the desktop's style."""
+"""Stand-ins for UPower with a battery, for the portal with the desktop's style, and a power model of a laptop."""
 
 from __future__ import annotations
 
@@ -22,6 +22,15 @@ BATTERY_XML = f"""<node><interface name="{UPOWER}.Device">
 DISCHARGING = {
     "IsPresent": True, "State": 2, "Energy": 50.0, "EnergyRate": 20.0, "Percentage": 56.0, "TimeToEmpty": 9000,
 }  # fmt: skip
+# Its power depends on the frequency alone.
+MODEL = {
+    "format": "happe-power-model/1",
+    "machine": "a laptop",
+    "measured": "2026-11-21",
+    "utilisations_percent": [0, 100],
+    "frequencies_khz": [800_000, 2_300_000],
+    "watts": [[10, 10], [20, 20]],
+}
 SETTINGS = "org.freedesktop.portal.Settings"
 PORTAL = "/org/freedesktop/portal/desktop"
 SETTINGS_XML = f"""<node><interface name="{SETTINGS}">

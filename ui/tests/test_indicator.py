@@ -17,7 +17,7 @@ import pytest
 from cost import resident_kib, wake_ups_in
 from desktop import SIZE, changed, program, wayland, without_layers, x11
 from happed_stand_in import NAME, OBJECT
-from laptop_stand_ins import battery, becomes, portal
+from laptop_stand_ins import MODEL, battery, becomes, portal
 from overlay import BUSES, Overlay, happed, is_readable
 from patience import PATIENCE_S, until
 from private_bus import stand_in
@@ -28,14 +28,6 @@ if TYPE_CHECKING:
 
     from private_bus import PrivateBus
 
-MODEL = {
-    "format": "happe-power-model/1",
-    "machine": "a laptop",
-    "measured": "2026-11-21",
-    "utilisations_percent": [0, 100],
-    "frequencies_khz": [800_000, 2_300_000],
-    "watts": [[10, 10], [20, 20]],
-}
 SCHEMA = json.loads((ROOT / "profiles/schema/power-model.schema.json").read_text())
 
 
@@ -63,7 +55,7 @@ def test_says_in_words_what_it_would_show_and_why_it_cannot(bus: PrivateBus) -> 
         said = run("--battery", "simulated", "--status", **buses(bus))
     assert said.returncode == 0
     assert said.stdout.splitlines() == [
-        "1 hour 39 minutes of battery left. Speed 3 of 5, 1.6 GHz. Battery at 100 %.",
+        "1 hour 39 minutes of battery left. Step 3 of 5. Battery at 100 %.",
         "no X server answers where DISPLAY says",
         "In front: torcs.",
         "No program reports which application is in front:",
@@ -74,9 +66,7 @@ def test_says_in_words_what_it_would_show_and_why_it_cannot(bus: PrivateBus) -> 
 def test_says_it_in_german(bus: PrivateBus) -> None:
     with happed(bus):
         said = run("--battery", "simulated", "--status", LANG="de_DE.UTF-8", LC_ALL="", **buses(bus))
-    assert (
-        said.stdout.splitlines()[0] == "Noch 1 Stunde 39 Minuten Akkulaufzeit. Stufe 3 von 5, 1,6 GHz. Akku bei 100 %."
-    )
+    assert said.stdout.splitlines()[0] == "Noch 1 Stunde 39 Minuten Akkulaufzeit. Stufe 3 von 5. Akku bei 100 %."
 
 
 def test_says_it_as_json(bus: PrivateBus) -> None:
@@ -93,6 +83,8 @@ def test_says_it_as_json(bus: PrivateBus) -> None:
         "step": 3,
         "steps": 5,
         "khz": 1_600_000,
+        "watts": None,
+        "watts_from": None,
     }
 
 
@@ -115,6 +107,29 @@ def test_a_machines_own_model_drives_the_simulated_battery(bus: PrivateBus, tmp_
     with happed(bus):
         said = json.loads(run("--battery=simulated", "--model", file, "--status", "--json", **buses(bus)).stdout)
     assert said["remaining_min"] == 78  # 20 Wh at 10 + 10 * 8/15 W
+
+
+def test_says_details_on_request_and_where_the_watts_are_from(bus: PrivateBus, tmp_path: Path) -> None:
+    file = tmp_path / "model.json"
+    file.write_text(json.dumps(MODEL))
+    model = ("--battery", "simulated", "--model", str(file))
+    with happed(bus) as daemon, battery(bus):
+        assert "Step 3 of 5, 1.6 GHz. Battery at 56 %. Measured power: 20 W; " in asked(bus, "--details")
+        told = json.loads(asked(bus, "--details", "--json"))
+        assert (told["watts"], told["watts_from"]) == (20.0, "battery")
+        assert "Modelled power: 15 W; " in asked(bus, "--details", *model)
+        assert json.loads(asked(bus, "--details", "--json", *model))["watts_from"] == "model"
+        told = asked(bus, "--details", "--battery", "simulated")
+        assert "1.6 GHz." in told
+        assert "power:" not in told  # of this machine nothing is known
+        daemon.tell("set", OBJECT, NAME, "Run", "K7QX")
+        assert "GHz" not in asked(bus, "--details")
+        assert "power:" not in asked(bus, "--details")
+
+
+def asked(bus: PrivateBus, *arguments: str) -> str:
+    """Return what --status prints."""
+    return run("--status", *arguments, **buses(bus)).stdout
 
 
 def registry() -> Any:  # noqa: ANN401 - referencing.Registry
@@ -158,6 +173,9 @@ def test_reads_its_settings_and_the_command_line_has_the_last_word(bus: PrivateB
     with happed(bus):
         assert run("--status", **home).stdout.startswith("1 hour 39 minutes")
         assert run("--status", "--battery", "real", **home).stdout.startswith("On mains")
+        settings.write_text("details = true\n")
+        assert "1.6 GHz" in run("--status", **home).stdout
+        assert "1.6 GHz" not in run("--status", "--details=false", **home).stdout
     for wrong in ("batery", "corner"):
         settings.write_text(f'{wrong} = "simulated"\n')
         refused = run("--status", **home)
@@ -265,7 +283,7 @@ def test_a_tray_icon_takes_its_place_where_it_is_asked_for(bus: PrivateBus) -> N
         overlay = Overlay(desktop, bus).start("--where", "tray", QT_QPA_PLATFORM="xcb")
         until(lambda: any("1 hour 39 minutes" in said for said in items(bus)), "the icon says how long it lasts")
         daemon.tell("set", OBJECT, NAME, "Targets", [[0, 800_000]])
-        until(lambda: any("Speed 1 of 5" in said for said in items(bus)), "the icon says that it is slower")
+        until(lambda: any("Step 1 of 5" in said for said in items(bus)), "the icon says that it is slower")
         overlay.process.terminate()
         assert overlay.process.wait(PATIENCE_S) == 0
         until(lambda: not items(bus), "the icon is gone")

@@ -13,8 +13,9 @@ from PIL import Image
 from agent import window
 from desktop import MARGIN, SIZE, changed, keep, x11
 from happed_stand_in import HIDDEN, NAME, OBJECT
+from laptop_stand_ins import BATTERY, UPOWER, battery
 from overlay import Overlay, clicks_go_through, happed, hide, is_readable, press
-from patience import PATIENCE_S, until
+from patience import PATIENCE_S, spend, until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,7 +69,7 @@ def test_a_key_changes_what_is_seen_and_what_is_said(bus: PrivateBus) -> None:
         before = desktop.seen()
         overlay = Overlay(desktop, bus).start()
         _, narrow = overlay.appears(before)
-        assert "1 hour 39 minutes of battery left. Speed 3 of 5, 1.6 GHz." in title(desktop)
+        assert "1 hour 39 minutes of battery left. Step 3 of 5." in title(desktop)
         press(daemon, "power", 1_200_000)
         until(lambda: "Last key: 13 minutes more." in title(desktop), "the key's effect is announced")
 
@@ -81,6 +82,25 @@ def test_a_key_changes_what_is_seen_and_what_is_said(bus: PrivateBus) -> None:
         keep(seen.crop((0, SIZE[1] - 110, 400, SIZE[1])), "overlay")
 
 
+def test_details_show_the_power_that_the_battery_measures(bus: PrivateBus) -> None:
+    with happed(bus), battery(bus) as upower, x11(composited=True) as desktop:
+        desktop.window("noise")
+        before = desktop.seen()
+        overlay = Overlay(desktop, bus).start("--battery", "real", "--details")
+        overlay.appears(before)
+        until(lambda: "1.6 GHz. Battery at 56 %. Measured power: 20 W; " in title(desktop), "the title has the power")
+        seen, box = overlay.appears(before)
+        is_readable(seen, box)
+        assert 100 <= box[3] - box[1] <= 140  # there is a graph
+        pace = 30 if os.environ.get("HAPPE_PICTURES") else 0  # a picture needs minutes of power
+        for watts in (14.1, 14.6, 22.5, 21.9, 17.2, 16.8, 12.4):
+            spend(pace)
+            upower.tell("set", BATTERY, f"{UPOWER}.Device", "EnergyRate", watts)
+        until(lambda: "Measured power: 12 W; in the last 10 minutes from " in title(desktop), "it has the new power")
+        until(lambda: changed(seen, desktop.seen()), "the graph has changed")
+        keep(desktop.seen().crop((0, SIZE[1] - 170, 400, SIZE[1])), "overlay-details")
+
+
 def test_in_a_sealed_run_it_looks_at_what_the_kernel_shows_for_happed_tells_nobody(
     bus: PrivateBus, tmp_path: Path
 ) -> None:
@@ -90,12 +110,12 @@ def test_in_a_sealed_run_it_looks_at_what_the_kernel_shows_for_happed_tells_nobo
     mock = {"LD_PRELOAD": "libumockdev-preload.so.0", "UMOCKDEV_DIR": str(tmp_path)}
     with happed(bus, **HIDDEN, Run="K7QX", State="run") as daemon, x11() as desktop:
         before = desktop.seen()
-        overlay = Overlay(desktop, bus).start("--battery", "real", **mock)
+        overlay = Overlay(desktop, bus).start("--battery", "real", "--details", **mock)
         overlay.appears(before)
-        assert "of battery left. Speed 3 of 5, 1.6 GHz." in title(desktop)
+        assert "of battery left. Step 3 of 5." in title(desktop)
         frequency.write_text("1213370\n")
         daemon.tell("signal", OBJECT, NAME, "KeyCounted", "(s)", ["power"])
-        until(lambda: "Speed 2 of 5, 1.2 GHz. Last key:" in title(desktop), "the key's effect is announced")
+        until(lambda: "Step 2 of 5. Last key:" in title(desktop), "the key's effect is announced")
         daemon.tell("set", OBJECT, NAME, "Indicator", 0)
         overlay.vanishes(before)
 

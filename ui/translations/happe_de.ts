@@ -20,8 +20,24 @@
         <translation>%1 Min.</translation>
     </message>
     <message>
+        <source>step %1 of %2</source>
+        <translation>Stufe %1 von %2</translation>
+    </message>
+    <message>
         <source>%1 GHz</source>
         <translation>%1 GHz</translation>
+    </message>
+    <message>
+        <source>%1 W</source>
+        <translation>%1 W</translation>
+    </message>
+    <message>
+        <source>%1 W measured</source>
+        <translation>%1 W gemessen</translation>
+    </message>
+    <message>
+        <source>%1 W modelled</source>
+        <translation>%1 W nach Modell</translation>
     </message>
     <message>
         <source>lowest</source>
@@ -82,8 +98,20 @@
         <translation>Letzter Tastendruck: %1 mehr.</translation>
     </message>
     <message>
-        <source>Speed %1 of %2, %3 GHz.</source>
+        <source>Measured power: %1 W; in the last %2 minutes from %3 to %4 W.</source>
+        <translation>Gemessene Leistung: %1 W; in den letzten %2 Minuten %3 bis %4 W.</translation>
+    </message>
+    <message>
+        <source>Modelled power: %1 W; in the last %2 minutes from %3 to %4 W.</source>
+        <translation>Leistung nach Modell: %1 W; in den letzten %2 Minuten %3 bis %4 W.</translation>
+    </message>
+    <message>
+        <source>Step %1 of %2, %3 GHz.</source>
         <translation>Stufe %1 von %2, %3 GHz.</translation>
+    </message>
+    <message>
+        <source>Step %1 of %2.</source>
+        <translation>Stufe %1 von %2.</translation>
     </message>
     <message>
         <source>Battery at %1 %.</source>

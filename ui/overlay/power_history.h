@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The power over the last minutes, in few numbers however often it changes.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace happe::ui {
+
+// A time of a clock that never goes back.
+using Moment = std::chrono::duration<double>;
+
+class PowerHistory {
+public:
+    static constexpr std::chrono::seconds kSlot{30};  // each starts at a multiple of it
+    static constexpr std::size_t kSlots = 20;
+    static constexpr std::chrono::minutes kSpan{10};
+    static_assert(kSlots * kSlot == kSpan);
+
+    // From now on the power is this; none: not known.
+    void becomes(std::optional<double> watts, Moment now);
+    void forget() { *this = {}; }
+
+    // The mean power of each slot, oldest first; none: not known in any part of it. The last is the present power, so
+    // that a change is seen at once.
+    [[nodiscard]] std::vector<std::optional<double>> steps(Moment now) const;
+    // When the steps move on although the power stays.
+    [[nodiscard]] static Moment next_step(Moment now);
+
+private:
+    struct Slot {
+        std::int64_t number = -1;  // slots since the clock began
+        double joules = 0.0;
+        double seconds = 0.0;  // in which the power was known
+
+        void add(std::int64_t to, double watts, double time);
+    };
+
+    void add_until(Moment now);
+
+    std::array<Slot, kSlots> slots_;  // a slot is at the place of its number modulo kSlots
+    std::optional<double> watts_;
+    Moment since_{};
+};
+
+}  // namespace happe::ui
