@@ -68,7 +68,7 @@ struct Graph {
 
     [[nodiscard]] static int top_of(const std::vector<std::optional<double>>& watts) {
         const double highest = std::ranges::max(watts).value_or(0.0);  // none is less than any
-        return std::max(1, static_cast<int>(std::ceil(highest / kScaleOf))) * kScaleOf;
+        return (static_cast<int>(highest / kScaleOf) + 1) * kScaleOf;  // above the line
     }
     [[nodiscard]] double height() const { return title.height + kGraphGap + kGraphHeight + kGraphGap; }
 

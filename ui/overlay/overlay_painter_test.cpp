@@ -213,6 +213,9 @@ TEST(OverlayPainter, DrawsThePowerAsStepsWithGaps) {
     EXPECT_NEAR(line.at(2).value_or(0), 32.3 * 32 / 35, 1.5);
     EXPECT_NEAR(line.at(4).value_or(0), 9.5 * 32 / 35, 1.5);
     EXPECT_NEAR(line.at(5).value_or(0), 28.6 * 32 / 35, 1.5);
+    Shown shown = detailed();
+    shown.power->watts = {35.0, 20.0};
+    EXPECT_NEAR(heights(shown).at(0).value_or(0), 35.0 * 32 / 40, 1.5);  // below the top
 }
 
 TEST(OverlayPainter, WithoutASourceOfPowerDetailsAreOnlyTheSpeed) {
