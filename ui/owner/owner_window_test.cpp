@@ -18,7 +18,9 @@
 #include <QDir>
 #include <QEventLoop>
 #include <QFile>
+#include <QKeyEvent>
 #include <QLabel>
+#include <QPainter>
 #include <QScrollBar>
 #include <QTemporaryDir>
 #include <QTranslator>
@@ -108,9 +110,9 @@ TEST(KeyInWords, OfAKeyWithoutAnotherNameIsItsOwn) {
 }
 
 TEST(Chart, IsToldInWordsLevelByLevel) {
-    const QString words = OwnerWords::chart(kTaught);
+    const QString words = OwnerWords::chart(kTaught, kLadder);
     EXPECT_TRUE(words.startsWith("0–10 %: 0.8 GHz. 10–20 %: 0.8 GHz."));
-    EXPECT_TRUE(words.endsWith("90–100 %: 2.3 GHz"));
+    EXPECT_TRUE(words.endsWith("90–100 %: 2.3 GHz. All speeds: 0.8 GHz, 1.2 GHz, 1.6 GHz, 2.2 GHz, 2.3 GHz"));
 }
 
 TEST(OwnerStateOf, IsNothingWhereTheAnswerIsOfOtherTypes) {
@@ -169,13 +171,113 @@ TEST(Chart, MarksStandOutFromDarkAndLightWindows) {
     }
 }
 
+std::vector<std::uint32_t> long_ladder(int steps) {
+    std::vector<std::uint32_t> ladder;
+    for (int step = 0; step < steps; ++step) {
+        ladder.push_back(800'000 + 100'000 * static_cast<std::uint32_t>(step));
+    }
+    return ladder;
+}
+
+QImage seen(QAbstractScrollArea& chart, const QRect& part = {0, 0, -1, -1}) {
+    return chart.viewport()->grab(part).toImage();
+}
+
 TEST(Chart, IsTheSameFromRightToLeft) {
+    for (const auto& ladder : {kLadder, long_ladder(33)}) {
+        StepChart chart;
+        chart.resize(560, 260);
+        chart.show_profile(kTaught, ladder, {{.key = Key::Power, .level = 3, .to_khz = 1'200'000}}, 3);
+        const QImage left_to_right = seen(chart);
+        chart.setLayoutDirection(Qt::RightToLeft);
+        EXPECT_EQ(seen(chart), left_to_right);
+    }
+}
+
+int lines_of_writing(const QImage& column) {
+    int lines = 0;
+    bool before = false;
+    for (int y = 0; y < column.height(); ++y) {
+        bool written = false;
+        for (int x = 0; x < column.width(); ++x) {
+            written = written || qGray(column.pixel(x, y)) < 128;
+        }
+        lines += written && !before ? 1 : 0;
+        before = written;
+    }
+    return lines;
+}
+
+// The plot with the texts beside it, put together from all that the chart can scroll to.
+QImage whole_plot(StepChart& chart) {
+    const int line = chart.fontMetrics().height();
+    const int height = chart.height() - 3 * line - line / 2 - 9;  // from "now" to the axis
+    QScrollBar& bar = *chart.verticalScrollBar();
+    QImage whole(chart.viewport()->width(), height + bar.maximum(), QImage::Format_RGB32);
+    QPainter painter(&whole);
+    const auto draw = [&](int value, int from, int to) {
+        bar.setValue(value);
+        painter.drawImage(0, value + from, seen(chart, {0, line / 2 + from, whole.width(), to - from}));
+    };
+    draw(bar.maximum(), 0, height);
+    draw(0, 0, height / 2);
+    for (int value = 0; value <= bar.maximum(); ++value) {
+        draw(value, line, height - line);  // a speed at the edge may be cut
+    }
+    return whole;
+}
+
+TEST(Chart, HasTheSpeedOfEveryStepBesideIt) {
+    StepChart chart;
+    chart.setPalette(QPalette(Qt::white));
+    chart.show();  // a hidden chart is not laid out
+    const int text = chart.fontMetrics().horizontalAdvance(OwnerWords::speed(8'888'888)) + 8;
+    for (const auto& [steps, height] : {std::pair(5, 260), {10, 260}, {10, 180}, {33, 260}, {33, 600}, {64, 180}}) {
+        chart.resize(560, height);
+        chart.show_profile(kTaught, long_ladder(steps), {}, std::nullopt);
+        const QImage whole = whole_plot(chart);
+        const int left = lines_of_writing(whole.copy(0, 0, text, whole.height()));
+        const int right = lines_of_writing(whole.copy(whole.width() - text, 0, text, whole.height()));
+        EXPECT_TRUE(left == steps || (left == (steps + 1) / 2 && right == steps / 2))
+            << steps << ": " << left << ", " << right;
+    }
+}
+
+TEST(Chart, ScrollsALongLadderByKeysAndLeavesTheAxis) {
+    StepChart chart;
+    chart.resize(560, 200);
+    chart.show();
+    const auto ladder = long_ladder(33);
+    const auto axis = [&] { return seen(chart, {0, 200 - 3 * chart.fontMetrics().height() - 8, 560, 200}); };
+    chart.show_profile({"slow", std::vector(10, ladder.front())}, ladder, {}, 3);
+    const QScrollBar& bar = *chart.verticalScrollBar();
+    EXPECT_EQ(bar.value(), bar.maximum());
+    chart.show_profile({"fast", std::vector(10, ladder.back())}, ladder, {}, 3);
+    EXPECT_EQ(bar.value(), 0);
+    const QImage before = axis();
+    QKeyEvent down(QEvent::KeyPress, Qt::Key_Down, Qt::NoModifier);
+    QCoreApplication::sendEvent(&chart, &down);
+    EXPECT_GT(bar.value(), 0);
+    EXPECT_EQ(axis(), before);
+    const int here = bar.value();
+    chart.show_profile({"fast", std::vector(10, ladder.back())}, ladder, {}, 4);
+    EXPECT_EQ(bar.value(), here);
+}
+
+TEST(Chart, ExplainsItsMarksBeforeThereAreAny) {
     StepChart chart;
     chart.resize(560, 260);
-    chart.show_profile(kTaught, kLadder, {{.key = Key::Power, .level = 3, .to_khz = 1'200'000}}, 3);
-    const QImage left_to_right = chart.grab().toImage();
-    chart.setLayoutDirection(Qt::RightToLeft);
-    EXPECT_EQ(chart.grab().toImage(), left_to_right);
+    const int line = chart.fontMetrics().height();
+    const auto legend = [&](const std::vector<Press>& presses) {
+        chart.show_profile(kTaught, kLadder, presses, std::nullopt);
+        return seen(chart, {0, 260 - line - 8, 560, line + 8});
+    };
+    const QImage none = legend({});
+    EXPECT_GE(lines_of_writing(none), 1);
+    EXPECT_EQ(legend({{.key = Key::Power, .level = 3, .to_khz = 1'200'000}}), none);
+    const int beyond = none.width() - chart.minimumWidth();
+    ASSERT_GT(beyond, 0);
+    EXPECT_EQ(lines_of_writing(none.copy(chart.minimumWidth(), 0, beyond, none.height())), 0);
 }
 
 TEST(Chart, SaysWhichLoadIsTheOneOfNow) {
@@ -261,7 +363,7 @@ TEST_F(Window, HasALetterForEachButtonAndNoneTwice) {
     expect_letters(dialog_);
 }
 
-TEST(GermanWindow, HasALetterForEachButtonAndNoneTwice) {
+TEST(GermanWindow, HasALetterForEachButtonAndNoneTwiceAndFits) {
     QTranslator german;
     ASSERT_TRUE(german.load(":/translations/happe_de.qm"));
     QCoreApplication::installTranslator(&german);
@@ -269,6 +371,7 @@ TEST(GermanWindow, HasALetterForEachButtonAndNoneTwice) {
     OwnerWindow window{owner};
     expect_letters(window);
     expect_letters(KeyDialog{owner, &window});
+    EXPECT_LE(window.minimumSizeHint().width(), 1920 / 2);
 }
 
 TEST_F(Window, IsMirroredFromRightToLeft) {

@@ -9,6 +9,7 @@
 #include <QStringList>
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace happe::ui {
 namespace {
@@ -144,10 +145,15 @@ QString OwnerWords::keys(const OwnerState& state) {
                                 : tr("No keyboard has these keys."));
 }
 
-QString OwnerWords::chart(const OwnProfile& profile) {
+QString OwnerWords::chart(const OwnProfile& profile, const std::vector<std::uint32_t>& ladder_khz) {
     QStringList steps;
     for (int at = 0; at < static_cast<int>(profile.khz.size()); ++at) {
         steps << tr("%1: %2").arg(level(at), speed(profile.khz[static_cast<std::size_t>(at)]));
+    }
+    if (!ladder_khz.empty()) {
+        QStringList all;
+        std::ranges::transform(ladder_khz, std::back_inserter(all), speed);
+        steps << tr("All speeds: %1").arg(all.join(QStringLiteral(", ")));
     }
     return steps.join(QStringLiteral(". "));
 }

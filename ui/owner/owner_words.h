@@ -31,8 +31,8 @@ public:
     // "30–40 %": the CPU's work at this level, as a share of its work at top speed.
     [[nodiscard]] static QString level(int level);
     [[nodiscard]] static QString key(Key key);
-    // The whole chart in words: "0–10 %: 0.8 GHz. ..."
-    [[nodiscard]] static QString chart(const OwnProfile& profile);
+    // The whole chart in words: "0–10 %: 0.8 GHz. ... All speeds: 0.8 GHz, 1.2 GHz, ..."
+    [[nodiscard]] static QString chart(const OwnProfile& profile, const std::vector<std::uint32_t>& ladder_khz);
 
 private:
     // The name of the served application.

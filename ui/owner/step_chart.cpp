@@ -5,8 +5,11 @@
 
 #include <QPainter>
 #include <QPainterPath>
+#include <QScrollBar>
 #include <algorithm>
+#include <cmath>
 #include <ranges>
+#include <utility>
 
 namespace happe::ui {
 namespace {
@@ -35,24 +38,20 @@ QPainterPath triangle(const QPointF& middle, Key key) {
     return path;
 }
 
-// Moves the texts beside the plot apart, from top to bottom, by their height, but not below `lowest`.
-void spread(std::vector<qreal>& middles, qreal height, qreal lowest) {
-    for (std::size_t at = 1; at < middles.size(); ++at) {
-        middles[at] = std::max(middles[at], middles[at - 1] + height);
-    }
-    for (qreal& middle : middles | std::views::reverse) {
-        middle = std::min(middle, lowest);
-        lowest = middle - height;
-    }
-}
-
 }  // namespace
 
-StepChart::StepChart(QWidget* parent) : QWidget(parent) {
+StepChart::StepChart(QWidget* parent) : QAbstractScrollArea(parent) {
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
-    setFocusPolicy(Qt::TabFocus);  // so that screen readers read it
+    setFocusPolicy(Qt::TabFocus);  // so that screen readers read it, and keys scroll it
     setAccessibleName(tr("What HAPPE has learned"));
+    setFrameShape(QFrame::NoFrame);
+    setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    viewport()->setAutoFillBackground(false);
     setMinimumHeight(kLeastLines * fontMetrics().height());
+    QPixmap nothing(1, 1);
+    QPainter painter(&nothing);
+    painter.setFont(font());
+    setMinimumWidth(static_cast<int>(std::ceil(paint_legend(painter))) + verticalScrollBar()->sizeHint().width());
 }
 
 QPixmap StepChart::mark(Key key, const QPalette& palette, qreal pixels_of_a_point) {
@@ -70,12 +69,17 @@ QPixmap StepChart::mark(Key key, const QPalette& palette, qreal pixels_of_a_poin
 
 void StepChart::show_profile(const OwnProfile& profile, const std::vector<std::uint32_t>& ladder_khz,
                              const std::vector<Press>& presses, std::optional<int> level) {
+    const bool another = profile.application != profile_.application || ladder_khz != ladder_;
     profile_ = profile;
     ladder_ = ladder_khz;
     presses_ = presses;
     level_ = level;
-    setAccessibleDescription(OwnerWords::chart(profile));
-    update();
+    setAccessibleDescription(OwnerWords::chart(profile, ladder_khz));
+    if (another) {
+        fit();
+        scroll_to_profile();
+    }
+    viewport()->update();
 }
 
 // The same colour in a window that is not active, like the texts beside it.
@@ -83,10 +87,54 @@ QColor StepChart::colour(QPalette::ColorRole role) const {
     return palette().color(QPalette::Active, role);
 }
 
+// No letter of a speed reaches below its line.
+qreal StepChart::line() const {
+    return QFontMetricsF(font()).ascent();
+}
+
+// Above the plot is "now"; below it are the axis with its name, and the legend.
+qreal StepChart::seen_height() const {
+    return viewport()->height() - 4 * QFontMetricsF(font()).height() - 2 * kGap;
+}
+
+// The part of the plot that is seen.
 QRectF StepChart::plot() const {
     const QFontMetricsF metrics(font());
-    const qreal left = metrics.horizontalAdvance(OwnerWords::speed(8'888'888)) + 2 * kGap;
-    return QRectF(rect()).adjusted(left, metrics.height(), -kGap - kTriangle, -3 * metrics.height() - 2 * kGap);
+    const qreal beside = metrics.horizontalAdvance(OwnerWords::speed(8'888'888)) + 2 * kGap;
+    const qreal right = viewport()->width() - (on_both_sides() ? beside : kGap + kTriangle);
+    return {beside, metrics.height(), right - beside, seen_height()};
+}
+
+bool StepChart::on_both_sides() const {
+    return (double(ladder_.size()) - 1) * line() > seen_height();
+}
+
+// The height of the whole plot, in which a line fits between two speeds of one side.
+qreal StepChart::whole_height() const {
+    return std::max(seen_height(), (double(ladder_.size()) - 1) * line() / (on_both_sides() ? 2 : 1));
+}
+
+// Keeps in the middle what is there.
+void StepChart::fit() {
+    QScrollBar& bar = *verticalScrollBar();
+    const int middle = bar.value() + bar.pageStep() / 2;
+    bar.setPageStep(static_cast<int>(seen_height()));
+    bar.setSingleStep(static_cast<int>(line()));
+    bar.setRange(0, static_cast<int>(std::ceil(whole_height() - seen_height())));
+    bar.setValue(middle - bar.pageStep() / 2);
+}
+
+void StepChart::scroll_to_profile() {
+    if (!ladder_.empty() && !profile_.khz.empty()) {
+        QScrollBar& bar = *verticalScrollBar();
+        const qreal middle = (y_of(profile_.khz.front()) + y_of(profile_.khz.back())) / 2;
+        bar.setValue(bar.value() + static_cast<int>(middle - plot().center().y()));
+    }
+}
+
+void StepChart::resizeEvent(QResizeEvent* event) {
+    QAbstractScrollArea::resizeEvent(event);
+    fit();
 }
 
 qreal StepChart::x_of(int level) const {
@@ -97,49 +145,55 @@ qreal StepChart::x_of(int level) const {
 qreal StepChart::y_of(std::uint32_t khz) const {
     const double lowest = ladder_.front();
     const double span = std::max(1.0, double(ladder_.back()) - lowest);
-    return plot().bottom() - plot().height() * std::clamp((double(khz) - lowest) / span, 0.0, 1.0);
+    const qreal bottom = plot().top() + whole_height() - verticalScrollBar()->value();
+    return bottom - whole_height() * std::clamp((double(khz) - lowest) / span, 0.0, 1.0);
 }
 
 void StepChart::paintEvent(QPaintEvent* /*event*/) {
-    QPainter painter(this);
+    QPainter painter(viewport());
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setLayoutDirection(Qt::LeftToRight);  // an axis goes to the right in every language
+    const QRectF all(viewport()->rect());
     if (ladder_.empty() || profile_.khz.size() != kLevels) {
-        painter.drawText(rect(), Qt::AlignCenter, tr("Nothing to show"));
+        painter.drawText(all, Qt::AlignCenter, tr("Nothing to show"));
         return;
     }
-    paint_axes(painter);
+    painter.save();
+    paint_now(painter);
+    paint_axis(painter);
+    paint_legend(painter);
+    painter.restore();
+    painter.save();
+    painter.setClipRect(QRectF(all.left(), plot().top() - line() / 2, all.width(), plot().height() + line()));
+    paint_ladder(painter);
     paint_steps(painter);
     paint_presses(painter);
-    if (!presses_.empty()) {
-        paint_legend(painter);
-    }
+    painter.restore();
     if (hasFocus()) {
         painter.setPen(QPen(palette().highlight(), 2));
         painter.setBrush(Qt::NoBrush);
-        painter.drawRect(QRectF(rect()).adjusted(1, 1, -1, -1));
+        painter.drawRect(all.adjusted(1, 1, -1, -1));
     }
 }
 
-void StepChart::paint_axes(QPainter& painter) const {
+// Colours the column of the CPU's load.
+void StepChart::paint_now(QPainter& painter) const {
+    if (!level_) {
+        return;
+    }
     const QRectF area = plot();
-    QColor faint = colour(QPalette::WindowText);
-    if (level_) {
-        QColor now = colour(QPalette::Highlight);
-        now.setAlphaF(0.25F);
-        const QRectF column(x_of(*level_), area.top(), area.width() / kLevels, area.height());
-        painter.fillRect(column, now);
-        painter.setPen(faint);
-        const QRectF above(column.center().x() - column.width(), 0, 2 * column.width(), area.top());
-        painter.drawText(above, Qt::AlignHCenter | Qt::AlignBottom, tr("now"));
-    }
-    faint.setAlphaF(0.2F);
-    painter.setPen(faint);
-    for (const std::uint32_t khz : ladder_) {
-        painter.drawLine(QPointF(area.left(), y_of(khz)), QPointF(area.right(), y_of(khz)));
-    }
+    QColor now = colour(QPalette::Highlight);
+    now.setAlphaF(0.25F);
+    const QRectF column(x_of(*level_), area.top(), area.width() / kLevels, area.height());
+    painter.fillRect(column, now);
     painter.setPen(colour(QPalette::WindowText));
-    paint_speeds(painter);
+    const QRectF above(column.center().x() - column.width(), 0, 2 * column.width(), area.top());
+    painter.drawText(above, Qt::AlignHCenter | Qt::AlignBottom, tr("now"));
+}
+
+void StepChart::paint_axis(QPainter& painter) const {
+    const QRectF area = plot();
+    painter.setPen(colour(QPalette::WindowText));
     for (int level = 0; level <= kLevels; level += 2) {
         const QRectF below(x_of(level) - area.width() / kLevels, area.bottom() + kGap, 2 * area.width() / kLevels,
                            painter.fontMetrics().height());
@@ -150,38 +204,57 @@ void StepChart::paint_axes(QPainter& painter) const {
                      Qt::AlignHCenter, tr("The CPU's load, in % of its capacity at top speed"));
 }
 
-// Writes the speed beside every step of the ladder; if there are more steps than lines, beside every second, third, ...
-void StepChart::paint_speeds(QPainter& painter) const {
+// Draws a line for each step of the ladder, and writes its speed beside it.
+void StepChart::paint_ladder(QPainter& painter) const {
     const QRectF area = plot();
-    const qreal height = painter.fontMetrics().height();
-    const auto lines = static_cast<std::size_t>(std::max(1.0, area.height() / height + 1));
-    const std::size_t every = (ladder_.size() + lines - 1) / lines;
-    std::vector<std::uint32_t> speeds;
-    std::vector<qreal> middles;
-    for (std::size_t below_top = 0; below_top < ladder_.size(); below_top += every) {
-        speeds.push_back(ladder_[ladder_.size() - 1 - below_top]);
-        middles.push_back(y_of(speeds.back()));
+    const bool both = on_both_sides();
+    std::vector<Label> left;
+    std::vector<Label> right;
+    QColor faint = colour(QPalette::WindowText);
+    faint.setAlphaF(0.2F);
+    painter.setPen(faint);
+    for (const std::uint32_t khz : ladder_ | std::views::reverse) {
+        painter.drawLine(QPointF(area.left(), y_of(khz)), QPointF(area.right(), y_of(khz)));
+        (both && left.size() > right.size() ? right : left).push_back({khz, y_of(khz)});
     }
-    spread(middles, height, area.bottom());
-    for (std::size_t at = 0; at < speeds.size(); ++at) {
-        const QRectF beside(0, middles[at] - height / 2, area.left() - kGap, height);
-        painter.drawText(beside, Qt::AlignRight | Qt::AlignVCenter, OwnerWords::speed(speeds[at]));
+    painter.setPen(colour(QPalette::WindowText));
+    paint_speeds(painter, true, std::move(left));
+    paint_speeds(painter, false, std::move(right));
+}
+
+// Moves the texts beside the plot apart, from top to bottom, by their height, but not below `lowest`.
+void StepChart::spread(std::vector<Label>& labels, qreal height, qreal lowest) {
+    for (std::size_t at = 1; at < labels.size(); ++at) {
+        labels[at].middle = std::max(labels[at].middle, labels[at - 1].middle + height);
+    }
+    for (Label& label : labels | std::views::reverse) {
+        label.middle = std::min(label.middle, lowest);
+        lowest = label.middle - height;
     }
 }
 
-// Explains the triangles.
-void StepChart::paint_legend(QPainter& painter) const {
+void StepChart::paint_speeds(QPainter& painter, bool left, std::vector<Label> labels) const {
     const QRectF area = plot();
+    spread(labels, line(), y_of(ladder_.front()));
+    for (const auto& [khz, middle] : labels) {
+        const qreal half = painter.fontMetrics().height() / 2.0;
+        const qreal edge = left ? 0 : area.right() + kGap;
+        const QRectF beside(edge, middle - half, left ? area.left() - kGap : viewport()->width() - edge, 2 * half);
+        painter.drawText(beside, Qt::AlignVCenter | (left ? Qt::AlignRight : Qt::AlignLeft), OwnerWords::speed(khz));
+    }
+}
+
+// Explains the triangles. Returns the width that this needs.
+qreal StepChart::paint_legend(QPainter& painter) const {
     const QFontMetrics metrics = painter.fontMetrics();
-    const qreal line = area.bottom() + kGap + 2.5 * metrics.height();
-    const QString words = tr("The last presses, the newest the strongest:");
+    const qreal line = plot().bottom() + kGap + 2.5 * metrics.height();
     qreal left = kGap;
     const auto write = [&](const QString& text) {
         painter.setPen(colour(QPalette::WindowText));
         painter.drawText(QPointF(left, line + metrics.ascent() / 2.0 - 1), text);
         left += metrics.horizontalAdvance(text) + 2 * kGap;
     };
-    write(words);
+    write(tr("The last presses, the newest the strongest:"));
     for (const Key key : {Key::Performance, Key::Power}) {
         painter.setPen(Qt::NoPen);
         painter.setBrush(colour_of(key, palette()));
@@ -189,6 +262,7 @@ void StepChart::paint_legend(QPainter& painter) const {
         left += 2 * kTriangle;
         write(OwnerWords::key(key));
     }
+    return left;
 }
 
 void StepChart::paint_steps(QPainter& painter) const {

@@ -241,6 +241,10 @@ Strom sparen: %2</translation>
         <source>%1: %2</source>
         <translation>%1: %2</translation>
     </message>
+    <message>
+        <source>All speeds: %1</source>
+        <translation>Alle Stufen: %1</translation>
+    </message>
     <message numerus="yes">
         <source>Found on %n keyboard(s).</source>
         <translation>
