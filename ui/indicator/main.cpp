@@ -5,6 +5,7 @@
 #include "ui/agent/focus_agent.h"
 #include "ui/agent/sources/source_watch.h"
 #include "ui/bus/extension_watch.h"
+#include "ui/bus/tray_watch.h"
 #include "ui/indicator/options.h"
 #include "ui/indicator/overlay.h"
 #include "ui/indicator/status.h"
@@ -74,7 +75,8 @@ public:
                  }),
           shortcuts_(buses.system, buses.session),
           watch_(buses.session),
-          extension_(buses.session) {
+          extension_(buses.session),
+          tray_(buses.session) {
         QObject::connect(&agent_, &FocusAgent::said,
                          [](const QString& what) { complain("in front: " + what.toStdString(), EX_OK); });
         QObject::connect(&shortcuts_, &ShortcutAgent::said,
@@ -84,11 +86,7 @@ public:
             return;
         }
         make_overlay(std::move(state));
-        if (options.where == Where::Auto) {
-            QObject::connect(
-                &extension_, &ExtensionWatch::changed, &agent_, [this](bool on) { extension_is(on); },
-                Qt::QueuedConnection);  // extension_is destroys a surface, which listens too
-        }
+        follow_places();
     }
 
     void start() {
@@ -114,10 +112,28 @@ private:
         }
     }
 
-    void extension_is(bool on) {
-        if (on && overlay_) {
+    // Follows the places that surface_for() may choose and that may appear later.
+    void follow_places() {
+        const auto look_at = [this](bool wanted) {
+            if (wanted) {
+                place_appeared();
+            }
+        };
+        if (options_.where == Where::Auto) {
+            QObject::connect(&extension_, &ExtensionWatch::changed, &agent_, look_at,
+                             Qt::QueuedConnection);  // place_appeared destroys a surface, which listens too
+        }
+        if (options_.where == Where::Auto || options_.where == Where::Tray) {
+            // Every other place is better than the tray.
+            QObject::connect(
+                &tray_, &TrayWatch::appeared, &agent_, [this, look_at] { look_at(!overlay_); }, Qt::QueuedConnection);
+        }
+    }
+
+    void place_appeared() {
+        if (overlay_) {
             overlay_->open_anew();
-        } else if (auto state = state_of(options_); on && state) {
+        } else if (auto state = state_of(options_)) {
             make_overlay(*std::move(state));
             start_overlay();
         }
@@ -134,6 +150,7 @@ private:
     ShortcutAgent shortcuts_;  // makes a folder, which may lie where the watch looks
     SourceWatch watch_;
     ExtensionWatch extension_;
+    TrayWatch tray_;
     std::optional<Overlay> overlay_;
 };
 

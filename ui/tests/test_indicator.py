@@ -15,10 +15,10 @@ import jsonschema
 import pytest
 
 from cost import resident_kib, wake_ups_in
-from desktop import SIZE, changed, program, wayland, without_layers, x11
+from desktop import SIZE, Told, changed, program, wayland, without_layers, x11
 from happed_stand_in import NAME, OBJECT
 from laptop_stand_ins import MODEL, battery, becomes, portal
-from overlay import BUSES, Overlay, happed, is_readable
+from overlay import BUSES, Overlay, happed, is_readable, press
 from patience import PATIENCE_S, until
 from private_bus import stand_in
 from program import ROOT
@@ -26,6 +26,7 @@ from program import ROOT
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from desktop import Desktop
     from private_bus import PrivateBus
 
 SCHEMA = json.loads((ROOT / "profiles/schema/power-model.schema.json").read_text())
@@ -264,7 +265,9 @@ WATCHER = "org.kde.StatusNotifierWatcher"
 WATCHER_XML = f"""<node><interface name="{WATCHER}">
   <method name="RegisterStatusNotifierItem"><arg type="s" direction="in"/></method>
   <property name="IsStatusNotifierHostRegistered" type="b" access="read"/></interface></node>"""
-TRAY = {"/StatusNotifierWatcher": {"xml": WATCHER_XML, "properties": {"IsStatusNotifierHostRegistered": True}}}
+WATCHER_PATH = "/StatusNotifierWatcher"
+TRAY: dict[str, Any] = {WATCHER_PATH: {"xml": WATCHER_XML, "properties": {"IsStatusNotifierHostRegistered": True}}}
+YOUNG = {WATCHER_PATH: {"xml": WATCHER_XML, "properties": {"IsStatusNotifierHostRegistered": False}}}
 
 
 def items(bus: PrivateBus) -> list[str]:
@@ -289,6 +292,35 @@ def test_a_tray_icon_takes_its_place_where_it_is_asked_for(bus: PrivateBus) -> N
         until(lambda: not items(bus), "the icon is gone")
 
 
+def start_without_tray(desktop: Desktop, bus: PrivateBus, *options: str, **environment: str) -> Told:
+    """Start it where there is no tray, and wait until it has said so."""
+    command = ("sh", "-c", 'exec "$@" 2>&1', "sh", program("happe-indicator"), "--battery", "simulated", *options)
+    told = Told(desktop.start(*command, **buses(bus), QT_QPA_PLATFORM="xcb", **environment))
+    until(lambda: any("shows nothing" in line for line in told.so_far()), "it has said that there is no tray")
+    return told
+
+
+def test_the_icon_appears_with_a_tray_that_comes_later_or_again(bus: PrivateBus) -> None:
+    with happed(bus), x11() as desktop:
+        told = start_without_tray(desktop, bus, "--where", "tray")
+        for _ in range(2):
+            with stand_in(bus, WATCHER, TRAY) as watcher:
+                watcher.until("call", "RegisterStatusNotifierItem")
+                until(lambda: any("1 hour 39 minutes" in said for said in items(bus)), "the icon is in the tray")
+        assert told.process.poll() is None
+
+
+def test_the_icon_waits_for_the_program_that_shows_icons(bus: PrivateBus) -> None:
+    """On Plasma the watcher starts before the panel."""
+    with happed(bus), x11() as desktop, stand_in(bus, WATCHER, YOUNG) as watcher:
+        told = start_without_tray(desktop, bus, "--where", "tray")
+        for name, value in TRAY[WATCHER_PATH]["properties"].items():
+            watcher.tell("set", WATCHER_PATH, WATCHER, name, value)
+        watcher.tell("signal", WATCHER_PATH, WATCHER, "StatusNotifierHostRegistered", "()", [])
+        watcher.until("call", "RegisterStatusNotifierItem")
+        assert sum("shows nothing" in line for line in told.so_far()) == 1
+
+
 @pytest.mark.slow
 def test_a_tray_icon_takes_its_place_where_the_compositor_has_no_layers(bus: PrivateBus) -> None:
     """As on GNOME without XWayland: Weston has no wlr-layer-shell."""
@@ -296,6 +328,22 @@ def test_a_tray_icon_takes_its_place_where_the_compositor_has_no_layers(bus: Pri
         process = Overlay(desktop, bus).start(WAYLAND_DISPLAY=without_layers(desktop), DISPLAY="").process
         until(lambda: any("1 hour 39 minutes" in said for said in items(bus)), "a tray icon takes its place")
         assert process.poll() is None
+
+
+@pytest.mark.slow
+def test_only_an_overlay_without_a_place_moves_to_a_tray_that_comes(bus: PrivateBus) -> None:
+    """As on GNOME, when the extension for tray icons is switched on: XWayland is a better place."""
+    with x11() as desktop, happed(bus) as daemon:
+        weston = without_layers(desktop)
+        before = desktop.seen()
+        better = Overlay(desktop, bus).start(WAYLAND_DISPLAY=weston)
+        _, narrow = better.appears(before)
+        start_without_tray(desktop, bus, WAYLAND_DISPLAY=weston, DISPLAY="")
+        with stand_in(bus, WATCHER, TRAY) as watcher:
+            watcher.until("call", "RegisterStatusNotifierItem")
+            press(daemon, "performance", 2_200_000)
+            until(lambda: better.appears(before)[1][2] > narrow[2], "XWayland shows the press")
+            assert len(items(bus)) == 1
 
 
 assert SIZE == (1280, 800)

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ui/bus/tray_watch.h"
+
+#include <QDBusMessage>
+#include <QDBusPendingCallWatcher>
+#include <QDBusPendingReply>
+#include <QDBusVariant>
+
+namespace happe::ui {
+namespace {
+
+const QString kWatcher = QStringLiteral("org.kde.StatusNotifierWatcher");  // on every desktop
+const QString kWatcherPath = QStringLiteral("/StatusNotifierWatcher");
+
+}  // namespace
+
+TrayWatch::TrayWatch(const QDBusConnection& session_bus)
+    : watchers_(kWatcher, session_bus, QDBusServiceWatcher::WatchForRegistration) {
+    connect(&watchers_, &QDBusServiceWatcher::serviceRegistered, this,
+            [this, session_bus] { ask_for_host(session_bus); });
+    QDBusConnection(session_bus)
+        .connect(kWatcher, kWatcherPath, kWatcher, QStringLiteral("StatusNotifierHostRegistered"), this,
+                 SIGNAL(appeared()));
+}
+
+// A watcher may come before its host, which is the program that shows icons, or with it.
+void TrayWatch::ask_for_host(QDBusConnection session_bus) {
+    QDBusMessage question = QDBusMessage::createMethodCall(
+        kWatcher, kWatcherPath, QStringLiteral("org.freedesktop.DBus.Properties"), QStringLiteral("Get"));
+    question.setAutoStartService(false);
+    question << kWatcher << QStringLiteral("IsStatusNotifierHostRegistered");
+    auto* const call = new QDBusPendingCallWatcher(session_bus.asyncCall(question), this);
+    connect(call, &QDBusPendingCallWatcher::finished, this, [this](QDBusPendingCallWatcher* finished) {
+        finished->deleteLater();
+        const QDBusPendingReply<QDBusVariant> answer = *finished;
+        if (answer.isValid() && answer.value().variant().toBool()) {
+            emit appeared();
+        }
+    });
+}
+
+}  // namespace happe::ui
