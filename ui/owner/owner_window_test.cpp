@@ -56,13 +56,13 @@ const Reasons kReasons{.decided = Khz{1'200'000},
                        .saver = {}};
 
 TEST(Doing, SaysWhatAndForWhom) {
-    EXPECT_EQ(OwnerWords::doing(playing()), "HAPPE governs for torcs: 1.2 GHz, speed 2 of 5.");
+    EXPECT_EQ(OwnerWords::doing(playing()), "HAPPE governs for torcs: 1.2 GHz, step 2 of 5.");
     OwnerState state = playing();
     state.application = "happe-tray";
-    EXPECT_EQ(OwnerWords::doing(state), "HAPPE governs for this window: 1.2 GHz, speed 2 of 5.");
+    EXPECT_EQ(OwnerWords::doing(state), "HAPPE governs for this window: 1.2 GHz, step 2 of 5.");
     state = playing();
     state.state = "observing";
-    EXPECT_EQ(OwnerWords::doing(state), "HAPPE watches torcs, and would choose 1.2 GHz, speed 2 of 5.");
+    EXPECT_EQ(OwnerWords::doing(state), "HAPPE watches torcs, and would choose 1.2 GHz, step 2 of 5.");
 }
 
 TEST(Doing, NamesEachStateInWhichNobodyIsServed) {
@@ -135,7 +135,7 @@ TEST(DesktopEntry, NamesAnApplicationInTheUsersLanguage) {
     file.close();
     EXPECT_EQ(desktop_entry("torcs"), (DesktopEntry{.name = "Racing", .icon = "torcs"}));
     EXPECT_EQ(desktop_entry("torcs/mains"), desktop_entry("torcs"));
-    EXPECT_EQ(OwnerWords::doing(playing()), "HAPPE governs for Racing: 1.2 GHz, speed 2 of 5.");
+    EXPECT_EQ(OwnerWords::doing(playing()), "HAPPE governs for Racing: 1.2 GHz, step 2 of 5.");
     QLocale::setDefault(QLocale("de_DE"));
     EXPECT_EQ(desktop_entry("torcs")->name, "Rennen");
     QLocale::setDefault(QLocale::c());

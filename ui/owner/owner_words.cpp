@@ -78,8 +78,8 @@ QString OwnerWords::doing(const OwnerState& state) {
         return tr("HAPPE governs for nobody here now.");
     }
     const QString what = state.state == QLatin1String("observing")
-                             ? tr("HAPPE watches %1, and would choose %2, speed %3 of %4.")
-                             : tr("HAPPE governs for %1: %2, speed %3 of %4.");
+                             ? tr("HAPPE watches %1, and would choose %2, step %3 of %4.")
+                             : tr("HAPPE governs for %1: %2, step %3 of %4.");
     return what.arg(application(state), speed(state.work->khz))
         .arg(step(state.ladder_khz, state.work->khz))
         .arg(state.ladder_khz.size());

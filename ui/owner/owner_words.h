@@ -14,7 +14,7 @@ class OwnerWords {
     Q_DECLARE_TR_FUNCTIONS(OwnerWords)
 
 public:
-    // The present work: "HAPPE governs for torcs: 1.2 GHz, speed 2 of 5."
+    // The present work: "HAPPE governs for torcs: 1.2 GHz, step 2 of 5."
     [[nodiscard]] static QString doing(const OwnerState& state);
     // Why, and what HAPPE tries next, in the words of `happectl explain`; empty if doing() says everything.
     [[nodiscard]] static QString why(const OwnerState& state, const std::optional<Reasons>& reasons);

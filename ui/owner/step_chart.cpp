@@ -114,7 +114,7 @@ qreal StepChart::whole_height() const {
     return std::max(seen_height(), (double(ladder_.size()) - 1) * line() / (on_both_sides() ? 2 : 1));
 }
 
-// Keeps in the middle what is there.
+// What is in the middle stays there.
 void StepChart::fit() {
     QScrollBar& bar = *verticalScrollBar();
     const int middle = bar.value() + bar.pageStep() / 2;

@@ -204,11 +204,11 @@
         <translation>HAPPE ist hier gerade für niemanden aktiv.</translation>
     </message>
     <message>
-        <source>HAPPE watches %1, and would choose %2, speed %3 of %4.</source>
+        <source>HAPPE watches %1, and would choose %2, step %3 of %4.</source>
         <translation>HAPPE beobachtet %1 und würde %2 wählen, Stufe %3 von %4.</translation>
     </message>
     <message>
-        <source>HAPPE governs for %1: %2, speed %3 of %4.</source>
+        <source>HAPPE governs for %1: %2, step %3 of %4.</source>
         <translation>HAPPE regelt für %1: %2, Stufe %3 von %4.</translation>
     </message>
     <message>
