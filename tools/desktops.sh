@@ -48,7 +48,7 @@ if [ -n "$looks" ]; then
         fonts-cantarell fonts-noto-core
 fi
 there cmake --preset dev -DHAPPE_UNIT_TESTS=OFF
-there cmake --build --preset dev --target happed happe-indicator happe-tray happe-ui-window happe-ui-pointer
+there cmake --build --preset dev --target happectl happed happe-indicator happe-tray happe-ui-window happe-ui-pointer
 
 # shellcheck disable=SC2016,SC2086  # dpkg's variables; a package a word
 there dpkg-query -W -f 'desktops: ${Package} ${Version}\n' $desktops
@@ -56,6 +56,6 @@ status=0
 # shellcheck disable=SC2086  # a file, or none
 there build/venv/bin/python -m pytest -p no:cacheprovider --junitxml=build/desktops.xml --durations=0 --durations-min=1 \
     ui/tests/test_agent_shells.py ui/tests/test_overlay_gnome.py ui/tests/test_overlay_layers.py \
-    ui/tests/test_shortcuts_shells.py $looks "$@" || status=$?
+    ui/tests/test_setup_gnome.py ui/tests/test_shortcuts_shells.py $looks "$@" || status=$?
 there build/venv/bin/python tools/refuse_skips.py build/desktops.xml || status=1
 exit $status

@@ -4,19 +4,23 @@
 import contextlib
 import json
 import os
+import pwd
 import shutil
 import signal
 import socket
 import stat
+import tempfile
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from happed_stand_in import HappeCtl
 from patience import PATIENCE_S
-from private_bus import stand_in
+from private_bus import private_bus, stand_in
 from program import ROOT
 from t61.conversation import Conversation
 from test_happectl_machine import listed, systemd
@@ -25,6 +29,26 @@ EX_USAGE, EX_DATAERR, EX_NOINPUT = 64, 65, 66
 # KEY_F13 and KEY_F14 (183, 184), KEY_UP and KEY_DOWN (103, 108) on one keyboard.
 DEVICES = 'N: Name="AT Translated Set 2 keyboard"\nB: KEY=180000000000000 108000000000 0\n'
 STARTED = ["multi-user.target.wants/happed.service", "sockets.target.wants/happed-keys.socket"]
+
+
+# The person who calls sudo.
+CALLER = 65534 if os.geteuid() == 0 else os.geteuid()
+EXTENSION = "usr/share/gnome-shell/extensions/happe@happe.org/metadata.json"
+QUESTION = "Enable HAPPE's extension in {}'s GNOME? {} "
+# Stands in for gsettings: a setting is a file. It keeps whose process it is, and what it knows of the session.
+SETTINGS = """#!/bin/sh
+cd {folder}
+id -ru >who; id -u >>who; id -G >>who; grep ^NoNewPrivs /proc/self/status >>who; env >environment
+case $1 in get) cat $3;; set) {set};; esac
+"""
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """A folder that everybody may enter."""
+    with tempfile.TemporaryDirectory(prefix="happe-setup-") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
 
 
 @pytest.fixture
@@ -68,15 +92,16 @@ def state_of(root: Path) -> dict[str, str]:
     }
 
 
-def talk_to(happectl: HappeCtl, *arguments: str | Path) -> Conversation:
+def talk_to(happectl: HappeCtl, *arguments: str | Path, **environment: str) -> Conversation:
     """Happectl at a terminal of its own."""
+    env = happectl.bus.environment(LC_ALL="C.UTF-8", TERM="xterm", **environment)
     return Conversation(
-        lambda its: happectl.start(*arguments, stdin=its, stdout=its, stderr=its, start_new_session=True)
+        lambda its: happectl.start(*arguments, stdin=its, stdout=its, stderr=its, start_new_session=True, env=env)
     )
 
 
 def test_what_is_answered_is_done_and_the_rest_stays(installed: HappeCtl, root: Path) -> None:
-    extension = root / "usr/share/gnome-shell/extensions/happe@happe.org/metadata.json"
+    extension = root / EXTENSION
     portal = root / "usr/share/dbus-1/services/org.freedesktop.portal.Desktop.service"
     for file in (extension, portal):
         file.parent.mkdir(parents=True)
@@ -180,6 +205,7 @@ def test_without_a_terminal_it_takes_what_is_said(installed: HappeCtl, root: Pat
         "power": "KEY_F9",
         "disabled": ["tlp.service"],
         "autostart": False,
+        "extension": None,
         "configuration_changed": True,
         "started": False,
     }
@@ -255,3 +281,132 @@ def test_what_cannot_be_is_refused_before_anything_is_changed(happectl: HappeCtl
     (root / "etc/happe/happe.toml").write_text('mode = "drive"\n')
     status, said = refused(happectl, root, "--yes")
     assert (status, f"{root}/etc/happe/happe.toml:1: mode" in said) == (EX_DATAERR, True)
+
+
+@dataclass
+class Session:
+    """The session of the person who calls sudo, with GNOME Shell on its bus, and this person's settings."""
+
+    root: Path
+    settings: Path
+
+    def environment(self, **more: str) -> dict[str, str]:
+        """Return what sudo adds to happectl's environment."""
+        return {"SUDO_UID": str(CALLER), "PATH": f"{self.settings}:{os.environ['PATH']}", **more}
+
+    def install(self, setting: str = 'echo "$4" >$3') -> None:
+        """Put gsettings there; `setting` is what it does to set something."""
+        program = self.settings / "gsettings"
+        program.write_text(SETTINGS.format(folder=self.settings, set=setting))
+        program.chmod(0o755)
+
+    def lists(self) -> tuple[str, str]:
+        """Return the extensions that are enabled, and those that are disabled."""
+        enabled, disabled = (self.settings / f"{name}-extensions" for name in ("enabled", "disabled"))
+        return enabled.read_text().strip(), disabled.read_text().strip()
+
+
+@pytest.fixture
+def gnome(root: Path) -> Iterator[Session]:
+    """GNOME, with the extension HAPPE installed, and another one enabled."""
+    session = Session(root, root / "settings")
+    runtime = root / "run/user" / str(CALLER)
+    for folder in (runtime, session.settings, (root / EXTENSION).parent):
+        folder.mkdir(parents=True)
+    (root / EXTENSION).touch()
+    session.settings.chmod(0o777)
+    for name, value in (("enabled", "['other@example.org']"), ("disabled", "@as []")):
+        file = session.settings / f"{name}-extensions"
+        file.write_text(value)
+        file.chmod(0o666)
+    session.install()
+    with private_bus(runtime) as bus, stand_in(bus, "org.gnome.Shell", {}):
+        yield session
+
+
+def test_setup_offers_the_extension_to_the_person_who_called_sudo(installed: HappeCtl, gnome: Session) -> None:
+    caller = pwd.getpwuid(CALLER)
+    on, off = ("['other@example.org', 'happe@happe.org']", "[]"), ("['other@example.org']", "['happe@happe.org']")
+    # What is answered, and what is proposed before it: yes, until this person has said no.
+    for proposal, answer, done, lists in (
+        ("[Y/n]", "", "enabled", (on[0], "@as []")),
+        ("[Y/n]", "n", "not enabled", off),
+        ("[y/N]", "", "not enabled", off),
+        ("[y/N]", "y", "enabled", on),
+    ):
+        options = ("--mode", "observe", "--autostart", "off", "--stop-others")
+        talk = talk_to(installed, "setup", "--root", gnome.root, *options, **gnome.environment())
+        talk.answers("Your choice [1]: ", "")
+        talk.answers(QUESTION.format(caller.pw_name, proposal), answer)
+        talk.answers(f"extension   {done} for {caller.pw_name} in GNOME", "")
+        assert talk.ended() == 0, talk.said
+        assert gnome.lists() == lists
+    who = (gnome.settings / "who").read_text().splitlines()
+    groups = " ".join(map(str, os.getgrouplist(caller.pw_name, caller.pw_gid)))
+    assert who == [str(CALLER), str(CALLER), groups, "NoNewPrivs:\t1"]
+    environment = (gnome.settings / "environment").read_text().splitlines()
+    bus = f"DBUS_SESSION_BUS_ADDRESS=unix:path={gnome.root}/run/user/{CALLER}/bus"
+    assert {bus, f"HOME={caller.pw_dir}", f"USER={caller.pw_name}"} <= set(environment)
+    assert not any(line.startswith("SUDO_UID=") for line in environment)
+
+
+def extension_after(happectl: HappeCtl, root: Path, *options: str, **environment: Any) -> tuple[object, str]:  # noqa: ANN401 - strings
+    """Set up without questions; whether the extension is then enabled, and the remarks."""
+    ran = happectl.run("setup", "--root", root, "--yes", "--json", *options, **environment)
+    assert ran.returncode == 0, ran.stderr
+    return json.loads(ran.stdout)["extension"], ran.stderr
+
+
+def test_without_questions_the_extension_is_as_its_owner_wants_it(installed: HappeCtl, gnome: Session) -> None:
+    environment = gnome.environment()
+    assert extension_after(installed, gnome.root, **environment) == (True, "")
+    on = gnome.lists()
+    gnome.install("exit 1")  # nothing is written twice
+    assert extension_after(installed, gnome.root, **environment) == (True, "")
+    gnome.install()
+    assert extension_after(installed, gnome.root, "--extension", "off", **environment) == (False, "")
+    assert gnome.lists() != on
+    assert extension_after(installed, gnome.root, **environment) == (False, "")
+    pkexec = gnome.environment(SUDO_UID="", PKEXEC_UID=str(CALLER))
+    assert extension_after(installed, gnome.root, "--extension", "on", **pkexec) == (True, "")
+
+
+def test_setup_touches_nobodys_extension_without_a_caller_on_gnome(installed: HappeCtl, gnome: Session) -> None:
+    before = gnome.lists()
+    stays = "happectl: GNOME's extension stays as it was: {}\n"
+    nobody = stays.format("nobody with a desktop called sudo")
+    for uid in ("0", "", "no number", "4294967294"):
+        environment = gnome.environment(SUDO_UID=uid)
+        assert extension_after(installed, gnome.root, **environment) == (None, "")
+        assert extension_after(installed, gnome.root, "--extension", "on", **environment) == (None, nobody)
+    (gnome.root / EXTENSION).unlink()
+    missing = stays.format("the package happe-gnome-shell-extension is not installed")
+    assert extension_after(installed, gnome.root, "--extension", "on", **gnome.environment()) == (None, missing)
+    assert gnome.lists() == before
+
+
+def test_setup_offers_no_extension_where_gnome_shell_does_not_run(installed: HappeCtl, root: Path) -> None:
+    (root / EXTENSION).parent.mkdir(parents=True)
+    (root / EXTENSION).touch()
+    runtime = root / "run/user" / str(CALLER)
+    runtime.mkdir(parents=True)
+    with private_bus(runtime):
+        extension, said = extension_after(installed, root, "--extension", "on", SUDO_UID=str(CALLER))
+    name = pwd.getpwuid(CALLER).pw_name
+    why = f"happectl: GNOME's extension stays as it was: GNOME Shell does not run for {name}\n"
+    assert (extension, said) == (None, why)
+
+
+@pytest.mark.parametrize(
+    ("how", "why"),
+    [("echo locked >&2; exit 1", "locked\n"), ("true", "enabled-extensions of {} did not change\n")],
+)
+def test_setup_goes_on_where_the_extension_cannot_be_enabled(
+    installed: HappeCtl, gnome: Session, how: str, why: str
+) -> None:
+    gnome.install(how)
+    extension, said = extension_after(installed, gnome.root, **gnome.environment())
+    assert extension is None
+    assert why.format(pwd.getpwuid(CALLER).pw_name) in said
+    assert "happectl: GNOME's extension stays as it was: " in said
+    assert (gnome.root / "etc/systemd/system" / STARTED[0]).is_symlink()

@@ -16,7 +16,6 @@ namespace {
 constexpr const char* kIndicatorUnit = "usr/lib/systemd/user/happe-indicator.service";  // below a Root, like these
 constexpr const char* kIndicatorWanted = "etc/systemd/user/graphical-session.target.wants/happe-indicator.service";
 constexpr const char* kHappedWanted = "etc/systemd/system/multi-user.target.wants/happed.service";
-constexpr const char* kExtension = "usr/share/gnome-shell/extensions/happe@happe.org/metadata.json";
 constexpr const char* kPortal = "usr/share/dbus-1/services/org.freedesktop.portal.Desktop.service";
 
 std::vector<std::string> rivals(const Findings& findings) {
@@ -53,6 +52,10 @@ Outcome<SetupFindings> look(const SetupOptions& options) {
     machine.devices = read_input((root / "proc/bus/input/devices").string(), kMostDevices).value_or("");
     machine.has_indicator = presence(root / kIndicatorUnit) == Presence::Present;
     machine.indicator_starts = indicator_starts(root);
+    machine.gnome = find_gnome(root);
+    if (!machine.gnome && !options.extension.empty()) {
+        remark("GNOME's extension stays as it was: " + machine.gnome.error().message);
+    }
     return machine;
 }
 
@@ -62,8 +65,24 @@ std::string as_json(const Plan& plan, bool changed, bool started) {
                       {"power", plan.decided.keys.power},
                       {"disabled", plan.stopped},
                       {"autostart", plan.autostart},
+                      {"extension", plan.gnome ? nlohmann::json(plan.extension) : nlohmann::json()},
                       {"configuration_changed", changed},
                       {"started", started}});
+}
+
+// What each user may do.
+std::string advice(const Root& root, const Plan& plan) {
+    std::string text;
+    if (plan.gnome && plan.extension) {
+        text = "If the extension is new, GNOME runs it from the next login on.\n";
+    } else if (presence(root / kExtension) == Presence::Present) {
+        text = "On GNOME, each user enables HAPPE's extension: gnome-extensions enable happe@happe.org\n";
+    }
+    if (presence(root / kPortal) == Presence::Present) {
+        text +=
+            "On KDE and from GNOME 48 on, each user can have shortcuts beside the keys: happe-indicator --shortcuts on\n";
+    }
+    return text;
 }
 
 Outcome<int> set_up(const SetupOptions& options) {
@@ -79,7 +98,7 @@ Outcome<int> set_up(const SetupOptions& options) {
         return trouble(EX_USAGE, "--performance and --power need each other");
     }
     const auto machine = look(options);
-    const auto plan = machine ? decide(options, *machine) : pass_on(machine);
+    auto plan = machine ? decide(options, *machine) : pass_on(machine);
     if (!plan) {
         return pass_on(plan);
     }
@@ -89,17 +108,11 @@ Outcome<int> set_up(const SetupOptions& options) {
     if (!started) {
         return pass_on(started);
     }
-    const std::string next = *started ? "happed runs. Next: happectl doctor, happectl status --watch\n"
-                                      : "happed starts with the machine.\n";
-    const std::string gnome =
-        presence(options.root / kExtension) == Presence::Present
-            ? "On GNOME, each user enables HAPPE's extension: gnome-extensions enable happe@happe.org\n"
-            : "";
-    const std::string shortcuts =
-        presence(options.root / kPortal) == Presence::Present
-            ? "On KDE and from GNOME 48 on, each user can have shortcuts beside the keys: happe-indicator --shortcuts on\n"
-            : "";
-    say(options.json ? as_json(*plan, *changed, *started) : as_text(*plan) + gnome + shortcuts + next);
+    do_with_gnome(*plan);
+    say(options.json ? as_json(*plan, *changed, *started)
+                     : as_text(*plan) + advice(options.root, *plan) +
+                           (*started ? "happed runs. Next: happectl doctor, happectl status --watch\n"
+                                     : "happed starts with the machine.\n"));
     return EX_OK;
 }
 
@@ -114,6 +127,8 @@ void add_setup(CLI::App& program, Task& task) {
         ->check(CLI::IsMember({"govern", "observe"}));
     command->add_option("--autostart", options->autostart, "Whether the indicator starts with each desktop: on or off")
         ->check(CLI::IsMember({"on", "off"}));
+    command->add_option("--extension", options->extension, "HAPPE's extension in your GNOME: on or off")
+        ->check(CLI::IsMember({"on", "off"}));
     command->add_flag("--stop-others", options->stop_others, "Stop and disable other programs that set frequencies");
     command->add_flag("--yes", options->yes, "Ask nothing: missing answers are those that setup would propose");
     command->add_flag("--json", options->json, "Print the changes as JSON, in ASCII");
@@ -122,7 +137,8 @@ void add_setup(CLI::App& program, Task& task) {
         "Looks at the machine, asks questions, and shows the changes. When you agree, it writes the answers into\n"
         "/etc/happe/happe.toml, keeps the rest of that file, and starts happed, now and at each boot. Before you agree it\n"
         "changes nothing, except that pressing keys starts happed-keys.socket. Run it again to change the answers. With\n"
-        "--yes it stops other programs only with --stop-others. Only for administrators.\n\n"
+        "--yes it stops other programs only with --stop-others. Where GNOME Shell runs for the person who called sudo, it\n"
+        "also offers to enable HAPPE's extension there. Only for administrators.\n\n"
         "Examples:\n"
         "  sudo happectl setup\n"
         "  sudo happectl setup --yes --performance KEY_F10 --power KEY_F9 --autostart off --json");

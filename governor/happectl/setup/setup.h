@@ -3,9 +3,11 @@
 #pragma once
 
 #include "governor/happectl/doctor/machine.h"
+#include "governor/happectl/setup/gnome.h"
 #include "governor/happectl/setup/own_configuration.h"
 #include "governor/happectl/setup/setup_text.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,7 @@ struct SetupOptions {
     KeyPair keys;
     std::string mode;
     std::string autostart;  // "on", "off"; empty if not given
+    std::string extension;  // like autostart
     Root root = "/";
     [[nodiscard]] bool of_this_machine() const { return root == "/"; }
 };
@@ -30,6 +33,7 @@ struct SetupFindings {
     std::string devices;  // input devices, the text of /proc/bus/input/devices
     bool has_indicator = false;
     bool indicator_starts = true;  // with the desktop: the present setting, or the proposal of a first setup
+    Outcome<Gnome> gnome = Gnome();
 };
 
 // The work to do.
@@ -38,6 +42,8 @@ struct Plan {
     std::vector<std::string> stopped;  // units of other programs
     bool has_indicator = false;
     bool autostart = false;
+    std::optional<Gnome> gnome;
+    bool extension = false;  // in gnome
 };
 
 // Decides by the options, and asks the person about the rest, unless --yes.
@@ -50,5 +56,8 @@ Outcome<bool> systemctl(const SetupOptions& options, std::vector<std::string> wo
 
 // Enables, starts and stops the units. False if systemd does not run here, as in a chroot: then it only enables them.
 Outcome<bool> do_with_units(const SetupOptions& options, const Plan& plan);
+
+// Switches GNOME's extension. If that fails, says so and takes it from the plan: the rest of setup is done.
+void do_with_gnome(Plan& plan);
 
 }  // namespace happe::ctl

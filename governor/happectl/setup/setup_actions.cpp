@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The actions of happectl setup after the person has agreed.
 #include "governor/happectl/child.h"
+#include "governor/happectl/commands.h"
 #include "governor/happectl/setup/setup.h"
 
 #include <fmt/ranges.h>
@@ -46,6 +47,16 @@ Outcome<bool> do_with_units(const SetupOptions& options, const Plan& plan) {
         }
     }
     return runs;
+}
+
+void do_with_gnome(Plan& plan) {
+    if (!plan.gnome) {
+        return;
+    }
+    if (const auto done = switch_extension(*plan.gnome, plan.extension); !done) {
+        remark(fmt::format("GNOME's extension stays as it was: {}", done.error().message));
+        plan.gnome.reset();
+    }
 }
 
 }  // namespace happe::ctl

@@ -163,7 +163,17 @@ Outcome<bool> ask_autostart(const SetupOptions& options, const SetupFindings& ma
     return wanted;
 }
 
-constexpr std::array<Question, 4> kQuestions{ask_keys, ask_mode, ask_others, ask_autostart};
+Outcome<bool> ask_extension(const SetupOptions& options, const SetupFindings& /*machine*/, Plan& plan) {
+    if (!plan.gnome || !options.extension.empty()) {
+        return true;
+    }
+    const std::string& whose = plan.gnome->caller.name;
+    const auto wanted = agreed(fmt::format("\nEnable HAPPE's extension in {}'s GNOME?", whose), plan.extension);
+    plan.extension = wanted.value_or(false);
+    return wanted;
+}
+
+constexpr std::array<Question, 5> kQuestions{ask_keys, ask_mode, ask_others, ask_autostart, ask_extension};
 
 Outcome<Plan> asked(const SetupOptions& options, const SetupFindings& machine, Plan plan) {
     show(machine);
@@ -192,6 +202,10 @@ Outcome<Plan> proposed(const SetupOptions& options, const SetupFindings& machine
     plan.has_indicator = machine.has_indicator;
     plan.autostart =
         machine.has_indicator && (options.autostart.empty() ? machine.indicator_starts : options.autostart == "on");
+    if (machine.gnome) {
+        plan.gnome = *machine.gnome;
+        plan.extension = options.extension.empty() ? !machine.gnome->declined : options.extension == "on";
+    }
     return plan;
 }
 
@@ -209,7 +223,12 @@ std::string as_text(const Plan& plan) {
     for (const std::string& unit : plan.stopped) {
         text += fmt::format("disabled    {}\n", unit);
     }
-    return text + fmt::format("indicator   {}\n", plan.autostart ? "starts with the desktop" : "is not started");
+    text += fmt::format("indicator   {}\n", plan.autostart ? "starts with the desktop" : "is not started");
+    if (plan.gnome) {
+        text += fmt::format("extension   {} for {} in GNOME\n", plan.extension ? "enabled" : "not enabled",
+                            plan.gnome->caller.name);
+    }
+    return text;
 }
 
 }  // namespace happe::ctl

@@ -140,6 +140,20 @@ std::string by_hand(const Choices& choices) {
     return fmt::format("{}", fmt::join(lines, ", "));
 }
 
+// The words with their quotes: GVariant writes 'a', or "a" if a has a '.
+Lines quoted_words(std::string_view list) {
+    Lines words;
+    for (std::size_t start = 0; (start = list.find_first_of("'\"", start)) != std::string_view::npos;) {
+        std::size_t end = start + 1;
+        while (end < list.size() && list[end] != list[start]) {
+            end += list[end] == '\\' ? 2 : 1;
+        }
+        words.emplace_back(list.substr(start, end + 1 - start));
+        start = std::min(end + 1, list.size());
+    }
+    return words;
+}
+
 }  // namespace
 
 bool has_keys(std::string_view devices, const KeyPair& keys) {
@@ -189,6 +203,21 @@ Outcome<std::string> with_choices(const std::string& text, const Choices& choice
                                                name, by_hand(choices)));
     }
     return after;
+}
+
+bool has_word(std::string_view list, std::string_view word) {
+    const Lines words = quoted_words(list);
+    return std::ranges::find(words, fmt::format("'{}'", word)) != words.end();
+}
+
+std::string with_word(std::string_view list, std::string_view word, bool wanted) {
+    const std::string quoted = fmt::format("'{}'", word);
+    Lines words = quoted_words(list);
+    std::erase(words, quoted);
+    if (wanted) {
+        words.push_back(quoted);
+    }
+    return fmt::format("[{}]", fmt::join(words, ", "));
 }
 
 }  // namespace happe::ctl

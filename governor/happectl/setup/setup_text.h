@@ -49,4 +49,8 @@ Configuration with_choices(Configuration configuration, const Choices& choices);
 // text. Errors call the file `name`.
 Outcome<std::string> with_choices(const std::string& text, const Choices& choices, const std::string& name);
 
+// `list` is text that gsettings prints: ['a', 'b'], or @as [].
+bool has_word(std::string_view list, std::string_view word);
+std::string with_word(std::string_view list, std::string_view word, bool wanted);
+
 }  // namespace happe::ctl

@@ -108,5 +108,15 @@ TEST(SetupConfiguration, IsNotTouchedWhereItCannotBeUnderstood) {
     EXPECT_EQ(broken.error().message.substr(0, 4), "f:1:");
 }
 
+TEST(WordsOfASetting, AreAddedAndTakenAway) {
+    EXPECT_EQ(with_word("@as []", "happe@happe.org", true), "['happe@happe.org']");
+    EXPECT_EQ(with_word("['happe@happe.org']", "happe@happe.org", false), "[]");
+    EXPECT_EQ(with_word("['a@b', \"it's\", 'c\\'d']", "happe@happe.org", true),
+              "['a@b', \"it's\", 'c\\'d', 'happe@happe.org']");
+    EXPECT_EQ(with_word("['a@b', 'happe@happe.org', 'c']", "happe@happe.org", false), "['a@b', 'c']");
+    EXPECT_TRUE(has_word("['a@b', 'happe@happe.org']", "happe@happe.org"));
+    EXPECT_FALSE(has_word("['not-happe@happe.org', 'happe@happe.org.uk']", "happe@happe.org"));
+}
+
 }  // namespace
 }  // namespace happe::ctl

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// HAPPE's extension in the GNOME of the person who called happectl.
+#pragma once
+
+#include "governor/happectl/setup/caller.h"
+
+namespace happe::ctl {
+
+// What the package happe-gnome-shell-extension installs.
+inline const std::filesystem::path kExtension =
+    "usr/share/gnome-shell/extensions/happe@happe.org/metadata.json";  // below a Root
+
+struct Gnome {
+    Caller caller;
+    bool declined = false;  // the person has switched the extension off
+};
+
+// The error says why setup cannot switch the extension.
+Outcome<Gnome> find_gnome(const Root& root);
+
+// Switches the extension on or off in the caller's settings, as GNOME Shell's own EnableExtension does.
+Outcome<bool> switch_extension(const Gnome& gnome, bool on);
+
+}  // namespace happe::ctl
