@@ -94,7 +94,7 @@ def set_online(cpu: int, *, online: bool) -> None:
 
 @contextmanager
 def without_userspace(policies: list[Policy]) -> Iterator[None]:
-    """Hide `userspace` from the kernel's lists, so that happed caps as on intel_pstate. All else is the kernel's own."""
+    """Hide `userspace` from the kernel's lists, so that happed caps as on intel_pstate; all else is real."""
     with TemporaryDirectory() as folder, ExitStack() as stack:
         governors = Path(folder) / "governors"
         governors.write_text("performance powersave \n")

@@ -32,7 +32,7 @@ US = "happed"
 
 @pytest.fixture
 def capped(policy: Policy) -> Iterator[Policy]:
-    """happed caps this policy."""
+    """Have happed cap this policy."""
     with without_userspace([policy]):
         yield policy
 
