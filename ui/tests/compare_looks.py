@@ -126,7 +126,7 @@ class PlasmaOfAnOwner(KWin6):
         self.environment |= {"KDE_FULL_SESSION": "true", "KDE_SESSION_VERSION": "6"}
         home = Path(self.environment["HOME"])
         install_applications(home)
-        (home / ".config").mkdir()
+        (home / ".config").mkdir(exist_ok=True)
         self.becomes("light")
 
     def becomes(self, style: str) -> None:
@@ -155,7 +155,7 @@ class PlasmaOfAnOwner(KWin6):
 def install_applications(home: Path) -> None:
     """Put a game and HAPPE's window where desktops look for applications."""
     applications, icons = (home / f".local/share/{name}" for name in ("applications", "icons/hicolor/scalable/apps"))
-    applications.mkdir(parents=True)
+    applications.mkdir(parents=True, exist_ok=True)
     icons.mkdir(parents=True)
     (applications / "torcs.desktop").write_text(GAME)
     shutil.copy(ROOT / "packaging/desktop/org.happe.Window.desktop", applications)
