@@ -41,6 +41,7 @@ GOVERNING: dict[str, Any] = {
         "calibration": ["a{uu}", [[2_201_000, 2_300_000]]],
         "keys.performance": ["s", "KEY_PROG1"],
         "keys.power": ["s", "KEY_PROG2"],
+        "mains.govern": ["b", True],
     },
     "Keyboards": 2,
     "Holds": [],
