@@ -29,7 +29,7 @@ SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0,
 
 NAMES = {
     "happe_requests_total": "Requests answered, by method, route pattern and status",
-    "happe_request_seconds": "From when a request is there to the last byte of its answer sent",
+    "happe_request_seconds": "Seconds from a request's arrival to the last byte of its answer",
     "happe_writers_busy": "Threads that write to the database or wait for their turn",
 }
 

@@ -24,7 +24,7 @@ Json = dict[str, Any]
 
 PROBLEM = {
     "type": "object",
-    "description": "RFC 9457. `type` is urn:happe:problem:KIND; `detail` says what to do.",
+    "description": "RFC 9457. `type` is urn:happe:problem:KIND; `detail` is a sentence for people.",
     "properties": {
         "type": {"type": "string", "pattern": "^urn:happe:problem:[a-z-]+$"},
         "title": {"type": "string"},
@@ -55,7 +55,7 @@ WORDS = {
     "403": "The caller's role does not allow it.",
     "404": "It does not exist, or this caller may not see it.",
     "413": "Larger than the limit.",
-    "415": "The body has another media type than required.",
+    "415": "The body has the wrong media type.",
     "422": "It breaks a rule; `errors` names it.",
     "429": "Too many requests; try again later.",
     "503": "The database does not answer; try again soon.",

@@ -117,24 +117,28 @@ def _whole(name: str, about: str, unit: str = "") -> Column:
     return Column(name, Kind.INTEGER, about, unit)
 
 
-TEN = tuple(_whole(f"khz_{level}", f"The entry of level {level}.", "kHz") for level in range(LEVELS))
+TEN = tuple(_whole(f"khz_{level}", f"The profile's entry for level {level}.", "kHz") for level in range(LEVELS))
 COLUMNS = (
     Column("participant", Kind.TEXT, "The participant's code."),
     Column("application", Kind.TEXT, "The application's key in the protocol."),
     *TEN,
     _whole("f_max_khz", "The ladder's top.", "kHz"),
     _whole("runs", "Runs that served the participant."),
-    _whole("performance", "Presses of faster that taught."),
-    _whole("power", "Presses of save power that taught."),
+    _whole("performance", "Presses of faster that taught the profile."),
+    _whole("power", "Presses of save power that taught the profile."),
     *(Column(name, Kind.BOOLEAN, "") for name in ("hit_top", "hit_bottom", "changed", "agrees", "flagged")),
     _whole("notes", "How many notes there are."),
-    _whole("last_us", "When the last run that taught it was started; 0: none did.", "microseconds since 1970, UTC"),
+    _whole(
+        "last_us",
+        "When the last run that taught the profile began; 0: no run taught it.",
+        "microseconds since 1970, UTC",
+    ),
 )
 LESSONS = (
-    _whole("lesson", "From 1, through all runs."),
+    _whole("lesson", "The lesson's number, from 1 through all runs."),
     Column("run", Kind.TEXT, "The run's code."),
     Column("condition", Kind.TEXT, "The run's condition."),
-    _whole("since_us", "How long the run had been on.", "microseconds"),
+    _whole("since_us", "The time since the run began.", "microseconds"),
     Column("key", Kind.TEXT, "performance (faster) or power (save power)."),
     *(_whole(name, "") for name in ("policy", "level", "util_ppm", "cur_khz", "from_khz", "to_khz")),
     *TEN,

@@ -63,7 +63,7 @@ def require_if_none_match(field: str | None) -> None:
     if field is None:
         raise BadHeaderError("If-None-Match is missing: send *")
     if field.strip(" \t") != "*":
-        raise BadHeaderError("If-None-Match must be *: a part is made once and never replaced")
+        raise BadHeaderError("If-None-Match must be *: the server never replaces a part")
 
 
 def parquet_fault(first: bytes, last: bytes, size: int) -> str | None:

@@ -116,7 +116,10 @@ PART_BODY = {
 @api.put("/traces/<uuid:trace>")
 @device()
 @api.output(TraceOut, 201)
-@api.doc(responses={200: "It was there.", 409: "The id has another header."}, extensions=openapi_body(Kind.POWER_TRACE))
+@api.doc(
+    responses={200: "The server has it already.", 409: "The server has another header under this id."},
+    extensions=openapi_body(Kind.POWER_TRACE),
+)
 def put_trace(trace: UUID) -> tuple[Json, int]:
     """Begin a trace with its header. The meter chooses the id and may send it again."""
     header = services.read_header(json_body(MOST_BYTES[Kind.POWER_TRACE]), trace)
@@ -148,8 +151,8 @@ def get_missing(trace: UUID, query_data: Count) -> Json:
 @api.output(PartOut, 201)
 @api.doc(
     responses={
-        200: "It was there.",
-        409: "The number has other bytes, or the trace is sealed.",
+        200: "The server has it already.",
+        409: "The server has other bytes under this number, or the trace is sealed.",
         411: "Without Content-Length.",
         412: "If-None-Match is not *.",
         428: "Without If-None-Match.",

@@ -319,4 +319,4 @@ def _digests(session: Session, row: Trace) -> dict[int, str]:
 
 
 def _other_header() -> Problem:
-    return conflict("trace", "This id has another header. Make a new id for a new trace.")
+    return conflict("trace", "The server has another header under this id. Make a new id for a new trace.")

@@ -223,7 +223,7 @@ def read_clock() -> Json:
 @device()
 @api.input(Probes)
 @api.output(EstimateOut, 201)
-@api.doc(responses={200: "It was known.", 409: "This id has other probes."})
+@api.doc(responses={200: "The server has them already.", 409: "The server has other probes under this id."})
 def put_clock(client_id: UUID, json_data: Probes) -> tuple[EstimateOut, int]:
     """Estimate the offset of the device's clock to the server's. The device chooses the id and may send it again."""
     with parts().database.writing() as session:

@@ -122,7 +122,7 @@ def estimate_clock(
         session.add(row)
         return row, True
     if any(getattr(known, field) != getattr(row, field) for field in ("clock", *asdict(found))):
-        raise conflict("clock", "Other probes were sent under this id. Make a new id for new probes.")
+        raise conflict("clock", "The server has other probes under this id. Make a new id for new probes.")
     return known, False
 
 

@@ -109,7 +109,7 @@ def _probes(record: Json) -> Iterator[Row]:
 
 RECORDS = Table(
     "records",
-    "The laptops' records of runs: one row a record.",
+    "The laptops' records of runs: one row for each record.",
     (
         RUN,
         Column("record", Kind.TEXT, "The record's id."),
@@ -119,7 +119,7 @@ RECORDS = Table(
         Column("indicator", Kind.BOOLEAN, "Whether the remaining battery time was on the screen."),
         Column("samples", Kind.INTEGER, "How many sample periods there are."),
         Column("interruptions", Kind.INTEGER, "How often something interrupted the participant."),
-        Column("backend", Kind.TEXT, "How frequencies were set: setspeed, cap, observe or simulated."),
+        Column("backend", Kind.TEXT, "How HAPPE set frequencies: setspeed, cap, observe or simulated."),
         Column("governor", Kind.TEXT, "The kernel's governor in force."),
         Column("driver", Kind.TEXT, "The kernel's frequency driver."),
         Column("cpu", Kind.TEXT, "The CPU's model name."),
@@ -132,17 +132,17 @@ RECORDS = Table(
 
 SAMPLES = Table(
     "samples",
-    "What was measured in each sample period of a run: one row a CPU.",
+    "The measurements of each sample period of a run: one row for each CPU.",
     (
         RUN,
         T_US,
         Column("policy", Kind.INTEGER, "The group of CPUs that scale together, by the kernel's number."),
         Column("cpu", Kind.INTEGER, "The CPU's place in its policy, from 0."),
-        Column("cur_khz", Kind.INTEGER, "The policy's frequency. Empty: what was decided last.", KHZ),
+        Column("cur_khz", Kind.INTEGER, "The policy's frequency. Empty: the last decided frequency still holds.", KHZ),
         Column("util_ppm", Kind.INTEGER, "How much of the period the CPU was busy.", PPM),
         Column("served", Kind.BOOLEAN, "Whether HAPPE governed."),
-        Column("app", Kind.TEXT, "The application of focus. Empty: none, or HAPPE did not govern."),
-        Column("source", Kind.TEXT, "What the laptop ran on: mains or battery. Empty: it is not known."),
+        Column("app", Kind.TEXT, "The application in focus. Empty: none, or HAPPE did not govern."),
+        Column("source", Kind.TEXT, "The laptop's power source: mains or battery. Empty: unknown."),
     ),
     inside(_samples),
     blinded=True,
@@ -150,7 +150,7 @@ SAMPLES = Table(
 
 KEYS = Table(
     "keys",
-    "Every press of the two keys, acted on or not.",
+    "Every press of the two keys, whether HAPPE acted on it or not.",
     (
         RUN,
         Column("t_us", Kind.INTEGER, "When the key went down.", LAPTOP_US),
@@ -166,7 +166,9 @@ PROBES = Table(
     (
         RUN,
         Column("t_us", Kind.INTEGER, "The end of the sample period in which it began.", LAPTOP_US),
-        Column("sham", Kind.BOOLEAN, "Whether it changed nothing, so that only chance makes anybody press."),
+        Column(
+            "sham", Kind.BOOLEAN, "Whether the probe was a sham: it changed nothing, so a press after it is chance."
+        ),
         Column("outcome", Kind.TEXT, "accepted, refused or ended. Empty: the run's end or a break cut it short."),
         Column("served_us", Kind.INTEGER, "How long HAPPE served the participant without a break.", LAPTOP_US),
     ),

@@ -152,15 +152,15 @@ DICTIONARY = (
     Column("table", Kind.TEXT, "The table's name."),
     Column("column", Kind.TEXT, "The column's name."),
     Column("type", Kind.TEXT, "text, integer, number or boolean."),
-    Column("unit", Kind.TEXT, "What an integer or number counts. Empty: it is a plain count."),
+    Column("unit", Kind.TEXT, "The unit of an integer or a number. Empty: a plain count."),
     Column("blinded", Kind.BOOLEAN, "Whether it stays sealed until the study is unblinded."),
-    Column("about", Kind.TEXT, "What it says."),
+    Column("about", Kind.TEXT, "The column's description."),
 )
 
 
 def _dictionary(data: Sequence[Table]) -> Table:
     """The data dictionary: a row for each column of each table, itself included."""
-    name, about = "dictionary", "What each column of each table is."
+    name, about = "dictionary", "A description of each column of each table."
 
     def read(_session: Session, _source: Source, columns: Sequence[Column]) -> Iterator[tuple[Any, ...]]:
         for table in (*data, Table(name, about, DICTIONARY, read)):

@@ -43,9 +43,7 @@ METER, LAPTOP = aliased(Device), aliased(Device)
 RUN = Column("run", Kind.TEXT, "The run's code.", sql=Run.code)
 PARTICIPANT = Column("participant", Kind.TEXT, "The participant's code.", sql=Participant.code)
 APPLICATION = Column("application", Kind.TEXT, "The application's key in the protocol.", sql=Run.application)
-CONDITION = Column(
-    "condition", Kind.TEXT, "What governed the processor, by its label.", sql=Run.condition, blinded=True
-)
+CONDITION = Column("condition", Kind.TEXT, "The run's condition, by its label.", sql=Run.condition, blinded=True)
 
 
 def text(name: str, sql: Sql, about: str, **more: Any) -> Column:  # noqa: ANN401 - attributes of models
@@ -86,17 +84,21 @@ def _as_it_is(value: Any) -> Any:  # noqa: ANN401 - any column
 PEOPLE = (
     PARTICIPANT,
     text("state", Participant.state, "invited, consented, enrolled, done, withdrawn or replaced."),
-    text("stratum", Participant.stratum, "The answer that the strata go by. Empty: there are none, or not yet."),
-    text("consent_version", Participant.consent_version, "The version of the consent that was agreed to."),
+    text(
+        "stratum",
+        Participant.stratum,
+        "The answer that sets the participant's stratum. Empty: no strata, or no answer yet.",
+    ),
+    text("consent_version", Participant.consent_version, "The version of the consent that the participant agreed to."),
     text(
         "on_withdrawal",
         Participant.on_withdrawal,
-        "What happens to the data if the participant withdraws, by the consent.",
+        "By the consent, what happens to the data if the participant withdraws.",
     ),
     micros("created_us", Participant.created_us, "When the participant was invited."),
     micros("consent_us", Participant.consent_us, "When the participant agreed."),
-    micros("enrolled_us", Participant.enrolled_us, "When the participant got runs."),
-    micros("handout_us", Participant.handout_us, "When the participant had read the handout."),
+    micros("enrolled_us", Participant.enrolled_us, "When the participant enrolled and the server planned the runs."),
+    micros("handout_us", Participant.handout_us, "When the participant confirmed reading the handout."),
     micros("done_us", Participant.done_us, "When every run was complete."),
     micros("ended_us", Participant.ended_us, "When the participant withdrew or was replaced."),
 )
@@ -128,16 +130,18 @@ def _runs(study_id: int) -> Select[Any]:
 
 RUNS = Table(
     "runs",
-    "Every run, also aborted and replaced ones.",
+    "Every run, including aborted and replaced ones.",
     (
         RUN,
         PARTICIPANT,
         integer("position", Run.position, "The run's place among the participant's runs, from 1."),
-        integer("attempt", Run.attempt, "1, or more in the place of aborted runs."),
+        integer(
+            "attempt", Run.attempt, "Counts the attempts at this place from 1. A new attempt replaces an aborted run."
+        ),
         APPLICATION,
-        text("phase", Run.phase, "training (a profile is taught) or main.", blinded=True),
+        text("phase", Run.phase, "training (the participant teaches a profile) or main.", blinded=True),
         CONDITION,
-        integer("seconds", Run.seconds, "How long the run lasts by the protocol.", "seconds"),
+        integer("seconds", Run.seconds, "The run's length by the protocol.", "seconds"),
         text("state", Run.state, "planned, started, rated, complete, aborted or replaced."),
         text("laptop", LAPTOP.code, "The laptop's code."),
         micros("started_us", Run.started_us, "When the laptop started it."),
@@ -165,9 +169,9 @@ def ratings(protocol: Protocol) -> Table:
         APPLICATION,
         CONDITION,
         integer("rating", Run.rating, about),
-        micros("rated_us", Run.rated_us, "When the rating was given."),
+        micros("rated_us", Run.rated_us, "When the participant rated the run."),
         text("guess", Run.guess, "Which condition the participant guessed, by the answer's key.", blinded=True),
-        micros("guessed_us", Run.guessed_us, "When the guess was given.", blinded=True),
+        micros("guessed_us", Run.guessed_us, "When the participant guessed.", blinded=True),
         Column("guess_correct", Kind.BOOLEAN, GUESSED, "", _is_right(protocol), _as_boolean, blinded=True),
     )
 
@@ -226,7 +230,7 @@ def _learning_events(study_id: int) -> Select[Any]:
 
 LEARNING_EVENTS = Table(
     "learning_events",
-    "Key presses that were acted on, and what each taught the profile.",
+    "Key presses that HAPPE acted on, and the change of the profile by each.",
     (
         RUN,
         PARTICIPANT,
@@ -234,7 +238,7 @@ LEARNING_EVENTS = Table(
         CONDITION,
         integer("t_us", LearningEvent.t_us, "The end of the sample period of the press.", LAPTOP_US),
         text("key", LearningEvent.key, "performance (faster) or power (save power)."),
-        integer("policy", LearningEvent.policy, "The group of CPUs that was taught, by the kernel's number."),
+        integer("policy", LearningEvent.policy, "The group of CPUs that the lesson is for, by the kernel's number."),
         integer("level", LearningEvent.level, "The tenth of normalised utilisation, 0 to 9."),
         integer("from_khz", LearningEvent.from_khz, "The profile's entry before.", KHZ),
         integer("to_khz", LearningEvent.to_khz, "The entry after.", KHZ),
@@ -261,8 +265,13 @@ CLOCKS = Table(
         integer("device_us", ClockEstimate.device_us, "The device's time.", "microseconds of that clock"),
         micros("server_us", ClockEstimate.server_us, "The server's time."),
         integer("offset_us", ClockEstimate.offset_us, "Server time less device time.", "microseconds"),
-        integer("uncertainty_us", ClockEstimate.uncertainty_us, "The offset is within this.", "microseconds"),
-        integer("probes", ClockEstimate.probes, "How many exchanges it is the best of."),
+        integer(
+            "uncertainty_us",
+            ClockEstimate.uncertainty_us,
+            "The largest error that the offset may have.",
+            "microseconds",
+        ),
+        integer("probes", ClockEstimate.probes, "The number of exchanges. The estimate is from the best one."),
     ),
     out_of(_clocks),
 )
@@ -274,7 +283,7 @@ def _study(study_id: int) -> Select[Any]:
 
 STUDY = Table(
     "study",
-    "The study, one row: what was fixed when it was locked.",
+    "The study, one row, with the protocol that the lock fixed.",
     (
         text("study", Study.name, "The study's name."),
         text("title", Study.title, "Its title."),
@@ -311,13 +320,13 @@ def _within(*path: str) -> Callable[[dict[str, Any] | None], Any]:
 
 TRACES = Table(
     "traces",
-    "Power traces, one row each. Their parts are Parquet files by themselves.",
+    "Power traces, one row each. Their parts are separate Parquet files.",
     (
         text("trace", Trace.client_id, "The trace's id.", of=str),
         text("meter", METER.code, "The code of the device that measured."),
         text("laptop", LAPTOP.code, "The code of the laptop that was measured."),
-        micros("created_us", Trace.created_us, "When the trace was announced."),
-        micros("sealed_us", Trace.sealed_us, "When the server had all of it."),
+        micros("created_us", Trace.created_us, "When the meter announced the trace."),
+        micros("sealed_us", Trace.sealed_us, "When the server had received all of it."),
         integer("parts", _PARTS, "How many parts have arrived."),
         integer(
             "bytes",

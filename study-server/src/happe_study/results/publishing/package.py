@@ -189,8 +189,8 @@ def _codebook(study: str, described: Mapping[str, Sequence[Row]], checked: Discl
 def _codebook_lines(study: str, described: Mapping[str, Sequence[Row]], checked: Disclosure) -> Iterator[str]:
     yield f"# Codebook of {study}"
     yield ""
-    yield "An empty cell is a missing value. A text that a spreadsheet would take for a formula has an apostrophe"
-    yield "before it; `load.py` and `load.R` take it away."
+    yield "An empty cell is a missing value. A text that a spreadsheet would read as a formula has an apostrophe"
+    yield "before it; `load.py` and `load.R` remove the apostrophe."
     yield ""
     shared = "No participant has answers here." if checked.k is None else f"{checked.k} people share each combination."
     yield f"Answers of {checked.participants} participants: {shared}"

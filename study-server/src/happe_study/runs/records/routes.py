@@ -29,7 +29,7 @@ class Received(BaseModel):
 @device(DeviceKind.LAPTOP)
 @api.output(Received, 201)
 @api.doc(
-    responses={200: "It was there.", 409: "The run has another record, or was never started."},
+    responses={200: "The server has it already.", 409: "The run has another record, or never started."},
     extensions=openapi_body(Kind.RUN_RECORD),
 )
 def put_record(code: str, client_id: UUID) -> tuple[dict[str, Any], int]:

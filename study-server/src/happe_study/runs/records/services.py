@@ -195,4 +195,6 @@ def _entry(each: _New) -> chain.Entry:
 
 
 def _other() -> Problem:
-    return conflict("record", "The run has another record, or this id has other content. The first one stays.")
+    return conflict(
+        "record", "The server has another record of this run, or another record under this id. It keeps the first one."
+    )
