@@ -179,7 +179,7 @@ def test_a_crossover_has_every_section_and_finds_what_was_put_in(tmp_path: Path)
     found = {each["key"]: each for each in document["sections"]}
     assert "not checked against the lock" in document["facts"]["Protocol"]
     assert document["warnings"] == [
-        ("A period effect: power changes with the place of a run (place 3, place 4, place 5); see the section on it."),
+        ("A period effect: the place of a run changes power (place 3, place 4, place 5); see the section on it."),
         "T-HAPPE was always in the same place: effects of time can't be separated from it.",
         (
             f"Fault: run {wrong}: power: 4000 W is more than any laptop's supply delivers (400 W), so this run has no "
@@ -224,9 +224,9 @@ def test_faults_that_are_planted_are_on_the_first_page_each_by_its_name(tmp_path
     assert f"Fault: run {off}: rating: is 17, must be 1 to 5, the scale of the protocol" in said
     assert f"Fault: run {files.measures[0]['run']}: power: 4000 W is more than any laptop's supply delivers" in said
     assert f"Fault: an arm is missing: {96 - len(lost)} of 96 runs under O-HAPPE have measured power." in said
-    assert re.search(r"Fault: B-HAPPE takes 3\d\.\d % more power than ondemand. Look whether arms were swapped.", said)
+    assert re.search(r"Fault: B-HAPPE takes 3\d\.\d % more power than ondemand. Check whether somebody swapped", said)
     assert "A minority dislikes O-HAPPE: 3 of 24 participants rate it, against ondemand, at least 1." in said
-    assert "A period effect: ratings changes with the place of a run (place 4, place 5)" in said
+    assert "A period effect: the place of a run changes ratings (place 4, place 5)" in said
     assert f"{len(lost)} runs: is not measured: " in said
     page = html(report).decode()
     assert page.index("A minority dislikes") < page.index('id="answer"') < page.index('id="table-a1"')

@@ -39,7 +39,7 @@ def section(study: Study, data: Sections) -> Section:
         Weight.CONFIRMATORY if data["noninferiority"] else Weight.ESTIMATED,
         tables=(Table("What the study says", ("Question", "Answer", "95 % interval"), rows, names=3),),
         pictures=_pictures(study, data),
-        refused=() if rows else ("no figure of the first page could be had; the sections below say why",),
+        refused=() if rows else ("the data support none of these answers; the sections below give the reasons",),
         data={"rows": [list(row) for row in rows]},
     )
 
@@ -94,7 +94,7 @@ def _sure(study: Study, data: Sections) -> Iterator[tuple[str, str, str]]:
 
 def _stable(influence: list[Any]) -> str:
     if not influence:
-        return "no answer could be had without each person"
+        return "unknown: the answers without each person can't be computed"
     turned = [each["what"] for each in influence if each["turns"]]
     return f"one person decides: {listed(turned)}" if turned else "no single person decides an answer"
 
@@ -149,7 +149,7 @@ def _swapped(data: Sections) -> Iterator[str]:
         if each["treatment"].endswith("-HAPPE") and each["estimate"]["high"] < 0:
             yield (
                 f"Fault: {each['treatment']} takes {percent(-each['estimate']['value'], 1)} % more power than "
-                f"{each['reference']}. Look whether arms were swapped."
+                f"{each['reference']}. Check whether somebody swapped the arms."
             )
 
 
@@ -168,7 +168,8 @@ def _minorities(study: Study) -> Iterator[str]:
         if len(low) >= FEWEST_HATERS:
             yield (
                 f"A minority dislikes {condition}: {len(low)} of {len(people)} participants rate it, against "
-                f"{study.reference}, at least {fixed(apart, 1)} points lower than the middle one does: {listed(low)}."
+                f"{study.reference}, at least {fixed(apart, 1)} points lower than the median participant: "
+                f"{listed(low)}."
             )
 
 
@@ -178,4 +179,4 @@ def _periods(data: Sections) -> Iterator[str]:
         corrected = holm([each["p"] for each in terms])
         changed = [each["name"] for each, p in zip(terms, corrected, strict=True) if p < LEVEL]
         if changed:
-            yield f"A period effect: {what} changes with the place of a run ({listed(changed)}); see the section on it."
+            yield f"A period effect: the place of a run changes {what} ({listed(changed)}); see the section on it."

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 MOST_FAR = 10
 TEXT = (
     (
-        "Proportional odds: the model of ratings takes a condition to move every point of the scale alike. The table "
-        "has the log odds of a rating above each point, fitted by itself. They should be alike within their errors."
+        "Proportional odds: the model of ratings assumes that a condition moves every point of the scale alike. The "
+        "table has the log odds of a rating above each point, each fitted alone. They should agree within their errors."
     ),
     (
-        "Residuals of log power: what is left of a run after its participant's means by condition and by application, "
-        f"in standard deviations of the middle half. A run beyond {FAR:g} is listed: look at what happened."
+        "Residuals of log power: the difference between a run and its participant's means by condition and by "
+        f"application, in standard deviations of the middle half. The table lists runs beyond {FAR:g}: find out why."
     ),
-    "Influence: the answers again without each participant in turn. If one person changes a verdict, it is not safe.",
+    "Influence: the answers without each participant in turn. A verdict that depends on one person is not safe.",
 )
 
 

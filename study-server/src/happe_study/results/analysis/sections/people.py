@@ -28,24 +28,24 @@ if TYPE_CHECKING:
 MOST_ANSWERS = 8
 PRESSES = (
     "A series of presses with gaps under a second is one press. Training is T-HAPPE; the operating phase is O-HAPPE "
-    "and B-HAPPE together, which the paper implies but does not say."
+    "and B-HAPPE together. The paper implies this, but does not say it."
 )
 RATES = (
     "Negative-binomial regression with the run's minutes as exposure. Tests and intervals: Student's t of the "
-    "participants' scores. A rate ratio above 1: pressed more often than under the first condition. An interval begins "
-    "at 0 or has no limit if the participants are too few, or press too differently, to exclude anything on that side."
+    "participants' scores. A rate ratio above 1: people press more often than under the first condition. If the "
+    "participants are too few, or press too differently, an interval begins at 0 or has no upper limit."
 )
 BLINDING = (
     "James: 1 if all say that they don't know, 0.5 at random guessing, 0 if all guess right. Bang, of each arm: 0 at "
     "random guessing, 1 if all guess right; participants and guesses are that arm's. Intervals: jackknife by "
-    "participant, Student's t. The published standard error takes every guess as another person's."
+    "participant, Student's t. The published standard error treats every guess as another person's."
 )
 TRYING_ARMS = ("control by the keys alone", "control that tries less")
 GROUPS = (
     "The mean over applications and HAPPE conditions of the group's improvement (section A.5.6), and Welch's analysis "
-    "of variance of the participants' own savings. p is corrected by Holm's method for the number of questions; those "
-    "that make the same groups count as one. Nobody was assigned to a group, so a difference has other explanations "
-    "than the answer."
+    "of variance of the participants' own savings. p is corrected by Holm's method for the number of questions; "
+    "questions that make the same groups count as one. Nobody was assigned to a group at random, so a difference may "
+    "have other causes than the answer."
 )
 
 

@@ -33,25 +33,27 @@ if TYPE_CHECKING:
 
 SAVINGS = (
     (
-        "The paper's figure: 1 - ratio of mean powers, over the participants with both runs; over all applications the "
-        "mean of theirs. The typical saving: 1 - the geometric mean of each participant's own ratio, with its 95 % "
-        "interval. The limits allow for skewness, for missing pairs as extreme as any that were seen, and with fewer "
-        "than 36 people for a tenth of all people who save nothing and of whom nobody took part. They are not "
-        "corrected for their number. Standardised: the mean log ratio in standard deviations between participants."
+        "The paper's figure: 1 - ratio of mean powers, over the participants with both runs. For all applications: the "
+        "mean of the applications' figures. The typical saving: 1 - the geometric mean of the participants' ratios, "
+        "with its 95 % interval. The limits allow for skewness, and for missing pairs as extreme as any that was seen. "
+        "With fewer than 36 people they also allow for a tenth of all people who save nothing, and of whom nobody took "
+        "part. The intervals are not corrected for their number. Standardised: the mean log ratio in standard "
+        "deviations between participants."
     ),
     (
-        "The last column bounds the meter's effect on a figure, in percentage points, if its errors in both "
-        "conditions (k = 2) were as unlucky as can be: on one rig most of them cancel."
+        "The last column is the largest effect on a figure, in percentage points, that the meter's errors in both "
+        "conditions (k = 2) could have. On one rig most of these errors cancel."
     ),
 )
 MODEL = (
     "log power = condition + application, with random parts for the participant, the participant in an application and "
     "the participant under a condition; REML, Student's t with Satterthwaite's degrees of freedom. A saving here is "
-    "one of geometric means. One spread of savings is assumed for all conditions."
+    "1 - ratio of geometric means. The model assumes the same spread of savings for all conditions."
 )
 PERIOD = (
-    "The same with the run's place among the runs of its application (period) and the condition before it "
-    "(carry-over). It leaves out conditions that are always in one place. The study was not sized for these terms."
+    "The same model with two more terms: the run's place among the runs of its application (period), and the condition "
+    "before it (carry-over). It leaves out conditions that are always in the same place. The study may have too few "
+    "participants to estimate these terms well."
 )
 
 
@@ -138,8 +140,8 @@ def _bounds(study: Study, found: Sequence[Saving]) -> Table:
     notes = (
         (
             f"Of {study.model.machine} (measured {study.model.measured}): 1 - power at the lowest frequency / power at "
-            "the highest, at the same utilisation. Another machine's model says little about this machine: give "
-            "its own model."
+            "the highest, at the same utilisation. If you measured another machine, give the "
+            "report that machine's model."
         ),
     )
     columns = ("Condition", "Utilisation, %", "Best possible, %", "Saved, %", "Part of the best, %")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from happe_study.results.analysis.study import Study
     from happe_study.results.analysis.tidy import Runs
 
-NO_MARGIN = "the locked protocol fixes no margin (section [analysis]); one chosen now would prove nothing"
+NO_MARGIN = "the locked protocol fixes no margin (section [analysis]); a margin chosen now would prove nothing"
 NONINFERIORITY = (
     (
         "Each participant's mean difference of ratings over applications. Non-inferior: the lower limit is above minus "
@@ -40,19 +40,19 @@ NONINFERIORITY = (
     (
         "The limits are Student's t's, or those after Hall's correction for skewness where they are wider. They allow "
         "for missing pairs as bad, or as good, as any that was seen. With fewer than 36 people at an alpha of 0.025 "
-        "they also allow for a tenth of all people who dislike the condition so much as to take up the margin, and of "
-        "whom nobody took part."
+        "they also allow for a tenth of all people who rate the condition a whole margin lower, and of whom nobody "
+        "took part."
     ),
 )
 WINS = (
-    "How likely a person rates the condition above the reference in the same application, alike counted half; 50 % is "
-    "no preference. The intervals allow for the same as those of the test. p by flips of signs. Not corrected for "
-    "their number."
+    "The probability that a person rates the condition above the reference in the same application. Equal ratings "
+    "count half; 50 % is no preference. The intervals make the same allowances as the test. p by flips of signs. Not "
+    "corrected for their number."
 )
 CLMM = (
     "Proportional odds with a random intercept for each participant (41 nodes of adaptive Gauss-Hermite quadrature). "
-    "An odds ratio above 1 is for higher ratings. It assumes that a condition moves all points of the scale alike. "
-    "People may differ in how they like it: errors are by participant (jackknife), with Student's t."
+    "An odds ratio above 1: higher ratings. The model assumes that a condition moves all points of the scale alike. "
+    "People may like a condition more or less: errors are by participant (jackknife), with Student's t."
 )
 
 

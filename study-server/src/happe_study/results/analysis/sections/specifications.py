@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 TRAINING = "T-HAPPE"
 TEXT = (
-    "Each answer again under every choice that an analyst could have made: which conditions stand for HAPPE (with and "
-    "without T-HAPPE), logarithms or ratios of power, with and without runs whose residual is far, all pairs or only "
-    "participants with every pair. If the sign or the verdict turns with a choice, the answer hangs on the choice."
+    "This section computes each answer under every choice that an analyst could have made: conditions of HAPPE with or "
+    "without T-HAPPE, logarithms or ratios of power, with or without runs whose residual is far, all pairs or only "
+    "participants with every pair. If a choice changes the sign or the verdict, the answer depends on that choice."
 )
 
 
