@@ -24,7 +24,7 @@ SECOND = 1_000_000
 LAPTOP, METER = ("L", f"monotonic:{records.BOOT}"), ("M", "monotonic:meter")
 BEGIN = 1_800_000_000 * SECOND
 SECONDS = 60
-LATE = "run RUN1: its watts come 2.0 s after what its record says: the laptop's or the meter's clock is off"
+LATE = "run RUN1: its watts come 2.0 s after the load in its record: the laptop's or the meter's clock is wrong"
 
 
 def played() -> RunFacts:

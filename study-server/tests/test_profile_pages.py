@@ -356,7 +356,7 @@ def test_a_changed_lesson_or_profile_is_named(small_world: World) -> None:
     said = text_of(reviewer, page)
     assert "The records and lessons disagree" in said
     assert f">{run.code}</a>: its lessons" in said
-    assert "t lead to what it left: see level" in said
+    assert "t lead to the profile that it left: see level" in said
 
 
 def test_two_reviewers_judge_each_alone_and_their_agreement_is_told(world: World) -> None:
@@ -576,7 +576,7 @@ def test_records_that_are_not_in_are_named_and_taken_in_once(world: World) -> No
         rows = [session.scalar(select(func.count()).select_from(each)) for each in (Uafp, LearningEvent, Profile)]
     assert post(client, f"{PAGES}/take-in", page=PAGES).headers["Location"] == PAGES
     after = text_of(client, PAGES)
-    assert "2 records taken in." in after
+    assert "The server has read 2 records." in after
     assert after.count("flagged</span>") == 2
     with world.database.reading() as session:
         assert rows == [

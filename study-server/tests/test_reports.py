@@ -135,7 +135,7 @@ def test_one_report_of_a_study_is_made_at_a_time(small_world: World) -> None:
     analyst = browser(small_world, Role.ANALYST)
     answer = send(analyst, PAGE)
     assert answer.status_code == HTTPStatus.CONFLICT
-    assert "A report of this study is being made" in answer.text
+    assert "The server is making a report of this study" in answer.text
     assert "Step 4 of 20: exporting records" in analyst.get(PAGE).text
 
 
@@ -225,7 +225,7 @@ def test_after_unblinding_checks_are_for_who_may_export(lab: Lab) -> None:
     assert "40 records" not in checked(lab.world, other)
     # And one check at a time
     post(other, CHECKS)
-    assert "is being checked" in other.get(CHECKS).text
+    assert "The server is checking the study" in other.get(CHECKS).text
     assert post(other, CHECKS).status_code == HTTPStatus.CONFLICT
 
 

@@ -43,7 +43,7 @@ class Given:
 
 
 MEAN = re.compile(r"mean of the part shown</dt><dd>([0-9.]+) W")
-BOUND = re.compile(r"it may be shifted against the run, by at most</dt><dd>([0-9.]+) ms")
+BOUND = re.compile(r"largest shift of this curve against the run</dt><dd>([0-9.]+) ms")
 COVERAGE = re.compile(r"([0-9.]+) %</dd>")
 
 

@@ -29,7 +29,7 @@ View = TypeVar("View", bound=Callable[..., Any])
 
 FRESH_MINUTES = 5
 FRESH_US = FRESH_MINUTES * 60_000_000
-STALE = f"Give your password again for this, or use a token for which it was given in the last {FRESH_MINUTES} minutes."
+STALE = f"Give your password again, or use a new token: this needs a password from the last {FRESH_MINUTES} minutes."
 
 
 class Who(StrEnum):

@@ -145,7 +145,7 @@ def require_tick(name: str, asked: str) -> None:
 
 def mistake(name: str, detail: str) -> Problem:
     """422: a field of the form is wrong."""
-    return unprocessable("Nothing was changed yet. Correct the marked fields below.", FieldError(f"/{name}", detail))
+    return unprocessable("Nothing has changed yet. Correct the marked fields below.", FieldError(f"/{name}", detail))
 
 
 def may_open(endpoint: str, **view_args: str) -> bool:

@@ -43,8 +43,8 @@ WORDS = {
     Right.UNBLIND: "unblind it, or one run in an emergency",
     Right.AUDIT_READ: "read its audit log",
     Right.ACCOUNT_MANAGE: "make accounts and give roles",
-    Right.PROFILE_READ: "see what was learned, after unblinding",
-    Right.PROFILE_REVIEW: "write notes on what was learned, and flag it",
+    Right.PROFILE_READ: "see the learned profiles, after unblinding",
+    Right.PROFILE_REVIEW: "write notes on profiles, and flag them",
     Right.PROFILE_ASSIGN: "assign profiles to reviewers",
     Right.RUN_VIEW: "open the page of a run; reviewers only after unblinding",
 }

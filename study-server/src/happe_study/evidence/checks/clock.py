@@ -66,9 +66,9 @@ def _not_told(evidence: Evidence, measured: int) -> Iterator[str]:
     if not evidence.clocks:
         yield "No device has compared its clock with the server's."
     if not evidence.unblinded:
-        yield "Records and watts are checked when the study is unblinded."
+        yield "The server checks records and watts after the unblinding."
     elif evidence.measures is None:
-        yield "No measured power was uploaded: only that shows a wrong clock of a measuring host."
+        yield "There is no measured power. Without it this check can't find a wrong clock of a measuring host."
     elif not measured:
         yield "No run's watts change enough, second by second, for a comparison with its record."
 
@@ -146,8 +146,8 @@ def _shift_of(evidence: Evidence, run: RunFacts, record: Behaviour) -> Shift | N
 def _shifted(run: RunFacts, shift: Shift) -> Iterator[Finding]:
     if abs(shift.seconds) >= LEAST_SHIFT_S + shift.bound_s:
         when = "before" if shift.seconds > 0 else "after"
-        what = f"its watts come {abs(shift.seconds):.1f} s {when} what its record says"
-        yield Finding(f"run {run.code}", f"{what}: the laptop's or the meter's clock is off")
+        what = f"its watts come {abs(shift.seconds):.1f} s {when} the load in its record"
+        yield Finding(f"run {run.code}", f"{what}: the laptop's or the meter's clock is wrong")
 
 
 class Shift(NamedTuple):

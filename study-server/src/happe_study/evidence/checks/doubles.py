@@ -30,7 +30,7 @@ def check(evidence: Evidence) -> Check:
     if evidence.unblinded:
         looked_at += f", {counted(records, 'record')}"
     else:
-        not_told.append("Records are compared with each other when the study is unblinded.")
+        not_told.append("The server compares records with each other after the unblinding.")
     if evidence.measures is not None:
         looked_at += f", {counted(len(evidence.measures), 'measure')} of power"
     return Check(KEY, TITLE, looked_at, tuple(found), tuple(not_told), told=bool(evidence.runs))

@@ -52,9 +52,9 @@ def check(study: str) -> AnyResponse:
     with parts().database.writing() as session:
         found = session.get_one(Study, g.happe_study_ids(study), with_for_update=True)
         if any(job.state in OPEN for job in _mine(session, found)):
-            raise conflict("checks", "This study is being checked. Wait until it is done.")
+            raise conflict("checks", "The server is checking this study. Wait until it is done.")
         jobs.ask(session, CHECKS, caller().name, found.id, conditions=_conditions(found))
-    return done("The study is being checked.", "check_pages.checks", study=study)
+    return done("The server is checking the study.", "check_pages.checks", study=study)
 
 
 def _mine(session: Session, study: Study) -> Sequence[Job]:

@@ -46,7 +46,7 @@ def check(evidence: Evidence) -> Check:
     if not evidence.unblinded:
         return Check(KEY, TITLE, "no watt", not_told=(BLINDED,), told=False)
     if evidence.measures is None:
-        return Check(KEY, TITLE, "no watt", not_told=("No measured power was uploaded.",), told=False)
+        return Check(KEY, TITLE, "no watt", not_told=("There is no measured power.",), told=False)
     by_rig, without = _ratios(evidence)
     factors = {rig: factor(ratios) for rig, ratios in by_rig.items() if len(ratios) >= FEWEST}
     off = dict(_off(factors))
@@ -123,5 +123,5 @@ def _apart(factors: Mapping[str, Factor]) -> Iterator[Finding]:
     middle = median(each.value for each in factors.values())
     for rig, each in factors.items():
         if abs(log(each.value / middle)) > BETWEEN_RIGS + each.expanded / each.value:
-            what = f"measures {_said(each)} of the model, the middle of all rigs is {middle:.3f} times"
+            what = f"measures {_said(each)} of the model; the median of all rigs is {middle:.3f} times"
             yield Finding(f"rig {rig}", what)

@@ -136,7 +136,8 @@ def _taught(chapter: Chapter, before: int) -> tuple[list[Step], list[Doubt]]:
         other = ", ".join(str(at) for at in range(LEVELS) if levels[at] != chapter.left[at])
         doubts.append(
             Doubt(
-                chapter.run, f"its lessons don\N{RIGHT SINGLE QUOTATION MARK}t lead to what it left: see level {other}"
+                chapter.run,
+                f"its lessons don\N{RIGHT SINGLE QUOTATION MARK}t lead to the profile that it left: see level {other}",
             )
         )
     return steps, doubts

@@ -325,9 +325,9 @@ def take_in(study: str) -> AnyResponse:
         seed_of(row, parts().secrets)  # another key would find every record damaged
         taken = services.take_out(session, row.id, parts().secrets)
         append(session, "records.opened", caller(), study_id=row.id, study=row.name, records=taken.records)
-    said = f"{counted(taken.records, 'record')} taken in."
+    said = f"The server has read {counted(taken.records, 'record')}."
     if taken.unreadable:
-        said += f" {counted(len(taken.unreadable), 'record')} can\N{RIGHT SINGLE QUOTATION MARK}t be read."
+        said += f" It can\N{RIGHT SINGLE QUOTATION MARK}t read {counted(len(taken.unreadable), 'record')}."
     return done(said, "profile_pages.profiles", study=study)
 
 

@@ -250,4 +250,4 @@ def _ranges(values: dict[str, list[Held]], window: Window, unit: str) -> str:
         if inside:
             middle = mean(held, window.begin, window.end) or 0
             said.append(f"{name}: {min(inside):.3g} to {max(inside):.3g} {unit}, mean {middle:.3g}.")
-    return " ".join(said) or "Nothing is known."
+    return " ".join(said) or "There are no values."

@@ -62,7 +62,9 @@ class App(NamedTuple):
 def set_up(session: Session, keys: Secrets, who: Caller, account: Account, app: App) -> None:
     """Turn on an account's second factor. Raises Problem 422 unless the app's code is right now."""
     if not is_secret(app.secret):
-        raise unprocessable("Not a secret.", FieldError("/secret", "Open this page again, and scan the new picture."))
+        raise unprocessable(
+            "This is not a secret for an app.", FieldError("/secret", "Open this page again, and scan the new picture.")
+        )
     step = _step(app.secret, app.code)
     if step is None:
         detail = "Not the code that the app shows now. Is the phone's clock right?"

@@ -88,7 +88,10 @@ def grant(  # noqa: PLR0913, PLR0917 - what a grant is
         held_already := next((g for g in account.grants if g.role == role and g.study_id == study_id), None)
     ) is not None:
         if held_already.site != site:
-            raise conflict("grant-exists", "This account has the role at another site, or at all. Revoke that first.")
+            raise conflict(
+                "grant-exists",
+                "This account has the role already, at another site or at every site. Revoke that role first.",
+            )
         return
     held = {Role(g.role) for g in account.grants if None in (study_id, g.study_id) or g.study_id == study_id}
     if others := conflicts(role, held):
@@ -104,7 +107,9 @@ def grant(  # noqa: PLR0913, PLR0917 - what a grant is
 def _require_site(role: Role, study: Study | None, site: str) -> None:
     sites = read_protocol(study.protocol.encode()).sites if study else None
     if role is not Role.EXPERIMENTER or sites is None:
-        raise unprocessable("Only an experimenter of a study with sites has one.", FieldError("/site", "Leave it out."))
+        raise unprocessable(
+            "Only an experimenter of a study with sites has a site.", FieldError("/site", "Leave it out.")
+        )
     if site not in sites.quota:
         raise unprocessable("There is no such site.", FieldError("/site", f"Must be {' or '.join(sites.quota)}."))
 
@@ -187,7 +192,7 @@ def issue_token(session: Session, who: Caller | None, account: Account, days: in
     password, so that a token cannot renew itself.
     """
     if not 1 <= days <= LONGEST_TOKEN_DAYS:
-        raise unprocessable("Not a lifetime.", FieldError("/days", f"1 to {LONGEST_TOKEN_DAYS}"))
+        raise unprocessable("A token can't be valid for this time.", FieldError("/days", f"1 to {LONGEST_TOKEN_DAYS}"))
     expires_us, proven_us = now_us() + days * DAY_US, who.proven_us if who else None
     token = tokens.issue(session, TokenKind.ACCOUNT, account.id, expires_us=expires_us, proven_us=proven_us)
     chain.append(session, "account.token", who, account=account.email, days=days)

@@ -29,7 +29,7 @@ pages = Blueprint("device_pages", __name__)
 
 LONGEST_NAME = 64
 KINDS = (
-    (DeviceKind.LAPTOP, "Laptop: participants use it, and runs are started on it"),
+    (DeviceKind.LAPTOP, "Laptop: participants use it and start runs on it"),
     (DeviceKind.METER, "Meter: measures power"),
 )
 

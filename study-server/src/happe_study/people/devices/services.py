@@ -167,10 +167,10 @@ def _checked_key(kind: DeviceKind, key: str | None) -> bytes | None:
             raise unprocessable("A meter has no key.", FieldError(at, "must be left out"))
         return None
     if key is None:
-        raise unprocessable("Conditions are sealed to a laptop's key.", FieldError(at, "is missing"))
+        raise unprocessable("A laptop needs a key, to which the server seals conditions.", FieldError(at, "is missing"))
     try:
         return enrolment.public_key(key)
     except binascii.Error:
-        raise unprocessable("The key can't be read.", FieldError(at, "is no base64")) from None
+        raise unprocessable("The key can't be read.", FieldError(at, "is not base64")) from None
     except PublicKeyError as error:
         raise unprocessable("The key can't be used.", FieldError(at, str(error))) from None

@@ -52,7 +52,7 @@ def make(study: str) -> AnyResponse:
         raise mistake("format", "Choose a format.") from None
     with parts().database.writing() as session:
         stored.begin(session, g.happe_study_ids(study), parts().secrets, form, caller())
-    return done("The export is being made.", "export_pages.exports", study=study)
+    return done("The server is making the export.", "export_pages.exports", study=study)
 
 
 @pages.post("/studies/<study>/exports/<int:number>/<table>")

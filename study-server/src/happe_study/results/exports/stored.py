@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 KEPT_DAYS = 3
 KEPT_US = KEPT_DAYS * 86_400_000_000
-MAKING = "An export of this study is being made. Wait until it is ready."
+MAKING = "The server is making an export of this study. Wait until it is ready."
 
 
 @dataclass(frozen=True)

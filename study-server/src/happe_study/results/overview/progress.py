@@ -167,7 +167,7 @@ def _of_device(now: DeviceNow) -> list[Attention]:
                 Attention(f"the clock of {device.name} is known only within {known}", at_us=now.clock.server_us)
             )
         if device.kind == DeviceKind.METER and now.clock is None:
-            found.append(Attention(f"the clock of {device.name} was never compared with the server"))
+            found.append(Attention(f"the clock of {device.name} was never compared with the server's"))
     return found
 
 
@@ -181,9 +181,9 @@ def _of_runs(session: Session, study: Study) -> list[Attention]:
     guess = mine.where(Run.state == State.RATED, Run.record_us.is_not(None), Run.rated_us < now - LATE_US)
     found = []
     for query, words, column in (
-        (started, "was started and is not rated", "started_us"),
+        (started, "was started, but is not rated", "started_us"),
         (rated.order_by(Run.code), "is rated, but its record has not arrived", "rated_us"),
-        (guess.order_by(Run.code), "is rated, but its condition was not guessed", "rated_us"),
+        (guess.order_by(Run.code), "is rated, but the participant has not guessed its condition", "rated_us"),
     ):
         rows = session.scalars(query.limit(MOST_NAMED)).all()
         found += [Attention(words, row.code, getattr(row, column)) for row in rows]

@@ -72,14 +72,16 @@ def plan(study: str) -> AnyResponse:
     with parts().database.writing() as session:
         found = session.get_one(Study, g.happe_study_ids(study), with_for_update=True)
         if jobs.open_one(session, PLAN, found.id):
-            raise conflict("plan", "A plan of this study is being made. Wait until it is ready, or cancel the job.")
+            raise conflict(
+                "plan", "The server is making a plan of this study. Wait until it is ready, or cancel the job."
+            )
         try:
             wanted = of_protocol(protocol_of(found), sizes, studies, assumed)
         except Refusal as error:
             raise conflict("protocol", f"The protocol {error}.") from None
         job = jobs.ask(session, PLAN, caller().name, found.id, **asdict(wanted))
         append(session, "plan.asked", caller(), study_id=found.id, study=study, job=job.id)
-    return done("The study is being planned.", "planning_pages.plans", study=study)
+    return done("The server is making the plan.", "planning_pages.plans", study=study)
 
 
 @pages.get("/studies/<study>/protocol/plan/<int:number>.json")

@@ -84,7 +84,7 @@ def upload(study: str, what: str) -> AnyResponse:
         if kind is DocumentKind.MEASURES:
             measuring.give_up(session, found)
         documents.keep(session, found, kind, raw, caller())
-    return done(f"{WORDS[kind][:1].upper()}{WORDS[kind][1:]} is there.", "report_pages.report", study=study)
+    return done(f"{WORDS[kind][:1].upper()}{WORDS[kind][1:]} is uploaded.", "report_pages.report", study=study)
 
 
 @pages.post("/studies/<study>/report/power")
@@ -104,7 +104,7 @@ def make(study: str) -> AnyResponse:
     """Start a report."""
     with parts().database.writing() as session:
         number = services.begin(session, g.happe_study_ids(study), parts().secrets, caller())
-    return done(f"Report {number} is being made.", "report_pages.report", study=study)
+    return done(f"The server is making report {number}.", "report_pages.report", study=study)
 
 
 @pages.get("/studies/<study>/report/<int:number>")
@@ -166,4 +166,4 @@ def _wrong(what: str, error: InputError) -> Problem:
     """The problem for a wrong document. Each line of the error is `: PLACE: what is wrong`."""
     lines = [line.lstrip(": ") for line in error.lines[:MOST_TOLD]]
     said = f"The file was not accepted. {lines[0]}" + (f" And {len(lines) - 1} more." if len(lines) > 1 else "")
-    return unprocessable("Nothing was changed yet. Correct the marked fields below.", FieldError(f"/{what}", said))
+    return unprocessable("Nothing has changed yet. Correct the marked fields below.", FieldError(f"/{what}", said))

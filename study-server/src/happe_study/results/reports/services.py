@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from happe_study.base.config import Secrets
 
 BLINDED = "A report must wait until the study is unblinded."
-MAKING = "A report of this study is being made. Wait until it is ready."
+MAKING = "The server is making a report of this study. Wait until it is ready."
 
 
 @dataclass(frozen=True)
