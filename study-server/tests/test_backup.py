@@ -175,7 +175,7 @@ def test_secrets_are_in_a_backup_only_if_asked_for(operated: Operated, place: Pa
 
 def test_secrets_come_back_with_their_modes(operated: Operated, elsewhere: Elsewhere, place: Path) -> None:
     operated.done("backup", place, "--with-secrets")
-    assert "The secrets are restored too." in elsewhere.run("restore", place).out
+    assert "The command restored the secrets, too." in elsewhere.run("restore", place).out
     secrets = elsewhere.data / "secrets"
     assert secrets.stat().st_mode & 0o777 == 0o700
     for key in (operated.data / "secrets").iterdir():

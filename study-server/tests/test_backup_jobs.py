@@ -107,7 +107,7 @@ def test_a_backup_of_a_job_says_what_is_wrong(small_operated: Operated, folder: 
     given_traces.uploaded(world, 1).put(1, 4_000_000)
     for arguments in ((), (folder / "x", "--job"), ("--job", "--with-secrets")):
         wrong = small_operated.run("backup", *arguments)
-        assert (wrong.status, "give either FOLDER" in wrong.err) == (64, True)
+        assert (wrong.status, "give FOLDER, FILE.tar or --job" in wrong.err) == (64, True)
     unset = small_operated.run("backup", "--job")
     assert (unset.status, backing.NO_FOLDER in unset.err) == (78, True)
     # When no file can be longer than half of a part, as on a full disk

@@ -166,14 +166,14 @@ class Bounded(click.FloatRange):
     "--like",
     type=click.Path(file_okay=False, exists=True, path_type=Path),
     metavar="FOLDER",
-    help="Draw participants from the study in this folder instead: happe-sim study --out writes one",
+    help="Draw participants from the study in this folder instead, which happe-sim study --out writes",
 )
 @click.option(
     "--probes",
     type=click.Path(file_okay=False, exists=True, path_type=Path),
     metavar="FOLDER",
-    help="Say instead how closely a study finds the share of noticed probes, drawing participants from the study in "
-    "this folder: happe-sim field --out writes one",
+    help="Print instead how precisely a study estimates the share of noticed probes; draw participants from the study "
+    "in this folder, which happe-sim field --out writes",
 )
 @click.option(
     "--half-width",
@@ -181,9 +181,9 @@ class Bounded(click.FloatRange):
     default=0.1,
     show_default=True,
     metavar="PART",
-    help="With --probes: half of the interval, at most",
+    help="With --probes: the largest half of the interval",
 )
-@click.option("--register", is_flag=True, help="Print lines for the protocol instead, which preregister the result")
+@click.option("--register", is_flag=True, help="Print instead the lines for the protocol that preregister the result")
 @json_option
 def plan(  # noqa: PLR0913, PLR0917 - an option each
     protocol: Path,
@@ -196,7 +196,7 @@ def plan(  # noqa: PLR0913, PLR0917 - an option each
     half_width: float,
     **assumed: float,
 ) -> None:
-    """How likely a study shows non-inferiority and a saving, by size; simulates studies of each.
+    """Simulate studies of several sizes, and print how often they show non-inferiority and a saving.
 
     It assumes the paper's frequencies of ratings under ondemand (Table A.1) for the reference, in turn for each
     application. This needs a scale of five points. On a server, the page Protocol of a study does the same as a
@@ -205,7 +205,7 @@ def plan(  # noqa: PLR0913, PLR0917 - an option each
     planned = _protocol(protocol)
     if probes is not None:
         if like or register:
-            raise click.UsageError("--probes goes neither with --like nor with --register")
+            raise click.UsageError("--probes can't be combined with --like or --register")
         _print_precisions(planned, probes, participants, studies, half_width, assumed, as_json=as_json)
         return
     try:

@@ -34,14 +34,14 @@ class _Noted(click.ParamType[Head]):
 
 @click.group(cls=Group, epilog=MORE)
 def audit() -> None:
-    """The audit log: verify it, note its head."""
+    """The audit log: verify it, print its head."""
 
 
 @audit.command(epilog=examples("happe-server audit head", "happe-server audit head --json"))
 @json_option
 @pass_server
 def head(server: Server, as_json: bool) -> None:  # noqa: FBT001 - click's flag
-    """Print the log's last link, for you to note elsewhere."""
+    """Print the head of the log, which you note elsewhere."""
     with server.reading() as session:
         row = session.get_one(AuditHead, 1)
         found = Head(row.number, row.chain_sha256)
@@ -58,7 +58,7 @@ def head(server: Server, as_json: bool) -> None:  # noqa: FBT001 - click's flag
 @json_option
 @pass_server
 def verify(server: Server, expect: Head | None, as_json: bool) -> None:  # noqa: FBT001 - click's flag
-    """Recompute the whole log.
+    """Verify the whole log.
 
     The exit status is 1 if an entry was changed, is missing, or was put elsewhere.
     """

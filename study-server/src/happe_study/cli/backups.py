@@ -45,7 +45,7 @@ Examples:
   happe-server --config ./rehearsal.toml check --deep"""
 
 SECRETS = {
-    "restored": "The secrets are restored too.",
+    "restored": "The command restored the secrets, too.",
     "there already": "The secrets in place belong to this server.",
     "missing": "The backup has no secrets. Copy the server's to {folder} before you run it.",
     "others are there": (
@@ -56,14 +56,14 @@ SECRETS = {
 
 @click.command(cls=Command, epilog=BACKUP)
 @click.argument("place", metavar="FOLDER|FILE.tar", type=click.Path(path_type=Path), required=False)
-@click.option("--with-secrets", is_flag=True, help="Put the secrets in too")
-@click.option("--job", "as_job", is_flag=True, help="Have a worker make it in the folder `backups`")
+@click.option("--with-secrets", is_flag=True, help="Include the secrets")
+@click.option("--job", "as_job", is_flag=True, help="Let a worker make it in the folder `backups`")
 @json_option
 @pass_server
 def backup(server: Server, place: Path | None, with_secrets: bool, as_job: bool, as_json: bool) -> None:  # noqa: FBT001 - click's flags
     """Copy database and traces to a new folder or tar, while the server runs."""
     if (place is not None or with_secrets) if as_job else place is None:
-        raise Failure(os.EX_USAGE, "give either FOLDER or FILE.tar, or --job, which never has the secrets")
+        raise Failure(os.EX_USAGE, "give FOLDER, FILE.tar or --job; a backup by --job never has the secrets")
     server.require_fit()
     if place is None:
         _ask(server, as_json=as_json)
@@ -97,7 +97,7 @@ def _back_up(server: Server, place: Path, *, with_secrets: bool, as_json: bool) 
     if as_json:
         print_json(_document(place, made))
     else:
-        named = f", {len(made.objects)} objects of the bucket named" if made.objects else ""
+        named = f", and names {len(made.objects)} objects of the bucket" if made.objects else ""
         click.echo(f"{place}: {len(made.files)} files, {made.size} bytes{named}. Audit head {_head(made)}")
     if made.missing:
         wrong = f"{len(made.missing)} parts of traces are missing or damaged on the server itself"

@@ -34,7 +34,7 @@ Examples:
 @pass_server
 @click.pass_context
 def check(context: click.Context, server: Server, deep: bool, sweep: bool, as_json: bool) -> None:  # noqa: FBT001 - click's flags
-    """Whether all is well: configuration, secrets, database, audit log, traces, room."""
+    """Check the configuration, secrets, database, audit log, traces and free room."""
     if sweep:
         server.require_revision()
         upkeep.sweep(server.database, storage_of(server.config))

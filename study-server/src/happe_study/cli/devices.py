@@ -56,7 +56,7 @@ def device() -> None:
 @json_option
 @pass_server
 def enrol(server: Server, study: str, name: str, kind: str, as_json: bool) -> None:  # noqa: FBT001 - click's flag
-    """Make a device, and a code that it enrols with.
+    """Add a device, and print the code that it enrols with.
 
     The code works once, for 24 hours, and is shown only once. Give a revoked device a new code.
     """
@@ -71,7 +71,7 @@ def enrol(server: Server, study: str, name: str, kind: str, as_json: bool) -> No
     if as_json:
         print_json(facts)
     else:
-        click.echo(f"{name} is device {made.code}. On it, within 24 hours, enrol with the code  {code}")
+        click.echo(f"{name} is device {made.code}. Within 24 hours, enrol it with the code  {code}")
 
 
 @device.command("list", epilog=examples("happe-server device list paper-a3"))
@@ -122,9 +122,9 @@ def participant() -> None:
 @json_option
 @pass_server
 def invite(server: Server, study: str, count: int, site: str | None, as_json: bool) -> None:  # noqa: FBT001 - click's flag
-    """Make participants, and the link of each.
+    """Invite participants, and print a link for each.
 
-    With a link its holder takes part as that participant. The command shows it only once: hand it to one person.
+    The person with a link takes part as that participant. The command shows each link only once.
     """
     with server.writing() as session:
         found = named.study(session, study)

@@ -45,7 +45,7 @@ Examples:
 
 @click.group(cls=Group, epilog=MORE)
 def job() -> None:
-    """Long work: list it, cancel it, try it again."""
+    """Jobs, such as reports and exports: list, cancel and retry them."""
 
 
 number_argument = click.argument("number", type=click.IntRange(1), metavar="NUMBER")
@@ -121,7 +121,7 @@ def _found(session: Session, number: int) -> Job:
 )
 @pass_server
 def worker(server: Server, jobs: int | None) -> None:
-    """Do jobs until a signal ends it."""
+    """Do jobs until a signal ends the worker."""
     server.require_fit()
     server.database.dispose()
     try:

@@ -27,10 +27,10 @@ TASKS = {
     Role.REVIEWER: "judges the learned profiles after unblinding",
 }
 DATABASE = """Where does the server keep its data? Press Enter for SQLite, a file in the data folder. That is enough
-for one server. Servers on several machines share a PostgreSQL. Type its URL, without the password:
-for example postgresql+psycopg://happe@db.example.org/happe"""
-ADMINISTRATOR = """The administrator makes accounts and enrols devices. Blinding needs that the administrator takes no
-part in rating or analysis."""
+for one server. Servers on several machines share a PostgreSQL database. Type its URL, without the
+password: for example postgresql+psycopg://happe@db.example.org/happe"""
+ADMINISTRATOR = """The administrator makes accounts and enrols devices. To keep studies blind, the administrator
+must take no part in rating or analysis."""
 LAB = """Who does what in your lab? Give an e-mail address for each role, or press Enter to leave the role for later
 (`happe-server user grant`). One person can have several roles, unless they exclude each other. These roles
 hold in every study. The server makes a first password for each person."""
@@ -48,7 +48,7 @@ def _role(_context: click.Context, _parameter: click.Parameter, texts: Sequence[
 
 
 role_option = click.option(
-    "--role", "roles", multiple=True, metavar="ROLE=EMAIL", callback=_role, help="Somebody of the lab, and a role"
+    "--role", "roles", multiple=True, metavar="ROLE=EMAIL", callback=_role, help="A person of the lab, and their role"
 )
 
 

@@ -17,10 +17,10 @@ from happe_study.results.withdrawal import retention as planning
 if TYPE_CHECKING:
     from happe_study.results.withdrawal.retention import Plan
 
-MORE = """Shows the day after which the server erases who the participants are, and how many it would erase now.
+MORE = """Shows the day after which the server erases the participants' identities, and the number of identities now.
 Changes nothing. The table [retention] of the protocol sets the day. When it has passed, a worker asks for the
 job within an hour. With --erase you ask for it at once. The job erases codes, links, answers, free text and
-details of the audit log, and removes reports and measured power, which can be made again.
+details of the audit log. It also removes reports and measured power, which you can make again.
 
 Examples:
   happe-server study retention crossover
@@ -61,5 +61,8 @@ def _said(plan: Plan | None) -> str:
     if plan is None:
         raise Failure(os.EX_NOINPUT, "the protocol has no table [retention]: the server never erases identities")
     if plan.after is None:
-        return f"Identities are erased {plan.days_after_unblinding} days after the unblinding: {plan.people} as of now."
-    return f"Identities are erased {'since' if plan.is_due else 'after'} {plan.after}: {plan.people} as of now."
+        when = f"{plan.days_after_unblinding} days after the unblinding"
+    else:
+        when = "now, as their time ended on" if plan.is_due else "after"
+        when += f" {plan.after}"
+    return f"The server erases identities {when}: {plan.people} as of now."

@@ -46,7 +46,7 @@ Examples:
 @click.option("--pid-file", type=click.Path(dir_okay=False, path_type=Path), help="Write the process id to this file")
 @pass_server
 def run(server: Server, pid_file: Path | None) -> None:
-    """Serve until a signal ends it."""
+    """Serve until a signal ends the server."""
     server.require_fit()
     upkeep.sweep_own(server.database, storage_of(server.config))
     server.database.dispose()
@@ -62,7 +62,7 @@ def run(server: Server, pid_file: Path | None) -> None:
 
 
 @click.command(cls=Command, epilog=MIGRATE)
-@click.option("--new-secrets", is_flag=True, help="Accept the present secrets, after others were lost")
+@click.option("--new-secrets", is_flag=True, help="Accept the present secrets after you lost the earlier ones")
 @json_option
 @pass_server
 def migrate(server: Server, new_secrets: bool, as_json: bool) -> None:  # noqa: FBT001 - click's flags

@@ -26,8 +26,8 @@ Without --administrator it asks for everything, and explains each question: the 
 administrator's e-mail address and password, and who does what in the lab. With --administrator it asks only
 for the password. It makes a first password for everybody else, and prints it once.
 
---join makes one more server of a PostgreSQL. FOLDER has copies of the first server's server.toml, its folder
-secrets, and the file with the database's URL. The command ends if the secrets are not those of the database.
+--join adds a server to a PostgreSQL database. FOLDER has copies of the first server's server.toml, its folder
+secrets, and the file with the database's URL. The command refuses secrets that are not those of the database.
 
 Without the file secrets/allocation.key no study can ever be unblinded: keep a copy elsewhere
 (`happe-server backup --with-secrets`).
@@ -61,8 +61,10 @@ def _known(_context: click.Context, _parameter: click.Parameter, user: str | Non
     help="A file with PostgreSQL's URL  [asked for, or SQLite in the data folder]",
 )
 @click.option("--public-url", metavar="URL", help="How browsers reach the server  [http:// and --listen]")
-@click.option("--listen", metavar="HOST:PORT", help="Where it listens  [127.0.0.1:8080]")
-@click.option("--trusted-proxies", type=int, metavar="N", help="How many reverse proxies stand in front of it  [0]")
+@click.option("--listen", metavar="HOST:PORT", help="Where the server listens  [127.0.0.1:8080]")
+@click.option(
+    "--trusted-proxies", type=int, metavar="N", help="How many reverse proxies stand in front of the server  [0]"
+)
 @click.option("--administrator", metavar="EMAIL", help="The first administrator  [asked for]")
 @lab.role_option
 @click.option(
@@ -70,13 +72,13 @@ def _known(_context: click.Context, _parameter: click.Parameter, user: str | Non
     "first",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="Add a server to those of a database; FOLDER has the first one's configuration and secrets",
+    help="Add a server to a database; FOLDER has the first server's configuration and secrets",
 )
 @click.option(
     "--owner",
     metavar="USER",
     callback=_known,
-    help="The user who will own and run it; only root can choose  [happe-server, if it exists]",
+    help="The user who will own and run the server; only root can choose  [happe-server, if it exists]",
 )
 @passwords.password_file
 @pass_server
@@ -123,7 +125,7 @@ def _join(first: Path, wish: setting_up.Wish, *, data_given: bool) -> None:
     wish = joining.wish_of(first, wish, data_given=data_given)
     joining.join(first, wish)
     program = _program(wish)
-    click.echo(f"""Made one more server of the database: {wish.config}, its data in {wish.data}.
+    click.echo(f"""Made one more server of the database. Configuration: {wish.config}. Data: {wish.data}.
 
 Next:
   {program} check
@@ -156,7 +158,7 @@ def _next_steps(
         if first_passwords
         else "\n  {program} user add EMAIL, then user grant: an administrator can't rate or export"
     )
-    return f"""Made the server of {wish.config}, its data in {wish.data}.
+    return f"""Made the server. Configuration: {wish.config}. Data: {wish.data}.
 {_first_passwords(people, first_passwords)}
 Next:
   {program} check

@@ -149,7 +149,7 @@ def list_(server: Server, as_json: bool) -> None:  # noqa: FBT001 - click's flag
 @json_option
 @pass_server
 def status(server: Server, name: str, as_json: bool) -> None:  # noqa: FBT001 - click's flag
-    """How far a study is: slots, participants, runs, devices, and who may unblind it.
+    """Show a study's progress: slots, participants, runs, devices, and who may unblind it.
 
     It counts nothing by condition.
     """

@@ -121,7 +121,7 @@ def password(server: Server, email: str, password_file: Path | None) -> None:
 @email_argument
 @pass_server
 def unpair(server: Server, email: str) -> None:
-    """Let an account sign in with the password only, after its phone was lost."""
+    """Let an account sign in with the password only, after its owner lost the phone."""
     with server.writing() as session:
         second_factor.remove(session, None, named.account(session, email))
     click.echo(f"{email} needs only the password to sign in.")

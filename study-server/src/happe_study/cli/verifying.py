@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 MORE = """Looks for mistakes in the chain from a laptop's clock to a run's watts: clocks that contradict each other,
 runs that do not match their condition, lost parts and gaps of power traces, implausible watts, and anything
-counted twice. Data that could reveal a condition are checked only when the study is unblinded. The power
-comes from --power, or else from the upload for the report. The exit status is 1 if a check finds something.
+counted twice. Before the unblinding, no check reads data that could reveal a condition. The power comes from
+--power, or else from the page Report of the study. The exit status is 1 if a check finds something.
 
 Examples:
   happe-server study verify crossover

@@ -87,7 +87,7 @@ def _configuration(path: Path, config: Config) -> Iterator[Finding]:
         wrong.append(("it holds a password", "move database_url to a file of its own and name it in database_url_file"))
     endpoint = urlsplit(config.s3.endpoint or "" if config.s3 else "")
     if endpoint.scheme == "http" and not is_loopback(f"{endpoint.hostname}:0"):
-        wrong.append((f"others may read the way to {endpoint.netloc}", "use https:// in s3.endpoint"))
+        wrong.append((f"others may read what the server sends to {endpoint.netloc}", "use https:// in s3.endpoint"))
     if not is_loopback(config.listen):
         wrong.append((f"other machines reach {config.listen} without TLS", "listen on 127.0.0.1 behind a proxy"))
     if config.https and not config.trusted_proxies:

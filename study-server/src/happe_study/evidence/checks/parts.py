@@ -38,7 +38,7 @@ def _not_told(evidence: Evidence, without: int) -> Iterator[str]:
     elif without:
         yield f"Their part of {counted(without, 'complete run')} is unknown, because a trace has no known time."
     if not evidence.unblinded:
-        yield ("The server checks gaps inside traces after the unblinding, because a gap can show that power was high.")
+        yield "The server checks gaps inside traces after the unblinding, because a gap can show that power was high."
     for trace in evidence.traces:
         if trace.span is None:
             why = "its meter has no clock estimate, or somebody set its clock"
