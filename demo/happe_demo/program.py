@@ -81,7 +81,8 @@ def _keep_logs(logs: Path, keep: Path | None) -> None:
     if keep is None and logs.exists():
         logs = Path(shutil.copytree(logs, _emptied(ROOT / "build/demo-failed")))
     print(
-        f"demo: the step that is marked `not done` above failed; what its programs said is in {logs}", file=sys.stderr
+        f"demo: the step that is marked `not done` above failed; the output of its programs is in {logs}",
+        file=sys.stderr,
     )
 
 

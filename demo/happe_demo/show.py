@@ -40,7 +40,8 @@ def main() -> int:
             _stay(demonstration)
         elif not options:
             print(
-                "\n  The output is no terminal, so the demonstration ends. On a terminal it stays and prints accounts."
+                "\n  The output is not a terminal, so the demonstration ends. "
+                "On a terminal it stays and prints accounts."
             )
     except DemoError as error:
         return _complain(error.lines)

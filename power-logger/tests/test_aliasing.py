@@ -58,7 +58,10 @@ def test_a_mean_over_whole_periods_hides_nothing_and_one_over_a_part_of_it_misse
 
 @pytest.mark.parametrize(
     ("by", "says"),
-    [(None, "no filter of shunt is stated"), (Filter("a box", 20.0), "(20 Hz, 1 pole) lets a load that switches")],
+    [
+        (None, "nothing states a filter of shunt"),
+        (Filter("a box", 20.0), "(20 Hz, 1 pole) is too weak: if the load switches"),
+    ],
 )
 def test_a_figure_is_refused_if_a_load_could_hide_from_the_samples(by: Filter | None, says: str) -> None:
     truth = next(truths(1, 1))
@@ -177,4 +180,4 @@ def test_floats_are_rounded_to_what_is_stated_or_to_the_smallest_change_that_is_
     assert isinstance(rig, Rig)
     still = measure(rig, truth.interval(FIRST), [Block(0, (np.full(3000, 100 / 3),))])
     assert isinstance(still, Figure)
-    assert any("no `resolution` is stated" in note for note in still.notes)
+    assert any("nothing states its `resolution`" in note for note in still.notes)

@@ -113,7 +113,7 @@ def test_a_record_that_is_not_utf8_is_an_error(content: bytes) -> None:
         (RECORD, "2026-10-01", Standing.GOOD, "rig of 2026-10-01, until 2027-10-01"),
         (RECORD, "2027-09-30", Standing.GOOD, "until"),
         (RECORD, "2027-10-01", Standing.EXPIRED, "EXPIRED on 2027-10-01"),
-        (RECORD, "2026-09-30", Standing.FUTURE, "LATER than the measurement"),
+        (RECORD, "2026-09-30", Standing.FUTURE, "AFTER the measurement"),
         (None, "2026-10-01", Standing.MISSING, "NO CALIBRATION"),
     ],
 )
@@ -191,8 +191,8 @@ def test_a_gain_that_was_not_measured_is_told_with_every_figure() -> None:
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        (both(SHUNT, 1e-3, 1.1e-3, 1e-5), "no load, or its poles are changed round"),
-        (both(SHUNT, 0.0, -0.2), "no load, or its poles are changed round"),
+        (both(SHUNT, 1e-3, 1.1e-3, 1e-5), "the load is missing, or its poles are swapped"),
+        (both(SHUNT, 0.0, -0.2), "the load is missing, or its poles are swapped"),
         (both(SUPPLY, 4.9, 5.0), "was not shorted"),
         (both(dataclasses.replace(SHUNT, measures=Measures.ENERGY), 0.0, 1.0), "has no zero to measure"),
     ],

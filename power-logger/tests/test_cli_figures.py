@@ -203,7 +203,7 @@ REFUSED: list[tuple[Sequence[object], str]] = [
     (("--from", at(2), "--to", at(1)), "refused (empty)"),
     (
         ("--from", at(1), "--to", at(2), "--most-clock", "1"),
-        "ms only, at most 1 ms are good enough; more clock estimates near it would help",
+        "ms, at most 1 ms is allowed; more clock estimates near it would help",
     ),
     (("--from", at(1), "--to", at(3), "--against", at(2), at(4)), "refused (overlap)"),
     (("--channel", "power"), "refused (no-channel): no channel power"),
@@ -325,7 +325,7 @@ def test_a_stretch_that_is_no_zero_check_is_refused(run: Callable[..., Ended], f
     assert run("zero", folder, "--from", "20s", "--to", "30s").status == os.EX_DATAERR
     (folder / zero_check.NAME).write_text("no JSON")
     ended = run("zero", folder, "--from", "0s", "--to", "1s")
-    assert (ended.status, "these are no zero readings" in ended.err) == (os.EX_DATAERR, True)
+    assert (ended.status, "this file has no zero readings" in ended.err) == (os.EX_DATAERR, True)
     (folder / "manifest.json").unlink()
     assert run("zero", folder, "--from", "0s", "--to", "1s").status == os.EX_TEMPFAIL
 
@@ -335,7 +335,7 @@ def test_zero_checks_that_cannot_be_read_are_told(run: Callable[..., Ended], fol
     (folder / zero_check.NAME).write_text(content)
     ended = run("measure", folder)
     assert ended.status == os.EX_DATAERR
-    assert f"{zero_check.NAME}: these are no zero readings" in ended.err
+    assert f"{zero_check.NAME}: this file has no zero readings" in ended.err
 
 
 @pytest.mark.parametrize("time", ["yesterday", "2027-01-15T08:00:00", "-5"])
@@ -526,7 +526,7 @@ def test_calibrate_without_a_load_makes_a_record_of_zeros(
 def test_calibrate_refuses_a_load_that_is_none(run: Callable[..., Ended], tmp_path: Path, rig: list[str]) -> None:
     ended = run("calibrate", tmp_path / "rig.toml", *rig[:2], *WIRED, *LOADED, "--no-wait")
     assert ended.status == os.EX_DATAERR
-    assert "no load, or its poles are changed round" in ended.err
+    assert "the load is missing, or its poles are swapped" in ended.err
     assert not (tmp_path / "rig.toml").exists()
 
 

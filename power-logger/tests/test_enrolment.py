@@ -83,11 +83,11 @@ def test_a_second_enrolment_must_be_meant(fake: FakeStudyServer, file: Path) -> 
         (Said(403, b'{"detail":"This enrolment code is unknown."}'), os.EX_NOPERM, "This enrolment code is unknown."),
         (Said(422, b'{"detail":"needs a key"}'), os.EX_NOPERM, "needs a key"),
         (Said(201, b'{"kind":"laptop","device":"A","study":"s","token":"t"}'), os.EX_DATAERR, "not for a meter"),
-        (Said(201, b'{"kind":"meter","device":"A","study":"s"}'), os.EX_UNAVAILABLE, "no study server"),
-        (Said(201, b'{"kind":"meter","device":"A","study":"s","token":"a\\nb"}'), os.EX_UNAVAILABLE, "no study"),
+        (Said(201, b'{"kind":"meter","device":"A","study":"s"}'), os.EX_UNAVAILABLE, "not a study server"),
+        (Said(201, b'{"kind":"meter","device":"A","study":"s","token":"a\\nb"}'), os.EX_UNAVAILABLE, "not a study"),
         (Said(200, b"<html>"), os.EX_DATAERR, "not for a meter"),
         (Said(None), os.EX_UNAVAILABLE, "does not answer"),
-        (Said(200, b"x" * (2 << 20)), os.EX_UNAVAILABLE, "no study server"),
+        (Said(200, b"x" * (2 << 20)), os.EX_UNAVAILABLE, "from a study server"),
     ],
 )
 def test_what_a_server_may_say_to_a_code(

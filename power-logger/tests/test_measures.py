@@ -179,7 +179,7 @@ def test_what_can_be_no_machine_s_power_is_refused_and_the_others_are_measured(t
     wrong = {
         "3APT0PAA": (dataclasses.replace(SHIPPED, channels={"shunt": correction}), "the mean is -"),
         "4APT0PAA": (dataclasses.replace(SHIPPED, shunt_ohm=known(1e-5, 1e-9)), "the mean is 338"),
-        "5APT0PAA": (dataclasses.replace(SHIPPED, shunt_ohm=known(0.1, 1e3)), "the mean is known to +- "),
+        "5APT0PAA": (dataclasses.replace(SHIPPED, shunt_ohm=known(0.1, 1e3)), "the mean is uncertain by "),
     }
     trace(tmp_path / "traces", SERVER_US)
     for laptop, (record, _) in wrong.items():
@@ -222,7 +222,7 @@ def test_a_trace_in_several_folders_has_its_samples_from_one_and_its_zero_checks
     # Without the logger's own copy, measures names what the download lacks
     ran, made = measures(downloads, runs)
     assert made["RANK0001"]["expanded_uncertainty"] != whole["RANK0001"]["expanded_uncertainty"]
-    assert any("no zero check is here" in note for note in made["RANK0001"]["notes"])
+    assert any("there is no zero check" in note for note in made["RANK0001"]["notes"])
     assert not any("no zero check" in note for note in whole["RANK0001"].get("notes", ()))
     assert ran.out.splitlines()[-1] == f"note  1: {made['RANK0001']['notes'][-1]}"
     summary = measures(downloads, runs, "--json")[0].json()

@@ -354,5 +354,5 @@ def test_clock_estimates_are_read_without_a_torn_last_line(left_open: Path) -> N
     (left_open / "clocks.jsonl").write_text(f"{line}\n{another}\n{line[:20]}")
     assert [each.offset_us for each in Trace.open(left_open).clocks] == [-3]
     (left_open / "clocks.jsonl").write_text("nonsense\n")
-    with pytest.raises(TraceError, match=r"clocks.jsonl:1: is no JSON"):
+    with pytest.raises(TraceError, match=r"clocks.jsonl:1: is not JSON"):
         _ = Trace.open(left_open).clocks

@@ -69,7 +69,7 @@ def test_what_the_driver_loses_is_told_by_the_timestamps() -> None:
 
 def test_a_device_without_timestamps_says_what_it_cannot_see() -> None:
     chip, clock = device(stamped=False)
-    assert "losses of its driver stay unseen" in Buffered(chip, Setting(*VOLTAGES, None), clock).notes[0]
+    assert "nobody sees the samples that its driver loses" in Buffered(chip, Setting(*VOLTAGES, None), clock).notes[0]
 
 
 def test_bits_that_lie_above_others_and_their_sign_are_taken_out() -> None:
@@ -154,10 +154,10 @@ def test_where_it_is_not_known_what_saturates_is_told() -> None:
     power = Setting(("power2",), (Measures.POWER,), 100.0)
     chip, clock = device(name="max1363")
     source = Polled(chip, Setting(*VOLTAGES, 100.0), clock)
-    assert source.notes == ("max1363: no range is known of voltage0, voltage1: saturation is not seen",)
+    assert source.notes == ("max1363: the range of voltage0, voltage1 is unknown: saturation is not seen",)
     assert [channel.highest for channel in source.channels] == [None, None]
     chip, clock = device()
-    assert Polled(chip, power, clock).notes == ("ina226: no range is known of power2: saturation is not seen",)
+    assert Polled(chip, power, clock).notes == ("ina226: the range of power2 is unknown: saturation is not seen",)
 
 
 def test_of_a_buffer_the_ends_of_the_words_are_known_at_least() -> None:
@@ -167,7 +167,7 @@ def test_of_a_buffer_the_ends_of_the_words_are_known_at_least() -> None:
     one, two = source.channels
     assert ((one.lowest, one.highest), (two.lowest, two.highest)) == ((-2048, 2047), (None, 1023))
     assert source.notes == (
-        "max1363: no range is known of voltage0, voltage1: saturation is seen at the ends of the words only",
+        "max1363: the range of voltage0, voltage1 is unknown: saturation shows only at the ends of the words",
     )
 
 

@@ -157,10 +157,10 @@ def test_it_follows_a_script(tmp_path: Path) -> None:
     [
         ("", "s:1: a script of loads begins with the line seconds,khz,utilisation"),
         ("seconds,khz,utilisation\n", "s has no line after the first"),
-        ("seconds,khz,utilisation\n1,800000,0\n", "s:2: seconds go up, and begin with 0"),
-        ("seconds,khz,utilisation\n0,800000,0\n0,800000,0\n", "s:3: seconds go up"),
+        ("seconds,khz,utilisation\n1,800000,0\n", "s:2: seconds must begin with 0 and ascend"),
+        ("seconds,khz,utilisation\n0,800000,0\n0,800000,0\n", "s:3: seconds must begin with 0"),
         ("seconds,khz,utilisation\n0,800000\n", "s:2: '0,800000' is not seconds,khz,utilisation"),
-        ("seconds,khz,utilisation\n0,800000,nan\n", "s:2: '0,800000,nan': seconds from 0 on"),
+        ("seconds,khz,utilisation\n0,800000,nan\n", "s:2: '0,800000,nan': seconds must be 0 or more"),
         ("seconds,khz,utilisation\n0,800000,1.5\n", "utilisation from 0 to 1"),
     ],
 )

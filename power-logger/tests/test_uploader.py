@@ -317,7 +317,7 @@ def test_the_seal_says_which_parts_are_others(bench: Bench) -> None:
     bench.fake.answers("seal$", Said(409, b'{"detail":"not whole","missing":[],"mismatched":[1],"unexpected":[7,9]}'))
     assert bench.upload() == 0
     reason = str(Outbox(trace.folder).stopped)
-    assert "it has other bytes for parts 1; it has parts that the manifest has not: 7, 9" in reason
+    assert "it has other bytes for parts 1; it has parts that the manifest does not list: 7, 9" in reason
     assert len(list(trace.folder.glob("parts/*"))) == 2
 
 
@@ -588,14 +588,14 @@ def test_two_uploaders_are_not_at_work_on_one_spool(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("url", "said"),
     [
-        ("http://study.example.org", "would travel in the clear"),
-        ("http://10.0.0.1:8080", "would travel in the clear"),
-        ("ftp://study.example.org", "no server's address"),
-        ("study.example.org", "no server's address"),
-        ("https://", "no server's address"),
-        ("https://ana:secret@study.example.org", "no server's address"),
-        ("https://study.example.org:99999", "no server's address"),
-        ("https://study.example.org/?a", "no server's address"),
+        ("http://study.example.org", "would travel without encryption"),
+        ("http://10.0.0.1:8080", "would travel without encryption"),
+        ("ftp://study.example.org", "not a server's address"),
+        ("study.example.org", "not a server's address"),
+        ("https://", "not a server's address"),
+        ("https://ana:secret@study.example.org", "not a server's address"),
+        ("https://study.example.org:99999", "not a server's address"),
+        ("https://study.example.org/?a", "not a server's address"),
     ],
 )
 def test_addresses_that_are_not_used(url: str, said: str) -> None:

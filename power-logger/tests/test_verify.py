@@ -90,7 +90,7 @@ def test_an_index_that_nothing_explains_is_found(folder: Path) -> None:
 
 def test_an_index_that_is_explained_twice_is_found(folder: Path) -> None:
     (folder / "gaps.jsonl").write_text('{"from_index":900,"to_index":1200,"reason":"stall"}\n')
-    assert "indices 900 to 1000 are explained more than once" in found(folder)["gaps.jsonl"]
+    assert "indices 900 to 1000 are in two rows or gaps" in found(folder)["gaps.jsonl"]
 
 
 def test_a_manifest_with_another_end_or_another_trace_is_found(folder: Path) -> None:

@@ -97,7 +97,7 @@ def test_a_trace_whose_parts_went_to_the_server_is_still_drawn(given: Given) -> 
     [
         (None, "no watts: no measured resistance of the shunt"),
         (power_traces.CALIBRATION | {"date": "2020-01-01", "expires": "2021-01-01"}, "EXPIRED on 2021-01-01"),
-        (power_traces.CALIBRATION | {"date": "2090-01-01"}, "LATER than the measurement"),
+        (power_traces.CALIBRATION | {"date": "2090-01-01"}, "AFTER the measurement"),
     ],
 )
 def test_a_missing_or_expired_calibration_is_said(tmp_path: Path, record: dict[str, Any] | None, note: str) -> None:
@@ -257,7 +257,9 @@ def test_a_stretch_without_a_sample_makes_no_file(config: Path, given: Given, tm
 def test_the_name_of_an_export_says_its_format_or_the_option_does(config: Path, given: Given, tmp_path: Path) -> None:
     ran = happe_power("--config", config, "export", given.id, tmp_path / "x.hdf")
     assert (ran.status, list(tmp_path.glob("x.*"))) == (os.EX_USAGE, [])
-    assert "x.hdf: .hdf is no format of `happe-power export`; there are .csv, .npz, .parquet, .h5, .xdf, and" in ran.err
+    assert (
+        "x.hdf: .hdf is not a format of `happe-power export`; there are .csv, .npz, .parquet, .h5, .xdf, and" in ran.err
+    )
     for name, *option in (("x.txt", "--format", "csv"), ("x",), ("x.CSV",)):
         done = happe_power("--config", config, "export", given.id, tmp_path / name, "--to", "0.01", *option)
         assert (done.status, (tmp_path / name).read_text()[:6]) == (0, "index,"), done.err

@@ -105,7 +105,7 @@ def _checks(path: Path, calibration: Calibration | None) -> Checks:
         readings = [*document["before"], *document.get("during", ()), *document["after"]]
         return checks_of(readings_of(readings), calibration)
     except (ValueError, TypeError, KeyError) as error:
-        raise TraceError(f"{path}: these are no zero readings: {error!r}") from None
+        raise TraceError(f"{path}: this file has no zero readings: {error!r}") from None
 
 
 __all__ = ["TomlFileError", "clocks_of", "session"]

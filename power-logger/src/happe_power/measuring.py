@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from happe_contract.measuring.session import Session
 
 UNCHECKED = (
-    f"no zero check is here: if the measuring host made one, {zero_check.NAME} is in its spool, "
-    "which can be named as --trace, too"
+    f"there is no zero check: if the measuring host made one, {zero_check.NAME} is in its spool; "
+    "name that spool with --trace, too"
 )
 
 

@@ -214,7 +214,7 @@ def _json_lines(path: Path) -> list[dict[str, Any]]:
         try:
             found.append(json.loads(line))
         except ValueError:
-            raise TraceError(f"{path}:{number}: is no JSON") from None
+            raise TraceError(f"{path}:{number}: is not JSON") from None
     return found
 
 

@@ -175,9 +175,9 @@ def _account(trace: Trace, footers: Sequence[Footer]) -> Iterator[Problem]:
     gaps = [(gap.from_index, min(gap.to_index, end)) for gap in trace.gaps if gap.from_index < end]
     spans = sorted([*rows, *gaps])
     for first, last in ledger.holes(trace.started.index, end, spans):
-        yield Problem("gaps.jsonl", f"indices {first} to {last} are neither a row nor in a gap")
+        yield Problem("gaps.jsonl", f"indices {first} to {last} are neither in a row nor in a gap")
     for first, last in ledger.overlaps(trace.started.index, spans):
-        yield Problem("gaps.jsonl", f"indices {first} to {last} are explained more than once, or before the trace")
+        yield Problem("gaps.jsonl", f"indices {first} to {last} are in two rows or gaps, or before the trace")
     if trace.manifest and spans and spans[-1][1] != end:
         yield Problem("manifest.json", f"ends at index {end}; rows and gaps end at {spans[-1][1]}")
 

@@ -93,12 +93,12 @@ def _stands_out(each: Readings) -> tuple[float, float]:
     if added <= LEAST_RATIO * uncertainty:
         raise LoadError(
             f"{each.channel.name} reads {each.load.mean:.4g} {each.channel.unit} under load and {each.zero.mean:.4g} "
-            f"without: no load, or its poles are changed round"
+            f"without: the load is missing, or its poles are swapped"
         )
     if abs(each.zero.mean) > MOST_ZERO * added:
         raise LoadError(
             f"{each.channel.name} reads {each.zero.mean:.4g} {each.channel.unit} without load and {each.load.mean:.4g} "
-            "under it: its input was not shorted"
+            "under load: its input was not shorted"
         )
     return added, uncertainty / added
 

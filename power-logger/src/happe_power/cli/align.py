@@ -155,7 +155,7 @@ def _said(each: dict[str, Any]) -> str:
     if not each["found"]:
         return (
             f"at {each['at_us'] / 1e6:.6f}: no marker: correlation {each['correlation']:.2f}, "
-            f"{each['threshold']:.2f} is the least that counts"
+            f"at least {each['threshold']:.2f} is needed"
         )
     own, clock = each["standard_uncertainty_us"] / 1000, each["clock_standard_uncertainty_us"] / 1000
     verdict = "agrees" if each["agrees"] else "DISAGREES"

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 MORE = """A record needs two readings. For the first, short every input: it gives each channel's zero and noise.
 For the second, put a known resistor in the laptop's place, and measure its voltage with a multimeter.
 It gives the shunt's resistance, the divider's ratio, and the gain of a channel in amperes or watts. U
-is one standard uncertainty (k = 1); a multimeter's limits +-L stand for U = L / 1.73.
+is one standard uncertainty (k = 1); for a multimeter's limits +-L, give U = L / 1.73.
 
 In a terminal the command asks for missing values. A script must give all of them and --no-wait, and
 --load-source if the second reading comes from another source. --no-load makes a record with zeros only.
@@ -67,9 +67,9 @@ PAIR: dict[str, Any] = {"type": float, "nargs": 2}
     "--supply-measured", type=click.Choice([each.value for each in SupplyTap]), help="Before the shunt or after it"
 )
 @click.option("--load-ohm", **PAIR, metavar="OHM U", help="The measured resistance, with U")
-@click.option("--load-volt", **PAIR, metavar="VOLT U", help="The voltage over it, by a multimeter")
+@click.option("--load-volt", **PAIR, metavar="VOLT U", help="The voltage across the resistor, by a multimeter")
 @click.option("--instrument", help="The multimeter that measured both; the record names it")
-@click.option("--no-load", is_flag=True, help="Measure zeros alone")
+@click.option("--no-load", is_flag=True, help="Measure only the zeros")
 @click.option("--no-wait", is_flag=True, help="Ask no question, and do not wait for Enter")
 @click.option("--force", is_flag=True, help="Overwrite an existing record")
 @json_option

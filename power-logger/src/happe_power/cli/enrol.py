@@ -63,7 +63,7 @@ def _enrolled(server: Server, code: str) -> Identity:
     try:
         return Identity(server.url, *(_text(said[name]) for name in ("device", "study", "token")))
     except (KeyError, TypeError):
-        raise Failure(os.EX_UNAVAILABLE, f"{server.url}: this address answers, but it is no study server") from None
+        raise Failure(os.EX_UNAVAILABLE, f"{server.url}: this address answers, but it is not a study server") from None
 
 
 def _text(value: object) -> str:

@@ -88,6 +88,6 @@ def _by_name(file: Path) -> str:
         known = ", ".join(f".{form}" for form in FORMATS)
         raise Failure(
             os.EX_USAGE,
-            f"{file}: {file.suffix} is no format of `happe-power export`; there are {known}, and --format names one",
+            f"{file}: {file.suffix} is not a format of `happe-power export`; there are {known}, and --format names one",
         )
     return found

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 MORE = f"""{TIMES}
 Times are the server's, or with --own-clock this host's. Without --from and --to the command measures the
 whole trace. The number after +- is the expanded uncertainty with k = 2, about 95 %. The command refuses a
-figure, with exit status 65, if too many samples are missing, if the clocks do not give the cuts well enough,
-or if nobody measured the shunt's resistance.
+figure, with exit status 65, if too many samples are missing, if the clocks do not fix the interval's ends
+precisely enough, or if nobody measured the shunt's resistance.
 
 Examples:
   happe-power measure 2b1e5a52 --from 2026-11-21T14:05:00Z --to 2026-11-21T14:07:00Z --budget
@@ -74,7 +74,7 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
         default=Limits.clock_us / 1000,
         show_default=True,
         metavar="MS",
-        help="Refuse cuts with a larger uncertainty",
+        help="Refuse an interval whose ends are more uncertain",
     )
     return coverage(clock(command))
 

@@ -49,7 +49,9 @@ Examples:
 
 @click.command(cls=Command, epilog=MORE)
 @click.argument("runs", type=click.Path(dir_okay=False, exists=True, path_type=Path))
-@click.option("--trace", "names", multiple=True, required=True, metavar="TRACE", help="A trace; may be given again")
+@click.option(
+    "--trace", "names", multiple=True, required=True, metavar="TRACE", help="A trace; repeat the option for more traces"
+)
 @click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path), required=True, metavar="FILE", help="The document to make"
 )

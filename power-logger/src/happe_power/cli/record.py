@@ -55,7 +55,7 @@ class Duration(click.ParamType[float]):
         """The seconds."""
         found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd]?)", str(value))
         if not found or float(found[1]) == 0:
-            self.fail(f"{value} is no duration: say 90s, 15m or 8h", parameter, context)
+            self.fail(f"{value} is not a duration: say 90s, 15m or 8h", parameter, context)
         return float(found[1]) * UNITS[found[2]]
 
 

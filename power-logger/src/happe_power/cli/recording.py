@@ -87,7 +87,11 @@ class Session:
     def recover(self) -> None:
         """End the traces of a recording that was killed."""
         for found in store.recover(self._spool):
-            what = f"not ended: {found.problem}" if found.problem else "was left open; it is ended now"
+            what = (
+                f"not ended: {found.problem}"
+                if found.problem
+                else "a killed recording left it open; this command has ended it"
+            )
             self._say(f"{found.folder}: {what}")
 
     def run(self, listen: Callable[[], Waiting], *, asks: bool) -> None:

@@ -85,7 +85,7 @@ TEXTS = {
     "deleted": "{trace}: {parts} parts deleted here; the server has them",
     "damaged": "{trace}: part {part} is damaged, and not sent: {reason}",
     "stopped": "{trace}: stopped: {reason}",
-    "unnoted": "{trace}: the upload continues, but the disk refuses the note of it: {reason}",
+    "unnoted": "{trace}: the upload continues, but this host can't store its progress: {reason}",
     "later": "again in {seconds} s: {reason}",
     "unfinished": "{trace}: everything so far is sent; the recording has not ended yet",
 }

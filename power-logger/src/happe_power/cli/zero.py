@@ -82,4 +82,4 @@ def _kept(trace: Trace) -> dict[str, Any]:
     except FileNotFoundError:
         return nothing
     except (ValueError, TypeError) as error:
-        raise TraceError(f"{path}: these are no zero readings: {error!r}") from None
+        raise TraceError(f"{path}: this file has no zero readings: {error!r}") from None

@@ -124,7 +124,7 @@ def texts(state: State | None) -> dict[str, str]:
         }
     figures, energy_j = state.figures, state.figures.get("energy_j")
     state_said = (
-        "recording" if state.runs else f"no recording is in progress; the last sign of one was {state.age_s:.0f} s ago"
+        "recording" if state.runs else f"no recording is in progress; the last one was active {state.age_s:.0f} s ago"
     )
     return {
         "state": f"{state.study}, {state.instrument} ({state.kind}), trace {state.trace}: {state_said}",

@@ -77,9 +77,9 @@ class Comedi:
         """Remarks on the buffer and the rate, for people."""
         if self.buffer_s >= WIDE_BUFFER_S:
             return self._ledger.notes
-        held = f"the driver's buffer holds {self.buffer_s:.2g} s, and runs over when this host is busy for longer"
+        held = f"the driver's buffer holds {self.buffer_s:.2g} s, and overflows when this host is busy for longer"
         return (
-            f"{held}; as root, or after `sudo comedi_config --read-buffer 4096 /dev/comedi0`, it is larger",
+            f"{held}; to have a larger one, be root, or run `sudo comedi_config --read-buffer 4096 /dev/comedi0`",
             *self._ledger.notes,
         )
 

@@ -112,7 +112,7 @@ class Buffered:
         device.close_buffer()
         self._wide = any(self._formats[name].bits + (not self._formats[name].signed) > 16 for name in setting.names)  # noqa: PLR2004 - int16's
         self.channels = channels(device, setting, np.dtype(np.int32 if self._wide else np.int16), self._formats)
-        self._unranged = _unranged(device, setting.names, "is seen at the ends of the words only")
+        self._unranged = _unranged(device, setting.names, "shows only at the ends of the words")
         self._stamp_ns: int | None = None
 
     @property
@@ -121,7 +121,7 @@ class Buffered:
         notes = (*self._unranged, *self._ledger.notes)
         if TIMESTAMP in self._formats:
             return notes
-        return (f"{self.device} has no timestamps, so losses of its driver stay unseen", *notes)
+        return (f"{self.device} has no timestamps, so nobody sees the samples that its driver loses", *notes)
 
     def start(self, first_index: int) -> TimePair:
         """Open the buffer, which the driver then fills."""
@@ -237,7 +237,7 @@ def _words_ends(form: Format) -> Ends:
 def _unranged(device: Device, names: tuple[str, ...], says: str) -> tuple[str, ...]:
     """A note that names the channels whose range is unknown, if there are any."""
     unknown = [name for name in names if _chips_ends(device, name) is None]
-    return (f"{device.name}: no range is known of {', '.join(unknown)}: saturation {says}",) if unknown else ()
+    return (f"{device.name}: the range of {', '.join(unknown)} is unknown: saturation {says}",) if unknown else ()
 
 
 def make(spec: Spec, clock: Clock) -> Polled | Buffered:

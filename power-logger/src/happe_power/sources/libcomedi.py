@@ -159,7 +159,7 @@ class RealBoard:
         flags = self._lib.comedi_get_subdevice_flags(self._dev, self._sub) if self._sub >= 0 else 0
         if not flags & SDF_CMD_READ:
             self.close()
-            raise SourceError(f"{path} can't stream: it has no input that takes commands; another board is needed")
+            raise SourceError(f"{path} can't stream: it has no input that takes commands; use another board")
         self._soft = bool(flags & SDF_SOFT_CALIBRATED)
         self.wide = bool(flags & SDF_LSAMPL)
         self.driver = self._lib.comedi_get_driver_name(self._dev).decode(errors="replace")
@@ -269,5 +269,5 @@ class RealBoard:
         if not Path(path).exists():
             return f"{path} does not exist; is the board's module loaded (for NI's E series `sudo modprobe ni_pcimio`)?"
         if not os.access(path, os.R_OK | os.W_OK):
-            return f"{path} can't be opened by you; `sudo adduser $USER iocard` and log in again"
-        return f"{path}: {self._said()}; is there a board behind it? `cat /proc/comedi` says"
+            return f"you may not open {path}; run `sudo adduser $USER iocard` and log in again"
+        return f"{path}: {self._said()}; is there a board behind it? `cat /proc/comedi` lists the boards"

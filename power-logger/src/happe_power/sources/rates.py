@@ -46,5 +46,5 @@ def rate_warning(nominal_hz: float, first: TimePair, last: TimePair) -> str | No
     if abs(ppm) <= COUNTED_WITHIN_PPM + batch_ppm:
         return None
     return (
-        f"{counted:.6g} samples a second were counted, not {nominal_hz:.6g} ({ppm:+.0f} ppm): are samples being lost?"
+        f"the program counted {counted:.6g} samples a second, not {nominal_hz:.6g} ({ppm:+.0f} ppm): are samples lost?"
     )

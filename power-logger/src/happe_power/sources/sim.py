@@ -194,7 +194,7 @@ def _drops(spec: Spec, rate: float) -> tuple[Drop, ...]:
         except (ValueError, OverflowError):
             raise SpecError(f"{spec.text}: drop={word} is not START:LENGTH in seconds, e.g. drop=60:0.5") from None
         if not (drops[-1].to_index if drops else 0) <= drop.from_index < drop.to_index:
-            raise SpecError(f"{spec.text}: drop={word}: drops go up, do not overlap, and have a length")
+            raise SpecError(f"{spec.text}: drop={word}: drops must ascend, must not overlap, and need a length")
         drops.append(drop)
     return tuple(drops)
 

@@ -318,7 +318,7 @@ def _given(text: str, words: Iterable[str], kind: Kind) -> dict[str, str]:
     for word in words:
         name, mark, value = word.partition("=")
         if not mark or not value:
-            raise SpecError(f"{text}: {word!r} is no OPTION=VALUE; e.g. {kind.example}")
+            raise SpecError(f"{text}: {word!r} is not OPTION=VALUE; e.g. {kind.example}")
         if name not in known:
             raise SpecError(
                 f"{text}: {kind.name} has no option {name!r}{_meant(name, known)}; it has {', '.join(known)}"

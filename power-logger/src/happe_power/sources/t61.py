@@ -153,7 +153,7 @@ def script(raw: bytes, name: str) -> Load:
     for number, line in enumerate(lines, start=2):
         at, watts = _step(line, f"{name}:{number}")
         if at <= steps[-1][0] if steps else at != 0:
-            raise SourceError(f"{name}:{number}: seconds go up, and begin with 0")
+            raise SourceError(f"{name}:{number}: seconds must begin with 0 and ascend")
         steps.append((at, watts))
     if not steps:
         raise SourceError(f"{name} has no line after the first: there is no load to follow")
@@ -166,5 +166,5 @@ def _step(line: str, where: str) -> tuple[int, float]:
     except ValueError:
         raise SourceError(f"{where}: {line[:40]!r} is not seconds,khz,utilisation, e.g. 60,2200000,0.35") from None
     if not (0 <= seconds <= MOST_SECONDS and 0 < khz < MOST_KHZ and 0 <= utilisation <= 1):
-        raise SourceError(f"{where}: {line[:40]!r}: seconds from 0 on, kHz above 0, utilisation from 0 to 1")
+        raise SourceError(f"{where}: {line[:40]!r}: seconds must be 0 or more, kHz above 0, utilisation from 0 to 1")
     return round(seconds * MICROS), table_a2().at(round(khz), utilisation)

@@ -47,7 +47,7 @@ def probes(server: Server) -> list[Probe]:
         judge(answer, "the server's clock")
         t1, t2 = answer.document.get("receive_us"), answer.document.get("send_us")
         if type(t1) is not int or type(t2) is not int or not 0 <= t1 <= t2 <= LATEST_US:
-            raise LaterError("the server's clock: the answer is from no study server")
+            raise LaterError("the server's clock: the answer does not come from a study server")
         probe = Probe(t0, t1, t2, t3)
         if probe.round_trip_us <= MOST_ROUND_TRIP_US:
             found.append(probe)

@@ -60,9 +60,9 @@ def _meaning(status: int) -> str:
     if status == HTTPStatus.NOT_FOUND:
         return "the server knows no such trace of this host"
     if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
-        return "it is larger than the server takes; its limits.part_bytes must be more"
+        return "it is larger than the server allows; somebody must raise limits.part_bytes there"
     if status in MENDED:
-        return "a mistake of this program's; please report it"
+        return "this program has made a mistake; please report it"
     if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
         return (
             "the server redirects to another address, and happe-power sends its token only to the configured one; "

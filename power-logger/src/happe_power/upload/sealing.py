@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 PADDED_BYTES = 1 << 16
 MOST_ASKED = 3  # how often the server may ask for one part before we take a pause
-NOT_THE_SERVER = "the answer is from no study server"
+NOT_THE_SERVER = "the answer does not come from a study server"
 
 
 class Sealing:
@@ -56,9 +56,9 @@ class Sealing:
     def _missing(self) -> list[int]:
         """Ask the server which parts it lacks. It lists the first thousand numbers."""
         answer = self._server.get(f"traces/{self._outbox.id}/missing?count={self._outbox.manifest['count']}")
-        judge(answer, f"what is missing of trace {self._outbox.id}")
+        judge(answer, f"the missing parts of trace {self._outbox.id}")
         if not isinstance(answer.document.get("missing"), list):
-            raise LaterError(f"what is missing of trace {self._outbox.id}: {NOT_THE_SERVER}")
+            raise LaterError(f"the missing parts of trace {self._outbox.id}: {NOT_THE_SERVER}")
         return _numbers(answer.document["missing"])
 
     def _again(self, missing: list[int]) -> None:
@@ -101,6 +101,9 @@ def _numbers(value: object) -> list[int]:
 
 def _others(document: Json) -> str:
     """Describe the server's other objections to a manifest, each with at most 20 part numbers."""
-    meanings = {"mismatched": "it has other bytes for parts", "unexpected": "it has parts that the manifest has not:"}
+    meanings = {
+        "mismatched": "it has other bytes for parts",
+        "unexpected": "it has parts that the manifest does not list:",
+    }
     found = [(meaning, _numbers(document.get(name))) for name, meaning in meanings.items()]
     return "; ".join(f"{meaning} {', '.join(map(str, numbers[:20]))}" for meaning, numbers in found if numbers)

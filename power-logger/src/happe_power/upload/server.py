@@ -116,9 +116,9 @@ def checked_address(url: str, *, plain_http: bool) -> str:
     except ValueError:
         good = False
     if not good or parts.username is not None or parts.query or parts.fragment:
-        raise AddressError(f"{url}: is no server's address, such as https://study.example.org")
+        raise AddressError(f"{url}: is not a server's address, such as https://study.example.org")
     if parts.scheme == "http" and not plain_http and not _is_loopback(parts.hostname or ""):
-        raise AddressError(f"{url}: the token would travel in the clear; use https, or set plain_http = true")
+        raise AddressError(f"{url}: the token would travel without encryption; use https, or set plain_http = true")
     return url.rstrip("/")
 
 
@@ -134,7 +134,7 @@ def _read(response: urllib3.BaseHTTPResponse) -> Answer:
     raw = response.read(MOST_ANSWER_BYTES + 1, decode_content=False)
     if len(raw) > MOST_ANSWER_BYTES:
         response.close()
-        raise NoAnswerError(f"the answer is from no study server: more than {MOST_ANSWER_BYTES} bytes")
+        raise NoAnswerError(f"the answer does not come from a study server: more than {MOST_ANSWER_BYTES} bytes")
     response.release_conn()
     wait = response.headers.get("Retry-After", "")
     wait_s = min(int(wait), MOST_WAIT_S) if wait.isascii() and wait.isdigit() and len(wait) < len("1" * 9) else 0

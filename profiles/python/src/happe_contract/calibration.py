@@ -148,5 +148,5 @@ def standing(calibration: Calibration | None, day: dt.date) -> tuple[Standing, s
     if day >= calibration.expires:
         return Standing.EXPIRED, f"calibration {calibration.name} EXPIRED on {calibration.expires}"
     if day < calibration.date:
-        return Standing.FUTURE, f"calibration {calibration.name} is LATER than the measurement: of {calibration.date}"
+        return Standing.FUTURE, f"calibration {calibration.name} was made AFTER the measurement, on {calibration.date}"
     return Standing.GOOD, f"calibration {calibration.name} of {calibration.date}, until {calibration.expires}"

@@ -103,7 +103,7 @@ def footer_of(said: Mapping[str, Any]) -> Footer:
         raise BadPartError(f"its {KEY} metadata can't be used: {error!r}") from None
     ascending = all(first + rows <= following for (first, rows), (following, _) in pairwise(found.runs))
     if not found.runs or not found.time_base or not ascending or any(rows < 1 for _, rows in found.runs):
-        raise BadPartError("its runs or pairs are none or do not ascend")
+        raise BadPartError("it has no runs or pairs, or they do not ascend")
     times = [n for pair in found.time_base for n in (pair.index, pair.monotonic_us)]
     if found.first_index < 0 or found.end_index > LATEST or not all(0 <= n < LATEST for n in times):
         raise BadPartError("an index or a time is out of range")

@@ -255,7 +255,7 @@ class _Inputs:
         if channel.measures is not Measures.SHUNT or self._record is None:
             return self.exact(NONE, "drop")
         if self._record.wiring is None:
-            self.notes.append(f"{UNKNOWN_DROP.source}: half of its drop is taken off (--calibration)")
+            self.notes.append(f"{UNKNOWN_DROP.source}: the figure subtracts half of the shunt's drop (--calibration)")
             return self._input("drop", "side of the supply's tap", "1", UNKNOWN_DROP)
         before = self._record.wiring.supply_measured is SupplyTap.BEFORE
         return self.exact(ONE if before else NONE, "drop")

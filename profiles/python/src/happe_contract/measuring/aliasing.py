@@ -33,15 +33,15 @@ def hidden(rig: Rig, rate_hz: float) -> Refusal | None:
     if found is None:
         return Refusal(
             Why.ALIASING,
-            f"no filter of {name} is stated: a load that switches in time with "
-            f"{rate_hz:.6g} samples a second could be off by any amount; state its `filter` in the calibration record "
-            f"(--calibration), or bandwidth= of the source",
+            f"nothing states a filter of {name}: if the load switches in step with the "
+            f"{rate_hz:.6g} samples a second, its power could be wrong by any amount; state the `filter` in the "
+            f"calibration record (--calibration), or bandwidth= of the source",
         )
     if found[0] > MOST_LEAK:
         return Refusal(
             Why.ALIASING,
-            f"the filter of {name} ({said(found[1])}) lets a load that switches in time with {rate_hz:.6g} samples a "
-            f"second be off by {100 * found[0]:.0f} % of its power; sample faster, or filter more",
+            f"the filter of {name} ({said(found[1])}) is too weak: if the load switches in step with the {rate_hz:.6g} "
+            f"samples a second, its power can be wrong by {100 * found[0]:.0f} %; sample faster, or filter more",
         )
     return None
 
@@ -73,7 +73,7 @@ def ripple(rig: Rig, rate_hz: float) -> tuple[Contribution | None, str]:
     if by is None or channel.measures not in (Measures.SHUNT, Measures.CURRENT):
         return None, ""
     if by.ripple is None:
-        return None, f"no `ripple` is stated behind the filter of {channel.name}: it is not in the uncertainty"
+        return None, f"nothing states the `ripple` behind the filter of {channel.name}: it is not in the uncertainty"
     shunt_ohm = rig.ohm.value if channel.measures is Measures.SHUNT else 0.0
     amperes = rig.gain.value * by.ripple / rig.ohm.value
     limit = (shunt_ohm + SUPPLY_OHM) * amperes**2

@@ -139,7 +139,7 @@ def _bad_cuts(interval: Interval, limits: Limits) -> Refusal | None:
         help_ = "a longer interval" if share < limits.clock_us else "more clock estimates near it"
         return Refusal(
             Why.CLOCK,
-            f"a cut is known to {worst / 1000:.6g} ms only, at most {most / 1000:.6g} ms are good enough; "
+            f"the interval's ends are uncertain by {worst / 1000:.6g} ms, at most {most / 1000:.6g} ms is allowed; "
             f"{help_} would help",
         )
     return None
@@ -350,8 +350,10 @@ def _notes(rig: Rig, seen: _Seen, checks: Checks) -> tuple[str, ...]:
     if channel.measures in HAVE_A_ZERO and channel.name not in checks.verdicts:
         notes.append(f"{channel.name} has no zero check: the uncertainty has an allowance for the drift of its zero")
     if channel.measures is not Measures.ENERGY and not _own_noise(rig, checks, channel.name):
-        notes.append("neither a zero check nor the record gives the noise, so changes of the load count as noise")
+        notes.append(
+            "neither a zero check nor the calibration record gives the noise, so changes of the load count as noise"
+        )
     for number, each in enumerate([channel, *([rig.supply] if rig.supply else [])]):
         if seen.step(number) is None:
-            notes.append(f"{each.name} did not change, and no `resolution` is stated: its rounding is unknown")
+            notes.append(f"{each.name} did not change, and nothing states its `resolution`: its rounding is unknown")
     return (*rig.notes, *notes)

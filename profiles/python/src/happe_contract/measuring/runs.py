@@ -111,7 +111,7 @@ def _no_power(found: Figure, seconds_w: Sequence[float | None]) -> Refusal | Non
     if not 0 < found.mean_w <= MOST_W:
         return Refusal(Why.NO_POWER, f"the mean is {found.mean_w:.6g} W, which is impossible; {help_}")
     if not found.budget.expanded <= MOST_W:
-        return Refusal(Why.NO_POWER, f"the mean is known to +- {found.budget.expanded:.6g} W only; {help_}")
+        return Refusal(Why.NO_POWER, f"the mean is uncertain by {found.budget.expanded:.6g} W; {help_}")
     if not all(watts is None or abs(watts) <= MOST_W for watts in seconds_w):
         return Refusal(Why.NO_POWER, f"a second of it has more than {MOST_W:.0f} W; {help_}")
     return None

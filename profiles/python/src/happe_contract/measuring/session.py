@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from happe_contract.traces import Block, Gap, TimePair
 
 
-NOMINAL = "the file's times are those of its nominal rate: 500 ppm since its beginning are allowed for"
+NOMINAL = "the file's times come from its nominal rate: the uncertainty includes 500 ppm since its beginning"
 
 
 class TraceError(Exception):
