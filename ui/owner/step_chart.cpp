@@ -240,7 +240,8 @@ void StepChart::paint_speeds(QPainter& painter, bool left, std::vector<Label> la
         const qreal half = painter.fontMetrics().height() / 2.0;
         const qreal edge = left ? 0 : area.right() + kGap;
         const QRectF beside(edge, middle - half, left ? area.left() - kGap : viewport()->width() - edge, 2 * half);
-        painter.drawText(beside, Qt::AlignVCenter | (left ? Qt::AlignRight : Qt::AlignLeft), OwnerWords::speed(khz));
+        const Qt::Alignment side = Qt::AlignVCenter | (left ? Qt::AlignRight : Qt::AlignLeft);
+        painter.drawText(beside, static_cast<int>(side), OwnerWords::speed(khz));
     }
 }
 

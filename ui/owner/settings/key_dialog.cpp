@@ -55,8 +55,8 @@ void KeyDialog::lay_out() {
     end->addWidget(apply_);
     end->addWidget(close_);
     close_->setAutoDefault(false);
-    constexpr int kLetters = 60;
-    said_->setMinimumWidth(kLetters * said_->fontMetrics().averageCharWidth());
+    constexpr int kLineLetters = 60;
+    said_->setMinimumWidth(kLineLetters * said_->fontMetrics().averageCharWidth());
     all->addLayout(keys);
     all->addWidget(shortcuts_);
     all->addWidget(given_);
