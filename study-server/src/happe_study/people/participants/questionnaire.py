@@ -71,7 +71,7 @@ def _problem_of_text(text: str) -> str | None:
         said = gettext("Please use at most %(most)s characters. You have written %(count)s.")
         return said % {"most": LONGEST_ANSWER, "count": len(text)}
     if _UNPRINTABLE.search(text):
-        return gettext("There is a character in it that can't be shown. Please type your answer again.")
+        return gettext("Your answer contains a character that can't be shown. Please type it again.")
     return None
 
 
