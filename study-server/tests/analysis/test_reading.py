@@ -197,7 +197,7 @@ def test_runs_without_power_and_power_without_runs_are_told(tmp_path: Path) -> N
     assert notes == [
         "run ZZZZZZZZ: is measured, but does not count",
         f"run {runs[0]}: refused: samples are missing",
-        f"run {runs[1]}: is not measured",
+        f"run {runs[1]}: not measured",
     ]
     assert sum(run.mean_w is None for run in measured.rows) == 2
 

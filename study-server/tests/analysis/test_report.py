@@ -227,7 +227,7 @@ def test_faults_that_are_planted_are_on_the_first_page_each_by_its_name(tmp_path
     assert re.search(r"Fault: B-HAPPE takes 3\d\.\d % more power than ondemand. Check whether somebody swapped", said)
     assert "A minority dislikes O-HAPPE: 3 of 24 participants rate it, against ondemand, at least 1." in said
     assert "A period effect: the place of a run changes ratings (place 4, place 5)" in said
-    assert f"{len(lost)} runs: is not measured: " in said
+    assert f"{len(lost)} runs: not measured: " in said
     page = html(report).decode()
     assert page.index("A minority dislikes") < page.index('id="answer"') < page.index('id="table-a1"')
 

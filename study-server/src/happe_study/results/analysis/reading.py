@@ -153,7 +153,7 @@ def with_power(runs: Runs, measures: Mapping[str, Measure]) -> tuple[Runs, list[
     for run in runs.rows:
         measure = measures.get(run.run)
         if measure is None or measure.refused:
-            notes.append(f"run {run.run}: {f'refused: {measure.refused}' if measure else 'is not measured'}")
+            notes.append(f"run {run.run}: {f'refused: {measure.refused}' if measure else 'not measured'}")
         elif (measure.mean_w or 0.0) > MOST_W:
             faults.append(TOO_MUCH.format(run.run, measure.mean_w, MOST_W))
             measure = None
