@@ -65,15 +65,20 @@ class PrivateBus:
 @contextlib.contextmanager
 def private_bus(folder: Path) -> Iterator[PrivateBus]:
     """Run a bus whose socket is in this folder. Paths of sockets are at most 107 bytes long."""
-    configuration = folder / "bus.conf"
-    configuration.write_text(CONFIGURATION.format(socket=folder / "bus"))
-    command = ["dbus-daemon", f"--config-file={configuration}", "--nofork", "--print-address"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        bus = PrivateBus(folder, there(process.stdout).readline().strip(), process)
-        try:
-            yield bus
-        finally:
-            bus.stop()
+    (folder / "bus.conf").write_text(CONFIGURATION.format(socket=folder / "bus"))
+    bus = start_bus(folder)
+    try:
+        yield bus
+    finally:
+        bus.stop()
+
+
+def start_bus(folder: Path) -> PrivateBus:
+    """Start the bus of this folder. It listens when this returns."""
+    command = ["dbus-daemon", f"--config-file={folder / 'bus.conf'}", "--nofork", "--print-address"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    with there(process.stdout) as said:
+        return PrivateBus(folder, said.readline().strip(), process)
 
 
 class StandIn:

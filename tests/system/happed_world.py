@@ -24,7 +24,7 @@ import pytest
 
 from happed_wire import DESTINATION, INTERFACE, MEMBER, PATH, BusError, Peer
 from patience import PATIENCE_S, until
-from private_bus import private_bus
+from private_bus import private_bus, start_bus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -225,9 +225,7 @@ class World:
             self.stop_mock(mock)
         self.admin.close()
         (self.bus.folder / "bus").unlink()
-        command = ["dbus-daemon", f"--config-file={self.bus.folder / 'bus.conf'}", "--nofork"]
-        self.bus = replace(self.bus, process=subprocess.Popen(command, text=True))
-        until((self.bus.folder / "bus").exists)
+        self.bus = replace(start_bus(self.bus.folder), address=self.bus.address)
         self.admin = Peer.connect(self.bus.address)
         self.start_polkit()
         self.start_logind()
