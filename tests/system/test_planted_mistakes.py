@@ -247,7 +247,7 @@ def test_rigs_that_disagree(copy: MeasuredStudy, measures: Measures) -> None:
     found = suspect(checks(copy, apart))
     assert list(found) == ["power"]
     assert len(found["power"]) == 2
-    assert all("the middle of all rigs is 0.998 times" in line for line in found["power"])
+    assert all("the median of all rigs is 0.998 times" in line for line in found["power"])
 
 
 def test_a_record_that_was_sent_for_two_runs(copy: MeasuredStudy, measures: Measures) -> None:
