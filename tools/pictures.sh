@@ -54,6 +54,9 @@ for name in desktop-gnome desktop-kde desktop-labwc compare-gnome compare-kde; d
     cp "build/desktops/trixie/srv/happe/build/pictures/ui/$name.png" build/pictures/ui
     picture "ui/$name" "$name"
 done
+HAPPE_PICTURES=1 tools/desktops.sh sid -k "overlay and Wayfire"
+cp build/desktops/sid/srv/happe/build/pictures/ui/desktop-wayfire.png build/pictures/ui
+picture ui/desktop-wayfire desktop-wayfire
 
 # The wizard: a rating, and the experimenter's page above a game.
 HAPPE_PICTURES=1 build/venv/bin/python -m pytest -q -p no:cacheprovider tests/system/test_study_wizard.py -k link_to_the_goodbye
