@@ -246,4 +246,4 @@ def test_a_plan_of_probes_says_how_wide_the_interval_becomes(tmp_path: Path) -> 
     assert "at most 0.2" in shown
     assert re.search(r"^8 +6 +1\.5 +\d\d +(none|0\.\d{3}) +\d+\.\d %$", shown, re.MULTILINE)
     assert (refused.status, "has no run under L-HAPPE" in refused.err) == (65, True)
-    assert (mixed.status, "goes neither with --like" in mixed.err) == (64, True)
+    assert (mixed.status, "can't be combined with --like" in mixed.err) == (64, True)
