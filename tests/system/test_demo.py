@@ -310,7 +310,7 @@ def test_what_failed_is_said_and_its_logs_are_kept(happe_sim: HappeSim, tmp_path
     finally:
         demo.close()
     assert not demo.left()
-    assert f"what its programs said is in {tmp_path}/kept/logs" in demo.said.decode()
+    assert f"the output of its programs is in {tmp_path}/kept/logs" in demo.said.decode()
     assert (tmp_path / "kept/logs/server.log").exists()
     assert b"Traceback" not in demo.said
 

@@ -94,7 +94,7 @@ def _sure(study: Study, data: Sections) -> Iterator[tuple[str, str, str]]:
 
 def _stable(influence: list[Any]) -> str:
     if not influence:
-        return "unknown: the answers without each person can't be computed"
+        return "nobody can test this by leaving out one person"
     turned = [each["what"] for each in influence if each["turns"]]
     return f"one person decides: {listed(turned)}" if turned else "no single person decides an answer"
 
