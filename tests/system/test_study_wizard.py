@@ -307,8 +307,9 @@ def test_a_sitting_from_the_link_to_the_goodbye(
     again = is_stopped(scene)
     starts_while_the_disk_is_full(scene)
     rates_while_the_disk_is_full(scene)
-    # A wizard that ends takes a sign of life that it has not sent yet with it.
+    # A wizard that ends takes a sign of life, and a record, that it has not sent yet with it.
     until(lambda: (said := server.heartbeat()) and said["state"] == "idle", "the last sign of life")
+    until(lambda: len(server.records()) == len(server.runs()), "the last record")
     assert laptop.stop() == 0
     # then
     first, stopped, second = server.runs()
