@@ -18,7 +18,7 @@ from test_happectl_setup import two_pressed_keys
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from happed_world import Happed
+    from happed_world import Client, Happed
 
 EX_USAGE, EX_DATAERR, EX_IOERR, EX_TEMPFAIL, EX_NOPERM = 64, 65, 74, 75, 77
 TEXT = (
@@ -42,15 +42,21 @@ def text_of(root: Path) -> str:
     return file.read_text()
 
 
-def test_the_happed_that_runs_has_the_keys_at_once(stopped: Happed, happectl: HappeCtl) -> None:
-    root = stopped.folder / "root"
+def administered(happed: Happed, happectl: HappeCtl, text: str) -> tuple[Path, Client, HappeCtl]:
+    """Start happed with this configuration. Return the machine's folder, the user, and an administrator's happectl."""
+    root = happed.folder / "root"
     file = root / "etc/happe/happe.toml"
     file.parent.mkdir(parents=True)
-    file.symlink_to(stopped.folder / "happe.toml")
-    stopped.configure(QUICK + TEXT)
-    me = stopped.start().serves()
-    stopped.world.allow("configure")
-    owner = HappeCtl(happectl.program, stopped.world.bus)
+    file.symlink_to(happed.folder / "happe.toml")
+    happed.configure(text)
+    me = happed.start().serves()
+    happed.world.allow("configure")
+    return root, me, HappeCtl(happectl.program, happed.world.bus)
+
+
+def test_the_happed_that_runs_has_the_keys_at_once(stopped: Happed, happectl: HappeCtl) -> None:
+    root, me, owner = administered(stopped, happectl, QUICK + TEXT)
+    file = root / "etc/happe/happe.toml"
 
     ran = owner.run("keys", "set", "--root", root, "--power", "KEY_F9")
     assert (ran.returncode, ran.stderr) == (0, "")

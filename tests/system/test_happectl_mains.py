@@ -6,24 +6,18 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from happed_stand_in import HappeCtl
 from happed_world import QUICK
+from test_happectl_keys import administered
 
 if TYPE_CHECKING:
+    from happed_stand_in import HappeCtl
     from happed_world import Happed
 
 TEXT = '# mine\n[mains]\n#govern = true\nown_profiles = true # two\n\n[keys]\npower = "KEY_F9"\n'
 
 
 def test_the_happed_that_runs_has_the_options_at_once(stopped: Happed, happectl: HappeCtl) -> None:
-    root = stopped.folder / "root"
-    file = root / "etc/happe/happe.toml"
-    file.parent.mkdir(parents=True)
-    file.symlink_to(stopped.folder / "happe.toml")
-    stopped.configure(QUICK + TEXT)
-    me = stopped.start().serves()
-    stopped.world.allow("configure")
-    owner = HappeCtl(happectl.program, stopped.world.bus)
+    root, me, owner = administered(stopped, happectl, QUICK + TEXT)
     assert json.loads(owner.run("mains", "show", "--json").stdout) == {
         "govern": True,
         "own_profiles": True,
@@ -41,7 +35,9 @@ def test_the_happed_that_runs_has_the_options_at_once(stopped: Happed, happectl:
     options = {"govern": False, "own_profiles": False, "epp": "balance_power"}
     assert json.loads(ran.stdout) == {**options, "configuration_changed": True, "applied": True}
     written = TEXT.replace("#govern = true", "govern = false").replace("true # two", "false # two")
-    assert file.read_text() == QUICK + written.replace("# two\n", '# two\nepp = "balance_power"\n')
+    assert (stopped.folder / "happe.toml").read_text() == QUICK + written.replace(
+        "# two\n", '# two\nepp = "balance_power"\n'
+    )
 
     shown = owner.run("mains", "show").stdout.splitlines()
     assert shown[::2] == ["govern        false", "own-profiles  false", "epp           balance_power"]

@@ -35,7 +35,8 @@ STARTED = ["multi-user.target.wants/happed.service", "sockets.target.wants/happe
 CALLER = 65534 if os.geteuid() == 0 else os.geteuid()
 EXTENSION = "usr/share/gnome-shell/extensions/happe@happe.org/metadata.json"
 QUESTION = "Enable HAPPE's extension in {}'s GNOME? {} "
-# Stands in for gsettings: a setting is a file. It keeps whose process it is, and what it knows of the session.
+# Stands in for gsettings. It keeps each setting in a file. It also writes down which user runs it, with which
+# environment.
 SETTINGS = """#!/bin/sh
 cd {folder}
 id -ru >who; id -u >>who; id -G >>who; grep ^NoNewPrivs /proc/self/status >>who; env >environment
@@ -350,8 +351,8 @@ def test_setup_offers_the_extension_to_the_person_who_called_sudo(installed: Hap
     assert not any(line.startswith("SUDO_UID=") for line in environment)
 
 
-def extension_after(happectl: HappeCtl, root: Path, *options: str, **environment: Any) -> tuple[object, str]:  # noqa: ANN401 - strings
-    """Set up without questions; whether the extension is then enabled, and the remarks."""
+def extension_after(happectl: HappeCtl, root: Path, *options: str, **environment: Any) -> tuple[object, str]:  # noqa: ANN401 - mypy would take a str for cwd
+    """Set up without questions. Return whether the extension is enabled then, and the remarks."""
     ran = happectl.run("setup", "--root", root, "--yes", "--json", *options, **environment)
     assert ran.returncode == 0, ran.stderr
     return json.loads(ran.stdout)["extension"], ran.stderr

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from accessible import ScreenReader
     from happed_world import Happed
 
-# # Tests have no polkit agent: this stand-in for pkexec runs the command as the same user, with the test's files.
+# Tests have no polkit agent: this stand-in for pkexec runs the command as the same user, with the test's files.
 PKEXEC = """#!/bin/sh
 [ ! -e "{root}/refuses" ] || exit 126
 shift 2

@@ -19,7 +19,7 @@ from desktop import AS_USER, changed, keep, program, x11
 from happed_stand_in import GOVERNING, INTERFACE, NAME, OBJECT
 from happed_wire import BusError
 from happed_world import QUICK
-from laptop_stand_ins import battery, becomes, portal
+from laptop_stand_ins import MODEL, battery, becomes, portal
 from patience import PATIENCE_S, spend, until
 from private_bus import stand_in
 
@@ -211,20 +211,13 @@ def test_a_press_is_undone_with_those_after_it(owner: Window) -> None:
 
 
 # A game for an hour at half of 2.4 GHz, on a machine that draws 20 W there and 50 W at 2.4 GHz when it is busy.
-MODEL = {
-    "format": "happe-power-model/1",
-    "machine": "a laptop",
-    "measured": "2026-11-21",
-    "utilisations_percent": [0, 100],
-    "frequencies_khz": [1_200_000, 2_400_000],
-    "watts": [[10, 20], [20, 50]],
-}
+HALF_BUSY = {**MODEL, "frequencies_khz": [1_200_000, 2_400_000], "watts": [[10, 20], [20, 50]]}
 HOUR = [[1_767_600_000_000_000, [[1_200_000, 100, 3_600_000]]]]
 
 
 def test_it_says_what_was_saved_today_where_it_has_the_machines_power_model(bus: PrivateBus) -> None:
     model = bus.folder / "model.json"
-    model.write_text(json.dumps(MODEL))
+    model.write_text(json.dumps(HALF_BUSY))
     daemon = {
         "xml": INTERFACE,
         "properties": {**GOVERNING, "Ladders": [[0, [0, 1], [1_200_000, 2_400_000]]]},

@@ -33,7 +33,7 @@ def runs_extension(desktop: Gnome) -> bool:
 
 
 def set_up(desktop: Gnome, bus: PrivateBus, *options: str) -> bool:
-    """Set up a machine of files, as the shell's user calls sudo; whether the extension is then enabled."""
+    """Set up a machine of files as if the shell's user called sudo. Return whether the extension is enabled then."""
     home = Path(desktop.environment["HOME"])
     root = home / "machine"
     runtime = root / "run/user" / str(USER)
