@@ -93,7 +93,8 @@ Outcome<int> set_mains(const SetMainsOptions& options) {
     if (choices.empty()) {
         return trouble(EX_USAGE, "name an option and its value: happectl mains set --help");
     }
-    const auto changed = change_options(options, "mains set", [&](const Configuration& /*before*/) { return Outcome<Choices>(choices); });
+    const auto changed = change_options(options, "mains set",
+                                        [&](const Configuration& /*before*/) { return Outcome<Choices>(choices); });
     if (!changed) {
         return pass_on(changed);
     }
