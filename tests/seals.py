@@ -15,9 +15,9 @@ BYTES = 512
 
 
 def document(condition: str = "O-HAPPE", /, **changes: object) -> Json:
-    """A condition without padding; of ondemand without tunables."""
+    """A condition without padding; of ondemand without tunables. A change to None leaves a member out."""
     happe = condition.endswith("-HAPPE")
-    return {
+    members = {
         "format": "happe-condition/1",
         "study": STUDY,
         "run": RUN,
@@ -28,6 +28,7 @@ def document(condition: str = "O-HAPPE", /, **changes: object) -> Json:
         "keys": "act" if happe else "sham",
         **changes,
     }
+    return {name: value for name, value in members.items() if value is not None}
 
 
 def padded(content: Json) -> bytes:

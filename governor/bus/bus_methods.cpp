@@ -50,7 +50,7 @@ Answer<Served> whom_of(const Call& call, const std::string& user, const std::str
 
 // No client may change a run's subject: otherwise its profile would differ from the result of its trace.
 Answer<void> may_change(const Call& call, const std::string& user) {
-    return user == call.object.shown().run_subject
+    return call.object.shown().is_run_subject(user)
                ? refusal(Kind::Busy, fmt::format("a run of {} is in progress", user))
                : Answer<void>();
 }

@@ -131,7 +131,7 @@ bool DaemonObject::may_see_private(sd_bus_message* message) {
 }
 
 bool DaemonObject::may_see_profiles(const Caller& caller, const std::string& user) const {
-    return !shown_.blind || shown_.run_viewer == caller.bus_name || shown_.run_subject != user;
+    return !shown_.blind || shown_.run_viewer == caller.bus_name || !shown_.is_run_subject(user);
 }
 
 }  // namespace happe

@@ -84,6 +84,11 @@ struct Shown : Properties {
     bool blind = false;       // a blind or sealed run is on
     std::string run_viewer;   // the bus name of a blind run's owner; empty: nobody
     std::string run_subject;  // the subject of the run, as the database names it; empty: no run
+
+    // True for the subject, and for its names that end with a condition.
+    [[nodiscard]] bool is_run_subject(const std::string& name) const {
+        return !run_subject.empty() && (name == run_subject || name.starts_with(run_subject + ":"));
+    }
 };
 
 }  // namespace happe

@@ -82,6 +82,17 @@ TEST(SealedCondition, TellsOfProbesAndOfARaisedProfile) {
     EXPECT_TRUE(read->plan.raised);
 }
 
+TEST(SealedCondition, WithoutAnApplicationIsOfAllWithTheProfilesOfTheCondition) {
+    for (const Json& changes : std::vector<Json>{{{"condition", "O-HAPPE"}, {"keys", "act"}},
+                                                 {{"condition", "L-HAPPE"}, {"keys", "act"}, {"probe_seed", 7}},
+                                                 {{"condition", "fixed-2"}}}) {
+        const auto read = read_sealed_condition(padded(changed(without_tunables(changes), {{"application", nullptr}})));
+        ASSERT_TRUE(read) << changes;
+        EXPECT_EQ(read->plan.application, "");
+        EXPECT_TRUE(read->plan.of_condition);
+    }
+}
+
 TEST(SealedCondition, KeepsToTheSchemaAndSaysOneThingOfWhatDoesNot) {
     std::vector<Json> bad{
         {{"condition", "O-HAPPE"}, {"keys", "act"}, {"probe_seed", 1}},
@@ -109,6 +120,8 @@ TEST(SealedCondition, KeepsToTheSchemaAndSaysOneThingOfWhatDoesNot) {
         {{"condition", "O-HAPPE"}, {"keys", "act"}, {"up_threshold", 80}},
         {{"condition", "T-HAPPE"}, {"keys", "act"}, {"sampling_rate_us", 1}},
         {{"condition", "fixed-1"}, {"keys", "act"}},
+        {{"application", nullptr}, {"condition", "T-HAPPE"}, {"keys", "act"}},
+        {{"application", nullptr}, {"condition", "O-HAPPE"}, {"keys", "act"}, {"raised", true}},
         {{"keys", "act"}},
         {{"keys", "both"}},
         {{"indicator", 1}},
@@ -121,7 +134,7 @@ TEST(SealedCondition, KeepsToTheSchemaAndSaysOneThingOfWhatDoesNot) {
         {{"power", 80}},
     };
     for (const auto& [name, value] : kOndemand.items()) {
-        if (name != "sampling_rate_us" && name != "up_threshold") {
+        if (name != "sampling_rate_us" && name != "up_threshold" && name != "application") {
             bad.push_back({{name, nullptr}});
         }
     }

@@ -481,7 +481,7 @@ void Daemon::show_run() {
     const bool one = run != nullptr;
     shown_.run = one ? run->code() : std::string();
     shown_.indicator = !one || run->terms().plan.indicator;
-    shown_.run_subject = one ? RunSession::subject_of(run->terms().plan).user : std::string();
+    shown_.run_subject = one ? RunSession::subject_name(run->terms().plan) : std::string();
     shown_.blind = one && run->blind();
     shown_.run_viewer =
         one && run->terms().sight == RunSession::Sight::Blind ? run->terms().owner.bus_name : std::string();

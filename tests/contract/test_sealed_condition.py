@@ -89,6 +89,7 @@ PLAIN = {
     **{name: seals.document(name) for name in ("ondemand ", "fixed-3", "T-HAPPE", "O-HAPPE", "B-HAPPE")},
 }
 PLAIN["ondemand "]["condition"] = "ondemand"
+PLAIN["of every application"] = seals.document("L-HAPPE", application=None, probe_seed=7)
 
 
 def variants() -> list[Json]:

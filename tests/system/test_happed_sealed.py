@@ -188,6 +188,24 @@ def test_a_runs_first_press_counts_however_soon_after_the_last_one_of_the_run_be
         assert lesson["key"] == "performance"
 
 
+def test_a_run_of_every_application_learns_for_its_condition_alone(owner: Client) -> None:
+    """The seed of two runs is the same, but each draws its own shams from it."""
+    lessons: dict[str, list[int]] = {}
+    for condition, seed in (("O-HAPPE", None), ("L-HAPPE", 7), ("L-HAPPE", 7)):
+        run = begin(owner, condition, application=None, probe_seed=seed)
+        pressed(owner, "performance")
+        trace, kept = end(owner, run), facts(owner, run)
+        name = f"{SUBJECT}:{condition}"
+        known = [each["khz"] for each in trace[0]["uafp"]]
+        assert known == [lessons[name] for _ in trace[0]["uafp"]] == [lessons[n] for n in lessons if n == name]
+        lessons[name] = owner("GetProfile", "ss", name, "desktop")
+        assert {(line["user"], line["app"]) for line in trace[1:]} == {(name, "desktop")}
+        assert kept["every_application"] is True
+        if seed:
+            assert trace[0]["settings"]["probe_seed"] == seed + kept["started_us"]
+    assert owner("ListProfiles", "s", SUBJECT) == []
+
+
 # # Nobody learns the condition
 
 
@@ -204,6 +222,8 @@ def seen_of(run: str, clients: list[Client], log: str) -> list[Any]:
     """Return all that these clients and readers of the log see during a run, except its code."""
     calls: list[tuple[Any, ...]] = [
         ("ListProfiles", "s", SUBJECT),
+        *(("ListProfiles", "s", f"{SUBJECT}:{condition}") for condition in ("O-HAPPE", "L-HAPPE")),
+        *(("ResetProfile", "ss", f"{SUBJECT}:{condition}", "desktop") for condition in ("O-HAPPE", "L-HAPPE")),
         ("GetProfile", "ss", SUBJECT, seals.APPLICATION),
         ("ListEvents", "ssxu", SUBJECT, seals.APPLICATION, 0, 10),
         ("ExportProfiles", "s", SUBJECT),
@@ -233,6 +253,8 @@ def test_all_conditions_look_alike_to_everybody_while_they_run(
         ("O-HAPPE", {}),
         ("O-HAPPE", {"keys": "sham"}),
         ("B-HAPPE" if indicator else "T-HAPPE", {}),
+        ("O-HAPPE", {"application": None}),
+        ("L-HAPPE", {"application": None, "probe_seed": 7}),
     ]
     watchers = [owner, *(stopped.client(uid) for uid in EVERYBODY)]
     for watcher in watchers[1:]:
@@ -250,7 +272,7 @@ def test_all_conditions_look_alike_to_everybody_while_they_run(
         names = {path.name.replace(run, "RUN") for path in (stopped.folder / "runs").iterdir() if run in path.name}
         assert names == {"RUN.jsonl", "RUN.json"}
         end(owner, run)
-    assert told[1:] == told[:1] * 4
+    assert told[1:] == told[:1] * (len(conditions) - 1)
     assert told[0][0][0]["Indicator"] is indicator
 
 

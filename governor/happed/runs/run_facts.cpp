@@ -149,6 +149,9 @@ std::string RunFacts::document(MonoTime ended, const std::string& version) const
     if (raised_) {
         document["raised"] = true;
     }
+    if (!one_profile_) {
+        document["every_application"] = true;
+    }
     for (const auto& [at, event, sham] : probed_) {
         document["probes"].push_back({{"t_us", micros(at)}, {"event", name_of(event)}, {"sham", sham}});
     }

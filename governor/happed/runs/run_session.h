@@ -37,8 +37,11 @@ public:
         Patience patience;  // with mode `extended`
     };
 
-    // The subject as the database names it: its profiles are separate from those of the machine's users. In a run of
-    // every application, `app` is empty.
+    // The subject as the database names it: its profiles are separate from those of the machine's users.
+    [[nodiscard]] static std::string subject_name(const RunPlan& plan) { return "subject:" + plan.subject; }
+
+    // Whom the run serves: the subject, with the condition after its name if the profiles are of the condition. In a
+    // run of every application, `app` is empty.
     [[nodiscard]] static Served subject_of(const RunPlan& plan);
 
     // Creates the run's files in `traces`, which must outlive the run, and writes the trace's header. `policies`: the

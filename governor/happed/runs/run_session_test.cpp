@@ -171,6 +171,25 @@ TEST_F(RunSessionTest, OfEveryApplicationBeginsWithAllProfilesOfTheSubjectAndHas
     EXPECT_EQ(facts["learned"].size(), 1U);
     EXPECT_TRUE(facts["profile_before"].is_null());
     EXPECT_TRUE(facts["profile_after"].is_null());
+    EXPECT_EQ(facts["every_application"], true);
+}
+
+TEST_F(RunSessionTest, OfEveryApplicationDrawsItsOwnShamsThoughItsSeedIsThatOfOthers) {
+    RunPlan plan = plan_of("L-HAPPE");
+    plan.application = "";
+    plan.probe_seed = INT64_MAX;
+    const auto run = begin(plan, {});
+    EXPECT_EQ(run->settings().algorithm.probe_seed, 999'999U) << "the seed and the beginning at 1 s, modulo 2^63";
+    EXPECT_EQ(trace_of(run->code())[0]["settings"]["probe_seed"], 999'999);
+}
+
+TEST_F(RunSessionTest, HasTheSubjectsProfilesOrThoseOfItsCondition) {
+    RunPlan plan = plan_of("O-HAPPE");
+    plan.application = "";
+    EXPECT_EQ(RunSession::subject_of(plan), (Served{"subject:P01", ""}));
+    plan.of_condition = true;
+    EXPECT_EQ(RunSession::subject_of(plan), (Served{"subject:P01:O-HAPPE", ""}));
+    EXPECT_EQ(RunSession::subject_name(plan), "subject:P01");
 }
 
 TEST_F(RunSessionTest, OfARaisedProfileBeginsAStepHigherAndLeavesTheStoreAlone) {
@@ -190,6 +209,7 @@ TEST_F(RunSessionTest, OfARaisedProfileBeginsAStepHigherAndLeavesTheStoreAlone) 
     const json facts = json::parse(traces.kept(extended->code())->facts);
     EXPECT_EQ(facts["profile_before"][9], 2'200'000);
     EXPECT_EQ(facts["raised"], true);
+    EXPECT_FALSE(facts.contains("every_application"));
 }
 
 TEST_F(RunSessionTest, IsKeptAsBlindUnlessEverybodyMaySee) {
