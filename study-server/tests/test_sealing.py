@@ -153,7 +153,7 @@ def test_a_seed_of_another_length_is_refused() -> None:
         seal_seed(KEY, "x", SEED + b"x", SALT)
 
 
-@pytest.mark.parametrize("name", ["paper-a5", "paper-a3", "crossover", "extended"])
+@pytest.mark.parametrize("name", ["paper-a5", "paper-a3", "crossover", "extended", "field"])
 def test_slots_come_back_from_their_seals_which_have_one_length(name: str) -> None:
     protocol = read_protocol((EXAMPLES / f"{name}.toml").read_bytes())
     slots = plan(protocol, SEED, SALT)[""]
@@ -256,7 +256,11 @@ LESS: dict[str, Any] = {
 @pytest.mark.parametrize(
     "wrong",
     [
-        *({key: value for key, value in DOCUMENT.items() if key != left_out} for left_out in LESS if left_out != "epp"),
+        *(
+            {key: value for key, value in DOCUMENT.items() if key != left_out}
+            for left_out in LESS
+            if left_out not in {"epp", "application"}
+        ),
         {**DOCUMENT, "more": 1},
         {**DOCUMENT, "format": "happe-condition/2"},
         {**DOCUMENT, "condition": "performance"},

@@ -92,7 +92,7 @@ FIELDS = {
     "clock": "`realtime`, or `monotonic:` and the boot's UUID.",
     "code": "A code of eight characters.",
     "columns": "Its columns, in their order.",
-    "command": "The program and its arguments.",
+    "command": "The program and its arguments; empty in a study at home.",
     "commitment": "SHA-256 of seed and salt; null: the study is a draft.",
     "commitment_agrees": "Whether seed and salt match the commitment.",
     "complete": "How many of its positions have a complete run.",

@@ -198,7 +198,7 @@ def _records(session: Session, study: Study, key: bytes) -> Iterator[Finding]:
     """Find the records of a study that do not open."""
     mine = select(Run.code, RunRecord.document).join(RunRecord).join(Participant, Run.participant_id == Participant.id)
     rows = session.execute(mine.where(Participant.study_id == study.id), execution_options={"yield_per": ROWS_AT_ONCE})
-    damaged = sorted(code for code, document in rows if not _opens(key, code, document))
+    damaged = sorted({code for code, document in rows if not _opens(key, code, document)})
     if damaged:
         named = ", ".join(damaged[:MOST_NAMED]) + (", and more" if len(damaged) > MOST_NAMED else "")
         said = f"{len(damaged)} of {study.name} do not open: of the runs {named}"

@@ -9,11 +9,12 @@ from typing import Any
 from happe_contract.toml_lines import Path
 from happe_study.design.protocol.complaints import excerpt
 from happe_study.design.protocol.conditions import Scheme
-from happe_study.design.protocol.sections import BUILT_IN, ItemKind, Protocol
+from happe_study.design.protocol.sections import BUILT_IN, ItemKind, Nesting, Protocol
 
 MOST_RUNS = 200  # of a participant
 MOST_POINTS = 11  # of a rating's scale
 FEWEST_OPTIONS = 2
+AT_HOME = 'has no meaning with order.scheme = "field"'
 
 Complaint = tuple[Path, str]
 Rule = Callable[[Protocol, dict[str, Any]], Iterator[Complaint]]
@@ -35,8 +36,21 @@ def _twice(values: Sequence[str], path: Path, *rest: str) -> Iterator[Complaint]
 def _applications(protocol: Protocol, _data: dict[str, Any]) -> Iterator[Complaint]:
     yield from _twice([application.key for application in protocol.applications], ("application",), "key")
     for index, application in enumerate(protocol.applications):
-        if not application.command[0].strip():
-            yield ("application", index, "command", 0), "must name a program"
+        at = ("application", index)
+        if protocol.at_home:
+            unused = {"command": (), "practice_seconds": 0, "cpu": None}
+            for field, nothing in unused.items():
+                if getattr(application, field) != nothing:
+                    yield (*at, field), f"{AT_HOME}: a run serves every application that the participant uses"
+        elif not application.command:
+            yield (*at, "command"), "is missing; it names the program and its arguments"
+        elif not application.command[0].strip():
+            yield (*at, "command", 0), "must name a program"
+
+
+def _nesting(protocol: Protocol, _data: dict[str, Any]) -> Iterator[Complaint]:
+    if protocol.at_home and protocol.order.nesting is Nesting.BLOCK:
+        yield ("order", "nesting"), 'must be "application" with order.scheme = "field": a pair is two days in turn'
 
 
 def _levels(protocol: Protocol, _data: dict[str, Any]) -> Iterator[Complaint]:
@@ -57,8 +71,10 @@ def _unused_sections(protocol: Protocol, data: dict[str, Any]) -> Iterator[Compl
         for section in ("ondemand", "battery", "keys"):
             if section in data:
                 yield (section,), 'has no meaning with order.scheme = "levels"; remove it'
-    if protocol.order.scheme is Scheme.EXTENDED and "ondemand" in data:
-        yield ("ondemand",), 'has no meaning with order.scheme = "extended"; remove it'
+    if protocol.order.scheme in (Scheme.EXTENDED, Scheme.FIELD) and "ondemand" in data:
+        yield ("ondemand",), f'has no meaning with order.scheme = "{protocol.order.scheme}"; remove it'
+    if protocol.at_home and "battery" in data:
+        yield ("battery",), f"{AT_HOME}; remove it"
 
 
 def _keys(protocol: Protocol, _data: dict[str, Any]) -> Iterator[Complaint]:
@@ -169,6 +185,6 @@ def _can_be_counted(protocol: Protocol) -> bool:
 
 
 _RULES: tuple[Rule, ...] = (
-    _applications, _levels, _number_of_runs, _unused_sections, _keys, _withdrawal, _rating, _items, _strata, _sites,
-    _balance, _analysis, _retention,
+    _applications, _nesting, _levels, _number_of_runs, _unused_sections, _keys, _withdrawal, _rating, _items, _strata,
+    _sites, _balance, _analysis, _retention,
 )  # fmt: skip

@@ -15,6 +15,7 @@ _SHIPPED = (
     ("", "NUMBER OF YEARS"),
     ("years at", "PLACE"),
     ("Ask", "NAME"),
+    ("to stop, tell", "NAME"),
     ("", "E-MAIL"),
     ("", "TELEPHONE"),
     ("", "NAME AND ADDRESS OF THE DATA PROTECTION OFFICER"),

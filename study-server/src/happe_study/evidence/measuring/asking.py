@@ -78,14 +78,23 @@ class Clocks:
 
 
 def asked(session: Session, study_id: int, key: bytes, codes: Collection[str] | None = None) -> Asked:
-    """Every complete run of an unblinded study, or only those with these codes. `key` opens records."""
+    """Every complete run of an unblinded study, or only those with these codes. `key` opens records.
+
+    A run at home that has several pieces has no power, because its clock does not go on between them.
+    """
     clocks, found = Clocks(session), Asked()
     traces, untold = _traces(session, study_id, clocks)
+    several = select(RunRecord.run_id).where(RunRecord.piece > 1)
     query = (
         select(Run.code, Run.device_id, Run.started_us, Run.ended_us, Device.code.label("laptop"), RunRecord.document)
         .join(Device, Device.id == Run.device_id)
         .join(RunRecord, RunRecord.run_id == Run.id)
-        .where(Run.study_id == study_id, Run.state == "complete", true() if codes is None else Run.code.in_(codes))
+        .where(
+            Run.study_id == study_id,
+            Run.state == "complete",
+            Run.id.not_in(several),
+            true() if codes is None else Run.code.in_(codes),
+        )
         .order_by(Run.code)
     )
     for row in session.execute(query.execution_options(yield_per=ROWS_AT_ONCE)):

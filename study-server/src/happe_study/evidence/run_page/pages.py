@@ -16,7 +16,7 @@ from happe_study.access.rights import Right
 from happe_study.access.rules import caller, staff
 from happe_study.access.staff_page import page
 from happe_study.base.parts import parts
-from happe_study.base.problems import Problem
+from happe_study.base.problems import Problem, not_found
 from happe_study.design.allocation.sealing import SealError
 from happe_study.design.study import Study, StudyState
 from happe_study.evidence.outcomes import sees_outcomes
@@ -82,10 +82,11 @@ class Figure:
         return any(each.found and each.found.unread for each in self.powers)
 
 
-@pages.get("/studies/<study>/runs/<code>")
+@pages.get("/studies/<study>/runs/<code>", defaults={"piece": 1})
+@pages.get("/studies/<study>/runs/<code>/pieces/<int:piece>")
 @staff(Right.RUN_VIEW, by_site=True)
-def run(study: str, code: str) -> Response:
-    """The page of one run. The parameters `from` and `to`, in seconds, choose the part to draw."""
+def run(study: str, code: str, piece: int) -> Response:
+    """The page of one run, or of a later piece of it. `from` and `to`, in seconds, choose the part to draw."""
     from happe_study.evidence.run_page.power import measured  # noqa: PLC0415 - it takes megabytes, which workers for uploads save
 
     with parts().database.reading() as session:
@@ -102,7 +103,10 @@ def run(study: str, code: str) -> Response:
         others = neighbours(session, row, facts["participant"])
         has_profile = profile_of(session, found.id, facts["participant"], row.application) is not None
         closed = _closed(found, row)
-        record = None if closed else _record(session, row)
+        pieces = [] if closed else _pieces(session, row)
+        if pieces and piece not in pieces:
+            raise not_found()
+        record = None if closed else _record(session, row, piece)
         traces = measured(session, row, record, _files(), keep=_has_room()) if record and outcomes else []
     every, one = PEOPLE if reads else PROFILES
     whose = url_for(one, study=study, code=facts["participant"])
@@ -116,6 +120,8 @@ def run(study: str, code: str) -> Response:
         "outcomes": outcomes,
         "whose": whose,
         "has_profile": has_profile,
+        "piece": piece,
+        "pieces": pieces,
     }
     return page("evidence/run", f"Run {code}", study=found, problem=problem, trail=above, **more)
 
@@ -134,9 +140,15 @@ def _closed(study: Study, row: Run) -> str:
     return ""
 
 
-def _record(session: Session, row: Run) -> Json | None:
+def _pieces(session: Session, row: Run) -> list[int]:
+    """The numbers of a run's records."""
+    return list(session.scalars(select(RunRecord.piece).where(RunRecord.run_id == row.id).order_by(RunRecord.piece)))
+
+
+def _record(session: Session, row: Run, piece: int) -> Json | None:
     """A run's record; None if it does not open."""
-    document = session.scalar(select(RunRecord.document).where(RunRecord.run_id == row.id))
+    mine = RunRecord.run_id == row.id, RunRecord.piece == piece
+    document = session.scalar(select(RunRecord.document).where(*mine))
     if document is None:
         return None
     try:

@@ -24,7 +24,7 @@ from happe_study.results.analysis.noticing import WINDOW_US, Trial
 from happe_study.results.analysis.tidy import Run, Runs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from happe_study.evidence.documents.reading import Measure
@@ -38,7 +38,8 @@ TOO_MUCH = (
 )
 Row = dict[str, Any]
 Place = tuple[int, str]
-Times = dict[tuple[str, str], list[int]]  # by run and key
+Piece = tuple[str, int]  # a run, and the number of one of its records, which has a clock of its own
+Times = dict[tuple[Piece, str], list[int]]  # by piece and key
 
 
 def flag(value: object) -> bool:
@@ -62,12 +63,13 @@ NEEDED: dict[str, dict[str, Callable[[Any], Any]]] = {
     },
     "ratings": {"run": str, "rating": int, "guess": str},
     "participants": {"participant": str, "state": str},
-    "records": {"run": str, "started_us": int, "ended_us": int},
-    "keys": {"run": str, "t_us": int, "key": str},
-    "probes": {"run": str, "t_us": int, "sham": flag, "served_us": int},
+    "records": {"run": str, "piece": int, "started_us": int, "ended_us": int},
+    "keys": {"run": str, "piece": int, "t_us": int, "key": str},
+    "probes": {"run": str, "piece": int, "t_us": int, "sham": flag, "served_us": int},
     "study": {"study": str, "protocol_sha256": str, "protocol": str},
-    "samples": {"run": str, "t_us": int, "policy": int, "cpu": int, "cur_khz": int, "util_ppm": int},
+    "samples": {"run": str, "piece": int, "t_us": int, "policy": int, "cpu": int, "cur_khz": int, "util_ppm": int},
 }
+IN_PIECES = ("records", "keys", "probes", "samples")
 OPTIONAL = ("records", "keys", "probes", "samples", "study")
 MAY_BE_EMPTY = {"guess", "cur_khz"}
 BLINDED = {"condition", "guess", "protocol"}
@@ -106,6 +108,7 @@ class Export:
     digests: Mapping[str, str]
     protocol: str | None = None
     trials: tuple[Trial, ...] = ()
+    notes: tuple[str, ...] = ()  # on runs of which a record is missing
 
 
 def read_export(folder: Path) -> Export:
@@ -117,8 +120,11 @@ def read_export(folder: Path) -> Export:
     counting, left_out = _sorted_out(tables["runs"], people, files["runs"], places)
     ratings = {row["run"]: row for row in tables["ratings"]}
     times = _times(tables.get("keys", ()))
-    presses = _presses(times, tables.get("records")) if "keys" in tables else {}
-    lengths = {row["run"]: (row["ended_us"] - row["started_us"]) / 1e6 for row in tables.get("records", ())}
+    records = tables.get("records", [])
+    presses = _presses(times, records) if "keys" in tables else {}
+    lengths: dict[str, float] = defaultdict(float)
+    for row in records:
+        lengths[row["run"]] += (row["ended_us"] - row["started_us"]) / 1e6
     runs = [_run(row, ratings.get(row["run"]), presses.get(row["run"]), lengths.get(row["run"])) for row in counting]
     return Export(
         study=files["runs"].name.removesuffix(f"-runs{files['runs'].suffix}"),
@@ -130,6 +136,7 @@ def read_export(folder: Path) -> Export:
         digests={file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(files.values())},
         protocol=_locked(files["study"], tables["study"]) if "study" in tables else None,
         trials=tuple(_trials(tables.get("probes", ()), times, tables["runs"])),
+        notes=tuple(_unarrived(records)),
     )
 
 
@@ -183,6 +190,8 @@ def _files(folder: Path) -> dict[str, Path]:
 def _table(name: str, file: Path) -> list[Row]:
     """A table's rows. The needed columns are checked and converted, others stay as they are. Raises InputError."""
     rows, columns = _rows(file)
+    if name in IN_PIECES and "piece" not in columns:  # an older export, or a simulated one
+        rows, columns = [row | {"piece": 1} for row in rows], [*columns, "piece"]
     for column in NEEDED[name]:
         if column not in columns:
             why = "; the export was made before the unblinding" if column in BLINDED else ""
@@ -305,10 +314,10 @@ def _in_order(runs: Iterable[Run], places: Mapping[str, Place]) -> Iterable[Run]
 
 
 def _times(keys: Iterable[Row]) -> Times:
-    """The times at which series of presses began, ascending, by run and key."""
-    times: dict[tuple[str, str], list[int]] = defaultdict(list)
+    """The times at which series of presses began, ascending, by piece and key."""
+    times: Times = defaultdict(list)
     for row in keys:
-        times[row["run"], row["key"]].append(row["t_us"])
+        times[_piece(row), row["key"]].append(row["t_us"])
     return {key: _series(sorted(found)) for key, found in times.items()}
 
 
@@ -318,12 +327,27 @@ def _series(ordered: list[int]) -> list[int]:
     return [at for last, at in zip(before, ordered, strict=False) if at - last >= SERIES_US]
 
 
-def _presses(times: Times, records: Iterable[Row] | None) -> dict[str, tuple[int, int]]:
+def _piece(row: Row) -> Piece:
+    return row["run"], row["piece"]
+
+
+def _unarrived(records: Iterable[Row]) -> Iterator[str]:
+    """A note on each run of which not all records have arrived."""
+    arrived: Counter[str] = Counter(row["run"] for row in records)
+    wanted = {row["run"]: int(row.get("pieces") or 1) for row in records}
+    for run, number in arrived.items():
+        if number < wanted[run]:
+            yield f"run {run}: {number} of {wanted[run]} records have arrived"
+
+
+def _presses(times: Times, records: Iterable[Row]) -> dict[str, tuple[int, int]]:
     """By run with a record, the counted presses of the performance key and of the power key."""
-    return {
-        row["run"]: (len(times.get((row["run"], "performance"), ())), len(times.get((row["run"], "power"), ())))
-        for row in records or ()
-    }
+    found: dict[str, tuple[int, int]] = {}
+    for row in records:
+        performance, power = (len(times.get((_piece(row), key), ())) for key in ("performance", "power"))
+        before = found.get(row["run"], (0, 0))
+        found[row["run"]] = before[0] + performance, before[1] + power
+    return found
 
 
 def _trials(probes: Iterable[Row], times: Times, runs: Iterable[Row]) -> Iterable[Trial]:
@@ -332,7 +356,7 @@ def _trials(probes: Iterable[Row], times: Times, runs: Iterable[Row]) -> Iterabl
     for row in probes:
         begin, end = row["t_us"], row["t_us"] + WINDOW_US
         if row["served_us"] >= end:
-            pressed = any(begin < at <= end for at in times.get((row["run"], "performance"), ()))
+            pressed = any(begin < at <= end for at in times.get((_piece(row), "performance"), ()))
             yield Trial(row["run"], people[row["run"]], row["sham"], pressed)
 
 
@@ -346,14 +370,21 @@ def _answers(rows: Iterable[Row], people: Mapping[str, str]) -> dict[str, dict[s
 
 
 def _samples(rows: Iterable[Row]) -> dict[str, tuple[Sample, ...]]:
-    """The sample periods by run, each with the frequency of its first row and the busiest CPU."""
-    periods: dict[str, dict[int, Row]] = defaultdict(dict)
+    """The sample periods by run, each with the frequency of its first row and the busiest CPU.
+
+    Pieces of a run follow one another without the time between them.
+    """
+    periods: dict[Piece, dict[int, Row]] = defaultdict(dict)
     for row in rows:
-        at = periods[row["run"]].setdefault(row["t_us"], dict(row))
+        at = periods[_piece(row)].setdefault(row["t_us"], dict(row))
         at["util_ppm"] = max(at["util_ppm"], row["util_ppm"])
-    return {run: tuple(_of_period(at, min(found)) for _, at in sorted(found.items())) for run, found in periods.items()}
+    found: dict[str, list[Sample]] = defaultdict(list)
+    for (run, _number), times in sorted(periods.items()):
+        before = found[run][-1].second if found[run] else 0.0
+        found[run] += [_of_period(at, min(times), before) for _, at in sorted(times.items())]
+    return {run: tuple(samples) for run, samples in found.items()}
 
 
-def _of_period(row: Row, first_us: int) -> Sample:
-    """A sample. The table lacks the run's beginning, so its first period is taken to last a second."""
-    return Sample(1 + (row["t_us"] - first_us) / 1e6, row.get("cur_khz"), row["util_ppm"] / 1e4)
+def _of_period(row: Row, first_us: int, before_s: float) -> Sample:
+    """A sample. The table lacks a piece's beginning, so its first period is taken to last a second."""
+    return Sample(before_s + 1 + (row["t_us"] - first_us) / 1e6, row.get("cur_khz"), row["util_ppm"] / 1e4)

@@ -34,27 +34,29 @@ Json = dict[str, Any]
 Row = dict[str, Any]
 
 RUN = Column("run", Kind.TEXT, "The run's code.")
+PIECE = Column("piece", Kind.INTEGER, "The record's number among those of its run. Above 1 only in a study at home.")
 T_US = Column("t_us", Kind.INTEGER, "The end of the sample period.", LAPTOP_US)
 
 
 def inside(
     rows: Callable[[Json], Iterator[Row]],
 ) -> Callable[[Session, Source, Sequence[Column]], Iterator[tuple[Any, ...]]]:
-    """Make a table's `read` function from `rows`, which gives a record's rows. Records come by the run's code."""
+    """Make a table's `read` function from `rows`, which gives a record's rows. Records come by run and piece."""
 
     def read(session: Session, source: Source, columns: Sequence[Column]) -> Iterator[tuple[Any, ...]]:
         names = [column.name for column in columns]
         for record in _records(session, source):
-            yield from (tuple(row.get(name) for name in names) for row in rows(record))
+            whose = {"run": record["run"], "piece": record.get("piece", {"number": 1})["number"]}
+            yield from (tuple((whose | row).get(name) for name in names) for row in rows(record))
 
     return read
 
 
 def _records(session: Session, source: Source) -> Iterator[Json]:
-    mine = select(Run.id, Run.code).join(Participant, Run.participant_id == Participant.id).join(RunRecord)
-    runs = mine.where(Participant.study_id == source.study_id).order_by(Run.code)
-    for run_id, code in session.execute(runs.execution_options(yield_per=ROWS_AT_ONCE)):
-        document = session.execute(select(RunRecord.document).where(RunRecord.run_id == run_id)).scalar_one()
+    mine = select(RunRecord.id, Run.code).join(Run).join(Participant, Run.participant_id == Participant.id)
+    records = mine.where(Participant.study_id == source.study_id).order_by(Run.code, RunRecord.piece)
+    for record_id, code in session.execute(records.execution_options(yield_per=ROWS_AT_ONCE)):
+        document = session.execute(select(RunRecord.document).where(RunRecord.id == record_id)).scalar_one()
         try:
             yield json.loads(opened(source.key, code, document))
         except SealError:
@@ -64,8 +66,8 @@ def _records(session: Session, source: Source) -> Iterator[Json]:
 def _record(record: Json) -> Iterator[Row]:
     machine = record["machine"]
     yield {
-        "run": record["run"],
         "record": record["id"],
+        "pieces": record.get("piece", {"of": 1})["of"],
         "clock": record["clock"],
         "started_us": record["started_us"],
         "ended_us": record["ended_us"],
@@ -85,7 +87,6 @@ def _samples(record: Json) -> Iterator[Row]:
     for line in record["observations"]:
         for policy in line["policies"]:
             shared = {
-                "run": record["run"],
                 "t_us": line["t_us"],
                 "served": line["user"] is not None,
                 "app": line["app"],
@@ -99,12 +100,11 @@ def _samples(record: Json) -> Iterator[Row]:
 def _keys(record: Json) -> Iterator[Row]:
     for line in record["observations"]:
         for press in line.get("keys", ()):
-            yield {"run": record["run"], "t_us": press["t_us"], "key": press["key"]}
+            yield {"t_us": press["t_us"], "key": press["key"]}
 
 
 def _probes(record: Json) -> Iterator[Row]:
-    for probe in probes(record):
-        yield {"run": record["run"], **vars(probe)}
+    yield from map(vars, probes(record))
 
 
 RECORDS = Table(
@@ -112,6 +112,8 @@ RECORDS = Table(
     "The laptops' records of runs: one row for each record.",
     (
         RUN,
+        PIECE,
+        Column("pieces", Kind.INTEGER, "How many records the run has in all, also those that have not arrived."),
         Column("record", Kind.TEXT, "The record's id."),
         Column("clock", Kind.TEXT, "The clock of the record's times: monotonic: and the boot's id."),
         Column("started_us", Kind.INTEGER, "When the run began.", "microseconds of that clock"),
@@ -135,6 +137,7 @@ SAMPLES = Table(
     "The measurements of each sample period of a run: one row for each CPU.",
     (
         RUN,
+        PIECE,
         T_US,
         Column("policy", Kind.INTEGER, "The group of CPUs that scale together, by the kernel's number."),
         Column("cpu", Kind.INTEGER, "The CPU's place in its policy, from 0."),
@@ -153,6 +156,7 @@ KEYS = Table(
     "Every press of the two keys, whether HAPPE acted on it or not.",
     (
         RUN,
+        PIECE,
         Column("t_us", Kind.INTEGER, "When the key went down.", LAPTOP_US),
         Column("key", Kind.TEXT, "performance (faster) or power (save power)."),
     ),
@@ -165,6 +169,7 @@ PROBES = Table(
     "Trials of a lower frequency in L-HAPPE runs, real and sham ones.",
     (
         RUN,
+        PIECE,
         Column("t_us", Kind.INTEGER, "The end of the sample period in which it began.", LAPTOP_US),
         Column(
             "sham", Kind.BOOLEAN, "Whether the probe was a sham: it changed nothing, so a press after it is chance."

@@ -90,15 +90,14 @@ def deidentify(session: Session, participant: Participant, secrets: Secrets) -> 
 
 
 def _rename_run(session: Session, run: Run, names: dict[str, str], secrets: Secrets) -> None:
-    """Give a run its new code, and seal its condition and its record again under that code."""
+    """Give a run its new code, and seal its condition and its records again under that code."""
     former, code = run.code, names[run.code]
     condition = open_condition(secrets.allocation, run.code, run.condition_sealed)
     run.code, run.condition_sealed = code, seal_condition(secrets.allocation, code, condition)
     for handle in HANDLES:
         setattr(run, handle, None)
-    record = session.scalar(select(RunRecord).where(RunRecord.run_id == run.id))
-    if record is not None:
-        _rename_record(session, record, former, names, secrets.allocation)
+    for number in session.scalars(select(RunRecord.id).where(RunRecord.run_id == run.id)).all():
+        _rename_record(session, session.get_one(RunRecord, number), former, names, secrets.allocation)
 
 
 def _rename_record(session: Session, record: RunRecord, run: str, names: dict[str, str], key: bytes) -> None:

@@ -92,6 +92,8 @@ def start(session: Session, run: Run, device: Caller, start_id: str, secrets: Se
     _happens(session, run, Event.START, protocol)
     condition = open_condition(secrets.allocation, run.code, run.condition_sealed)
     document = condition_document(study.name, participant, run, condition, protocol.ondemand)
+    if protocol.at_home:
+        del document["application"]
     if protocol.epp is not None:
         document["epp"] = protocol.epp
     if protocol.order.scheme is Scheme.EXTENDED and condition.phase is Phase.MAIN:

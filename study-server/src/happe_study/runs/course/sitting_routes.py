@@ -38,7 +38,7 @@ class RunOut(BaseModel):
     position: int
     application: str
     name: str
-    command: list[str]
+    command: list[str]  # empty in a study at home: the run serves every application
     cpu: int | None
     seconds: int
     practice_seconds: int

@@ -96,7 +96,8 @@ def guess() -> AnyResponse:
 
 def _wait(at: Here, now: Present) -> Response:
     watches = request.args.get("watch") == "1"
-    response = page("run", at, _title(now), now=now, application=_application(at, now), watches=watches)
+    name = "day" if at.protocol.at_home else "run"
+    response = page(name, at, _title(now), now=now, application=_application(at, now), watches=watches)
     if watches:
         response.headers["Refresh"] = f"{WATCH_SECONDS}; url={url_for('run_pages.run', watch=1)}"
     return response

@@ -6,7 +6,7 @@ Units are the trace's: kHz, ppm and microseconds, all integers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from happe_contract.faults import Fault
 from happe_study.runs.records.demand import LEVELS, Ladder, Seen, level
@@ -121,18 +121,27 @@ def _level_faults(at: str, lesson: Json, line: Json, rules: Rules) -> Iterator[F
 
 
 def profile_faults(document: Json) -> Iterator[Fault]:
-    """The faults where the lessons don't lead from profile_before to profile_after."""
-    before, after = document["profile_before"], document["profile_after"]
-    if not document["learned"]:
-        if after != before and not (before is None and after == untaught(document["header"])):
+    """The faults where the lessons don't lead from the profiles before the run to profile_after.
+
+    In a run of every application each has a profile of its own, which the header has. Such a run has no profile_after.
+    """
+    header, learned, after = document["header"], document["learned"], document["profile_after"]
+    before: dict[Any, list[int] | None] = {None: document["profile_before"]}
+    apps: dict[int, str | None] = {}
+    if every := document.get("every_application", False):
+        before = {uafp["app"]: uafp["khz"] for uafp in header.get("uafp", ())}
+        apps = {line["t_us"]: line["app"] for line in document["observations"]}
+    elif not learned:
+        if after != before[None] and not (before[None] is None and after == untaught(header)):
             yield Fault("/profile_after", "differs from profile_before, though nothing was learned")
         return
-    if before is None and document["header"].get("settings", {}).get("warm_start", False):
-        return  # the record does not contain the profile that a warm start began with
-    levels = before or untaught(document["header"])
-    for number, lesson in enumerate(document["learned"]):
+    for number, lesson in enumerate(learned):
+        app = apps.get(lesson["t_us"])
+        if before.get(app) is None and header.get("settings", {}).get("warm_start", False):
+            return  # the record does not contain the profile that a warm start began with
+        levels = before.get(app) or untaught(header)
         if levels[lesson["level"]] != lesson["from_khz"]:
             yield Fault(f"/learned/{number}/from_khz", f"is {levels[lesson['level']]} by the lessons before")
-        levels = learn(levels, lesson["level"], lesson["to_khz"])
-    if after != levels:
+        before[app] = learn(levels, lesson["level"], lesson["to_khz"])
+    if not every and after != before[None]:
         yield Fault("/profile_after", "is not what `learned` makes of profile_before")

@@ -116,16 +116,21 @@ def served(document: Json) -> tuple[str, str] | None:
 
 
 def served_faults(document: Json) -> Iterator[Fault]:
-    """The faults of names. All lines of a run name the same user and application, or null."""
+    """The faults of names. All lines name one user or null, and one application unless the run serves every one."""
     who = served(document)
     if who is None:
         return
+    constant = ("user",) if document.get("every_application", False) else ("user", "app")
+    known = set()
     for number, line in enumerate(document["observations"]):
-        for field, name in zip(("user", "app"), who, strict=True):
+        at = f"/observations/{number}"
+        for field, name in zip(constant, who, strict=False):
             if line[field] not in (name, None):
-                yield Fault(f"/observations/{number}/{field}", "must be the same all through the run")
-    first = next(number for number, line in enumerate(document["observations"]) if (line["user"], line["app"]) == who)
-    yield from _name_faults(f"/observations/{first}", document["observations"][first])
+                yield Fault(f"{at}/{field}", "must be the same all through the run")
+        names = line["user"], line["app"]
+        if None not in names and names not in known:
+            known.add(names)
+            yield from _name_faults(at, line)
 
 
 def _name_faults(at: str, names: Json) -> Iterator[Fault]:

@@ -56,6 +56,8 @@ class RunRecord:
     raised: bool  # whether the laptop dropped what it learned at the run's end
     rating: int | None
     backend: str
+    every_application: bool = False
+    piece: int = 1  # its number among the records of its run
 
 
 def run_record(document: Json, *, run: str, client_id: str) -> RunRecord:
@@ -82,6 +84,8 @@ def run_record(document: Json, *, run: str, client_id: str) -> RunRecord:
         raised=document.get("raised", False),
         rating=document.get("rating"),
         backend=document["machine"]["backend"],
+        every_application=document.get("every_application", False),
+        piece=document.get("piece", {"number": 1})["number"],
     )
 
 
@@ -105,6 +109,10 @@ def _own_faults(document: Json) -> Iterator[Fault]:
         yield Fault("/ended_us", f"must be at most {LONGEST_US} after started_us")
     for moment in ("profile_before", "profile_after"):
         yield from monotonic(f"/{moment}", document[moment] or [])
+        if document[moment] is not None and document.get("every_application", False):
+            yield Fault(f"/{moment}", "must be null in a run of every application")
+    if (piece := document.get("piece")) and piece["number"] > piece["of"]:
+        yield Fault("/piece/number", "must be at most /piece/of")
     for number, each in enumerate(document.get("interruptions", ())):
         at = f"/interruptions/{number}"
         if not started <= each["t_us"] <= ended:
@@ -122,7 +130,11 @@ def _trace_faults(document: Json) -> Iterator[Fault]:
 def _learning_faults(document: Json) -> Iterator[Fault]:
     who = served(document)
     given = {(uafp["user"], uafp["app"]): uafp["khz"] for uafp in document["header"].get("uafp", ())}
-    if who is not None and given.get(who) != document["profile_before"]:
+    if (
+        who is not None
+        and not document.get("every_application", False)
+        and given.get(who) != document["profile_before"]
+    ):
         yield Fault("/profile_before", "is not what the header's uafp has of this user and application")
     yield from lesson_faults(document)
     yield from profile_faults(document)

@@ -28,6 +28,7 @@ from happe_study.runs.course.models import Run, RunRecord
 from happe_study.runs.records.record import RunRecord as Content
 from happe_study.runs.records.record import run_record
 from happe_study.runs.records.stored import Stored, room, sealed, sha256
+from happe_study.studies.services import protocol_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -77,14 +78,18 @@ def keep_all(session: Session, arrived: Sequence[tuple[Upload, Caller]]) -> list
     """Store records of runs that these laptops started. Returns for each whether it is new, or a Problem.
 
     A record that is stored already, with the same id and bytes, is not new. Problems: 404 the study has no such run;
-    403 another laptop started it; 409 it was never started, has another record, or the id has other bytes.
+    403 another laptop started it; 409 it was never started, has another record, or the id has other bytes. A run at
+    home has a record for each piece.
     """
     there = _locked(session, {upload.content.run for upload, _device in arrived})
-    new: dict[int, _New] = {}
+    new: dict[_Place, _New] = {}
     outcomes = [_outcome(session, there, each, new) for each in arrived]
     if new:
         _write(session, list(new.values()))
     return outcomes
+
+
+_Place = tuple[int, int]  # a run's id, and the piece of the run
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,7 @@ class _New:
     run: Run
     upload: Upload
     device: Caller
+    first: bool  # whether the run has no other record
 
     @property
     def identity(self) -> tuple[str, str]:
@@ -139,33 +145,45 @@ def _locked(session: Session, codes: Collection[str]) -> dict[str, tuple[Run, St
 
 
 def _outcome(
-    session: Session, there: dict[str, tuple[Run, Study]], arrived: tuple[Upload, Caller], new: dict[int, _New]
+    session: Session, there: dict[str, tuple[Run, Study]], arrived: tuple[Upload, Caller], new: dict[_Place, _New]
 ) -> bool | Exception:
-    """The outcome of one record. Puts a record to store into `new`, by its run's id, and updates its run."""
+    """The outcome of one record. Puts a record to store into `new`, and updates its run."""
     upload, device = arrived
     run, study = there.get(upload.content.run, (None, None))
     if run is None or study is None or study.id != device.study_id:
         return not_found()
+    if wrong := _refusal(run, study, upload, device):
+        return wrong
+    wanted = _New(run, upload, device, first=run.record_us is None)
+    place = run.id, upload.content.piece
+    if not wanted.first:
+        known = new[place].identity if place in new else _identity(session, place)
+        if known is not None:
+            return False if known == wanted.identity else _other()
+    else:
+        try:
+            runs.recorded(session, run, study)
+        except Problem as problem:
+            return problem
+        session.expunge(run)  # _write updates it with the others; the session would wait for an update of its own
+    new[place] = wanted
+    return True
+
+
+def _refusal(run: Run, study: Study, upload: Upload, device: Caller) -> Problem | None:
     if run.device_id is None:
         return conflict("run-state", "No laptop has started this run.")
     if run.device_id != device.id:
         return forbidden("Another laptop started this run.")
-    wanted = _New(run, upload, device)
-    if run.record_us is not None:
-        known = new[run.id].identity if run.id in new else _identity(session, run)
-        return False if known == wanted.identity else _other()
-    try:
-        runs.recorded(session, run, study)
-    except Problem as problem:
-        return problem
-    session.expunge(run)  # _write updates it with the others; the session would wait for an update of its own
-    new[run.id] = wanted
-    return True
+    if upload.content.piece > 1 and not protocol_of(study).at_home:
+        return conflict("record", "A run of this study has one record. This one is a later piece.")
+    return None
 
 
-def _identity(session: Session, run: Run) -> tuple[str, str] | None:
-    """The id and digest of a run's record; None if it has none."""
-    there = session.execute(select(RunRecord.client_id, RunRecord.digest).where(RunRecord.run_id == run.id)).first()
+def _identity(session: Session, place: _Place) -> tuple[str, str] | None:
+    """The id and digest of a piece's record; None if it has none."""
+    mine = RunRecord.run_id == place[0], RunRecord.piece == place[1]
+    there = session.execute(select(RunRecord.client_id, RunRecord.digest).where(*mine)).first()
     return None if there is None else (there.client_id, there.digest)
 
 
@@ -175,6 +193,7 @@ def _write(session: Session, new: Sequence[_New]) -> None:
     rows = [
         {
             "run_id": each.run.id,
+            "piece": each.upload.content.piece,
             "client_id": each.upload.content.client_id,
             "digest": each.upload.stored.digest,
             "document": each.upload.stored.document,
@@ -183,10 +202,10 @@ def _write(session: Session, new: Sequence[_New]) -> None:
         }
         for each in new
     ]
-    marks = [{"run": each.run.id, **{f"to_{name}": getattr(each.run, name) for name in _CHANGED}} for each in new]
-    chain.append_all(
-        session, [_entry(each) for each in new], also=[(_KEEP, rows), (_MARK, marks)], to_the_end=len(new) > 1
-    )
+    runs = [each.run for each in new if each.first]
+    marks = [{"run": run.id, **{f"to_{name}": getattr(run, name) for name in _CHANGED}} for run in runs]
+    also = [(_KEEP, rows), *([(_MARK, marks)] if marks else [])]
+    chain.append_all(session, [_entry(each) for each in new], also=also, to_the_end=len(new) > 1)
 
 
 def _entry(each: _New) -> chain.Entry:
