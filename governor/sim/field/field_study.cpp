@@ -23,7 +23,7 @@ namespace {
 constexpr Micros kFieldStep = std::chrono::seconds{1};
 constexpr double kSoonest = 2.0;  // seconds before a person can notice a probe
 constexpr double kLatest = 58.0;
-constexpr Khz kBegins{3'600'000};  // the profile of every day
+constexpr Khz kBegins{3'600'000};  // the profile of a person's first day
 
 enum FieldStream : std::uint8_t { kFieldPerson = 40, kFieldSeed };
 
@@ -46,19 +46,28 @@ sim::Hardware hardware() {
     return std::ranges::find(sim::machine_kinds(), "modern", &sim::MachineKind::name)->hardware();
 }
 
-// One person's day: a run under L-HAPPE.
+const Served kWhom{"simulated", "work"};
+
+MemoryProfiles beginner() {
+    MemoryProfiles profiles;
+    profiles.profiles.emplace(kWhom, Uafp(kBegins));
+    profiles.waits.emplace(kWhom, kRaisedPatience);
+    return profiles;
+}
+
+// One person's day: a run under L-HAPPE. `profiles` is the person's, and learns.
 class Day : UtilisationSource, FocusSource, KeySource, Witness {
 public:
-    Day(const FieldPlan& plan, std::size_t person, std::size_t day, std::string code, Tables& tables)
+    Day(const FieldPlan& plan, std::size_t person, std::size_t day, std::string code, MemoryProfiles& profiles,
+        Tables& tables)
         : plan_(plan),
           random_({plan.seed, kFieldPerson, person, day}),
           code_(std::move(code)),
+          profiles_(profiles),
           tables_(tables),
           machine_(hardware(), {&idle_}, 0.0),
           settings_(kExtended) {
         settings_.probe_seed = sim::Random({plan.seed, kFieldSeed, person, day}).bits() >> 1U;
-        profiles_.profiles.emplace(whom_, Uafp(kBegins));
-        profiles_.waits.emplace(whom_, kRaisedPatience);
     }
 
     void live() {
@@ -122,19 +131,18 @@ private:
         return sampled_;
     }
 
-    [[nodiscard]] const Served* served() const override { return &whom_; }
+    [[nodiscard]] const Served* served() const override { return &kWhom; }
     [[nodiscard]] bool present() const override { return true; }
     void failed(const Error& error) override { throw std::logic_error("simulation: " + error.message); }
 
     const FieldPlan& plan_;
     sim::Random random_;
     std::string code_;
+    MemoryProfiles& profiles_;
     Tables& tables_;
     sim::Fixed idle_{kBegins};
     sim::Machine machine_;
     Settings settings_;
-    Served whom_{"simulated", "work"};
-    MemoryProfiles profiles_;
     std::vector<std::optional<Ppm>> sampled_;
     MonoTime now_;
     std::optional<MonoTime> begun_;    // the probe that runs
@@ -149,12 +157,13 @@ Tables simulate(const FieldPlan& plan) {
     for (std::size_t person = 0; person < plan.people; ++person) {
         const std::string who = fmt::format("P{:07X}", person);
         add(tables.participants, "{},done\n", who);
+        MemoryProfiles profiles = beginner();
         for (std::size_t day = 0; day < plan.days; ++day) {
             const std::string code = fmt::format("R{:07X}", person * plan.days + day);
             add(tables.runs, "{},{},{},day-{},L-HAPPE,{},complete\n", code, who, day + 1, day + 1, seconds);
             add(tables.ratings, "{},5,\n", code);
             add(tables.records, "{},0,{}\n", code, plan.day.count());
-            Day(plan, person, day, code, tables).live();
+            Day(plan, person, day, code, profiles, tables).live();
         }
     }
     return tables;

@@ -14,15 +14,15 @@ namespace happe {
 
 struct FieldPlan {
     std::size_t people = 12;
-    std::size_t days = 5;
+    std::size_t days = 7;
     Micros day = std::chrono::hours{2};  // length of each day's run under L-HAPPE
     double notice = 0.3;                 // the chance that a real probe makes its person press "faster" within 58 s
     double slips_an_hour = 0.3;          // presses of "faster" for other reasons
     std::uint64_t seed = 1;
 };
 
-// Runs the study on the machine with 32 frequencies, and writes the export that a study server would make. Each day is
-// a separate application and begins with the same profile, like a raised run.
+// Runs the study on the machine with 32 frequencies, and writes the export that a study server would make. A person's
+// first day begins like a raised run. Each later day begins with what the person's days before have taught.
 [[nodiscard]] Status write_field_study(const FieldPlan& plan, const std::filesystem::path& folder);
 
 }  // namespace happe

@@ -182,7 +182,7 @@ def test_what_is_neither_true_nor_false_is_named(tmp_path: Path) -> None:
 
 def field_study(folder: Path, seed: int, **changes: object) -> Path:
     """A simulated field study, two hours a day; its export."""
-    wanted = {"notice": NOTICE, "other": OTHER_AN_HOUR, "participants": 12, "days": 5, "hours": 2} | changes
+    wanted = {"notice": NOTICE, "other": OTHER_AN_HOUR, "participants": 12, "days": 7, "hours": 2} | changes
     options = [word for name, value in wanted.items() for word in (f"--{name}", str(value))]
     subprocess.run([HAPPE_SIM, "field", *options, "--seed", str(seed), "--out", folder], check=True)
     return folder / "export"
