@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What goes on beside the tests: a minute of sigrok's demo device, which is mostly waiting."""
+"""A recording that runs beside the tests: a minute of sigrok's demo device, most of which is waiting."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ settings.load_profile("power-logger")
 
 @pytest.fixture(scope="session")
 def sigrok_minute(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sigrok_demo.Minute]:
-    """The recording; it may be going on."""
+    """The recording, which may not have ended."""
     minute = sigrok_demo.begin(tmp_path_factory.mktemp("sigrok"))
     with minute.process:
         yield minute
@@ -30,6 +30,6 @@ def sigrok_minute(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sigrok_d
 
 @pytest.fixture(scope="session", autouse=True)
 def _begun_early(request: pytest.FixtureRequest) -> None:
-    """Begin with the first test of this folder what a later one will want to be over."""
+    """Start the recording before the first test of this folder, so that it has ended when a test needs it."""
     if any(LONG in getattr(item, "fixturenames", ()) for item in request.session.items):
         request.getfixturevalue(LONG)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 START, STOP, METADATA = 0x06, 0x07, 0x19
-LENGTHS = {0x11: 2, 0x0D: 3}  # of commands; others are a byte
+LENGTHS = {0x11: 2, 0x0D: 3}  # of commands in bytes; the others have one byte
 MODIFIERS = {
     "R": (1031.64, 101.65, 10.15, 0.94, 0.043),
     "GS": (1, 1, 1, 1, 0.5),
@@ -30,19 +30,20 @@ MODIFIERS = {
     "O": (0, 9, 0, 0, 77),
 }
 RANGE = 3
-COMMAND_S = 0.5  # in which a command that was sent reaches the kit
-ROOM = 2048  # bytes that wait in the terminal; the kit drops words beyond
+COMMAND_S = 0.5  # a command reaches the kit within this time
+ROOM = 2048  # bytes that may wait in the terminal; then the kit drops words
 
 
 class FakeKit(VirtualClock):
-    """The kit is its clock: whoever sleeps lets it sample. A sample's count is its number modulo 16,384.
+    """The kit is also the test's clock: when the clock sleeps, the kit samples.
 
-    The number is the clock's time by the rate. `fault`: words (one in 200 is of chance), bytes (three more that are no
-    word), silent. `sent` are the numbers that went out whole.
+    A sample's number is the clock's time multiplied by the rate, and its value is this number modulo 16,384. `fault`:
+    words (one of 200 words is random), bytes (three bytes that belong to no word precede the words), silent. `sent`
+    holds the numbers that the kit sent undamaged.
     """
 
     def __init__(self, path: Path, rate_hz: float) -> None:
-        """A kit that is plugged in at a path."""
+        """Make a kit that is plugged in at a path."""
         super().__init__()
         self.path, self.rate_hz = path, rate_hz
         self.fault = ""
@@ -50,13 +51,13 @@ class FakeKit(VirtualClock):
         self._random = np.random.default_rng(7)
         self._lock = threading.Lock()
         self._master = self._slave = -1
-        self._made: int | None = None  # the number that comes next; None: it does not measure
+        self._made: int | None = None  # the next number; None: it does not measure
         self._counter = 0
         self.plug()
 
     @property
     def number(self) -> int:
-        """The number of the sample that is now."""
+        """Return the number of the present sample."""
         return int(self.now().monotonic_us * self.rate_hz / MICROS)
 
     @property
@@ -82,10 +83,10 @@ class FakeKit(VirtualClock):
             self._master = -1
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass, in which it samples."""
+        """Let time pass. The kit samples meanwhile."""
         with self._lock:
             if self.plugged:
-                if self._made is None:  # the kernel may still have the command to begin: it passes bytes on by and by
+                if self._made is None:  # the kernel may not have delivered the command to begin
                     select.select([self._master], [], [], COMMAND_S)
                 self._obey()
             super().sleep(seconds)
@@ -93,7 +94,7 @@ class FakeKit(VirtualClock):
                 self._sample(self.number)
 
     def _listen(self) -> None:
-        """Take commands until it is pulled out, as somebody may wait for the answer while the clock stands."""
+        """Take commands until it is pulled out: the source may wait for an answer while the clock stands."""
         while True:
             with self._lock:
                 if not self.plugged:
@@ -116,7 +117,7 @@ class FakeKit(VirtualClock):
             self._made = self.number if command == START else None
 
     def _sample(self, until: int) -> None:
-        """What there is room for goes out; the rest is dropped, and only the counter tells."""
+        """Send as many samples as fit, and drop the rest. Only the counter shows that some were dropped."""
         assert self._made is not None
         numbers = np.arange(self._made, until)
         counters = (self._counter + np.arange(len(numbers))) % 64
@@ -136,10 +137,10 @@ class FakeKit(VirtualClock):
         more = b"\x01\x02\x03" if self.fault == "bytes" else b""
         data = more + words.astype("<u4").tobytes()
         os.write(self._master, data)
-        while self._waiting() < waiting + len(data):  # the kernel passes it on by and by
+        while self._waiting() < waiting + len(data):  # until the kernel has delivered all of it
             spend(0)
 
     def _waiting(self) -> int:
-        """Bytes that nobody has read."""
+        """Return how many bytes nobody has read."""
         count: int = struct.unpack("i", fcntl.ioctl(self._slave, termios.FIONREAD, b"\0" * 4))[0]
         return count

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A small study server over real HTTP that keeps to docs/uploads.md, until a test has it answer otherwise."""
+"""A small study server over real HTTP that follows docs/uploads.md, unless a test makes it answer otherwise."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Said:
 
 @dataclass
 class Stored:
-    """A trace as in the fake."""
+    """A trace that the fake has."""
 
     header: bytes
     parts: dict[int, bytes] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Stored:
 
 
 class FakeStudyServer:
-    """Traces, clocks and requests that came. `script` has answers for requests whose line matches, each used once."""
+    """The traces, clocks and requests that arrived. `script` has answers for requests that match; each is used once."""
 
     def __init__(self) -> None:
         """Listen on a free port of loopback."""
@@ -75,11 +75,11 @@ class FakeStudyServer:
         self.script.extend((request, each) for each in said)
 
     def count(self, request: str) -> int:
-        """How many requests whose line matches came."""
+        """Return how many requests matched this pattern."""
         return sum(bool(re.search(request, line)) for line in self.requests)
 
     def scripted(self, line: str) -> Said | None:
-        """The answer to a request instead of the right one."""
+        """Return what the test scripted for this request, if anything."""
         for entry in self.script:
             if re.search(entry[0], line):
                 self.script.remove(entry)

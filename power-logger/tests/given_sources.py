@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Instruments that give what a test says, and traces that are made of them."""
+"""Instruments that give the readings of a test, and traces that are recorded from them."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ MONOTONIC_US, REALTIME_US = 5_000_000_000, 1_793_440_000_000_000
 
 
 def pair_at(index: int, rate_hz: float) -> TimePair:
-    """The time of an index by a perfect clock."""
+    """Return the time of an index by a perfect clock."""
     passed = int(index * 1e6 / rate_hz)
     return TimePair(index, MONOTONIC_US + passed, REALTIME_US + passed)
 
 
 def samples(first_index: int, rows: int, seed: int = 7) -> Block:
-    """Rows of a noisy shunt and supply, the same for the same indices."""
+    """Return rows of a noisy shunt and supply. The same first index gives the same rows."""
     rng = np.random.default_rng([seed, first_index])
     shunt = (rng.normal(0, 40, rows) + 2000).astype(np.int16)
     return Block(first_index, (shunt, (rng.normal(0, 30, rows) + 20_000).astype(np.int16)))
 
 
 def steady(rate_hz: float, rows: int, seconds: float) -> Iterator[Reading]:
-    """Readings of so many rows, for so long, with nothing lost."""
+    """Yield readings of `rows` rows for `seconds`, with nothing lost."""
     for first in range(0, round(rate_hz * seconds), rows):
         block = samples(first, rows)
         yield Reading((block,), pair_at(block.end_index, rate_hz))
@@ -49,7 +49,7 @@ def steady(rate_hz: float, rows: int, seconds: float) -> Iterator[Reading]:
 class Given:
     """Gives readings in turn, raises those that are errors, and calls `done` when there are no more.
 
-    It waits for its reader: nothing is lost when it is read late.
+    It waits for its reader, so a late reader loses nothing.
     """
 
     readings: Iterable[Reading | Exception]
@@ -62,7 +62,7 @@ class Given:
     starts: list[int] = field(default_factory=list)
     stops: int = 0
     start_errors: list[Exception] = field(default_factory=list)
-    start_s: float = 0.0  # what it takes to start
+    start_s: float = 0.0  # the time that it needs to start
     done: Callable[[], object] = lambda: None
 
     def __post_init__(self) -> None:
@@ -70,7 +70,7 @@ class Given:
         self._left = iter(self.readings)
 
     def start(self, first_index: int) -> TimePair:
-        """Note the index; raises `start_errors` first."""
+        """Note the index, and raise the next of `start_errors`, if there is one."""
         self.starts.append(first_index)
         if self.start_errors:
             raise self.start_errors.pop(0)
@@ -78,7 +78,7 @@ class Given:
         return replace(begun, index=first_index)
 
     def read(self, timeout_s: float) -> Reading:  # noqa: ARG002 - it never waits
-        """The next."""
+        """Return the next reading."""
         reading = next(self._left, None)
         if reading is None:
             self.done()
@@ -88,12 +88,12 @@ class Given:
         return reading
 
     def stop(self) -> None:
-        """Count."""
+        """Count the stops."""
         self.stops += 1
 
 
 def record(folder: Path, readings: Iterable[Reading | Exception], **options: object) -> Recorder:
-    """Record readings to their end; the recorder that did."""
+    """Record all readings, and return the recorder."""
     limits = {name: options.pop(name) for name in ("limits", "beside") if name in options}
     part_seconds = options.pop("part_seconds", 1)
     source = Given(readings, **options)  # type: ignore[arg-type] # the test's
@@ -106,11 +106,11 @@ def record(folder: Path, readings: Iterable[Reading | Exception], **options: obj
 
 
 def indices(items: Sequence[Block | Gap]) -> list[tuple[int, int]]:
-    """First and end of blocks and gaps."""
+    """Return the first index and the end of each block and gap."""
     spans = ((i.first_index, i.end_index) if isinstance(i, Block) else (i.from_index, i.to_index) for i in items)
     return list(spans)
 
 
 def joined(blocks: Iterable[Block]) -> list[int]:
-    """Every index that has a row."""
+    """Return every index that has a row."""
     return list(itertools.chain.from_iterable(range(block.first_index, block.end_index) for block in blocks))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Synthetic truths.
+"""Synthetic sessions whose true power is known.
 
-A rig and clocks are drawn from what a calibration record and clock estimates state, and the counts are made that such
-an instrument would give. Tests compare the results of the arithmetic with the truth.
+The code draws a rig and clocks from the uncertainties that a calibration record and clock estimates state. Then it
+makes the counts that such an instrument would give. Tests compare the results of the arithmetic with the truth.
 
 A session lasts a minute of server time, sampled at 50 Hz. The load is 1.2 A, from 5.02 s 2.0 A, from 30.01 s 1.4 A.
 """
@@ -53,7 +53,7 @@ CHANNELS = (SHUNT, SUPPLY)
 
 
 def known(value: float, uncertainty: float) -> Quantity:
-    """A quantity from nowhere in particular."""
+    """Return a quantity for a record."""
     return Quantity(value, uncertainty, "a test")
 
 
@@ -75,7 +75,7 @@ RECORD = Calibration(
 
 @dataclass(frozen=True)
 class Truth:
-    """One session: what was really so, and what was recorded of it."""
+    """One session: what was recorded, and the true power."""
 
     block: Block
     clocks: Clocks
@@ -88,7 +88,7 @@ class Truth:
 
 
 def truths(seed: int, count: int, *, steady: bool = False) -> Iterator[Truth]:
-    """Truths of a seed. `steady`: the load never changes, and there is no zero check."""
+    """Yield the truths of a seed. `steady`: the load never changes, and there is no zero check."""
     rng = np.random.default_rng(seed)
     noise = [_noise(rng, count, volts) for volts in NOISE_V]
     for number in range(count):
@@ -96,7 +96,7 @@ def truths(seed: int, count: int, *, steady: bool = False) -> Iterator[Truth]:
 
 
 def _noise(rng: np.random.Generator, count: int, deviation: float) -> Values:
-    """AR(1), a row for each truth."""
+    """Return AR(1) noise, a row for each truth."""
     drawn = rng.normal(0, deviation, (SAMPLES + 2 * ZERO_SAMPLES, count))
     for i in range(1, len(drawn)):
         drawn[i] = PHI * drawn[i - 1] + np.sqrt(1 - PHI**2) * drawn[i]
@@ -132,10 +132,10 @@ def _counts(channel: Channel, volts: Values) -> NDArray[np.int16]:
 
 
 def _clocks(rng: np.random.Generator) -> tuple[Clocks, float, float]:
-    """What the logger knows of its clocks, and what is true: the second of the session in which it began, its rate."""
+    """Return what the logger knows of its clocks, and the truth: the second at which it began, and its rate."""
     rate_hz = RATE_HZ * (1 + rng.uniform(-1e-4, 1e-4))
     begins_s = rng.uniform(-0.5, 0.0)
-    mono_us = round(rng.uniform(1e9, 1e11))  # when it began
+    mono_us = round(rng.uniform(1e9, 1e11))  # when the recording began
     offset_us = SERVER_US + begins_s * 1e6 - mono_us
     drift = rng.uniform(-3e-5, 3e-5)
     at = np.arange(0, SAMPLES + 1, round(RATE_HZ))
@@ -161,7 +161,7 @@ def _amperes(load: Load, seconds: NDArray[np.floating]) -> Values:
 
 
 def _checks(corrections: list[tuple[float, float]], noise: list[Values], drifts: Sequence[float]) -> Checks:
-    """Zero checks right before and right after the session."""
+    """Return zero checks right before and right after the session."""
     before, after = (
         [
             read_zero(channel, 0, [Block(0, (_counts(channel, (0.0 - zero) / gain + here[part] + at * drift),))], 0)
@@ -173,7 +173,7 @@ def _checks(corrections: list[tuple[float, float]], noise: list[Values], drifts:
 
 
 def _mean_watts(load: Load, ohm: float, cuts: tuple[int, int]) -> float:
-    """The laptop's, without the shunt's own: the supply is measured before it."""
+    """Return the laptop's mean power without the shunt's own, because the supply is measured before the shunt."""
     begin, end = (cut / 1e6 for cut in cuts)
     edges = [max(since, begin) for since, _ in load] + [end]
     lengths = [max(min(after, end) - before, 0.0) for before, after in pairwise(edges)]

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Sessions whose truth is known, by physics alone: nothing of HAPPE is imported, no formula of its arithmetic used.
+"""Sessions whose true power is known by physics alone. This module uses no code and no formula of HAPPE.
 
-A laptop takes a current in steps, which may also be switched on and off a thousand times a second. A supply with a
-resistance of its own feeds it through a shunt. An instrument samples the shunt's voltage and, through a divider, the
-supply's, with the errors of its case; its calibration record states what its figures are drawn from. The truth is the
-integral of current times voltage at the laptop. Time is the server's, in seconds from the session's beginning.
+A laptop takes a current that changes in steps. It may also switch a thousand times a second. A supply with a resistance
+of its own feeds the laptop through a shunt. An instrument samples the shunt's voltage and, through a divider, the
+supply's, with the errors of its case. Its calibration record states the uncertainties from which the errors are drawn.
+The truth is the integral of current times voltage at the laptop. Time is the server's, in seconds from the session's
+beginning.
 """
 
 from __future__ import annotations
@@ -33,34 +34,34 @@ RANGE_V = (0.5, 10.0)
 
 @dataclass(frozen=True)
 class Case:
-    """A rig and what happens to it. Volts are at the instrument's inputs, of shunt and supply."""
+    """A rig and what happens to it. Volts are those at the instrument's inputs for shunt and supply."""
 
     name: str
     bits: int = 16
     rate_hz: float = 50.0
     off_ppm: float | None = None  # of the rate; None: anything up to 100
-    switched_hz: float = 0.0  # the load goes on and off so often, for half of the time each
-    in_time: bool = False  # the switching is a whole multiple of the sampling, to the last digit
-    samples_at_instants: bool = False  # and not means over their periods
+    switched_hz: float = 0.0  # how often the load switches; each state lasts half of a period
+    in_time: bool = False  # the switching rate is an exact multiple of the sampling rate
+    samples_at_instants: bool = False  # not means over their periods
     filter_hz: float | None = None  # of two poles before the sampling, which the record states
     gaps: int = 0
     checks: int = 0  # zero checks, spread evenly from before the session to after it
     noise_v: tuple[float, float] = (4e-4, 8e-4)  # white, of a sample
     flicker_v: float = 0.0  # of the shunt: the Allan deviation that does not fall
-    ramp_v: float = 0.0  # of the shunt: standard deviation of what its zero moves by, evenly
-    hump_v: float = 0.0  # the same, there and back
-    drift_v: float | None = 3e-6  # of the shunt's zero, as the record states it; None: it does not
-    step_w: float = 0.0  # a wattmeter that gives floats in such steps, in the place of the shunt and the supply
+    ramp_v: float = 0.0  # of the shunt: standard deviation of the even move of its zero
+    hump_v: float = 0.0  # the same, but the zero moves there and back
+    drift_v: float | None = 3e-6  # of the shunt's zero, as the record states it; None: the record does not state it
+    step_w: float = 0.0  # instead of shunt and supply there is a wattmeter, which gives floats in such steps
     states_step: bool = False
-    noise_in_record: bool = False  # the white noise; without a check it is all that is known
-    starts_at_s: float = 0.0  # the session is cut so long after the recording began
-    timed: bool = True  # by a clock; else a file without times
-    limits: dict[str, float] = field(default_factory=dict)  # what is let pass beyond the defaults
+    noise_in_record: bool = False  # the record states the white noise, which nothing else tells if there is no check
+    starts_at_s: float = 0.0  # the session begins so long after the recording
+    timed: bool = True  # the instrument's clock gives times; False: a file without times
+    limits: dict[str, float] = field(default_factory=dict)  # limits of refusal that differ from the defaults
 
 
 @dataclass(frozen=True)
 class Session:
-    """What was recorded: a header as power-trace.schema.json has it, and what parts and journals would tell."""
+    """A recorded session: a header by power-trace.schema.json, and the content of parts and journals."""
 
     header: dict[str, Any]
     first_index: int
@@ -68,18 +69,18 @@ class Session:
     gaps: list[tuple[int, int]]
     pairs: list[tuple[int, int]]  # index, monotonic microseconds
     estimates: list[tuple[int, int, int]]  # monotonic, server less monotonic, bound; microseconds
-    checks: list[NDArray[Any]]  # what the first channel gave for nothing, one check after the other
+    checks: list[NDArray[Any]]  # the first channel's values without current, one check after the other
     interval_us: tuple[int, int]
     watts: float
 
 
 def stated(value: float, uncertainty: float) -> dict[str, Any]:
-    """A quantity of a record."""
+    """Return a quantity for a record."""
     return {"value": value, "standard_uncertainty": uncertainty, "source": "drawn"}
 
 
 def session(case: Case, rng: np.random.Generator) -> Session:
-    """One draw of a case."""
+    """Draw a session of a case."""
     clock = _Clock(case, rng)
     zero = _Zero(case, rng, clock)
     columns, channels, calibration, checks = (_wattmeter if case.step_w else _rig)(case, rng, clock, zero)
@@ -119,7 +120,7 @@ def session(case: Case, rng: np.random.Generator) -> Session:
 
 
 class _Clock:
-    """When samples are taken, and what the host knows of it."""
+    """The times of the samples, and what the host knows of them."""
 
     def __init__(self, case: Case, rng: np.random.Generator) -> None:
         ppm = rng.uniform(-100, 100) if case.off_ppm is None else case.off_ppm * rng.choice([-1, 1])
@@ -144,20 +145,20 @@ class _Clock:
             self.estimates.append((monotonic_us, round(SERVER_US + second * 1e6 - monotonic_us + error_us), 4000))
 
     def second(self, index: float) -> float:
-        """When a sample begins."""
+        """Return when a sample begins."""
         return self.begins_s + index / self.hz
 
     def index(self, second: float) -> float:
-        """The sample of a second."""
+        """Return the sample that a second falls into."""
         return (second - self.begins_s) * self.hz
 
     def monotonic_us(self, second: float) -> float:
-        """The host's clock."""
+        """Return the host's clock at a second."""
         return self._monotonic_us + (second - self.begins_s) * 1e6 * (1 - self._drift)
 
 
 class _Zero:
-    """What the shunt's channel gives for nothing: its course over the session, and 1/f noise on it."""
+    """What the shunt's channel gives without current: a course over the session with 1/f noise on it."""
 
     def __init__(self, case: Case, rng: np.random.Generator, clock: _Clock) -> None:
         self._from_s = case.starts_at_s - 10.0
@@ -168,22 +169,22 @@ class _Zero:
         self._flicker = case.flicker_v * _flicker(rng, count) if case.flicker_v else np.zeros(count)
 
     def at(self, seconds: Values) -> Values:
-        """Volts at some times."""
+        """Return the volts at some times."""
         share = (seconds - self._from_s) / self._lasts_s
         course: Values = self._ramp_v * share + self._hump_v * np.sin(np.pi * share)
         course += self._flicker[((seconds - self._from_s) * self._hz).astype(int)]
         return course
 
     def checks(self, case: Case) -> list[Values]:
-        """The times of the samples of each check."""
+        """Return the times of the samples of each check."""
         begins = np.linspace(self._from_s, self._from_s + self._lasts_s - CHECK_S - 0.1, case.checks)
         return [begin + np.arange(round(CHECK_S * self._hz)) / self._hz for begin in begins]
 
 
 def _flicker(rng: np.random.Generator, count: int) -> Values:
-    """1/f noise of power h / f for which the Allan deviation, sqrt(2 ln 2 h), is 1.
+    """Return 1/f noise of power h / f for which the Allan deviation, sqrt(2 ln 2 h), is 1.
 
-    A sum of relaxations, one an octave: each is an AR(1), whose memory is from a sample to eight times the session.
+    It is a sum of AR(1) relaxations, one for each octave. Their memories last from a sample to eight times the session.
     """
     made = np.zeros(count)
     octaves = math.ceil(math.log2(8 * count))
@@ -196,7 +197,7 @@ def _flicker(rng: np.random.Generator, count: int) -> Values:
 
 
 def _recursion(drawn: Values, memory: float) -> Values:
-    """y[i] = memory * y[i - 1] + drawn[i], in stretches in which `memory`'s powers keep their digits."""
+    """Compute y[i] = memory * y[i - 1] + drawn[i], in stretches so short that the powers of `memory` stay precise."""
     made = np.empty_like(drawn)
     last, length = 0.0, max(1, min(len(drawn), int(30 / max(-math.log(memory), 1e-12))))
     powers = memory ** np.arange(length + 1)
@@ -209,7 +210,7 @@ def _recursion(drawn: Values, memory: float) -> Values:
 
 
 def _edges(case: Case, clock: _Clock, begin: float, end: float) -> tuple[Values, Values]:
-    """The times from `begin` to `end` at which the current changes, both included, and the amperes between them."""
+    """Return `begin`, `end` and the times between them at which the current changes, and the amperes from each on."""
     steps = [case.starts_at_s * (since > -1e8) + since for since, _ in STEPS]  # noqa: PLR2004 - ever before
     times = np.array(steps)
     if case.switched_hz:
@@ -229,17 +230,17 @@ def _edges(case: Case, clock: _Clock, begin: float, end: float) -> tuple[Values,
 
 
 def _joules(case: Case, clock: _Clock, begin: float, end: float) -> float:
-    """What the laptop took: the supply's voltage less what its own resistance and the shunt take, times the current."""
+    """Return the laptop's energy. Its voltage is the supply's minus the drops over its resistance and the shunt."""
     times, amperes = _edges(case, clock, begin, end)
     watts = amperes * (SUPPLY_V - (SUPPLY_OHM + _OHM_SEEN) * amperes)
     return float(watts @ np.diff(times))
 
 
-_OHM_SEEN = 0.1  # the shunt's, as the supply's voltage falls over it: what a draw is off by is nothing here
+_OHM_SEEN = 0.1  # the shunt's resistance for the drop of voltage, where the drawn difference does not matter
 
 
 def _means(case: Case, clock: _Clock, begins: Values, period: float) -> Values:
-    """Mean amperes over a period from each of some times on."""
+    """Return the mean amperes over the period that follows each of some times."""
     times, amperes = _edges(case, clock, float(begins[0]) - 1, float(begins[-1]) + period + 1)
     charge = np.concatenate([[0.0], np.cumsum(amperes * np.diff(times))])
     found: Values = (np.interp(begins + period, times, charge) - np.interp(begins, times, charge)) / period
@@ -247,7 +248,7 @@ def _means(case: Case, clock: _Clock, begins: Values, period: float) -> Values:
 
 
 def _seen(case: Case, clock: _Clock, begins: Values) -> Values:
-    """Amperes at the instrument's inputs when samples are taken, without noise."""
+    """Return the amperes at the instrument's inputs for each sample, without noise."""
     period = 1 / clock.hz
     if case.filter_hz is not None:
         cells = 1 << math.ceil(math.log2((begins[-1] - begins[0] + 1) * GRID_HZ))
@@ -264,7 +265,7 @@ def _seen(case: Case, clock: _Clock, begins: Values) -> Values:
 
 
 def _sampled(case: Case, clock: _Clock) -> Values:
-    """When the samples that are kept begin."""
+    """Return when each kept sample begins."""
     first = max(0, math.floor(clock.index(case.starts_at_s)))
     return clock.begins_s + np.arange(first, first + round((LASTS_S - 2) * clock.hz)) / clock.hz
 
@@ -273,7 +274,7 @@ Made = tuple[tuple["NDArray[Any]", ...], list[dict[str, Any]], dict[str, Any], l
 
 
 def _rig(case: Case, rng: np.random.Generator, clock: _Clock, zero: _Zero) -> Made:
-    """Shunt and supply, and a record that states what their errors are drawn from."""
+    """Make shunt and supply, and a record that states the uncertainties from which their errors are drawn."""
     of = {"ohm": (0.1, 1e-5), "divider": (3.01, 6e-4), "gain": (1.0, 1e-4), "zero": (-2e-5, 5e-6)}
     of |= {"supply gain": (0.9999, 1e-4), "supply zero": (1e-3, 1e-4)}
     true = {name: rng.normal(*drawn) for name, drawn in of.items()}
@@ -318,7 +319,7 @@ def _rig(case: Case, rng: np.random.Generator, clock: _Clock, zero: _Zero) -> Ma
 
 
 def _wattmeter(case: Case, rng: np.random.Generator, clock: _Clock, _zero: _Zero) -> Made:
-    """An instrument that gives watts as floats, rounded to its step. Its own noise is a tenth of that."""
+    """Make an instrument that gives watts as floats, rounded to its step. Its noise is a tenth of the step."""
     gain = rng.normal(1.0, 1e-4)
     amperes = _means(case, clock, _sampled(case, clock), 1 / clock.hz)
     watts = amperes * (SUPPLY_V - (SUPPLY_OHM + _OHM_SEEN) * amperes) / gain

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The budgets of docs/watts-evidence.md: two minutes at 40 W on the paper's rig, known to three degrees.
+"""The budgets of docs/watts-evidence.md: two minutes at 40 W on the paper's rig, calibrated to three degrees.
 
     export PYTHONPATH=profiles/python/src:power-logger/src:power-logger/tests
     build/venv/bin/python power-logger/tests/paper_rig.py
 
-prints them; tests/test_paper_rig.py compares the page with it. A limit +-a without more is a rectangle: u = a / sqrt(3)
-(GUM 4.3.7). The limits are assumed, as those of instruments of this kind, and none is a datasheet's.
+prints them; test_paper_rig.py compares the page with them. If only a limit +-a is known, the distribution is taken as a
+rectangle: u = a / sqrt(3) (GUM 4.3.7). The limits are assumptions for instruments of this kind, not those of a
+datasheet.
 """
 
 from __future__ import annotations
@@ -38,12 +39,12 @@ CLOCK_US = 10_000.0
 
 
 def limits(value: float, limit: float, source: str) -> Quantity:
-    """A value known within limits."""
+    """Return a value that is known within limits."""
     return Quantity(value, limit / math.sqrt(3), source)
 
 
 def channel(gain: float, zero: float, noise: float) -> Correction:
-    """Limits of gain and zero, and the noise, which a check of many samples gave."""
+    """Return a correction with limits of gain and zero, and with the noise that a check of many samples found."""
     return Correction(
         limits(1, gain, f"limits {100 * gain:g} %"),
         limits(0, zero, f"limits {1e6 * zero:g} uV"),
@@ -73,7 +74,7 @@ RIGS: Sequence[tuple[str, Calibration, tuple[Channel, ...]]] = (
 
 
 def figure(record: Calibration, channels: tuple[Channel, ...]) -> Figure:
-    """The figure of two minutes. Before them the laptop took 25 W less; cuts are known to 10 ms."""
+    """Return the figure of two minutes. Before them the laptop took 25 W less. The cuts are known to 10 ms."""
     rng = np.random.default_rng(1)
     count = (SECONDS + 2) * RATE_HZ
     seconds = np.arange(count) / RATE_HZ - 1
@@ -92,7 +93,7 @@ def figure(record: Calibration, channels: tuple[Channel, ...]) -> Figure:
 
 
 def main() -> None:
-    """Print all."""
+    """Print the budgets of all rigs."""
     for name, record, channels in RIGS:
         found = figure(record, channels)
         print(f"{name}: {with_uncertainty(found.mean_w, found.budget.expanded)} W")

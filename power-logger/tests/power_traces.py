@@ -39,7 +39,7 @@ REALTIME_US = 1_793_440_000_000_000
 
 @dataclass
 class Given:
-    """A trace under the hands of a test."""
+    """A trace that a test extends."""
 
     layout: Layout
     started: TimePair
@@ -55,7 +55,7 @@ class Given:
         return self.layout.folder
 
     def add(self, number: int, *, rows: int | None = None) -> bytes:
-        """Close a part of this number, full of a laptop's power; its bytes."""
+        """Write a complete part with this number and a laptop's power. Return its bytes."""
         rows = rows or self.layout.part_rows
         first = self.layout.origin + number * self.layout.part_rows
         columns = power(first, rows, self.layout.rate_hz)
@@ -83,7 +83,7 @@ def begin(  # noqa: PLR0913 - each has a default
     codes: tuple[str, str] = (METER, MEASURED),
     study: str = STUDY,
 ) -> Given:
-    """A trace with a header and no part, begun `age_s` before others."""
+    """Make a trace with a header and no part, which began `age_s` before others."""
     name = str(uuid.uuid4())
     layout = Layout(spool / study / name, name, CHANNELS, rate_hz, 0, 1)
     for folder in FOLDERS:
@@ -114,7 +114,7 @@ def begin(  # noqa: PLR0913 - each has a default
 
 
 def ended(spool: Path, count: int, **options: Any) -> Given:  # noqa: ANN401 - those of begin
-    """A trace of some parts that has ended."""
+    """Make a trace with `count` parts that has ended."""
     given = begin(spool, **options)
     for number in range(count):
         given.add(number)
@@ -123,7 +123,7 @@ def ended(spool: Path, count: int, **options: Any) -> Given:  # noqa: ANN401 - t
 
 
 def power(first: int, rows: int, rate_hz: float) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
-    """Raw values of 1.5 A and 2.0 A by turns of a second over 0.1 ohm, with some noise, and 19.5 V by a third."""
+    """Return raw values: 1.5 A and 2.0 A in turns of a second over 0.1 ohm with some noise, and a third of 19.5 V."""
     index = np.arange(first, first + rows)
     noise = np.random.default_rng(first).normal(0, 3, rows)
     ampere = np.where(index // int(rate_hz) % 2, 2.0, 1.5)

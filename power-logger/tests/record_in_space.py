@@ -5,7 +5,7 @@ usage: unshare --mount [--map-root-user] python record_in_space.py FOLDER CASE
 
 CASE: full, full-to-the-end, read-only, read-only-at-first.
 
-Prints what it saw as JSON: the recorder's lines, how it ended and what it said, and verify's reports.
+Prints JSON: the recorder's lines, its exit status and messages, and verify's reports.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def run(*command: str | Path) -> None:
 
 
 def verify(*options: str) -> Any:  # noqa: ANN401 - JSON
-    """What verify says of the trace."""
+    """Return verify's report of the trace."""
     folders = [path.parent for path in SPOOL.glob("*/*/header.json")]
     said = subprocess.run(
         [*PROGRAM, "verify", "--json", *options, *folders], stdout=subprocess.PIPE, text=True, check=False
@@ -53,7 +53,10 @@ class Recording:
         )
 
     def until(self, trouble: str, samples: int = 0, lost: int = 0) -> int:
-        """Read lines until one has this trouble ("": none), more samples than these, and so many lost; its samples."""
+        """Read lines until one has this trouble ("": none), more samples than these, and at least so many lost.
+
+        Return its number of samples.
+        """
         assert self._process.stdout
         for line in self._process.stdout:
             self.lines.append(json.loads(line))
@@ -64,14 +67,14 @@ class Recording:
         raise AssertionError((self.lines, self._process.communicate()))
 
     def end(self) -> dict[str, Any]:
-        """End it; what it said, and how it ended."""
+        """End it. Return its lines, messages and exit status."""
         self._process.send_signal(signal.SIGTERM)
         out, errors = self._process.communicate(timeout=300)
         return {"lines": self.lines, "last": out.splitlines()[-1], "said": errors, "status": self._process.returncode}
 
 
 def fill() -> None:
-    """Take every byte that is left."""
+    """Fill the disk to the last byte."""
     with BALLAST.open("wb", buffering=0) as file:
         try:
             while file.write(bytes(4096)):
@@ -81,7 +84,7 @@ def fill() -> None:
 
 
 def full(*, to_the_end: bool) -> dict[str, Any]:
-    """The disk fills up, and is made room on: while it goes on, or when it is over."""
+    """Fill the disk, and make room while the recording goes on, or after its end."""
     recording = Recording()
     before = recording.until("", 2000)
     while not list(SPOOL.glob("*/*/parts/*.parquet")):
@@ -97,7 +100,7 @@ def full(*, to_the_end: bool) -> dict[str, Any]:
 
 
 def read_only_bind() -> bool:
-    """Make what is opened in the spool from now on read-only; False: a file was opened while that was done."""
+    """Make the spool read-only for files that are opened from now on. Return False if a file was opened meanwhile."""
     run("mount", "--bind", SPOOL, SPOOL)
     done = subprocess.run(["mount", "-o", "remount,bind,ro", SPOOL], stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode and "busy" not in done.stderr:
@@ -108,7 +111,7 @@ def read_only_bind() -> bool:
 
 
 def read_only() -> dict[str, Any]:
-    """Files that are open stay so; no new one can be made for a while."""
+    """Keep open files writable, but let no new file be made for a while."""
     recording = Recording()
     before = recording.until("", 2000)
     while not read_only_bind():
@@ -120,7 +123,7 @@ def read_only() -> dict[str, Any]:
 
 
 def read_only_at_first() -> dict[str, Any]:
-    """Nothing can be written from the start."""
+    """Let nothing be written from the start."""
     run("mount", "-o", "remount,bind,ro", DISK)
     done = subprocess.run(
         [*PROGRAM, "record", *SOURCE, "--spool", SPOOL], stderr=subprocess.PIPE, text=True, check=False

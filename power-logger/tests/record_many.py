@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Many recordings at once, each a process of its own that a test may kill.
+"""Many recordings at once, each in a process of its own that a test may kill.
 
 usage: record_many.py SPOOL COUNT
 
-Imports once and forks, as imports are what starting costs. Prints each child's pid and its spool.
+Imports once and then forks, because importing takes most of the time of a start. Prints each child's pid and its spool.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A load that switches in time with the samples: what filters let through, and what is refused."""
+"""A load that switches in time with the samples: how much filters let through, and which figures are refused."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RATE_HZ = 50.0  # of given_truths
 
 
 def filtered(by: Filter | None) -> Rig:
-    """A rig whose record states this filter for both channels."""
+    """Return a rig whose record states this filter for both channels."""
     channels = {name: dataclasses.replace(each, filter=by) for name, each in RECORD.channels.items()}
     made = rig_of(CHANNELS, dataclasses.replace(RECORD, channels=channels))
     assert isinstance(made, Rig)
@@ -44,7 +44,7 @@ def test_the_worst_load_is_off_by_what_a_filter_is_said_to_let_through(poles: in
     # When one sample is taken of each period, at the worst place in it
     settled = signal[-20 * times * fine :].reshape(-1, fine)
     off = float(np.abs(settled.mean(axis=0) - 1).max())
-    # Then the mean of the samples is off by no more than is reported, and not by much less
+    # Then the samples' mean deviates by at most the reported limit, and not by much less
     assert 0.8 < off / Filter("a test", RATE_HZ / times, poles).leak(RATE_HZ) < 1.01
 
 
@@ -169,13 +169,13 @@ def test_floats_are_rounded_to_what_is_stated_or_to_the_smallest_change_that_is_
         (line,) = (each for each in found.budget.lines if each.name == "quantisation of power")
         return line.standard_uncertainty, line.source
 
-    # Then the same stands in the budget, whoever says it
+    # Then the budget has the same figure, whoever states the step
     stated, seen = line(0.02), line(None)
     assert stated[1] == "a step is 0.02 W"
     assert seen[0] == pytest.approx(stated[0])
     assert seen[1] == "they show a step of 0.02 W"
     assert stated[0] > 0.001
-    # And values that never change say that nobody knows
+    # And from values that never change nobody knows the step
     rig = rig_of([channel], None)
     assert isinstance(rig, Rig)
     still = measure(rig, truth.interval(FIRST), [Block(0, (np.full(3000, 100 / 3),))])

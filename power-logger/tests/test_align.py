@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The marker: its pattern, and finding it."""
+"""The marker: its pattern, and how the code finds it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PAGE = Path(__file__).parents[2] / "docs/calibration.md"
 
 
 def power(late_us: float, noise: float, seed: int = 1) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """25 W, and 14 W more where the marker is on; noise in each bin."""
+    """Return 25 W, with 14 W more where the marker is on, and noise in each bin."""
     marker = template(SEARCH_US + late_us, BINS)
     return 25 + 14 * marker + np.random.default_rng(seed).normal(0, noise, BINS)
 
@@ -58,7 +58,7 @@ def test_delays_are_as_far_off_as_stated() -> None:
         assert found.uncertainty_us is not None
         errors.append(found.late_us - late_us)
         stated.append(found.uncertainty_us)
-    # Then within a fraction of a bin, and k = 2 holds what it should or a little more
+    # Then it is found within a fraction of a bin, and k = 2 holds the expected share or a little more
     held = np.mean(np.abs(errors) <= 2 * np.array(stated))
     assert np.std(errors) < BIN_US / 20
     assert 0.93 <= held <= 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The uploader as a process beside a recording: it does its work, ends with it, and its troubles are its own."""
+"""The uploader as a process beside a recording: it uploads, ends with the recording, and never disturbs it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def fake() -> Iterator[FakeStudyServer]:
 
 
 def enrolled(folder: Path, fake: FakeStudyServer) -> None:
-    """Make `p.toml` the configuration of a host that the fake knows."""
+    """Write `p.toml` for a host that the fake knows."""
     identity.prepare(folder / "state")
     identity.store(folder / "state", Identity(fake.url, "M3TERAAA", "paper-a3", TOKEN))
     (folder / "p.toml").write_text('state = "state"\n')
@@ -80,7 +80,7 @@ def test_a_log_on_a_full_disk_holds_nothing_up(fake: FakeStudyServer, tmp_path: 
 
 
 def killed(child: Beside) -> None:
-    """Kill an uploader as a kernel without memory does: nobody learns the number."""
+    """Kill an uploader, as a kernel that runs out of memory does."""
     os.kill(child._process.pid, signal.SIGKILL)  # noqa: SLF001 - the number is nobody else's business
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Calibration records: reading, writing, what they are worth, and making them from a known load."""
+"""Calibration records: how they are read, written, and made from a known load, and which uncertainty they give."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ SHIPPED = dataclasses.replace(
 
 
 class Ended(NamedTuple):
-    """How a command ended."""
+    """The output and status of a command."""
 
     status: int
     out: str
@@ -72,7 +72,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A trace of six seconds, 1.5 A and 2.0 A by turns, with its record and clock estimates to 2 ms."""
+    """A trace of six seconds with 1.5 A and 2.0 A in turns, its calibration record, and clock estimates within 2 ms."""
     content = calibration.to_toml(SHIPPED).encode()
     record = calibration.parse(content, "rig.toml")
     given = power_traces.ended(tmp_path / "spool", 6, calibration=record.to_header())
@@ -162,7 +162,7 @@ def test_show_measure_and_align_take_the_same_times(run: Callable[..., Ended], f
     assert abs(rows[0] - 4 * 1000) <= 2
     said = [run("align", folder, "--at", first).out for first in sorted(begin)]
     assert len({each.partition(": ")[0][:20] for each in said}) == 1
-    # And of a time of day that is past when the trace begins it is the next day's, which the trace does not have
+    # And a time of day before the trace's begin means the next day, which the trace does not have
     late = run("measure", folder, "--from", "07:59:59Z", "--json")
     assert (late.status, "ends before it begins" in late.err) == (65, True)
 
@@ -245,7 +245,7 @@ def test_a_wall_clock_that_was_set_in_the_middle_is_refused(folder: Path) -> Non
         TimePair(s * 1000, began.monotonic_us + s * 1_000_000, began.realtime_us + (s + 3 * (s > 4 * hour)) * 1_000_000)
         for s in range(0, 8 * hour, 10)
     ]
-    # Then it is no clock to cut by, though 3 s in eight hours are less than clocks may drift apart
+    # Then the clock is no good for cuts, though clocks may drift apart by more than 3 s in eight hours
     found = clocks_of(trace, own_clock=True)
     assert isinstance(found, Refusal)
     assert found.why is Why.CLOCK_SET
@@ -256,14 +256,14 @@ def test_with_samples_at_the_end_of_the_range_there_is_no_figure(run: Callable[.
     gaps = [(1990, 1995, "saturated"), (1997, 1999, "saturated"), (2500, 2501, "stall")]
     lines = [json.dumps({"from_index": a, "to_index": b, "reason": reason}) for a, b, reason in gaps]
     (folder / "gaps.jsonl").write_text("\n".join(lines) + "\n")
-    # Then that second has no figure, nor a difference from it, and other intervals have theirs
+    # Then that second and differences from it have no figure, and other intervals have theirs
     said = "refused (coverage): 7 of its samples were at the end of the range"
     assert said in run("measure", folder, "--from", at(1), "--to", at(2)).err
     ended = run("measure", folder, "--from", at(2), "--to", at(3), "--against", at(1), at(2))
     assert (ended.status, ended.out) == (os.EX_DATAERR, "")
     assert said in ended.err
     assert run("measure", folder, "--from", at(2), "--to", at(3)).status == 0
-    # And of a cut through them those count that are inside
+    # And if a cut goes through them, those inside count
     assert "refused (coverage): 4 of its samples" in run("measure", folder, "--from", at(1), "--to", at(1.9935)).err
 
 
@@ -310,7 +310,7 @@ def test_a_stretch_with_the_laptop_off_is_a_zero_check(run: Callable[..., Ended]
     said = [run("zero", folder, "--from", f"{at}s", "--to", f"{at + 1}s") for at in (2, 0, 2)]
     assert [each.status for each in said] == [0, 0, 0]
     assert [each.out.partition(":")[0] for each in said] == ["1 zero check", "2 zero checks", "2 zero checks"]
-    # Then both are beside the trace, by time, with what the shunt gave, and figures have them
+    # Then both are stored beside the trace, by time, with the shunt's values, and figures use them
     readings = json.loads((folder / zero_check.NAME).read_text())["during"]
     assert [each["mean"] for each in readings] == pytest.approx([0.15, 0.15], rel=1e-2)
     assert readings[1]["at_us"] - readings[0]["at_us"] == 2_000_000
@@ -403,7 +403,7 @@ def lines(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _shown(seconds: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Whether the marker is on, at times from its begin."""
+    """Return whether the marker is on, at times since its begin."""
     chips = np.array(marker.chips())
     number = np.floor(seconds * 1e6 / marker.CHIP_US).astype(int)
     shown: np.ndarray[Any, Any] = chips[np.clip(number, 0, len(chips) - 1)] & (number >= 0) & (number < len(chips))
@@ -439,7 +439,7 @@ def test_align_tells_where_no_marker_is(run: Callable[..., Ended], folder: Path)
 
 @pytest.fixture
 def rig(tmp_path: Path) -> list[str]:
-    """What calibrate needs of a rig of 0.1 ohm and a divider of 3, whose zeros are 0.1 and -2 mV, with 10 ohm on it."""
+    """Write calibrate's inputs for 0.1 ohm, a divider of 3, zeros of 0.1 and -2 mV, and a load of 10 ohm."""
     rng = random.Random(1)
     for name, shunt, supply in (("zero", 0.0, 0.0), ("load", 0.19425, (19.425 + 0.19425) / 3)):
         rows = [f"{shunt + 1e-4 + rng.gauss(0, 1e-4)},{supply - 2e-3 + rng.gauss(0, 1e-3)}" for _ in range(2000)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A signal ends a command at whichever line of its waiting it comes."""
+"""A signal ends a command, at whichever line of its waiting the signal arrives."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ def test_a_step_of_a_counter_is_the_energy_of_the_sample_that_it_began_with() ->
         cuts = (Cut(each * 1_000_000, float(each), ()) for each in (begin, end))
         return figure(rig(ENERGY, record=None), Interval("trace", *cuts), [Block(0, (counts,))]).mean_w
 
-    # Then all of it is in them, up to the last step that the counter has
+    # Then they hold all of it, up to the counter's last step
     assert (mean_w(4, 5), mean_w(5, 15), mean_w(15, 20)) == (0, 10, 0)
 
 
@@ -273,7 +273,7 @@ def test_a_clock_that_is_off_costs_the_step_of_power_at_the_cut() -> None:
     # Given 20 W up to 5 s and 40 W from then on, an interval from 4 s to 8 s whose cuts are off by at most 6 ms
     block = Block(0, (np.repeat([20.0, 40.0], 5000),))
     found = figure(PLAIN, interval(4, 8, 6000), [block])
-    # Then both cuts are off together: what is not counted at 40 W is counted at 20 W instead
+    # Then both cuts deviate together: time that misses at 40 W counts at 20 W
     line = next(line for line in found.budget.lines if line.name == "clock")
     assert found.mean_w == pytest.approx(35)
     assert line.sensitivity == pytest.approx((40 - 20) / 4)
@@ -292,21 +292,21 @@ def test_both_cuts_late_together_lose_power_of_a_pulse_that_lies_just_between_th
     found = figure(PLAIN, interval(5, 15, 50_000), [block])
     line = next(line for line in found.budget.lines if line.name == "clock")
     assert abs(line.sensitivity) == pytest.approx((40 - 15) / 10)
-    # Then U holds what clocks that are off by so much make of it
+    # Then U covers the effect of clocks that deviate by so much
     for off in (-0.05, 0.05):
         moved = figure(PLAIN, interval(5 + off, 15 + off), [block])
         assert abs(moved.mean_w - found.mean_w) <= found.budget.expanded
 
 
 def test_an_estimate_near_one_cut_counts_by_its_weight_at_each() -> None:
-    # Given the same pulse, and two estimates that tell the cuts as one to nine and as nine to one
+    # Given the same pulse, and two clock estimates that weigh one to nine for one cut and nine to one for the other
     block = Block(0, (np.repeat([15.0, 40.0, 15.0], [5000, 10_000, 5000]),))
     cuts = [
         Cut(at * 1_000_000, float(at * RATE_HZ), tuple(Part(key, key, w, 6000, "a test") for key, w in weights.items()))
         for at, weights in ((5, {"early": 0.9, "late": 0.1}), (15, {"early": 0.1, "late": 0.9}))
     ]
     lines = {line.name: line for line in figure(PLAIN, Interval("trace", *cuts), [block]).budget.lines}
-    # Then each counts as the worse of both cuts early and both late, of which the mean is 40 W itself
+    # Then each estimate counts with the worse of "both cuts early" and "both late"
     assert abs(lines["early"].sensitivity) == pytest.approx(0.9 * 25 / 10)
     assert abs(lines["late"].sensitivity) == pytest.approx(0.9 * 25 / 10)
 
@@ -337,7 +337,7 @@ def test_a_channel_can_be_picked_by_name() -> None:
 
 
 def quantisation(found: Figure) -> dict[str, float]:
-    """What rounding to counts does to a figure, by the name of the budget's line, in watts."""
+    """Return the budget's lines that rounding to counts causes, in watts."""
     return {line.name: line.part for line in found.budget.lines if "quantisation" in line.name}
 
 
@@ -388,7 +388,7 @@ def test_sensitivities_are_the_derivatives() -> None:
 
 
 def moved(record: Calibration, by: float) -> dict[str, Calibration]:
-    """Records that are off in one input, by its line in a budget."""
+    """Return records that deviate in one input, by its line in a budget."""
     assert record.shunt_ohm
     assert record.divider
     made = {

@@ -35,13 +35,13 @@ pytestmark = pytest.mark.slow
 
 COUNT = int(os.environ.get("HAPPE_TRUTHS", "20"))
 WANTED = 0.93
-MANY = 300  # draws, of which WANTED must hold; of fewer, what chance leaves of it
-CHANCE = 1e-3  # that fewer draws than COUNT allows hold the truth, if WANTED do
+MANY = 300  # of at least so many draws, the share WANTED must hold; of fewer, chance may take some away
+CHANCE = 1e-3  # that too few draws hold the truth, though each holds it with probability WANTED
 
 LOAD = Case("a load that steps, 16 bits, two zero checks", checks=2)
 FAST = replace(LOAD, rate_hz=200.0, switched_hz=1000.0)
 UNTIMED = replace(LOAD, name="20 s after 30 min, no times, 120 ppm", off_ppm=120.0, starts_at_s=1800.0, timed=False)
-CASES = [  # with why their figures are refused; empty: they are not
+CASES = [  # with the reason for which their figures are refused; empty: they are not refused
     (LOAD, ""),
     (replace(LOAD, name="12 bits", bits=12), ""),
     (replace(LOAD, name="the rate 120 ppm off", off_ppm=120.0), ""),
@@ -85,10 +85,10 @@ CASES = [  # with why their figures are refused; empty: they are not
 
 
 class Remade(Trace):
-    """A trace of what was made up, without its files."""
+    """A trace of an invented session, without files."""
 
     def __init__(self, made: Session) -> None:
-        """Tell what it tells."""
+        """Take the facts of the session."""
         super().__init__(Path(), schemas.read(schemas.Kind.POWER_TRACE, json.dumps(made.header).encode()))
         self._made = made
         self.manifest = None
@@ -98,11 +98,11 @@ class Remade(Trace):
 
     @property
     def end_index(self) -> int:
-        """One past the last sample."""
+        """The index after the last sample."""
         return self._made.first_index + len(self._made.columns[0])
 
     def blocks(self, from_index: int | None = None, to_index: int | None = None) -> Iterator[Block]:
-        """What lies between the gaps."""
+        """Yield the blocks between the gaps."""
         first = max(from_index or 0, self._made.first_index)
         end = min(self.end_index if to_index is None else to_index, self.end_index)
         edges = [first, *(at for gap in self._made.gaps for at in gap), end]
@@ -113,7 +113,7 @@ class Remade(Trace):
 
 @dataclass
 class Tally:
-    """What became of a case's draws."""
+    """The results of a case's draws."""
 
     held: int = 0
     refused: int = 0
@@ -121,7 +121,7 @@ class Tally:
     widths: tuple[float, ...] = ()
 
     def add(self, case: Case, made: Session, folder: Path) -> None:
-        """Measure one."""
+        """Measure one draw."""
         found = measured(case, made, folder)
         if isinstance(found, Refusal):
             self.refused, self.why = self.refused + 1, str(found.why)
@@ -130,7 +130,7 @@ class Tally:
         self.widths = (*self.widths, found.budget.expanded)
 
     def line(self, case: Case) -> str:
-        """A row of the table."""
+        """Return a row of the table."""
         if self.refused == COUNT:
             return f"| {case.name} | refused: {self.why} | |"
         share = 100 * self.held / (COUNT - self.refused)
@@ -138,7 +138,7 @@ class Tally:
 
 
 def measured(case: Case, made: Session, folder: Path) -> Figure | Refusal:
-    """The figure of a session's interval, by all that `happe-power measure` does."""
+    """Return the figure of a session's interval, computed as `happe-power measure` does."""
     trace = Remade(made)
     readings = [read_zero(trace.channels[0], 0, [Block(0, (check,))], 0) for check in made.checks]
     zeros = folder / "zeros.json"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`happe-power live`: the page and the metrics of a recording that goes on."""
+"""`happe-power live`: the page and the metrics of a running recording."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def spool(tmp_path: Path) -> Path:
 
 @contextmanager
 def serving(spool: Path) -> Iterator[str]:
-    """A server of a spool; its address."""
+    """Serve a spool, and give the address."""
     with Server(0, Watched(spool).state) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_address[1]}"
@@ -63,12 +63,12 @@ def serving(spool: Path) -> Iterator[str]:
 
 
 def get(url: str, **headers: str) -> urllib3.BaseHTTPResponse:
-    """An answer."""
+    """Return an answer."""
     return urllib3.request("GET", url, headers=headers, timeout=PATIENCE_S, retries=False)
 
 
 def metrics_of(text: str) -> dict[str, float]:
-    """Samples by their names."""
+    """Return the samples by their names."""
     families = text_string_to_metric_families(text)  # type: ignore[no-untyped-call] # it has no types
     return {sample.name: sample.value for family in families for sample in family.samples}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""happe-power measures: every run of a study, each out of the trace that has it."""
+"""happe-power measures: the power of every run of a study, each from the trace that holds it."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def traces(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def measures(traces: Path, runs: Path, *more: str | Path) -> tuple[Ran, dict[str, Row]]:
-    """What the command does, and the measures by run."""
+    """Run the command. Return how it ended, and the measures by run."""
     out = runs.with_name("measures.json")
     out.unlink(missing_ok=True)
     ran = happe_power("measures", runs, "--trace", traces, "--out", out, *more)
@@ -117,7 +117,7 @@ def measures(traces: Path, runs: Path, *more: str | Path) -> tuple[Ran, dict[str
 def test_each_run_is_cut_from_the_trace_of_its_laptop_that_has_it(traces: Path, tmp_path: Path, name: str) -> None:
     ran, made = measures(traces, written(tmp_path / name, RUNS), "--json")
     assert (ran.status, list(made)) == (1, [f"RANK000{n}" for n in range(1, 7)])
-    # Then a figure is what `measure` says of the same interval, its seconds with it
+    # Then a figure equals that of `measure` for the same interval, and so do its seconds
     first, second = made["RANK0001"], made["RANK0002"]
     times = [str(first[name]) for name in ("from_us", "to_us")]
     folder = traces / power_traces.STUDY / first["trace"]

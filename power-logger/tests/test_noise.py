@@ -20,7 +20,7 @@ from happe_contract.traces import Block
 
 
 def ar1(phi: float, count: int, seed: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """AR(1) of variance 1, whose tau is (1 + phi) / (1 - phi)."""
+    """Return AR(1) noise of variance 1, whose tau is (1 + phi) / (1 - phi)."""
     drawn = np.random.default_rng(seed).normal(0, math.sqrt(1 - phi**2), count)
     drawn[0] /= math.sqrt(1 - phi**2)
     for i in range(1, count):

@@ -222,7 +222,7 @@ def test_what_a_belt_lost_last_is_told_at_the_end() -> None:
 
 
 class FailingDisk:
-    """Makes raw spool writes fail while `full`, as the kernel would."""
+    """Makes writes to the raw spool fail while `full`, as a full disk does."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Begin with room."""
@@ -239,7 +239,7 @@ class FailingDisk:
 
 
 def spool_in(folder: Path, rows: list[int]) -> Spool:
-    """A spool of 1 s parts that notes the numbers of those that are full."""
+    """A spool of parts of a second that notes the numbers of complete parts."""
     (folder / "open").mkdir()
     layout = Layout(folder, "x", (SHUNT, SUPPLY), RATE, 0, 1)
     return Spool(layout, pair_at(0, RATE), full=lambda number, _: rows.append(number), room=lambda: True)
@@ -277,7 +277,7 @@ def test_parts_that_can_not_be_closed_in_time_make_the_spool_wait_with_a_gap(tmp
 
 @pytest.fixture
 def left_open(tmp_path: Path) -> Path:
-    """The folder of a trace whose recorder died after 2.3 s: two parts closed, one in the raw spool."""
+    """Return the folder of a trace whose recorder died after 2.3 s: two parts are closed, one is in the raw spool."""
     finished = record(tmp_path, steady(RATE, 100, 2.3)).folders[0]
     (finished / "manifest.json").unlink()
     layout = Layout(finished, finished.name, (SHUNT, SUPPLY), RATE, 0, 1)

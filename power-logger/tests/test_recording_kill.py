@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""kill -9 at 50 random instants: nothing that was closed is touched, and what was not is lost for a moment only."""
+"""kill -9 at 50 random instants: closed parts stay as they are, and of the open part only a moment is lost."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PART_S = 1.0
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """Of the parts that are closed."""
+    """Return the SHA-256 of each closed part."""
     found = {}
     for path in folder.glob("*/*/parts/[0-9]*.parquet"):
         found[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -37,14 +37,14 @@ def digests(folder: Path) -> dict[str, str]:
 
 
 def killed(pid: int, spool: Path) -> tuple[Path, int, dict[str, str]]:
-    """Kill a recorder; its spool, when that was by CLOCK_MONOTONIC, and the parts that were closed right before."""
+    """Kill a recorder. Return its spool, the time by CLOCK_MONOTONIC, and the parts that were closed right before."""
     closed = digests(spool)
     os.kill(pid, signal.SIGKILL)
     return spool, time.monotonic_ns() // 1000, closed
 
 
 def wait_for_headers(spools: Path) -> None:
-    """Wait until every recorder has begun a trace: 50 that start at once take their time."""
+    """Wait until all 50 recorders, which start at once, have begun a trace."""
     until(lambda: len(list(spools.glob("*/*/*/header.json"))) >= COUNT, "all begin to record:")
 
 
@@ -73,7 +73,7 @@ def test_kill_9_at_50_random_instants_loses_a_moment_and_nothing_that_was_closed
 
 
 def check(spool: Path, killed_us: int, closed: dict[str, str]) -> float:
-    """Recover what a killed recorder left; the seconds before the kill that are not in it."""
+    """Recover a killed recorder's trace. Return how many seconds before the kill it lacks."""
     assert [found.problem for found in store.recover(spool)] == [""]
     (folder,) = (path.parent for path in spool.glob("*/*/header.json"))
     report = verify(folder)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Disks that are full or read-only, by the kernel's own errors: a clear report, and on it goes when there is room."""
+"""Disks that are really full or read-only: the recorder reports it clearly, and continues when there is room."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ UNSHARE = ["unshare", "--mount"] + ([] if os.geteuid() == 0 else ["--map-root-us
 
 
 def happened(tmp_path: Path, case: str) -> Any:  # noqa: ANN401 - JSON
-    """What record_in_space.py saw."""
+    """Return the output of record_in_space.py."""
     command: Sequence[str | Path] = [*UNSHARE, sys.executable, HERE / "record_in_space.py"]
     done = subprocess.run([*command, tmp_path, case], capture_output=True, text=True, check=False, timeout=PATIENCE_S)
     assert done.returncode == 0, done.stderr
@@ -37,7 +37,7 @@ def happened(tmp_path: Path, case: str) -> Any:  # noqa: ANN401 - JSON
 
 
 def lost_to_storage(seen: dict[str, Any]) -> int:
-    """Indices lost by a trace that is in order otherwise."""
+    """Assert that a trace is in order apart from gaps. Return how many indices it lost."""
     assert seen["verified"]["problems"] == []
     assert seen["verified"]["state"] == "ended"
     assert seen["verified"]["samples"] + seen["verified"]["lost"] == seen["verified"]["end_index"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""An instrument in trouble: stalls, unplugging, errors. Time is a number that only the test moves."""
+"""An instrument in trouble: stalls, unplugging, errors. Only the test moves the clock."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Rig:
         self.now_us += round(seconds * 1e6)
 
     def read(self, seconds: float = 0.0) -> tuple[Block | Gap, ...]:
-        """What comes after some seconds."""
+        """Return what the source gives after some seconds."""
         self.wait(seconds)
         return self.tended.read(0.2).items
 
@@ -96,7 +96,7 @@ def test_what_passes_while_an_instrument_starts_again_is_in_the_gap() -> None:
 
 
 def late(index: int, seconds: float) -> TimePair:
-    """The time of an index of an instrument that was started so late."""
+    """Return the time of an index, if the instrument was started this much later."""
     return dataclasses.replace(pair_at(index + round(seconds * RATE), RATE), index=index)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Rows that lie behind each other in memory."""
+"""Rows of several blocks, one after the other in memory."""
 
 from __future__ import annotations
 

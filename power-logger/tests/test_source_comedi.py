@@ -28,14 +28,14 @@ PAPER = Setting((0, 1), (0.4, 10.0), (Measures.SHUNT, Measures.SUPPLY), 2, 100_0
 
 
 def rig(setting: Setting = PAPER, **board: Any) -> tuple[Comedi, FakeBoard, VirtualClock]:  # noqa: ANN401 - fields
-    """A source on a board of which some fields are other than usual."""
+    """Return a source on a board with some unusual fields."""
     clock = VirtualClock()
     fake = FakeBoard(clock, **{"most_buffer": 1 << 24, **board})
     return Comedi(fake, setting, clock), fake, clock
 
 
 def counted(taken: Taken, offset: int) -> np.ndarray[Any, np.dtype[np.generic]]:
-    """What the board's input gives for every sample that has a row: its number."""
+    """Return the number of every sample that has a row: the board's input gives these numbers."""
     numbers = np.concatenate([np.arange(block.first_index, block.end_index) for block in taken.blocks])
     return ((numbers + offset) % (1 << 16) - (1 << 15)).astype(np.int16)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Kinds of sources that other packages bring. One that is installed for real: tests/system/test_power_plugin.py."""
+"""Kinds of sources from other packages. tests/system/test_power_plugin.py really installs one."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def kind_of(name: str = "meter", **changed: Any) -> spec.Kind:  # noqa: ANN401 -
 
 @pytest.fixture
 def others(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Kinds]:
-    """Kinds, with entry points of packages that have these objects; an exception is raised when it is looked at."""
+    """Return the kinds, with these objects as packages' entry points. Loading an exception raises it."""
 
     def make(**made: object) -> Kinds:
         module = ModuleType("meters_of_others")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Recordings of other programs: CSV and TDMS, whoever wrote them."""
+"""Recordings of any other program in CSV or TDMS."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def read_on(source: Source, taken: Taken) -> NoReturn:
 
 
 def csv_of(tmp_path: Path, text: str) -> str:
-    """A spec of a file with this text, a thousand samples a second."""
+    """Return a spec of a file with this text and a thousand samples a second."""
     (tmp_path / "rig.csv").write_bytes(text.encode())
     return f"file:{tmp_path}/rig.csv,channels=shunt_v+supply_v,rate=1000"
 
@@ -72,7 +72,7 @@ def test_a_jump_of_the_time_is_a_gap_and_jitter_is_none(tmp_path: Path) -> None:
 def test_a_files_clock_that_is_off_loses_nothing_and_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, true_hz: float
 ) -> None:
-    # Given chunks in which the times go away from the nominal thousand a second by some periods
+    # Given chunks whose times drift from the nominal thousand a second by some periods
     monkeypatch.setattr(file, "CHUNK", 1000)
     rows = 300
     text = "".join(f"{number / true_hz:.6f},{number},20\n" for number in range(rows))
@@ -130,12 +130,12 @@ def test_a_row_out_of_order_is_refused_with_its_line(
 
 
 def ticks(true_hz: float, rows: int) -> list[float]:
-    """When rows were sampled, by a clock of whole milliseconds."""
+    """Return when rows were sampled, by a clock of whole milliseconds."""
     return [math.floor(number * 1000 / true_hz) / 1000 for number in range(rows)]
 
 
 def bursts(true_hz: float, rows: int) -> list[float]:
-    """When rows came by USB: 64 at a time, now a little earlier and now a little later."""
+    """Return when rows arrived by USB: 64 at a time, with some jitter."""
     return [number // 64 * 64 / true_hz + (0.001 if number // 64 % 2 else 0) for number in range(rows)]
 
 
@@ -151,7 +151,7 @@ def test_rows_of_one_time_are_samples_one_after_the_other(
     taken = import_all(csv_of(tmp_path, text).replace("rate=1000", f"rate={true_hz}") + ",time=t")
     assert taken.gaps == []
     assert taken.column(0).tolist() == list(range(3000))
-    # Then no time is earlier than its sample, nor later than the clock is coarse
+    # Then no time is earlier than its sample, nor later by more than the clock's resolution
     coarse = 1e-3 if times_of is ticks else 64 / true_hz + 1e-3
     for pair in taken.pairs:
         late_s = (pair.monotonic_us - taken.began.monotonic_us) / 1e6 - pair.index / true_hz
@@ -289,7 +289,7 @@ def test_a_start_that_is_no_instant_is_refused(tmp_path: Path, started: str, sai
 
 
 def tdms_of(tmp_path: Path, columns: Mapping[str, object], **properties: object) -> str:
-    """A spec of a TDMS file with these channels of a group `rig`."""
+    """Return a spec of a TDMS file with these channels of a group `rig`."""
     with TdmsWriter(str(tmp_path / "rig.tdms")) as writer:
         writer.write_segment([ChannelObject("rig", name, np.array(data), properties) for name, data in columns.items()])
     return f"file:{tmp_path}/rig.tdms,channels=rig/shunt+rig/supply"

@@ -151,7 +151,7 @@ def test_an_hour_with_faults_has_each_sample_at_its_time_and_each_loss_as_a_gap(
     first = fake.number
     taken = tended(source, fake.clock, HOUR_S, each)
     numbers = taken.column(0).astype(np.int64)
-    # Nothing is invented: each row is a sample that was sent, once, near the time of its index.
+    # No row is invented: each is a sample that was sent, occurs once, and is near the time of its index.
     assert (np.diff(numbers) > 0).all()
     assert np.isin(numbers, fake.sent).all()
     assert np.abs(numbers - first - taken.indices()).max() <= 2

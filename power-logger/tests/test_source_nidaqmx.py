@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The nidaqmx source on a fake of NI's package, which is of no use without a driver that nobody may hand on."""
+"""The nidaqmx source on a fake of NI's package. The package needs NI's driver, which nobody may redistribute."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ ONE = (Channel("power", Measures.POWER, "W", np.dtype(np.int32), 1.0, 0.0),)
 
 
 def poll(poller: Poller, reads: int, timeout_s: float = 0.2, first_index: int = 0) -> Taken:
-    """Read a poller so often."""
+    """Read a poller this many times."""
     taken = Taken(poller.start(first_index))
     for _ in range(reads):
         taken.add(poller.read(timeout_s))

@@ -24,7 +24,7 @@ HOUR_S, RATE_HZ = 3600, 2.0
 
 
 def spec_of(name: str, model: str, more: str = "") -> str:
-    """A spec of a simulated instrument."""
+    """Return a spec of a simulated instrument."""
     return f"scpi:TCPIP::{name}::INSTR,model={model},backend={SIMULATED}{more}"
 
 
@@ -85,7 +85,7 @@ class Line:
     manager: Any
     fault: str = ""
     serial: str = "C2AB12345E"
-    answered: int = 0  # questions for a reading that got their own answer in time
+    answered: int = 0  # readings whose answer came in time
     asked: int = 0
     device: Any = None
 
@@ -96,12 +96,12 @@ class Line:
         return self
 
     def write(self, command: str) -> None:
-        """Tell."""
+        """Send a command."""
         self._fail_if_it_is_gone()
         self.device.write(command)
 
     def query(self, question: str) -> str:
-        """Ask. The instrument measures the power that has as many watts as the clock has seconds."""
+        """Ask. The instrument measures as many watts as the clock has seconds."""
         self._fail_if_it_is_gone()
         if "VALUE?" not in question:
             return str(self.device.query(question)).replace("C2AB12345E", self.serial)
@@ -152,9 +152,9 @@ def test_an_hour_with_faults_has_each_reading_at_its_time_and_each_loss_as_a_gap
 
     began_s = line.clock.now().monotonic_us / 1e6
     taken = tended(source, line.clock, HOUR_S, each, timeout_s=1.0)
-    # Nothing is invented: a row for each answer that came in time, and none besides.
+    # No row is invented: each answer that came in time has one row, and there are no others.
     assert taken.rows == line.answered > HOUR_S
-    # Each is of its own time: the watts that it says are the second at which its index was due.
+    # Each row has its own time: its watts are the second at which its index was due.
     due_s = began_s + taken.indices() / RATE_HZ
     assert np.abs(taken.column(0) - due_s).max() <= 1 / RATE_HZ
     # Every loss is recorded: rows and gaps are all the hour's indices.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The sigrok source on a program that behaves as sigrok-cli does, or does not; then on sigrok-cli's demo device."""
+"""The sigrok source on programs that take sigrok-cli's place and behave well or badly, then on its demo device."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ UNTIL_ITS_INPUT_ENDS = "cat >/dev/null"
 
 @pytest.fixture
 def meter(tmp_path: Path) -> Callable[..., Sigrok]:
-    """Make a source on a program of shell, in the place of sigrok-cli."""
+    """Return a source on a shell script in the place of sigrok-cli."""
 
     def make(body: str, setting: Setting = METER) -> Sigrok:
         program = tmp_path / "sigrok-cli"
@@ -48,7 +48,7 @@ def meter(tmp_path: Path) -> Callable[..., Sigrok]:
 
 
 def rows(text: str) -> str:
-    """Shell that writes the comments and some rows."""
+    """Return a shell script that writes the comments and some rows."""
     return f"printf '{HEAD}{text}'"
 
 
@@ -108,7 +108,7 @@ def test_a_huge_line_ends_the_reading(meter: Callable[..., Sigrok]) -> None:
 
 
 def start_and_read_on(source: Sigrok) -> None:
-    """Raise with whichever call comes upon it first."""
+    """Read until the source raises, in `start` or `read`."""
     source.start(0)
     read_on(source)
 
@@ -224,7 +224,7 @@ def test_a_reader_that_is_killed_leaves_no_program_behind(meter: Callable[..., S
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process is there, and not a zombie that nobody has waited for."""
+    """Return whether a process lives and is not a zombie."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
     except OSError:

@@ -24,12 +24,12 @@ GOOD_RECORD = Path(__file__).parents[2] / "study-server/tests/data/good_uploads.
 
 
 def unpaced(rig: Rig) -> Sim:
-    """As fast as it is read."""
+    """Return a source that is as fast as its reader."""
     return Sim(rig, VirtualClock(), paced=False)
 
 
 def watts_of(source: Sim, taken: Taken, shunt_ohm: float = 0.1, divider: float = 4.0) -> np.ndarray[Any, Any]:
-    """Watts as a perfect calibration gives them."""
+    """Return the watts by a perfect calibration."""
     shunt, supply = (taken.column(c) * source.channels[c].scale + source.channels[c].offset for c in range(2))
     watts: np.ndarray[Any, Any] = shunt / shunt_ohm * supply * divider
     return watts
@@ -123,7 +123,7 @@ def test_it_follows_a_run_record_period_by_period(tmp_path: Path, record: dict[s
     from_us, expected = 0, 0.0
     for observation in record["observations"]:
         to_us = observation["t_us"] - began
-        for policy in observation["policies"][:1]:  # the last has none: it goes on as it was
+        for policy in observation["policies"][:1]:  # the last entry has none: the frequency stays
             expected = table.at(policy["cur_khz"], policy["util_ppm"][0] / 1e6)
         assert source.truth_watts(from_us // 1000 + 1, to_us // 1000 - 1) == pytest.approx(expected)
         from_us = to_us

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether U holds the truth as often as it says: thousands of synthetic sessions, seeds fixed (given_truths.py)."""
+"""U covers the truth as often as it should, over thousands of synthetic sessions with fixed seeds (given_truths.py)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_k2_intervals_hold_the_truth_in_94_to_97_percent(steady: bool) -> None: 
     assert isinstance(rig, Rig)
     # When two intervals of each are measured and compared
     held = [hits(truth, rig) for truth in truths(1, COUNT, steady=steady)]
-    # Then mean, mean, difference and improvement hold the truth as often as k = 2 says
+    # Then both means, the difference and the improvement cover the truth as often as k = 2 demands
     shares = [sum(each) / COUNT for each in zip(*held, strict=True)]
     assert len(held) == COUNT
     assert all(0.94 <= share <= 0.97 for share in shares), shares

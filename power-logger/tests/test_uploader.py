@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The uploader against a small server that answers as each test wants: docs/uploads.md, Once and Power traces."""
+"""The uploader against a small server that answers as each test wants (docs/uploads.md, Once and Power traces)."""
 
 from __future__ import annotations
 
@@ -34,34 +34,34 @@ SMALL = 512 << 10  # bytes of a disk
 
 
 class Bench:
-    """A spool, the fake server, and what the uploader said."""
+    """A spool, the fake server, and the uploader's events."""
 
     def __init__(self, spool: Path, fake: FakeStudyServer) -> None:
-        """Begin with a folder that need not be there."""
+        """Take a folder, which need not exist."""
         self.spool = spool
         self.fake = fake
         self.said: list[tuple[str, dict[str, Any]]] = []
         self.waited: list[float] = []
 
     def report(self, event: str, **facts: Any) -> None:  # noqa: ANN401 - as the uploader says them
-        """Note what happens."""
+        """Note an event."""
         self.said.append((event, facts))
 
     def wait(self, seconds: float) -> bool:
-        """Time passes at once."""
+        """Let time pass at once."""
         self.waited.append(seconds)
         return False
 
     def uploader(self, keep: str = UNTIL_SEALED, token: str = TOKEN) -> Uploader:
-        """A new uploader, as after a start."""
+        """Return a new uploader, as after a start."""
         return Uploader(self.spool, Server(self.fake.url, token), self.report, keep)
 
     def upload(self, **options: Any) -> int:  # noqa: ANN401 - those of uploader
-        """Upload what there is; the failures at the end."""
+        """Upload everything, and return the failures at the end."""
         return upload(self.uploader(**options), self.wait, self.report, tries=TRIES)
 
     def events(self, name: str) -> list[dict[str, Any]]:
-        """The facts of all events of a name."""
+        """Return the facts of all events with this name."""
         return [facts for event, facts in self.said if event == name]
 
 
@@ -73,23 +73,23 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 
 
 def digests(parts: dict[int, bytes]) -> dict[int, str]:
-    """SHA-256 by number."""
+    """Return each part's SHA-256 by its number."""
     return {number: hashlib.sha256(part).hexdigest() for number, part in sorted(parts.items())}
 
 
 def recorded(manifest: dict[str, Any]) -> dict[int, str]:
-    """The same, as in a manifest."""
+    """Return the parts as a manifest lists them."""
     return {each["number"]: each["sha256"] for each in manifest["parts"]}
 
 
 def manifest_of(trace: power_traces.Given) -> dict[str, Any]:
-    """A trace's manifest."""
+    """Return a trace's manifest."""
     manifest: dict[str, Any] = json.loads(trace.layout.manifest.read_bytes())
     return manifest
 
 
 def assert_whole(bench: Bench, trace: power_traces.Given) -> None:
-    """The server has every part of a trace as it was recorded, and has sealed it."""
+    """Assert that the server has every part of a trace as it was recorded, and has sealed the trace."""
     stored = bench.fake.traces[trace.id]
     assert digests(stored.parts) == recorded(manifest_of(trace))
     assert stored.header == (trace.folder / "header.json").read_bytes()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What verify finds: each way of spoiling a trace is named with its file."""
+"""verify names each way in which a trace is spoiled, and the file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def found(folder: Path) -> dict[str, str]:
-    """What is wrong, by file."""
+    """Return the problems by file."""
     return {problem.file: problem.detail for problem in verify(folder).problems}
 
 

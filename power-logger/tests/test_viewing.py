@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""show, export, replay, status and sources: what they say of a trace is what is in it."""
+"""show, export, replay, status and sources describe a trace as it is."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def given(tmp_path: Path) -> Given:
 
 @pytest.fixture
 def config(given: Given) -> Path:
-    """The configuration of the host that has it."""
+    """Write the configuration of the host that has the trace."""
     return given.folder.parents[3] / "p.toml"
 
 
@@ -192,14 +192,14 @@ def test_npz_has_columns_gaps_and_header(config: Path, given: Given, tmp_path: P
 
 
 def exported(config: Path, given: Given, file: Path) -> Path:
-    """A trace exported into a file."""
+    """Export a trace into a file."""
     ran = happe_power("--config", config, "export", given.id, file)
     assert ran.status == 0, ran.err
     return file
 
 
 def values_of(given: Given) -> dict[str, np.ndarray[Any, Any]]:
-    """What the trace has, in volts."""
+    """Return the trace's values in volts."""
     blocks = list(Trace.open(given.folder).blocks())
     index = np.concatenate([np.arange(block.first_index, block.end_index) for block in blocks])
     columns = {f"{c.name}_V": (at, c.scale) for at, c in enumerate(power_traces.CHANNELS)}
@@ -308,7 +308,7 @@ def test_a_trace_is_found_by_the_beginning_of_its_name(config: Path, given: Give
 
 
 def replayed(source: Replay) -> list[Block | Gap]:
-    """All that a replay gives."""
+    """Return all items that a replay gives."""
     items: list[Block | Gap] = []
     while True:
         try:

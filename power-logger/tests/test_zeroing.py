@@ -30,7 +30,7 @@ LAPTOP, ZERO = 2000, 7  # counts
 
 @dataclass
 class Bench:
-    """An instrument whose inputs a relay shorts. The relay takes 0.2 s to switch; what is read meanwhile is 999."""
+    """An instrument whose inputs a relay shorts. The relay takes 0.2 s to switch; meanwhile every reading is 999."""
 
     kind: str = "sim"
     device: str = "a bench"
@@ -70,7 +70,7 @@ class Bench:
 
 
 def played(bench: Bench, seconds: float, every_s: float) -> tuple[Zeroing, list[Block | Gap]]:
-    """A recording of so long, with a check so often, and all that came of it."""
+    """Record for some seconds, with a check every so often, and return all results."""
     zeroing = Zeroing(Tended(bench), bench.switch, every_s)  # type: ignore[arg-type] # a Source except for its types
     zeroing.start(0)
     items: list[Block | Gap] = []
@@ -83,12 +83,12 @@ def test_the_zero_is_read_at_the_beginning_in_between_and_at_the_end_and_is_no_p
     # Given a recording of twenty seconds whose zero is checked every eight
     bench = Bench()
     zeroing, items = played(bench, 20, 8)
-    # Then each check has the zero alone, and what was sampled while the relay moved is in none
+    # Then each check holds the zero alone, and no sample from while the relay moved
     assert [reading.samples for reading in zeroing.readings] == [round(CHECK_S * RATE_HZ)] * 4
     assert [reading.mean for reading in zeroing.readings] == pytest.approx([ZERO * SHUNT.scale] * 4, rel=0.1)
     assert [at for at, on in bench.switched if on] == [0, 8000, 16_000, 20_000]
     assert bench.shorted is False
-    # And no sample that is kept is anything but the laptop's
+    # And every kept sample is the laptop's
     kept = np.concatenate([item.columns[0] for item in items if isinstance(item, Block)])
     assert np.abs(kept - LAPTOP).max() <= 3
     gaps = [item for item in items if isinstance(item, Gap)]
@@ -118,7 +118,7 @@ def test_while_a_relay_does_not_open_nothing_counts_as_power() -> None:
         if zeroing.next_index == 6000:
             assert zeroing.trouble == "the inputs are still shorted: the relay clicks no more"
             bench.fails = set()
-    # Then all up to then is a gap, it is reported once, and the recording goes on by itself
+    # Then everything until then is a gap, the recorder reports it once, and the recording continues by itself
     kept = [item for item in items if isinstance(item, Block)]
     assert 6000 < kept[0].first_index <= 7500
     assert np.abs(np.concatenate([item.columns[0] for item in kept]) - LAPTOP).max() <= 3
