@@ -1,8 +1,8 @@
 #!/bin/sh
-# Builds the images of packaging/container from the packages of this release of Debian, and plays the study of
-# study-server/tests/test_two_servers.py in the containers of compose.yaml: as its guide says, with HAPPE_PARTICIPANTS, while
-# HAPPE_KILLS processes are killed. The base image is a minimal Debian, as mmdebstrap makes it. All of it is in build and in
-# namespaces of this command's own: it touches no image, container or network of this machine. As root.
+# Builds the images of packaging/container from the packages of this release of Debian. Then it plays the study of
+# study-server/tests/test_two_servers.py in the containers of compose.yaml, with HAPPE_PARTICIPANTS, and kills HAPPE_KILLS
+# processes meanwhile. The base image is a minimal Debian from mmdebstrap. This script keeps its files in build and runs in
+# its own namespaces, so it touches no image, container or network of this machine. Needs root.
 #   usage: packaging/container-test.sh
 set -eu
 cd "$(dirname "$0")/.."
@@ -16,7 +16,7 @@ if [ "${1-}" != inside ]; then
     trap 'exit 130' INT TERM HUP
     rm -rf "$here"
     mkdir -p "$here/storage"
-    export HAPPE_PACKAGES="build/releases/$release/packages" # of tools/releases.sh, which took an hour
+    export HAPPE_PACKAGES="build/releases/$release/packages" # tools/releases.sh makes them in an hour
     ls "$HAPPE_PACKAGES"/happe-study-server_*.deb 2>/dev/null || { make package && HAPPE_PACKAGES=build/packages; }
     tools/debian_folder.sh "$here/debian" "" "$release"
     unshare --mount --mount-proc --pid --fork --kill-child sh "$0" inside
@@ -26,14 +26,14 @@ fi
 # crun refuses a machine that has both kinds of cgroups.
 ! mountpoint -q /sys/fs/cgroup/unified || umount /sys/fs/cgroup/unified
 
-# Podman's places.
+# The folders that Podman writes to.
 for each in /run/containers /run/crun /run/libpod /run/netns /dev/shm; do
     mkdir -p $each
     mount -t tmpfs tmpfs $each
 done
 mkdir -p /var/lib/containers
 mount --bind "$here/storage" /var/lib/containers
-export DISABLE_HC_SYSTEMD=true # whose timers would ask for each container's health
+export DISABLE_HC_SYSTEMD=true # there is no systemd whose timers could check each container's health
 tar -c -C "$here/debian" . | podman import --quiet - localhost/debian >/dev/null
 begin=$(date +%s)
 packaging/container.sh --build-arg BASE=localhost/debian --network host

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Builds the images of compose.yaml, localhost/happe-server, happe-database and happe-store, from the packages in build/packages
-# (or in the folder HAPPE_PACKAGES) and from versitygw, which Go builds here.
+# Builds the images of compose.yaml: localhost/happe-server, happe-database and happe-store. It takes the packages from
+# build/packages, or from the folder HAPPE_PACKAGES, and builds versitygw with Go.
 #   usage: packaging/container.sh [OPTIONS OF buildah build]     e.g. --build-arg BASE=debian:trixie-slim
-# The packages must be of the release that BASE is (debian:bookworm-slim, if not given).
+# The packages must be for the release that BASE is (default: debian:bookworm-slim).
 set -eu
 cd "$(dirname "$0")/.."
 context=build/container

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes a minimal Debian of this release in build/package-root, and has autopkgtest run the packages' tests in it with
-# build/packages: installation, first run, study, upgrade, removal, purge; nginx and Caddy before the server. As root.
+# Makes a minimal Debian of this release in build/package-root. autopkgtest then runs the tests of build/packages in it:
+# installation, first run, study, upgrade, removal and purge, and the server behind nginx and Caddy. Needs root.
 #   usage: packaging/package-test.sh
 set -eu
 cd "$(dirname "$0")/.."
@@ -15,13 +15,13 @@ trap 'rm -rf "$root"' EXIT
 release=$(. /etc/os-release && echo "$VERSION_CODENAME")
 echo "package-test: making a Debian $release"
 tools/debian_folder.sh "$root" python3,systemd,dbus,dpkg-dev,apt-utils,ca-certificates "$release" >$log 2>&1 || { tail $log; exit 1; }
-# Nothing is started by its installation: it would listen on this machine's network.
+# An installation must start no service, because it would listen on this machine's network.
 printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
 chmod 755 "$root/usr/sbin/policy-rc.d"
 rm -rf $source $results
 mkdir -p $source
 cp -r packaging/debian $source/debian
-# A chroot can't be set back to what it was; this one is made for this test and goes with it.
+# autopkgtest cannot reset a chroot; this one is made for this test and deleted after it.
 tools/with_debian.sh beside "$root" \
     autopkgtest --no-built-binaries --setup-commands='apt-get update' --ignore-restrictions=breaks-testbed --output-dir=$results \
     build/packages/happe*.deb $source -- chroot "$root" >$log 2>&1 ||

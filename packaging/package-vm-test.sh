@@ -1,6 +1,6 @@
 #!/bin/sh
-# Has the packages of build/packages live in an emulated ThinkPad T61, which has systemd and the kernel's cpufreq: installation,
-# first run, governing, study, recording, upgrade, removal, purge.
+# Tests the packages of build/packages in an emulated ThinkPad T61, which has systemd and the kernel's cpufreq: installation,
+# first run, governing, study, recording, upgrade, removal and purge.
 #   usage: packaging/package-vm-test.sh [OPTIONS OF tests/vm/suite.py]    e.g. --boot packages -- -k upgrade
 set -eu
 cd "$(dirname "$0")/.."

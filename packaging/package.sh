@@ -1,7 +1,7 @@
 #!/bin/sh
-# Builds HAPPE's packages for this release of Debian, from a copy of the tree as git lists it, into build/packages: Debian's,
-# wheels, and lintian's opinion. The version says for which release: 0.2.0+deb12.
-#   usage: packaging/package.sh [governor]      governor: the governor's package alone, without lintian
+# Builds HAPPE's Debian packages and wheels for this release of Debian from a copy of the tree as git lists it, and checks
+# them with lintian. They are in build/packages. The version names the release: 0.2.0+deb12.
+#   usage: packaging/package.sh [governor]      governor: only the governor's package, without lintian
 set -eu
 cd "$(dirname "$0")/.."
 copy=build/package
@@ -30,8 +30,8 @@ mv $copy/happe*.deb $copy/happe*.changes $copy/happe*.buildinfo $out
 if [ "${1-}" != governor ]; then
     cp $copy/happe/wheels/own/*/*.whl $out
     echo "package: lintian"
-    # Debian 13's lintian wants the window's description to name a home page, which the project lacks. `make lint` checks the rest.
-    # sid's lintian lacks a tag that the overrides name.
+    # Debian 13's lintian demands a home page in the window's description, and the project has none. `make lint` checks the
+    # rest. sid's lintian does not know a tag that the overrides name.
     suppressed=initial-upload-closes-no-bugs
     [ "${release% *}" = deb12 ] || suppressed=$suppressed,appstream-metadata-validation-failed,alien-tag
     lintian --fail-on error,warning --suppress-tags "$suppressed" --info $out/happe*.changes

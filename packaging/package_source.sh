@@ -1,6 +1,6 @@
 #!/bin/sh
-# Copies the tree as git lists it to FOLDER, and there what a build of packages would otherwise fetch: wheels/, htmx, uPlot.
-#   usage: packaging/package_source.sh FOLDER [governor]      governor: nothing is fetched, as its package needs none of it
+# Copies the tree as git lists it to FOLDER, and adds what a build of packages would otherwise fetch: wheels/, htmx, uPlot.
+#   usage: packaging/package_source.sh FOLDER [governor]      governor: fetches nothing, because its package needs nothing
 set -eu
 cd "$(dirname "$0")/.."
 folder=$1
@@ -16,7 +16,7 @@ if [ "${2-}" = governor ]; then
     exit
 fi
 
-# The libraries in Python are fetched once, checked against the hashes of the lock.
+# pip fetches the Python libraries once and checks them against the hashes of the lock.
 lock=packaging/requirements.txt
 wheels=build/package-wheels
 decided_by="/etc/os-release packaging/python-from-debian.toml tools/python_parts.py $(echo ./*/pyproject.toml profiles/python/pyproject.toml)"

@@ -1,9 +1,9 @@
 #!/bin/sh
 # Lays out the Python part of a package from wheels, for debian/rules.
-#   usage: packaging/python_folder.sh common FOLDER                              libraries that programs share
+#   usage: packaging/python_folder.sh common FOLDER                              libraries that the programs share
 #          packaging/python_folder.sh server|power FOLDER COMMON PROGRAM SECTION  a program in an environment of its own
-# FOLDER is .../usr/lib/NAME, COMMON the FOLDER of what is shared. /usr/lib/NAME/bin/python3 finds both, and after them
-# Debian's own libraries, but none in /usr/local.
+# FOLDER is .../usr/lib/NAME, and COMMON the FOLDER of the shared libraries. /usr/lib/NAME/bin/python3 looks in both, then
+# among Debian's own libraries, but not in /usr/local.
 set -eu
 part=$1 folder=$2
 python=/usr/bin/python3
@@ -21,9 +21,9 @@ unpack() { # TO WHEEL...
         --no-warn-script-location --target "$to" "$@"
 }
 
-# Without what nothing imports: tests, headers, type stubs, sources of compiled modules, Arrow's network service and second
-# names of its libraries, programs of libraries. Compiled modules are stripped, but not the libraries that wheels bring in
-# folders NAME.libs: those were patched and would break.
+# Removes what nothing imports: tests, headers, type stubs, sources of compiled modules, Arrow's network service, second
+# names of Arrow's libraries, and libraries' own programs. Strips compiled modules, but not the libraries that wheels bring
+# in folders NAME.libs: auditwheel patched those, and stripping would break them.
 thin() { # SITE
     # shellcheck disable=SC2115 # $1 is never empty
     rm -rf "$1"/bin "$1"/share "$1"/pyarrow/include "$1"/pyarrow/src "$1"/pyarrow/includes "$1"/numpy/_core/include \

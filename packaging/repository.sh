@@ -1,9 +1,9 @@
 #!/bin/sh
-# Makes a signed apt repository of packages, or adds them to one that is there: docs/how-to/publish.md.
+# Makes a signed apt repository of packages, or adds them to an existing one: docs/how-to/publish.md.
 #   usage: packaging/repository.sh FOLDER KEY DEB...     e.g. ~/happe-repository releases@example.org build/packages/*.deb
-# KEY is an OpenPGP key in the keyring of who runs this. A package's version says its release of Debian: 0.2.0+deb12. FOLDER
-# then has what a web server publishes, and happe.sources, happe-archive-keyring.gpg and happe.pref for the machines. The
-# address in happe.sources is HAPPE_REPOSITORY (the folder itself, if not given).
+# KEY is an OpenPGP key in the caller's keyring. A package's version names its release of Debian: 0.2.0+deb12. A web server
+# can publish FOLDER. The machines need its happe.sources, happe-archive-keyring.gpg and happe.pref. The address in
+# happe.sources is HAPPE_REPOSITORY (default: the folder itself).
 set -eu
 [ $# -ge 3 ] || { sed -n 's/^#   usage: /usage: /p' "$0" >&2; exit 64; }
 mkdir -p "$1"
@@ -32,7 +32,7 @@ done
 reprepro --silent --basedir "$folder" export
 
 gpg --batch --export "$fingerprint" >"$folder/happe-archive-keyring.gpg"
-# Of this repository come only HAPPE's packages, whatever it may have one day.
+# apt takes only HAPPE's packages from this repository, whatever it may have one day.
 cat >"$folder/happe.pref" <<'END'
 Package: *
 Pin: release o=HAPPE

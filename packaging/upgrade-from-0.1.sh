@@ -1,8 +1,8 @@
 #!/bin/sh
-# Upgrades the packages of release 0.1.0 to those of build/packages, in a Debian 12 of its own with data of 0.1.0: profiles, a
-# study in progress, a recording. Checks that nothing is lost. As root.
+# Upgrades the packages of release 0.1.0 to those of build/packages in a Debian 12 of its own, with data of 0.1.0: profiles, a
+# study in progress and a recording. Checks that nothing is lost. Needs root.
 #   usage: packaging/upgrade-from-0.1.sh
-# build/upgrade keeps the packages of 0.1.0 and the study that its programs made, for the next time.
+# build/upgrade keeps the packages of 0.1.0, and the study that its programs made, for the next run.
 set -eu
 cd "$(dirname "$0")/.."
 commit=5954821993442125eba6768b04f3a68e568cce46 # 0.1.0
@@ -41,7 +41,7 @@ fi
 echo "upgrade: making a Debian 12"
 trap 'rm -rf "$root"' EXIT
 tools/debian_folder.sh "$root" python3,systemd,dbus,ca-certificates >"$work/root.log" 2>&1 || { tail "$work/root.log"; exit 1; }
-# Nothing is started by its installation: it would listen on this machine's network.
+# An installation must start no service, because it would listen on this machine's network.
 printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
 chmod 755 "$root/usr/sbin/policy-rc.d"
 mkdir -p "$root/upgrade/old" "$root/upgrade/new"

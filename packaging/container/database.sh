@@ -1,13 +1,13 @@
 #!/bin/sh
-# Runs PostgreSQL on a Unix socket alone, and makes the study server's database at the first start: all of it, or nothing. The
-# server's user is known by who it is at the socket.
+# Runs PostgreSQL on a Unix socket only. At the first start it makes the study server's database; if it is interrupted, it
+# begins again. PostgreSQL recognises the server's user at the socket.
 set -eu
 data=/var/lib/postgresql/data
 bin=$(echo /usr/lib/postgresql/*/bin)
 if [ ! -e $data ]; then
     rm -rf $data.new
     "$bin/initdb" --pgdata=$data.new --encoding=UTF8 --locale=C.UTF-8 --auth=peer >/dev/null
-    # Nobody else sees this socket.
+    # No other container sees this socket.
     "$bin/pg_ctl" --pgdata=$data.new --wait --silent --options="-c listen_addresses='' -k /tmp" start
     createuser --host=/tmp happe-server
     createdb --host=/tmp --owner=happe-server happe

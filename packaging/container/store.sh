@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs versitygw, the S3 store of compose.yaml, on a folder. Makes its bucket and its credentials at the first start; the
-# server's user may read them.
+# Runs versitygw, the S3 store of compose.yaml, on a folder. At the first start it makes the bucket, and credentials that the
+# server's user may read.
 set -eu
 data=/var/lib/happe-store
 credentials=/run/happe-store/credentials
