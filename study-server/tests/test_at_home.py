@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 import pytest
 from nacl.public import SealedBox
+from sqlalchemy import update
 
 import given_participants as people
 import records
@@ -19,11 +20,14 @@ from given_studies import small, study, text
 from given_uploads import take_out
 from happe_contract.schemas import SCHEMAS
 from happe_study.access.rights import Role
+from happe_study.base.clock import now_us
 from happe_study.people.participants.models import Participant
 from happe_study.results.analysis.reading import read_export
 from happe_study.results.withdrawal import services as withdrawal
+from happe_study.runs.course.models import Run
 from test_erasure import contents, everything
 from test_exports import as_csv, fetch, unblind
+from test_progress import to_look_after
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 SCHEMA = jsonschema_rs.validator_for(json.loads((SCHEMAS / "sealed-condition.schema.json").read_text()))
+DAY_US = 24 * 3600 * 1_000_000
 TABLES = ("runs", "ratings", "participants", "records", "keys", "probes", "samples", "study")
 
 
@@ -195,6 +200,20 @@ def test_who_withdraws_takes_the_code_out_of_every_piece(world: World) -> None:
     assert [each for each in (home.participant.code, *home.days) if each in left] == []
     with world.database.reading() as session:
         assert len(contents(session)) == 3
+
+
+def test_a_weekend_without_the_laptop_is_not_late(small_world: World) -> None:
+    home = Home(small_world)
+    people.started(small_world, home.days[1], home.laptop)
+    put_record(home.client, home.piece(1))
+    looked_after = []
+    for days in (2, 5):
+        with small_world.database.writing() as session:
+            began = now_us() - days * DAY_US
+            session.execute(update(Run).where(Run.code == home.days[1]).values(started_us=began))
+        looked_after.append(to_look_after(small_world, home.study))
+
+    assert looked_after == [[], ["was started, but is not rated"]]
 
 
 def test_a_participant_at_home_is_told_of_days(world: World) -> None:

@@ -23,6 +23,7 @@ from happe_study.results.overview.upcoming import Next, upcoming
 from happe_study.runs.course.machine import State
 from happe_study.runs.course.models import Run
 from happe_study.runs.course.sites import runs_of_site
+from happe_study.studies.services import protocol_of
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -32,6 +33,7 @@ MINUTE_US = 60 * SECOND_US
 HOUR_US = 60 * MINUTE_US
 SILENT_US = 5 * MINUTE_US  # a recording meter reports every half minute
 LATE_US = HOUR_US  # a record or part that takes longer is late
+DAYS_AWAY_US = 3 * 24 * HOUR_US  # a day at home ends when the participant uses the laptop again
 STALE_US = 24 * HOUR_US  # an older report of a device is ignored
 LEAST_GIB = 5
 MOST_CLOCK_US = 100_000  # `happe-power measure` refuses a larger uncertainty
@@ -175,7 +177,8 @@ def _of_runs(session: Session, study: Study) -> list[Attention]:
     """The runs that wait too long for their next event."""
     now = now_us()
     mine = runs_of_site(select(Run).where(Run.study_id == study.id), study.id)
-    late = now - LATE_US - cast(Run.seconds, BigInteger) * (2 * SECOND_US)
+    missed = DAYS_AWAY_US if protocol_of(study).at_home else LATE_US
+    late = now - missed - cast(Run.seconds, BigInteger) * (2 * SECOND_US)
     started = mine.where(Run.state == State.STARTED, Run.started_us < late).order_by(Run.code)
     rated = mine.where(Run.state == State.RATED, Run.record_us.is_(None), Run.rated_us < now - LATE_US)
     guess = mine.where(Run.state == State.RATED, Run.record_us.is_not(None), Run.rated_us < now - LATE_US)
