@@ -127,6 +127,7 @@ class Asking:
             "email": f"{pick(list(Role))}@example.org",
             "filename": STATIC,
             "number": 1,
+            "piece": 1,
             "file": "report.html",
             "table": "runs",
             "trace": trace,

@@ -282,8 +282,8 @@ class Visit:
         names = Names(row["code"], self.story.client_id(), self.code, planned.application)
         document, kept = script.sealed(KEY, names)
         record = {"run_id": row["id"], "client_id": names.record, "digest": kept, "document": document}
-        taken_out = self.story.unblinded
-        self.pile.add(RunRecord, id=self.pile.id(RunRecord), received_us=at_us, taken_out=taken_out, **record)
+        kept_as = {"id": self.pile.id(RunRecord), "piece": 1, "received_us": at_us, "taken_out": self.story.unblinded}
+        self.pile.add(RunRecord, **kept_as, **record)
         self._log(at_us, "run.recorded", self._laptop, run=row["code"], record=names.record, digest=kept)
         if self.story.unblinded:
             self._taught(row["id"], script.document, script.ladder)

@@ -86,6 +86,7 @@ def scene(world: World) -> Scene:
         "client_id": CLIENT_ID,
         "trace": CLIENT_ID,
         "number": 0,
+        "piece": 1,
         "table": "runs",
         "what": "measures",
         "how": "cancel",

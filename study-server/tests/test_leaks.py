@@ -111,6 +111,7 @@ def _filled(rule: Rule, made: Server) -> list[str]:
         "token": [made.people[0][1]],
         "application": ["torcs"],
         "number": ["1"],
+        "piece": ["2"],
         "file": ["report.html"],
     }
     for prefix, codes in (

@@ -207,8 +207,12 @@ def require_nothing_on_disks(lab: Lab | Composed) -> None:
 
 def left_on_disks(lab: Lab | Composed) -> list[Path]:
     """The files of traces and jobs on all machines."""
-    files = [path for data in lab.data for name in ("traces", "jobs") for path in (data / name).rglob("*")]
-    return [path for path in files if path.is_file() and ".matplotlib" not in path.parts]
+    tops = [data / name for data in lab.data for name in ("traces", "jobs")]
+    walks = [
+        step for top in tops for step in os.walk(top)
+    ]  # which passes over a folder that a worker removes meanwhile
+    files = [Path(folder, name) for folder, _folders, names in walks for name in names]
+    return [path for path in files if ".matplotlib" not in path.parts]
 
 
 def test_a_study_on_two_servers_outlives_kills_and_erasing_leaves_nothing(lab: Lab | Composed) -> None:
