@@ -24,46 +24,23 @@ import desktop
 from happe_study.audit.models import AuditEntry
 from patience import PATIENCE_S, until
 from serve import browsers
-from study_wizard import Laptop, Server, alive, application, play
+from study_wizard import alive, application, command_lines, play
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from playwright.sync_api import Page
 
-    from desktop import X11
     from happed_world import Client, Happed, World
+    from study_wizard import Laptop, Server
+
+pytest_plugins = ["study_fixtures"]
 
 Json = dict[str, Any]
 
 GAMES = [("torcs", "Torcs"), ("quake3", "Quake 3"), ("glest", "Glest"), ("trackballs", "Trackballs")]
 RUNS = 16
 SEED = 5
-
-
-@pytest.fixture
-def screen(request: pytest.FixtureRequest) -> Iterator[X11]:
-    """A screen, with openbox or the window manager that the test names."""
-    with desktop.x11(getattr(request, "param", "openbox")) as shown:
-        yield shown
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    """A study server that no run of two seconds is too short for."""
-    made = Server(tmp_path / "server", least_share_of_run=0.9)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def laptop(tmp_path: Path, screen: X11, server: Server, stopped: Happed) -> Iterator[Laptop]:
-    """A laptop, not yet enrolled."""
-    made = Laptop(tmp_path / "laptop", screen, stopped.world.bus, server.url)
-    yield made
-    made.close()
-    if (made.folder / "log").exists():
-        print(made.log)
 
 
 def told(file: Path) -> list[Json]:
@@ -95,17 +72,6 @@ def take_part(address: str) -> None:
         press(page, "I agree and take part")
         press(page, "Send my answers")
         press(page, "I have read the instructions")
-
-
-def command_lines() -> str:
-    """What `ps` shows of everybody."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
-        except OSError:
-            continue
-    return "\n".join(found)
 
 
 def keep(laptop: Laptop, name: str) -> None:

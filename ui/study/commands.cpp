@@ -9,6 +9,7 @@
 
 #include <sysexits.h>
 #include <QCoreApplication>
+#include <QDateTime>
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QTimer>
@@ -61,6 +62,9 @@ Json status_of(const Enrolment& enrolment, Journal& journal) {
     }
     for (const KnownRun& run : journal.runs()) {
         status["runs"].push_back({{"run", run.code}, {"step", name_of(run.step)}, {"notes", run.notes}});
+        if (const auto day = journal.day(run.code)) {
+            status["runs"].back()["day"] = {{"began_s", day->began_s}, {"pieces", journal.pieces(run.code).size()}};
+        }
     }
     for (const Refusal& refusal : journal.refusals()) {
         status["refused"].push_back({{"about", refusal.about}, {"path", refusal.path}, {"why", refusal.why}});
@@ -76,6 +80,11 @@ void print(const Json& status) {
               << "waiting      " << status["waiting"] << " to be sent\n";
     for (const Json& run : status["runs"]) {
         std::cout << "run          " << run["run"].get<std::string>() << " " << run["step"].get<std::string>() << "\n";
+        if (run.contains("day")) {
+            const auto began = QDateTime::fromSecsSinceEpoch(run["day"]["began_s"].get<qint64>());
+            std::cout << "             since " << began.toString(QStringLiteral("yyyy-MM-dd HH:mm")).toStdString()
+                      << ", " << run["day"]["pieces"] << " pieces have ended\n";
+        }
         for (const Json& note : run["notes"]) {
             std::cout << "             " << note.get<std::string>() << "\n";
         }

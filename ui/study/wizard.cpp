@@ -2,6 +2,7 @@
 #include "ui/study/wizard.h"
 
 #include "ui/study/laptop/browser.h"
+#include "ui/study/server/requests.h"
 #include "ui/study/words/log.h"
 #include "ui/study/words/study_words.h"
 
@@ -15,15 +16,6 @@ namespace {
 
 constexpr int kLookMs = 2000;  // between questions to the server for changes
 constexpr std::int64_t kGib = std::int64_t{1} << 30U;
-
-Request leaving() {
-    return {.method = "DELETE", .path = QStringLiteral("device/sitting"), .body = {}};
-}
-
-// The token at the end of a link; a token alone stays the same.
-QString token_of(const QString& link) {
-    return link.trimmed().section(QLatin1Char('/'), -1);
-}
 
 // The state's name in the server's list of devices. Null where the wizard sends none: the server knows it already, or
 // the laptop must stay silent.
@@ -223,9 +215,9 @@ void Wizard::take_turn() {
 }
 
 void Wizard::sit_down(const QString& link) {
-    if (view_.page == Page::Welcome && !token_of(link).isEmpty()) {
+    if (view_.page == Page::Welcome && !token_of(link).empty()) {
         written([this, link] {
-            journal_.sit(token_of(link).toStdString());
+            journal_.sit(token_of(link));
             go_on();
         });
     }
@@ -233,8 +225,7 @@ void Wizard::sit_down(const QString& link) {
 
 void Wizard::refresh(const Act& then) {
     const auto seat = journal_.seat();
-    const QJsonObject who{{QStringLiteral("participant"), QString::fromStdString(seat ? seat->token : "")}};
-    const Request request{.method = "PUT", .path = QStringLiteral("device/sitting"), .body = json(who)};
+    const Request request = sitting_of(seat ? seat->token : "");
     server_.insist(request, still_wanted(), still([this, then](const Answer& answer) { refreshed(answer, then); }),
                    still([this](const Answer& answer) {
                        if (view_.page == Page::Waiting || view_.page == Page::Sending) {
@@ -255,6 +246,12 @@ void Wizard::refreshed(const Answer& answer, const Act& then) {
             fail(StudyWords::tr("This laptop can't read the answer of the study's server. Its log says why."),
                  [this] { go_on(); });
             return;
+        }
+        if (read->at_home()) {
+            server_.ask(leaving(), [](const Answer&) {});
+            forget_participant();
+            return show(Page::Welcome,
+                        StudyWords::tr("This study takes place at home. In a terminal, run: happe-study join"));
         }
         journal_.told(answer.body.toStdString());
         sitting_ = *std::move(read);
@@ -283,8 +280,7 @@ void Wizard::open_pages() {
         if (view_.page != Page::Handout || !seat) {
             return;
         }
-        QUrl address = habits_.server;
-        address.setPath(address.path() + QStringLiteral("/p/") + QString::fromStdString(seat->token));
+        const QUrl address = page_of(habits_.server, seat->token);
         if (const QString trouble = open_in_browser(address, habits_.browser, habits_.state); !trouble.isEmpty()) {
             log(trouble.toStdString());
             show(Page::Handout, StudyWords::tr("The browser can't be opened. This laptop's log says why."));

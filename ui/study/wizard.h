@@ -102,7 +102,6 @@ private:
     void start_run(const QByteArray& seal);
     void play(const QString& governor_run);
     void end_run();
-    void fetch_recording(const QString& governor_run, const std::function<void(const Said<Recording>&)>& then);
     void keep_recording(const Recording& recording);
     void recover();
     void interrupted(const QString& why, const std::string& note);

@@ -56,6 +56,11 @@ int run_wizard(const Options& options) {
         return complain("another wizard is running", EX_TEMPFAIL);
     }
     Journal journal(journal_in(state).toStdString());
+    if (const auto seat = journal.seat()) {
+        if (const auto sitting = read_sitting(seat->told); sitting && sitting->at_home()) {
+            return complain("this study takes place at home; run `happe-study at-home`", EX_DATAERR);
+        }
+    }
     Server server(enrolment->server, enrolment->token);
     DaemonProxy governor(QDBusConnection::systemBus());
     Wizard wizard({.countdown_s = options.countdown_s,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The wizard's runs, and the practice before them.
+#include "ui/study/recordings.h"
+#include "ui/study/server/requests.h"
 #include "ui/study/wizard.h"
 #include "ui/study/words/log.h"
 #include "ui/study/words/study_words.h"
 
-#include <QJsonDocument>
-#include <QJsonObject>
 #include <algorithm>
 
 namespace happe::study {
@@ -19,16 +19,6 @@ QStringList words_of(const std::vector<std::string>& command) {
     QStringList words;
     std::ranges::transform(command, std::back_inserter(words), &QString::fromStdString);
     return words;
-}
-
-QByteArray body_of(const char* name, const std::string& value) {
-    const QJsonObject object{{QLatin1String(name), QString::fromStdString(value)}};
-    return QJsonDocument(object).toJson(QJsonDocument::Compact);
-}
-
-QByteArray seal_in(const QByteArray& answer) {
-    const QJsonObject told = QJsonDocument::fromJson(answer).object();
-    return QByteArray::fromBase64(told.value(QStringLiteral("sealed")).toString().toLatin1());
 }
 
 }  // namespace
@@ -60,10 +50,7 @@ void Wizard::begin() {
 // The server seals a run's condition once, and gives the same answer to each request with the same id.
 void Wizard::fetch_seal() {
     const auto run = known();
-    const Request request{.method = "POST",
-                          .path = QStringLiteral("runs/%1/start").arg(code()),
-                          .body = body_of("id", run ? run->start_id : "")};
-    server_.insist(request, still_wanted(), still([this](const Answer& answer) {
+    server_.insist(start_of(code(), run ? run->start_id : ""), still_wanted(), still([this](const Answer& answer) {
                        if (answer.verdict == Verdict::Done) {
                            count_down(habits_.countdown_s, seal_in(answer.body));
                        } else {
@@ -119,7 +106,7 @@ void Wizard::play(const QString& governor_run) {
 void Wizard::end_run() {
     application_.stop();
     const QString ended = std::exchange(governor_run_, {});
-    fetch_recording(ended, still([this](const Said<Recording>& recording) {
+    fetch_recording(governor_, ended, still([this](const Said<Recording>& recording) {
                         if (recording) {
                             keep_recording(*recording);
                         } else {
@@ -127,20 +114,6 @@ void Wizard::end_run() {
                                                                 recording.error().toStdString());
                         }
                     }));
-}
-
-void Wizard::fetch_recording(const QString& governor_run, const std::function<void(const Said<Recording>&)>& then) {
-    governor_.stop(governor_run, [this, governor_run, then](const Said<QByteArray>& trace) {
-        if (!trace) {
-            then(tl::unexpected(trace.error()));
-            return;
-        }
-        governor_.facts(governor_run, [then, trace = *trace](const Said<QByteArray>& facts) {
-            then(facts.map([&](const QByteArray& text) {
-                return Recording{.trace = trace.toStdString(), .facts = text.toStdString()};
-            }));
-        });
-    });
 }
 
 void Wizard::keep_recording(const Recording& recording) {
@@ -155,7 +128,8 @@ void Wizard::keep_recording(const Recording& recording) {
 void Wizard::recover() {
     show(Page::Waiting);
     const auto run = known();
-    fetch_recording(QString::fromStdString(run->governor_run), still([this](const Said<Recording>& recording) {
+    fetch_recording(governor_, QString::fromStdString(run->governor_run),
+                    still([this](const Said<Recording>& recording) {
                         const auto lasted = recording ? lasted_us(*recording).value_or(0) : 0;
                         if (lasted >= planned().seconds * kSecondUs) {
                             keep_recording(*recording);
@@ -245,7 +219,7 @@ void Wizard::stop_run(const QString& reason) {
     const QString ended = std::exchange(governor_run_, {});
     abandon();
     if (!ended.isEmpty()) {
-        fetch_recording(ended, still([this, why](const Said<Recording>& recording) {
+        fetch_recording(governor_, ended, still([this, why](const Said<Recording>& recording) {
                             abort(why, recording ? std::optional(*recording) : std::nullopt);
                         }));
         return;

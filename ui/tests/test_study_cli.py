@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from private_bus import PrivateBus
 
-COMMANDS = ("enrol", "status", "upload", "abort")
+COMMANDS = ("enrol", "join", "at-home", "leave", "status", "upload", "abort")
 
 
 def study(bus: PrivateBus, state: Path, *words: str) -> subprocess.CompletedProcess[str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The user's unit: however happe-indicator ends, systemd does not start it again and again."""
+"""The user's units: however their programs end, systemd does not start them again and again."""
 
 from __future__ import annotations
 
@@ -8,26 +8,30 @@ import os
 import re
 import subprocess
 
+import pytest
+
 from desktop import program
 from patience import PATIENCE_S
 from program import ROOT
 
-UNIT = ROOT / "packaging/systemd/user/happe-indicator.service"
+UNITS = {"happe-indicator": "happe-indicator", "happe-study-at-home": "happe-study at-home"}
+TRIED_AGAIN = {"happe-indicator": {0, 70, 74}, "happe-study-at-home": {0, 70, 73, 74, 75}}
+"""70 is a mistake of the program; 73 and 74 are of the disk; 75: another happe-study is about to end."""
 SLOWEST_FAILURE_S = 20
 """A program that is started again and finds no window system has tried for as long when it ends."""
 
 
-def statuses_in_help() -> set[int]:
+def statuses_in_help(unit: str) -> set[int]:
     """Return the exit statuses that --help names."""
-    help_text = subprocess.run(
-        [program("happe-indicator"), "--help"], capture_output=True, text=True, check=True, timeout=PATIENCE_S
-    ).stdout
+    command = [program(UNITS[unit].split()[0]), "--help"]
+    help_text = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE_S).stdout
     return {int(number) for number in re.findall(r"\b(0|[67]\d)\b", help_text.partition("Exit status:")[2])}
 
 
-def statuses_in_sources() -> set[int]:
+def statuses_in_sources(unit: str) -> set[int]:
     """Return the exit statuses that its sources name, as sysexits.h has them."""
-    sources = "".join(path.read_text() for path in (ROOT / "ui/indicator").glob("*.cpp"))
+    folder = ROOT / "ui" / UNITS[unit].split()[0].removeprefix("happe-")
+    sources = "".join(path.read_text() for path in folder.glob("*.cpp"))
     return {int(getattr(os, name)) for name in re.findall(r"\bEX_[A-Z]+\b", sources)}
 
 
@@ -38,27 +42,29 @@ def seconds(text: str) -> float:
     return int(found[1]) * {"s": 1, "min": 60}[found[2]]
 
 
-def unit_file() -> configparser.ConfigParser:
+def unit_file(unit: str) -> configparser.ConfigParser:
     """Return what the unit's file says."""
-    unit = configparser.ConfigParser(interpolation=None, strict=False)
-    unit.read(UNIT)
-    return unit
+    file = configparser.ConfigParser(interpolation=None, strict=False)
+    file.read(ROOT / f"packaging/systemd/user/{unit}.service")
+    return file
 
 
-def test_it_does_not_keep_the_session_running() -> None:
+@pytest.mark.parametrize("name", UNITS)
+def test_it_does_not_keep_the_session_running(name: str) -> None:
     """graphical-session.target stops when no running unit needs it, as each of these words says."""
-    assert not {"requires", "requisite", "wants", "bindsto"} & set(unit_file()["Unit"])
+    assert not {"requires", "requisite", "wants", "bindsto"} & set(unit_file(name)["Unit"])
 
 
-def test_no_exit_status_makes_systemd_start_it_forever() -> None:
-    unit = unit_file()
+@pytest.mark.parametrize("name", UNITS)
+def test_no_exit_status_makes_systemd_start_it_forever(name: str) -> None:
+    unit = unit_file(name)
     service = unit["Service"]
+    assert service["ExecStart"] == f"/usr/bin/{UNITS[name]}"
     prevented = {int(status) for status in service["RestartPreventExitStatus"].split()}
 
-    # What --help calls the session's or the user's to change is not tried again; 70 is a mistake of the program, and 74
-    # has to do with what it prints, which a service does not.
-    assert statuses_in_help() == statuses_in_sources()
-    assert statuses_in_help() - prevented == {0, 70, 74}
+    # What --help calls the session's or the user's to change is not tried again.
+    assert statuses_in_help(name) == statuses_in_sources(name)
+    assert statuses_in_help(name) - prevented == TRIED_AGAIN[name]
     assert service["Restart"] == "on-failure"  # not for status 0
 
     # All others, signals and systemd's own among them (203: no program), end with the limit.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/study/laptop/daemon_proxy.h"
 
+#include <QDBusConnectionInterface>
 #include <QDBusError>
 #include <QDBusMessage>
 #include <QDBusPendingCallWatcher>
@@ -41,14 +42,19 @@ Said<QByteArray> file_of(const QDBusMessage& answer) {
 
 }  // namespace
 
-DaemonProxy::DaemonProxy(QDBusConnection bus)
-    : bus_(std::move(bus)), owner_(kName, bus_, QDBusServiceWatcher::WatchForUnregistration) {
+DaemonProxy::DaemonProxy(QDBusConnection bus, Asks asks)
+    : bus_(std::move(bus)), asks_(asks), owner_(kName, bus_, QDBusServiceWatcher::WatchForOwnerChange) {
     connect(&owner_, &QDBusServiceWatcher::serviceUnregistered, this, &DaemonProxy::gone);
+    connect(&owner_, &QDBusServiceWatcher::serviceRegistered, this, &DaemonProxy::came);
 }
 
-QDBusMessage DaemonProxy::call(const QString& method) {
+bool DaemonProxy::is_there() const {
+    return bus_.isConnected() && bus_.interface()->isServiceRegistered(kName);
+}
+
+QDBusMessage DaemonProxy::call(const QString& method) const {
     QDBusMessage question = QDBusMessage::createMethodCall(kName, kObject, kName, method);
-    question.setInteractiveAuthorizationAllowed(true);
+    question.setInteractiveAuthorizationAllowed(asks_ == Asks::People);
     return question;
 }
 

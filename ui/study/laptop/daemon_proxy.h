@@ -7,6 +7,7 @@
 #include <QDBusServiceWatcher>
 #include <QObject>
 #include <QString>
+#include <cstdint>
 #include <functional>
 #include <tl/expected.hpp>
 
@@ -24,7 +25,11 @@ public:
     template <typename T>
     using Then = std::function<void(const Said<T>&)>;
 
-    explicit DaemonProxy(QDBusConnection bus);
+    enum class Asks : std::uint8_t { People, Nobody };  // whether polkit may ask for a password
+
+    explicit DaemonProxy(QDBusConnection bus, Asks asks = Asks::People);
+
+    [[nodiscard]] bool is_there() const;
 
     // Starts a sealed run, and passes on happed's name for it. The run ends at the latest when this program leaves the
     // bus.
@@ -41,14 +46,16 @@ public:
 
 signals:
     void gone();
+    void came();
 
 private:
-    [[nodiscard]] static QDBusMessage call(const QString& method);
+    [[nodiscard]] QDBusMessage call(const QString& method) const;
     template <typename T>
     void ask(const QDBusMessage& question, const std::function<Said<T>(const QDBusMessage&)>& read,
              const Then<T>& then);
 
     QDBusConnection bus_;
+    Asks asks_;
     QDBusServiceWatcher owner_;
 };
 

@@ -7,6 +7,7 @@
 // Throws JournalError, which names the file.
 #pragma once
 
+#include "ui/study/sitting/days.h"
 #include "ui/study/sitting/letters.h"
 #include "ui/study/sitting/run_record.h"
 #include "ui/study/sitting/steps.h"
@@ -48,7 +49,7 @@ public:
     [[nodiscard]] std::optional<Seat> seat();
     void sit(const std::string& token);
     void told(const std::string& document);
-    // Deletes the participant's token, runs and practice, but not the letters.
+    // Deletes the participant's token, runs, practice and applications, but not the letters.
     void stand_up();
 
     [[nodiscard]] std::set<std::string> practised();
@@ -64,6 +65,17 @@ public:
     void ended(const std::string& run, const Recording& recording);
     // The run has reached this step, and these letters report it. A letter has the recording now, or nobody needs it.
     void settle(const std::string& run, Step step, const std::vector<Letter>& letters);
+
+    // A study at home: a run is a day, and each piece of the day has a recording of its own.
+    [[nodiscard]] std::optional<Day> day(const std::string& run);
+    // happed runs a piece under this name. The run's first piece begins the day.
+    void piece_begins(const std::string& run, const std::string& governor_run, const Day& day);
+    void piece_ended(const std::string& run, const Recording& recording);
+    void piece_lost(const std::string& run, const std::string& note);
+    [[nodiscard]] std::vector<Recording> pieces(const std::string& run);
+    void rated(const std::string& run, int rating, const Letter& letter);
+    // The name under which records name an application: app-1, app-2, ...
+    [[nodiscard]] std::string other_name(const std::string& application);
 
     void post(const Letter& letter);
     [[nodiscard]] std::optional<Letter> first_letter();

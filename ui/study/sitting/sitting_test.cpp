@@ -50,9 +50,19 @@ TEST(Sitting, WithAStateOrScaleThatCannotBeIsRefused) {
         told["rating"]["highest"] = highest;
         EXPECT_FALSE(read_sitting(told.dump())) << highest;
     }
+}
+
+TEST(Sitting, IsAtHomeIfNoRunHasAnApplication) {
     auto told = told_sitting();
+    EXPECT_FALSE(read_sitting(told.dump())->at_home());
     told["runs"][0]["command"] = nlohmann::json::array();
-    EXPECT_FALSE(read_sitting(told.dump()));
+    EXPECT_FALSE(read_sitting(told.dump())) << "one has, another has not";
+    for (auto& run : told["runs"]) {
+        run["command"] = nlohmann::json::array();
+    }
+    EXPECT_TRUE(read_sitting(told.dump())->at_home());
+    told["runs"] = nlohmann::json::array();
+    EXPECT_FALSE(read_sitting(told.dump())->at_home()) << "nobody knows yet";
 }
 
 }  // namespace

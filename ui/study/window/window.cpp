@@ -22,6 +22,13 @@ bool is_surprise(Page page) {
     return page == Page::Rate || page == Page::Interrupted || page == Page::Trouble || page == Page::Stopped;
 }
 
+bool is_press(const QEvent& event) {
+    return event.type() == QEvent::KeyPress || event.type() == QEvent::MouseButtonPress ||
+           event.type() == QEvent::MouseButtonDblClick || event.type() == QEvent::ShortcutOverride;
+}
+
+}  // namespace
+
 const char* name_of(Page page) {
     switch (page) {
         case Page::Welcome:
@@ -55,13 +62,6 @@ const char* name_of(Page page) {
     }
     return "";
 }
-
-bool is_press(const QEvent& event) {
-    return event.type() == QEvent::KeyPress || event.type() == QEvent::MouseButtonPress ||
-           event.type() == QEvent::MouseButtonDblClick || event.type() == QEvent::ShortcutOverride;
-}
-
-}  // namespace
 
 Window::Window(Hands hands, int settle_ms)
     : hands_(std::move(hands)), layout_(std::make_unique<QVBoxLayout>(this).release()) {

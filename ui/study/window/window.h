@@ -14,6 +14,9 @@ class QVBoxLayout;
 
 namespace happe::study {
 
+// For the log.
+[[nodiscard]] const char* name_of(Page page);
+
 class Window final : public QWidget {
     Q_OBJECT
 

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ui/study/sitting/days.h"
+
+#include <gtest/gtest.h>
+
+namespace happe::study {
+namespace {
+
+constexpr std::int64_t kHour = 3600;
+constexpr std::int64_t kFour = 4 * kHour;
+constexpr std::int64_t kSix = 6 * kHour;
+
+// So many hours after midnight of a day in winter, in a country an hour east of Greenwich.
+WallTime at(double hours) {
+    return {.unix_s = 1'793'404'800 - kHour + static_cast<std::int64_t>(hours * kHour), .utc_offset_s = kHour};
+}
+
+Day begun(double hours) {
+    return {.began_s = at(hours).unix_s, .date = day_of(at(hours), kFour), .rating = {}};
+}
+
+bool over(double began, double now) {
+    return is_over(begun(began), at(now), kFour, kSix);
+}
+
+TEST(Days, BeginAtFourOfLocalTime) {
+    const std::int64_t today = day_of(at(4), kFour);
+    EXPECT_EQ(day_of(at(3.999), kFour), today - 1);
+    EXPECT_EQ(day_of(at(27.999), kFour), today);
+    EXPECT_EQ(day_of(at(28), kFour), today + 1);
+    EXPECT_EQ(day_of(at(0), 0), day_of(at(23.999), 0)) << "at midnight, if somebody says so";
+    EXPECT_EQ(day_of({.unix_s = -1, .utc_offset_s = 0}, 0), -1);
+}
+
+TEST(Days, EndWithTheNextOneOrAfterTheirLeastTime) {
+    EXPECT_FALSE(over(9, 27.9)) << "late at night";
+    EXPECT_TRUE(over(9, 28));
+    EXPECT_FALSE(over(23.8, 29.7)) << "begun at ten to twelve, and in the morning it has not lasted six hours";
+    EXPECT_TRUE(over(23.8, 29.8));
+    EXPECT_FALSE(over(4, 27)) << "long ago, and still the same day";
+    EXPECT_FALSE(over(9, 8)) << "somebody has set the clock back";
+}
+
+TEST(Days, ARunsTurnDecidesWithItsDay) {
+    const Day day = begun(9);
+    EXPECT_EQ(doing(Turn::Handout, {}, false, false), Doing::Read);
+    EXPECT_EQ(doing(Turn::Ready, {}, false, false), Doing::Begin);
+    EXPECT_EQ(doing(Turn::Ready, day, false, false), Doing::Begin) << "another piece";
+    EXPECT_EQ(doing(Turn::Ready, day, false, true), Doing::EndDay);
+    EXPECT_EQ(doing(Turn::Interrupted, day, true, false), Doing::Wait);
+    EXPECT_EQ(doing(Turn::Interrupted, day, true, true), Doing::EndPiece);
+    EXPECT_EQ(doing(Turn::Interrupted, day, false, false), Doing::Recover);
+    EXPECT_EQ(doing(Turn::Interrupted, day, false, true), Doing::Recover) << "first the piece, then the day's end";
+    EXPECT_EQ(doing(Turn::Rate, day, false, true), Doing::Rate);
+    EXPECT_EQ(doing(Turn::Guess, day, false, true), Doing::Guess);
+    EXPECT_EQ(doing(Turn::Stopped, day, false, false), Doing::Stopped);
+    EXPECT_EQ(doing(Turn::Finished, {}, false, false), Doing::Finished);
+}
+
+}  // namespace
+}  // namespace happe::study
