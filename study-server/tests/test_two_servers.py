@@ -210,7 +210,7 @@ def left_on_disks(lab: Lab | Composed) -> list[Path]:
     tops = [data / name for data in lab.data for name in ("traces", "jobs")]
     walks = [
         step for top in tops for step in os.walk(top)
-    ]  # which passes over a folder that a worker removes meanwhile
+    ]  # which skips a folder that a worker removes
     files = [Path(folder, name) for folder, _folders, names in walks for name in names]
     return [path for path in files if ".matplotlib" not in path.parts]
 
