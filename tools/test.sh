@@ -1,13 +1,13 @@
 #!/bin/sh
 # Runs one part of the tests. Each part prints its runners' closing lines, its slowest tests and its time. A skipped test
-# fails the part: all of them can run on Debian 12.
+# fails the part, because all tests can run on Debian 12.
 #   usage: tools/test.sh build|quick|programs|server|instrumented
-# build compiles the programs and the unit tests, once; quick, programs and server test what it built. instrumented builds
-# with sanitizers, for itself.
+# build compiles the programs and the unit tests, which quick, programs and server test. instrumented makes its own builds
+# with sanitizers.
 set -eu
 cd "$(dirname "$0")/.."
 
-# Nearly all that numpy is given here is small: BLAS's other threads would only wait, at the cost of a core each.
+# The tests give numpy small arrays. Other threads of BLAS would only wait, and each would keep a core busy.
 export OPENBLAS_NUM_THREADS=1
 
 compile() { # PRESET [--target NAME...]
@@ -37,19 +37,19 @@ python() { # NAME PYTEST'S OPTIONS...
     tools/reachable.sh build/venv/bin/python -m pytest -q -p no:cacheprovider --junitxml="build/$name.xml" \
         --durations=20 --durations-min=1 --basetemp="$folder/$name" "$@"
     build/venv/bin/python tools/refuse_skips.py "build/$name.xml"
-    rm -rf "$folder" || true # for nothing but room
+    rm -rf "$folder" || true # it only takes space
 }
 
-# What the governor's programs do, seen from outside, is seen with the sanitizers in them. Their memory is measured without
-# (the sizes would be the sanitizer's), and so is that a megabyte of happed's answers is read. Simulated studies read no
-# input from outside, and take ten times as long with them.
+# These tests see the governor's programs from outside. The slow ones run with the sanitizers in the programs, except for
+# tests of memory, whose sizes would be the sanitizer's, and of a megabyte of happed's answers. Simulated studies run
+# without sanitizers: they read no input from outside, and would take ten times as long.
 GOVERNOR='tests/contract/test_bad_traces.py tests/system/test_happectl*.py tests/system/test_happed*.py
     tests/system/test_observe.py'
 
 quick() {
     unit dev
     echo "test: Python, except slow tests"
-    # Two for each core: many tests wait for a program.
+    # Two workers for each core, because many tests wait for a program.
     python quick -m "not slow" --numprocesses="$(($(nproc) * 2))" --dist=loadfile
 }
 
@@ -62,7 +62,7 @@ programs() {
 
 server() {
     echo "test: slow tests of the study server"
-    # Two at a time: by itself it would be the last to end.
+    # Two at a time, or else this part would be the last to end.
     python server -m slow study-server --numprocesses=2 --dist=loadfile
 }
 
@@ -73,12 +73,12 @@ instrumented() {
     (
         bin=build/asan-ubsan/bin
         export HAPPE_SIM=$bin/happe-sim HAPPED=$bin/happed HAPPECTL=$bin/happectl HAPPED_KEYS=$bin/happed-keys
-        # Two at a time: most of each test is waiting.
+        # Two at a time, because each test mostly waits.
         # shellcheck disable=SC2086 # words
         python asan-ubsan $GOVERNOR --numprocesses=2 --dist=loadfile \
             -k "not memory and not where_it_is_bad and not megabyte"
     )
-    # One process reads all of the bad traces: a program with the sanitizers in it takes long to start.
+    # One process reads all of the bad traces, because a program with sanitizers takes long to start.
     /usr/bin/python3 -B tests/contract/bad_traces.py build/asan-ubsan/bad-traces
     build/asan-ubsan/bin/fuzz-trace build/asan-ubsan/bad-traces/*.jsonl >build/asan-ubsan-traces.log 2>&1 ||
         { cat build/asan-ubsan-traces.log; exit 1; }
@@ -104,12 +104,16 @@ instrumented() {
     ctest --preset asan-ubsan -L fuzz -j "$(nproc)"
 }
 
-# All of it gives way to an emulated machine beside it, which has a clock to keep up with (.ci/run).
+# These processes give way to an emulated machine beside them, whose clock must not fall behind (.ci/run).
 renice -n 10 $$ >/dev/null
 mkdir -p build
 begin=$(date +%s)
 case ${1-} in
-    build) compile dev ;;
+    build)
+        compile dev
+        # make exports PYTHONDONTWRITEBYTECODE. Without this step each program would compile its sources at each start.
+        build/venv/bin/python -m compileall -q demo power-logger/src profiles/python/src study-server/src
+        ;;
     quick | programs | server | instrumented) "$1" ;;
     *) echo "usage: tools/test.sh build|quick|programs|server|instrumented" >&2; exit 64 ;;
 esac
