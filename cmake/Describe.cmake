@@ -1,12 +1,13 @@
-# What programs tell of themselves becomes manual pages and completions: share/ beside bin/, and installed.
+# The build makes manual pages and completions from what the programs print of themselves. They are in share/ beside bin/, and
+# are installed.
 include(GNUInstallDirs)
 find_package(Python3 3.11 REQUIRED COMPONENTS Interpreter)
 cmake_path(GET CMAKE_RUNTIME_OUTPUT_DIRECTORY PARENT_PATH HAPPE_OUTPUT)
 set(HAPPE_SHARE ${HAPPE_OUTPUT}/share)
 file(GLOB HAPPE_DESCRIBE CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tools/happe_describe/*)
 
-# happe_write(PROGRAM KIND FOLDER NAME [ARGUMENT]... ): FOLDER/NAME in share/ is what tools/happe_describe makes, as KIND, of what
-# PROGRAM ARGUMENT... prints.
+# happe_write(PROGRAM KIND FOLDER NAME [ARGUMENT]... ): tools/happe_describe makes FOLDER/NAME in share/, of kind KIND, from the
+# output of PROGRAM ARGUMENT...
 function(happe_write program kind folder name)
     set(file ${HAPPE_SHARE}/${folder}/${name})
     file(MAKE_DIRECTORY ${HAPPE_SHARE}/${folder})

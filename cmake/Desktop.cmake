@@ -1,5 +1,5 @@
-# Whether the programs of the desktop are built, HAPPE_DESKTOP, and what these need. HAPPE_UI is ON (all of that must be there),
-# OFF, or AUTO (they are built where it is).
+# Decides whether the build includes the programs of the desktop (HAPPE_DESKTOP), and finds what they need. HAPPE_UI is ON
+# (all of that must be there), OFF, or AUTO (the build includes them if all is there).
 set(HAPPE_UI AUTO CACHE STRING "Build the programs of the desktop: ON, OFF or AUTO")
 set(HAPPE_DESKTOP OFF)
 if(NOT HAPPE_UI)
@@ -15,7 +15,7 @@ pkg_get_variable(HAPPE_XDG_PROTOCOLS wayland-protocols pkgdatadir)
 find_program(WAYLAND_SCANNER wayland-scanner)
 include(${CMAKE_CURRENT_LIST_DIR}/WlrProtocols.cmake)
 
-# A variable of each, and what Debian has it in.
+# The variable of each, and its name with Debian's package.
 set(needs
     Qt6_FOUND "Qt 6.4 (qt6-base-dev)"
     QT_LRELEASE "lrelease (qt6-l10n-tools)"

@@ -1,5 +1,5 @@
 # happe_embed(TARGET NAME FILE): adds to TARGET a function `std::string_view happe::embedded::NAME()` that returns FILE's text
-# (under 64 KiB, the least a compiler must take as one literal). Who calls it declares it.
+# (under 64 KiB, which every compiler must accept as one literal). The caller declares the function.
 function(happe_embed target name file)
     set(source ${CMAKE_CURRENT_SOURCE_DIR}/${file})
     set(generated ${CMAKE_CURRENT_BINARY_DIR}/embedded_${name}.cpp)
@@ -10,10 +10,10 @@ function(happe_embed target name file)
     target_sources(${target} PRIVATE ${generated})
 endfunction()
 
-# happe_test(NAME [OWN_MAIN] LIBRARIES... ): NAME_test.cpp is built with `unit_tests`, and each of its tests registered.
+# happe_test(NAME [OWN_MAIN] LIBRARIES... ): builds NAME_test.cpp with the target `unit_tests`, and registers each of its tests.
 add_custom_target(unit_tests)
-set(test_options -O0 -fPIC) # compiled often, run briefly; Qt wants -fPIC, and all must have the same
-if(HAPPE_UNIT_TESTS) # what most tests include, compiled once
+set(test_options -O0 -fPIC) # tests compile often and run briefly; Qt needs -fPIC, and one precompiled header serves all
+if(HAPPE_UNIT_TESTS) # compiles once what most tests include
     file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/test_headers.cpp CONTENT "\n")
     add_executable(test_headers EXCLUDE_FROM_ALL ${CMAKE_BINARY_DIR}/test_headers.cpp)
     target_link_libraries(test_headers PRIVATE GTest::gtest_main)

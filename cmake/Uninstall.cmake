@@ -1,6 +1,5 @@
-# Removes the files that `cmake --install` put on the machine, by the list that it left in the folder of the build:
-# cmake --build BUILD --target uninstall. DESTDIR holds as for the installation. Of the folders it removes HAPPE's own, once
-# they are empty.
+# `cmake --build BUILD --target uninstall` removes the files that `cmake --install` put on the machine. It reads the list
+# that the installation left in the build's folder. DESTDIR has the same meaning. HAPPE's own folders go when they are empty.
 set(list ${CMAKE_CURRENT_BINARY_DIR}/install_manifest.txt)
 if(NOT EXISTS ${list})
     message(FATAL_ERROR "There is no ${list}: nothing was installed from this build")

@@ -1,7 +1,7 @@
-# Finds the folder of wlroots' Wayland protocols, HAPPE_WLR_PROTOCOLS. The package wlr-protocols has them where a distribution
-# has that package; its .pc file names the folder. Debian has them among Rust's sources: Debian 12 in
-# librust-wayland-protocols-dev, later releases in librust-wayland-protocols-wlr-dev. CMake keeps a folder that has them, and
-# looks again after a miss. HAPPE_WLR_PACKAGE is the package that has them here.
+# Finds the folder of wlroots' Wayland protocols, HAPPE_WLR_PROTOCOLS. On some distributions the package wlr-protocols has
+# them, and its .pc file names the folder. Debian has them among Rust's sources: Debian 12 in librust-wayland-protocols-dev,
+# later releases in librust-wayland-protocols-wlr-dev. CMake remembers a folder that has them, and looks again after a miss.
+# HAPPE_WLR_PACKAGE is this distribution's package that has them.
 find_package(PkgConfig REQUIRED)
 set(layer_shell unstable/wlr-layer-shell-unstable-v1.xml)
 if(NOT EXISTS "${HAPPE_WLR_PROTOCOLS}/${layer_shell}")

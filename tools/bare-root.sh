@@ -1,11 +1,11 @@
 #!/bin/sh
-# Does what README says to a newcomer: makes a bare Debian, installs git and make in it, clones what is committed of this
-# tree, runs a command in the clone, and says how long that took. As root.
+# Does what README tells a newcomer: makes a bare Debian, installs git and make in it, clones this tree's last commit, runs
+# a command in the clone, and prints how long that took. Needs root.
 #   usage: tools/bare-root.sh root|sudo COMMAND...      e.g. tools/bare-root.sh sudo make demo
-# root: as root, and there is no sudo; sudo: as a user who has it. HAPPE_DEBIAN is the release: bookworm (Debian 12, unless
-# told), trixie (Debian 13) or sid. HAPPE_ROOT is the folder of that Debian (build/bare-root); this script removes it at the
-# end. If HAPPE_PACKAGES is a folder, the packages that the command built are copied there. The machine's settings of pip and
-# npm, and of proxies, hold there too.
+# root: the command runs as root, and there is no sudo; sudo: as a user who may use it. HAPPE_DEBIAN is the release:
+# bookworm (Debian 12, the default), trixie (Debian 13) or sid. HAPPE_ROOT is the folder of that Debian (build/bare-root);
+# this script removes it at the end. If HAPPE_PACKAGES is a folder, the script copies the built packages there. pip, npm and
+# proxies have the settings of this machine.
 set -eu
 cd "$(dirname "$0")/.."
 root=${HAPPE_ROOT:-$PWD/build/bare-root}
@@ -37,13 +37,13 @@ echo "bare-root: $(chroot "$root" dpkg-query -W | wc -l) packages and $(du -sm "
 settings=$(env | grep -E '^(PIP_(INDEX_URL|EXTRA_INDEX_URL|CERT|DEFAULT_TIMEOUT)|NPM_CONFIG_.*|npm_config_.*|https?_proxy|no_proxy)=' || true)
 begin=$(date +%s)
 status=0
-# shellcheck disable=SC2086  # a setting a word
+# shellcheck disable=SC2086  # each word is a setting
 tools/with_debian.sh in "$root" runuser -u "$user" -- env -i HOME="$home" USER="$user" LANG=C.UTF-8 \
     PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin $settings sh -euc 'cd ~/happe && exec "$@"' sh "$@" || status=$?
 seconds=$(($(date +%s) - begin))
 count=$(chroot "$root" dpkg-query -W | wc -l)
 size=$(du -sm "$root" | cut -f 1)
-# What apt and pip keep of what they fetched.
+# The files that apt and pip fetched and kept.
 fetched=$(du -cm "$root/var/cache/apt/archives" "$root$home/.cache/pip" 2>/dev/null | tail -n 1 | cut -f 1)
 echo "bare-root: $* as $user ended with $status after $seconds s, with $count packages, $size MB, $fetched MB fetched"
 [ "$status" -ne 0 ] || [ -z "${HAPPE_PACKAGES-}" ] || cp "$root$home/happe/build/packages/"* "$HAPPE_PACKAGES"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Speed and memory, each beside a baseline of the same run.
+# Measures speed and memory, each beside a baseline of the same run.
 set -eu
 cd "$(dirname "$0")/.."
 cmake --preset dev >build/dev.log 2>&1 || { cat build/dev.log; exit 1; }
@@ -7,9 +7,9 @@ PYTHONPATH=study-server/src:study-server/tests:tests build/venv/bin/python study
 PYTHONPATH=study-server/src:study-server/tests:tests:profiles/python/src build/venv/bin/python study-server/bench/run_view.py
 PYTHONPATH=study-server/src:study-server/tests:tests:demo build/venv/bin/python study-server/bench/crowd.py
 PYTHONPATH=study-server/src:study-server/tests:tests:demo build/venv/bin/python study-server/bench/measuring.py
-# It makes four databases of 10,000 participants each, 1.5 GB and some minutes each.
+# Makes four databases of 10,000 participants. Each takes 1.5 GB and some minutes.
 PYTHONPATH=study-server/src:study-server/tests:tests build/venv/bin/python study-server/bench/pages.py
-# Its files go to the disk that the tree is on.
+# Both run in build, because they must write to the disk that the tree is on.
 (cd build && PYTHONPATH=../profiles/python/src:../power-logger/src:../power-logger/tests venv/bin/python ../power-logger/bench/recording.py)
 (cd build && PYTHONPATH=../profiles/python/src:../power-logger/src:../power-logger/tests:../tests venv/bin/python ../power-logger/bench/live.py)
 cmake --build --preset dev --target happed happe-indicator happe-ui-window happe-baseline happe-bench-step >build/dev.log 2>&1 || { cat build/dev.log; exit 1; }

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Makes a minimal Debian in FOLDER, again. It comes from this machine's own apt sources and trusts the certificates that this
-# machine trusts. As root.
+# Makes a new minimal Debian in FOLDER from this machine's apt sources. It trusts the certificates that this machine trusts.
+# Needs root.
 #   usage: tools/debian_folder.sh FOLDER [PACKAGES [RELEASE]]
-# PACKAGES: names with commas between them, besides the minimum. RELEASE: bookworm (Debian 12), or another one; sid has no
-# suites of updates.
+# PACKAGES: more packages, their names separated by commas. RELEASE: bookworm (Debian 12) or another one. sid has no suites
+# of updates.
 set -eu
 folder=$1
 cd "$(dirname "$0")/.."

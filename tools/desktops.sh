@@ -1,12 +1,11 @@
 #!/bin/sh
-# Runs the tests of HAPPE in real desktops, with those of one release of Debian: GNOME Shell, KWin, from Debian 13 on labwc,
-# and in sid wayfire.
-# Compiler, libraries, desktops and X servers are all of that release, in a system of its own, where it builds what is committed
-# of this tree. As root. A desktop that cannot be installed fails. build/desktops/RELEASE keeps the system (4 GB), and the next
-# run only brings it up to the commit. It prints the versions that the tests ran in.
+# Tests HAPPE in real desktops of one release of Debian: GNOME Shell and KWin, from Debian 13 on also labwc, and in sid
+# wayfire. The script makes a system of that release and builds this tree's last commit there, so compiler, libraries,
+# desktops and X servers are all of that release. Needs root. It fails if a desktop cannot be installed.
+# build/desktops/RELEASE keeps the system (4 GB), and the next run only updates the tree. Prints the desktops' versions.
 #   usage: tools/desktops.sh bookworm|trixie|sid [PYTEST'S OPTIONS...]      e.g. tools/desktops.sh trixie -k kwin
-# With HAPPE_PICTURES=1 the pictures of what the tests saw are in build/desktops/RELEASE/srv/happe/build/pictures/ui; of
-# trixie also those of HAPPE beside GNOME's power panel and Plasma's battery applet.
+# With HAPPE_PICTURES=1 the tests keep pictures in build/desktops/RELEASE/srv/happe/build/pictures/ui. Those of trixie also
+# show HAPPE beside GNOME's power panel and Plasma's battery applet.
 set -eu
 cd "$(dirname "$0")/.."
 [ "$(id -u)" -eq 0 ] || { echo "desktops: run this as root: it makes a system in build/desktops" >&2; exit 77; }
@@ -16,7 +15,7 @@ case $release in
     trixie | sid)
         desktops="gnome-shell kwin-wayland kwin-style-breeze libkscreen-bin labwc wlrctl wlr-randr
             xdg-desktop-portal-kde xdg-desktop-portal-gnome xdg-desktop-portal gnome-control-center"
-        [ "$release" = trixie ] || desktops="$desktops wayfire" # which draws without a GPU from version 0.10 on
+        [ "$release" = trixie ] || desktops="$desktops wayfire" # it draws without a GPU since version 0.10
         ;;
     *) sed -n 's/^#   usage: /usage: /p' "$0" >&2; exit 64 ;;
 esac
@@ -32,15 +31,15 @@ fi
 git -C "$tree" fetch --quiet "$PWD" HEAD
 git -C "$tree" reset --quiet --hard FETCH_HEAD
 
-# The machine's settings of pip and of proxies hold there too.
+# pip and proxies have the settings of this machine.
 settings=$(env | grep -E '^(PIP_(INDEX_URL|EXTRA_INDEX_URL|CERT|DEFAULT_TIMEOUT)|https?_proxy|no_proxy|HAPPE_PICTURES)=' || true)
 there() { # COMMAND...
-    # shellcheck disable=SC2086  # a setting a word
+    # shellcheck disable=SC2086  # each word is a setting
     tools/with_debian.sh in "$root" env -i HOME=/root LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
         PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin $settings sh -euc 'cd /srv/happe && exec "$@"' sh "$@"
 }
 there tools/setup.sh test
-# shellcheck disable=SC2086  # a package a word
+# shellcheck disable=SC2086  # each word is a package
 there apt-get -q -y install --no-install-recommends $desktops xwayland grim libgl1-mesa-dri qt6-wayland libglib2.0-bin
 if [ -n "$looks" ]; then
     there apt-get -q -y install --no-install-recommends gnome-control-center plasma-desktop plasma-workspace powerdevil \
@@ -50,7 +49,7 @@ fi
 there cmake --preset dev -DHAPPE_UNIT_TESTS=OFF
 there cmake --build --preset dev --target happectl happed happe-indicator happe-tray happe-ui-window happe-ui-pointer
 
-# shellcheck disable=SC2016,SC2086  # dpkg's variables; a package a word
+# shellcheck disable=SC2016,SC2086  # dpkg's variables; each word is a package
 there dpkg-query -W -f 'desktops: ${Package} ${Version}\n' $desktops
 status=0
 # shellcheck disable=SC2086  # a file, or none

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the documents into a site, build/docs/html: what is in docs/, and the reference that the programs tell of themselves.
+# Makes a site of the documents, build/docs/html: the pages in docs/, and the reference that the programs print themselves.
 #   usage: tools/docs.sh [FOLDER]
 set -eu
 cd "$(dirname "$0")/.."

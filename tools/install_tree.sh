@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what was built, as on a machine, into BUILD/NAME, which is made again; prints that folder's whole path.
+# Installs the built programs, as on a machine, into a new folder BUILD/NAME, and prints that folder's whole path.
 #   usage: tools/install_tree.sh BUILD NAME    e.g. build/dev installed
 set -eu
 cd "$(dirname "$0")/.."

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs what was built in an emulated ThinkPad T61 and plays a shortened study with it: the machine that this runs on is
-# study server and measuring station.
+# Installs the built programs in an emulated ThinkPad T61 and plays a shortened study there. This machine is the study server
+# and the measuring station.
 #   usage: tools/laboratory.sh [OPTIONS OF tests/vm/laboratory]    e.g. --participants 1, or --protocol extended
 # HAPPE_BUILD names another build folder than build/dev.
 set -eu

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Formatting, style, types, the direction of dependencies. Fixes nothing; says what would.
+# Checks formatting, style, types and the direction of dependencies. Fixes nothing, but prints commands that would.
 #   usage: tools/lint.sh style|tidy
 set -eu
 cd "$(dirname "$0")/.."
 bin=build/venv/bin
-git rev-parse --is-inside-work-tree >/dev/null # the lists of files come from git
+git rev-parse --is-inside-work-tree >/dev/null # git lists the files to check
 
 style() {
     echo "lint: dependencies"
@@ -35,16 +35,16 @@ style() {
     $bin/ruff format --quiet --no-cache --check .
     $bin/ruff check --quiet --no-cache .
     $bin/mypy
-    $bin/mypy study-server # by itself: its modules may have the names of others
+    $bin/mypy study-server # separately, because some of its modules have the same names as others
     $bin/mypy power-logger
     $bin/mypy ui
 }
 
 tidy() {
     echo "lint: C++ except its tests (clang-tidy-19)"
-    [ ! -d build/tidy ] || find build/tidy -name 'unity_*.cxx' -delete # of libraries that moved; CMake makes them anew
+    [ ! -d build/tidy ] || find build/tidy -name 'unity_*.cxx' -delete # some are of moved libraries; CMake makes the others anew
     { cmake --preset tidy && cmake --build --preset tidy --target ui-sources; } >build/tidy.log 2>&1 || { cat build/tidy.log; exit 1; }
-    # Each library as one file: most of the time goes into its headers. The check for included sources would complain.
+    # Each library is one file, because headers take most of the time. The check for included sources would complain.
     find build/tidy/governor build/tidy/ui build/tidy/packaging -name 'unity_*.cxx' | sort | xargs -P "$(nproc)" -n 1 clang-tidy-19 -p build/tidy --quiet \
         --checks=-bugprone-suspicious-include >build/tidy.log 2>&1 ||
         { grep -E -A6 '(error|warning):' build/tidy.log; exit 1; }

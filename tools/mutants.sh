@@ -1,5 +1,5 @@
 #!/bin/sh
-# Mutation testing: tools/mutants/run.py, with the libraries that it alone needs in a folder of their own.
+# Runs mutation testing (tools/mutants/run.py). The libraries that only it needs are in a folder of their own.
 #   usage: tools/mutants.sh [OPTIONS] [cpp|python ...]     tools/mutants.sh --help
 set -eu
 cd "$(dirname "$0")/.."

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Lists the libraries in Python that the packages carry, with their age and what is newer. Asks the index of Python packages.
+# Lists the Python libraries that the packages carry, with their ages and newer releases. Asks the index of Python packages.
 set -eu
 cd "$(dirname "$0")/.."
 tools=build/venv-locks

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Renews the pictures in docs/img: those of the simulation, pages of the study server as its tests see them, and a
+# Renews the pictures in docs/img: figures of the simulation, pictures that the tests take of pages and windows, and a
 # simulated power trace.
 set -eu
 cd "$(dirname "$0")/.."
@@ -19,7 +19,7 @@ for name, file in (("Figure A.4", "power-by-participant"), ("Figure A.5", "frequ
     Path(f"docs/img/{file}.svg").write_text(drawn[name] + "\n", encoding="utf-8")
 END
 
-picture() { # SOURCE NAME [HEIGHT]: in 256 colours, rare ones too; of a long page what is above this height
+picture() { # SOURCE NAME [HEIGHT]: keeps 256 colours, also rare ones, and cuts a long page off at this height
     build/venv/bin/python - "build/pictures/$1.png" "docs/img/$2.png" "${3:-}" <<'END'
 import sys
 
@@ -43,12 +43,12 @@ picture study-server/profile-1280-light profile-lessons 2200
 HAPPE_PICTURES=1 build/venv/bin/python -m pytest -q -p no:cacheprovider ui/tests/test_overlay_x11.py ui/tests/test_owner_window.py ui/tests/test_owner_keys.py -k "a_key_changes or details_show or shows_the_battery or pressed_and_set"
 picture ui/overlay overlay
 picture ui/overlay-details overlay-details # after some minutes of power
-cp build/pictures/ui/owner-window.png docs/img/owner-window.png # as it is: few colours would not have those of the presses
+cp build/pictures/ui/owner-window.png docs/img/owner-window.png # unchanged: 256 colours would lack those of the presses
 picture ui/owner-keys owner-keys
 HAPPE_PICTURES=1 build/venv/bin/python -m pytest -q -p no:cacheprovider ui/tests/test_overlay_gnome.py
 picture ui/quick-settings-gnome quick-settings-gnome
 
-# Overlay and owner's window in the desktops of Debian 13, and beside these desktops' own windows. As root.
+# Overlay and owner's window in the desktops of Debian 13, and beside these desktops' own windows. Needs root.
 HAPPE_PICTURES=1 tools/desktops.sh trixie -k "overlay or looks"
 for name in desktop-gnome desktop-kde desktop-labwc compare-gnome compare-kde; do
     cp "build/desktops/trixie/srv/happe/build/pictures/ui/$name.png" build/pictures/ui
@@ -64,7 +64,7 @@ for page in ready rating experimenter; do
     picture "ui/study-$page" "study-$page"
 done
 
-# Two minutes of a simulated T61 whose load goes up in steps; half a second is lost.
+# Two minutes of a simulated T61 whose load rises in steps. Half a second is lost.
 power=build/pictures/power
 mkdir -p $power
 cat >$power/loads.csv <<'LOADS'
@@ -87,7 +87,7 @@ wiring = { shunt = "return", supply_measured = "after" }
 RIG
 echo 'state = "state"' >$power/happe-power.toml
 build/bin/happe-power --config $power/happe-power.toml record --source "sim:$power/loads.csv,rate=2000,drop=70:0.5,pace=none" \
-    --study pictures --no-upload --no-zero-check --duration 2m --calibration $power/rig.toml || [ $? -eq 1 ] # samples are lost
+    --study pictures --no-upload --no-zero-check --duration 2m --calibration $power/rig.toml || [ $? -eq 1 ] # 1: samples were lost
 build/bin/happe-power --config $power/happe-power.toml show $power/state/spool/pictures/* --png $power/power-trace.png
 cp $power/power-trace.png docs/img/power-trace.png
 ls docs/img

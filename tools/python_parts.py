@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Cuts the lock of all Python packages into the parts that are installed together.
+"""Cuts the lock of all Python packages into lists for each installation.
 
 usage: python_parts.py LOCK [FOLDER [RELEASE]]
 
-Writes lists of pinned versions, with the lock's hashes, into FOLDER: demo.txt and test.txt are what `make demo` and
-`make test` install. server.txt and power.txt are what the packages of the study server and the power logger carry on
-this RELEASE of Debian, such as 12, and common.txt what both of those need; server.depends and so on are Debian's
-packages with the rest (packaging/python-from-debian.toml). static.txt has what the server's pages are served with.
-RELEASE is this machine's, if it is not given. Without FOLDER it prints for each release, in JSON, which of the
-packages' libraries are wheels and which are Debian's. The lock's own comments ("via") say which package needs which.
+Writes lists of pinned versions, with the lock's hashes, into FOLDER. `make demo` and `make test` install demo.txt and
+test.txt. The packages of the study server and the power logger carry server.txt and power.txt on this RELEASE of
+Debian, such as 12 (this machine's, if it is not given); common.txt has what both need. server.depends and so on name
+Debian's packages with the rest (packaging/python-from-debian.toml). static.txt has the scripts of the server's pages.
+Without FOLDER it prints in JSON for each release which of the packages' libraries are wheels and which are Debian's.
+The lock's own comments ("via") say which package needs which.
 """
 
 from __future__ import annotations

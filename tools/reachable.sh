@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs a command where everybody can reach this tree. Some tests have root become another user, who must find programs and
-# sources; root's home is closed to others. There the command sees, in a mount namespace of its own, an open and empty home
-# with this tree in it. Anywhere else, and for anybody but root, it just runs.
+# Runs a command so that every user can reach this tree. As root, some tests become another user, who must find programs
+# and sources. But if the tree is in root's home, other users cannot enter it. Then the command gets a mount namespace in
+# which the home is open and holds only this tree. Otherwise this script just runs the command.
 #   usage: tools/reachable.sh COMMAND...      e.g. tools/reachable.sh build/venv/bin/python -m pytest ui
 set -eu
 cd "$(dirname "$0")/.."

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Fills a table for one release of Debian: what README says to a newcomer, each command in a bare system of its own, then the
-# life of the packages that were built there. As root; an hour or more. The table is build/releases/RELEASE/table.md, and what
-# each step printed is beside it. The status is 1 if a step failed.
+# Fills a table for one release of Debian. It runs each command that README tells a newcomer in a bare system of its own, and
+# then tests the life of the packages that were built there. Needs root, and an hour or more. The table is
+# build/releases/RELEASE/table.md; the output of each step is beside it. The status is 1 if a step failed.
 #   usage: tools/releases.sh bookworm|trixie|sid [STEP...]
-# STEP: demo, governor, package, test, tutorials, life; all, if none is named. life has the packages of an earlier `package`.
+# STEP: demo, governor, package, test, tutorials, life; all, if none is named. life needs the packages that `package` built.
 set -eu
 cd "$(dirname "$0")/.."
 [ "$(id -u)" -eq 0 ] || { echo "releases: run this as root: it makes systems in build/releases" >&2; exit 77; }
@@ -36,8 +36,8 @@ bare() { # LOG USER COMMAND...
     row "$*" $result $(sed -n 's/^bare-root: .* after \([0-9]*\) s, with \([0-9]*\) packages, \([0-9]*\) MB, \([0-9]*\) MB fetched$/\1 \2 \3 \4/p' "$log" | grep . || echo - - - -)
 }
 
-# Of the packages: what the laptop owner's tutorial types to apt; then installation, first run, upgrade from packages of a
-# lower version, removal, purge.
+# Tests the packages: first apt's commands in the laptop owner's tutorial, then installation, first run, upgrade from
+# packages of a lower version, removal and purge.
 life() {
     log=$out/life.log
     trap 'rm -rf "$root"' EXIT
@@ -46,7 +46,7 @@ life() {
     # shellcheck disable=SC2016  # the shell in the root expands it
     {
         tools/debian_folder.sh "$root" python3,systemd,dbus,dpkg-dev,apt-utils,ca-certificates "$release" &&
-            printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d" && # nothing is started by its installation
+            printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d" && # an installation must start no service
             chmod 755 "$root/usr/sbin/policy-rc.d" &&
             mkdir -p "$root/srv/build/packages" &&
             cp "$out/packages"/happe*.deb "$root/srv/build/packages" &&

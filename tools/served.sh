@@ -1,5 +1,5 @@
 #!/bin/sh
-# Copies what the study server's pages load, htmx and uPlot, from the Python packages that carry them.
+# Copies htmx and uPlot, which the study server's pages load, from the Python packages that carry them.
 #   usage: tools/served.sh SITE FOLDER      SITE has the packages
 set -eu
 mkdir -p "$2"

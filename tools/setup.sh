@@ -1,15 +1,15 @@
 #!/bin/sh
-# Installs what HAPPE is built with on Debian 12 or 13, as root or with sudo, and says what. Does nothing where nothing is
-# missing.
+# Installs what building and testing HAPPE needs on Debian 12 or 13, as root or with sudo, and prints what it installs. Does
+# nothing if nothing is missing.
 #   usage: tools/setup.sh governor|desktop|demo|test|all|package|package-governor|package-test|containers|statistics
-# desktop and demo have what governor has, test what both have, all what test has; package has what desktop has.
+# desktop and demo include governor; test includes both; all includes test. package includes desktop.
 set -eu
 cd "$(dirname "$0")/.."
 mkdir -p build
 exec 9>build/.setup # one at a time
 flock 9
 
-# To build the governor: cmake's descriptions of the programs need python3.
+# To build the governor. The build needs python3 to make the programs' manual pages and completions.
 governor="g++ cmake ninja-build pkg-config python3
     libfmt-dev libcli11-dev nlohmann-json3-dev libexpected-dev libsqlite3-dev libsqlitecpp-dev
     libsystemd-dev libevdev-dev libcpupower-dev libtomlplusplus-dev libsodium-dev"
@@ -24,13 +24,13 @@ case $(. /etc/os-release && echo "$ID ${VERSION_ID-}") in
     "debian 12") ;;
     debian*) desktop="$desktop librust-wayland-protocols-wlr-dev" ;;
 esac
-# To run `make test`: unit tests, a bus with stand-ins on it, simulated devices, readers of manuals, zsh, a screen, what a
-# screen reader needs, two of the libraries that the power logger reads instruments with, what builds a wheel.
+# To run `make test`: unit tests, a bus with stand-ins on it, simulated devices, readers of manuals, zsh, a screen, a screen
+# reader's interface, two libraries with which the power logger reads instruments, and tools that build a wheel.
 test="$demo $desktop libgtest-dev umockdev dbus python3-dbusmock python3-gi git procps systemd util-linux
     groff-base man-db zsh xvfb openbox xdotool x11-utils at-spi2-core gir1.2-atspi-2.0 fonts-dejavu-core
     libcomedi0 libiio0 python3-setuptools"
-# To test and check all: sanitizers' and fuzzers' compiler, linters, coverage, the emulated T61; PostgreSQL and browsers for
-# the study server; R, for a loader of data; sigrok; desktops to put windows on. npm may be there from elsewhere than Debian.
+# To test and check everything: a compiler with sanitizers and fuzzers, linters, coverage, the emulated T61, PostgreSQL and
+# browsers for the study server, R for a loader of data, sigrok, and desktops. npm need not come from Debian.
 all="$test clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev llvm-19 gcovr shellcheck appstream desktop-file-utils
     qemu-system-x86 seabios acpica-tools mmdebstrap libarchive-tools kmod uidmap
     postgresql chromium firefox-esr
@@ -40,7 +40,7 @@ all="$test clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev llvm-19 gco
 
 # To make the governor's package.
 package_governor="$governor build-essential debhelper systemd"
-# To make all packages. The programs in Python describe themselves while they are built, with libraries of this release.
+# To make all packages. Their build runs the Python programs, which print their own manuals, with libraries of this release.
 # shellcheck disable=SC1091  # not ours
 release=$(. /etc/os-release && echo "${VERSION_ID:-13}")
 package="$desktop $package_governor lintian python3-pip python3-setuptools python3-wheel
@@ -81,7 +81,7 @@ if [ -n "$missing" ]; then
         root=sudo
         command -v sudo >/dev/null || { echo "setup: run this as root, install sudo, or install these packages yourself" >&2; exit 77; }
     fi
-    # The update may fail for one source of several; what counts is whether the packages can be had.
+    # The update may fail for one of several sources. It only matters whether the packages can be installed.
     $root apt-get -q update || echo "setup: apt-get update had errors; setup continues" >&2
     # shellcheck disable=SC2086  # a list of words
     $root env DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends $missing
@@ -91,7 +91,7 @@ fi
 
 case $1 in governor | desktop | package* | containers | statistics) exit 0 ;; esac
 
-# Python's packages go into build/venv, pinned with their hashes: the lock has all of them, `demo` and `test` need a part.
+# pip installs the Python packages into build/venv and checks their hashes. The lock has all; `demo` and `test` need a part.
 lock=build/pins/$1.txt
 if [ "$1" = all ]; then
     lock=packaging/requirements.txt
@@ -108,8 +108,8 @@ else
     cp "$lock" "build/venv/.installed-$1"
 fi
 
-# The study server and the power logger run from their sources. The server serves htmx and uPlot from its static files; Git
-# ignores them there.
+# The study server and the power logger run from their sources. The server's static files include htmx and uPlot, which Git
+# ignores.
 for site in build/venv/lib/python3*/site-packages; do
     printf '%s\n' "$PWD/profiles/python/src" "$PWD/study-server/src" "$PWD/power-logger/src" >"$site/happe.pth"
     rm -f "$site/happe_study.pth"
@@ -121,7 +121,7 @@ for program in happe-server:happe_study happe-power:happe_power; do
     chmod +x "build/bin/${program%:*}"
 done
 
-# JavaScript that the tests put into pages. Nothing of it is in git.
+# JavaScript that the tests put into pages. It is not in git.
 if [ "$1" = all ]; then
     stamp=study-server/node_modules/.installed
     if ! cmp -s study-server/package.json $stamp; then

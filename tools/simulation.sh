@@ -1,5 +1,5 @@
 #!/bin/sh
-# The paper's two studies in simulation alone, without a server, and the server's report of each.
+# Simulates the paper's two studies without a server, and makes the server's report of each.
 #   usage: tools/simulation.sh [FOLDER]        (build/simulation)
 set -eu
 cd "$(dirname "$0")/.."

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The long evidence, outside CI: hours in all, part by part. A part that succeeded at this commit is not run again, so the same
-# command goes on where it was interrupted. What each part printed, figures that the documents quote among it, is in
-# build/validate/COMMIT/PART.log. As root, for the parts that make systems of their own.
+# Gathers the long evidence, part by part; all of it takes hours, so CI does not run it. A part that succeeded at this commit
+# does not run again, so the same command continues after an interruption. build/validate/COMMIT/PART.log keeps the output of
+# each part, with figures that the documents quote. Parts that make systems of their own need root.
 #   usage: tools/validate.sh [PART...]     all parts, if none is named:
 #   statistics   the intervals and tests of analysis and power logger, on many more simulated studies than in CI. Of the
 #                analysis it keeps each cell (method, world, size), and goes on with the next one after an interruption

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds versitygw, an S3 store on a folder, for tools/validate.sh servers, from Go's module proxy. Go compares the modules
-# with its own list of sums, and comes as a wheel itself.
+# Builds versitygw, an S3 store on a folder, for `tools/validate.sh servers`. Go fetches its modules from Go's module proxy
+# and compares them with Go's own list of sums. Go itself comes as a wheel.
 #   usage: tools/versitygw.sh FOLDER     FOLDER/versitygw is the program
 set -eu
 cd "$(dirname "$0")/.."

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what was built in an emulated ThinkPad T61 and runs the tests in it.
+# Installs the built programs in an emulated ThinkPad T61 and runs the tests there.
 #   usage: tools/vm-test.sh [OPTIONS OF tests/vm/suite.py]    e.g. --boot virtual_time -- -k ondemand
 # HAPPE_BUILD names another build folder than build/dev.
 set -eu

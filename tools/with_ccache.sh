@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs a build of packages, which has a home of its own, with the ccache of who runs it, if there is one.
+# Runs a build of packages, which has a home of its own, with the caller's ccache, if there is one.
 #   usage: tools/with_ccache.sh COMMAND...
 set -eu
 if command -v ccache >/dev/null; then

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 TABLES = ("work_items", "mutation_specs", "work_results")
 TIMEOUT_S = 600
 COSMIC_RAY = Path(sys.executable).with_name("cosmic-ray")
-# What somebody might write by mistake. Most of cosmic-ray's 170 kinds are none (a shift for a product), and are noticed
-# by everything.
+# Mistakes that somebody might make. Most of cosmic-ray's 170 kinds are no such mistakes (a shift instead of a product),
+# and any test notices them.
 KINDS = re.compile(
     "core/(AddNot|Replace(And|Or)With.*|Replace(True|False)With.*|Replace(Break|Continue)With.*|NumberReplacer"
     "|ZeroIterationForLoop|ReplaceUnaryOperator_(Delete_Not|USub_UAdd|Delete_USub)"
