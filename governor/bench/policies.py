@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a period costs happed on machines of 1, 8 and 256 policies, beside a loop that only reads the same files.
+"""Measures happed's cost of a period with 1, 8 and 256 policies, beside a loop that only reads the same files.
 
 usage: policies.py [--periods N]        `cmake --build build/dev --target happed happe-baseline` makes the programs
 
 The machines are files. Each policy says that it has CPUs 0 and 1, so that /proc/stat can be the kernel's: the kernel
 makes it for each reader, which costs as much as several other files. With 8 policies in CAP it is a file, because the
 load of this computer would decide how many speeds happed reads. With 256 it is a file, because its many lines are a
-part of the cost. Prints the CPU time of each period, and how many files
-happed writes while nothing changes. Judges nothing.
+part of the cost. Prints the CPU time of each period, and how many files happed writes while nothing changes. Judges
+nothing.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from t61.cost import spent
 POLICIES = [1, 8, 256]
 BACK_ENDS = {"setspeed": {}, "cap": CAPPED}
 SET = {"setspeed": "scaling_setspeed", "cap": "scaling_max_freq"}
-# What happed reads once a period, and of how many policies at most (CpufreqControl). Four policies with two CPUs each
-# that are 30 % busy at 1.2 of 2.3 GHz do the whole work of one.
+# The files that happed reads once a period, and the most policies for which it reads each (CpufreqControl). Four
+# policies with two CPUs each that are 30 % busy at 1.2 of 2.3 GHz do the whole work of one.
 READ = {
     "setspeed": {"scaling_setspeed": 256, "scaling_min_freq": 64, "scaling_max_freq": 64},
     "cap": {"scaling_max_freq": 256, "scaling_min_freq": 64, "scaling_cur_freq": 4},
@@ -54,7 +54,7 @@ class Stat:
         self.go_on()
 
     def go_on(self) -> None:
-        """A moment has passed."""
+        """Let a moment pass."""
         if self.path == KERNELS:
             return
         self.moments += 1

@@ -50,7 +50,7 @@ class StudyServer:
         who = ["--administrator", ADMINISTRATOR, "--password-file", str(password)]
         self.run("init", "--data", str(folder / "data"), *listen, *who)
         text = self._config.read_text()
-        # Errors alone: a log that grows beyond limit_files would be a trouble of its own.
+        # Only errors: a log that grows beyond limit_files would cause other failures.
         self._config.write_text('metrics_listen = "off"\nworkers = 1\nlog_level = "error"\n' + text)
         self.run("study", "create", str(protocol))
 

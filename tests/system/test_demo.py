@@ -44,11 +44,11 @@ PRINTED = {
     "O-HAPPE": ("24.39", "4.69"),
     "B-HAPPE": ("26.56", "4.63"),
 }
-PPM = [80.0, -45.0, 62.0, -80.0]  # of the meters, by number
+PPM = [80.0, -45.0, 62.0, -80.0]  # the error of each meter's clock
 
 
 class Demo:
-    """A demonstration at a terminal, whose temporary files have a folder of the test's own."""
+    """A demonstration at a terminal. Its temporary files are in the test's folder."""
 
     def __init__(self, happe_sim: HappeSim, temporary: Path, *options: str) -> None:
         """Start it."""
@@ -68,29 +68,29 @@ class Demo:
         os.close(theirs)
 
     def says(self, what: bytes) -> None:
-        """Wait until it has said something."""
+        """Wait until it has printed this."""
         while what not in self.said:
             assert self._reads(), self.said.decode()
 
     def interrupted(self) -> int:
-        """Ctrl-C, as the terminal does it; the exit status."""
+        """Press Ctrl-C, and return the exit status."""
         os.killpg(self.process.pid, signal.SIGINT)
         return self.ended()
 
     def ended(self) -> int:
-        """Its exit status."""
+        """Wait for its end, and return the exit status."""
         while self._reads():
             pass
         return self.process.wait(PATIENCE_S)
 
     def close(self) -> None:
-        """End it, if it is still there."""
+        """End it, if it still runs."""
         if self.process.poll() is None:
             self.interrupted()
         os.close(self._screen)
 
     def left(self) -> dict[int, str]:
-        """Its living processes, and their commands: their environment names the test's folder."""
+        """Return its living processes and their commands. Their environment names the test's folder."""
         found = {}
         for entry in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
@@ -122,21 +122,21 @@ class Shown(HTMLParser):
 
 
 def answers(port: int) -> bool:
-    """Whether anybody listens."""
+    """Return whether a program listens on this port."""
     with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
         return True
     return False
 
 
 def simulated(happe_sim: HappeSim, folder: Path) -> dict[tuple[str, str, str], dict[str, str]]:
-    """The same study by happe-sim alone: its runs by participant, application and condition."""
+    """Run the same study with happe-sim alone. Return its runs by participant, application and condition."""
     happe_sim.run("study", "--participants", str(PARTICIPANTS), "--seed", str(SEED), "--out", str(folder), "--quiet")
     with (folder / "runs.csv").open(newline="") as file:
         return {(row["participant"], row["application"], row["condition"]): row for row in csv.DictReader(file)}
 
 
 def lines(file: Path) -> list[dict[str, object]]:
-    """The documents of a file with one on each line."""
+    """Return the documents of a file that has one on each line."""
     return [json.loads(line) for line in file.read_text().splitlines()]
 
 
@@ -204,7 +204,7 @@ def assert_report_is_printed(report: bytes) -> None:
 
 
 def asked(kept: Path, *command: str) -> Any:  # noqa: ANN401 - JSON of any kind
-    """The answer of a command of the server's, which is not running."""
+    """Return the output of a server's command while the server does not run."""
     program = [sys.executable, "-m", "happe_study", "--config", str(kept / "server.toml")]
     return json.loads(subprocess.run([*program, *command, "--json"], capture_output=True, check=True).stdout)
 
@@ -212,7 +212,7 @@ def asked(kept: Path, *command: str) -> Any:  # noqa: ANN401 - JSON of any kind
 def participants(
     runs: dict[str, dict[str, object]], ratings: dict[object, object], truth: dict[tuple[str, str, str], dict[str, str]]
 ) -> dict[str, str]:
-    """The simulation's number of each participant, by their ratings: nothing else tells it."""
+    """Return the simulation's number of each participant. Only their ratings tell it."""
     given: dict[str, dict[tuple[str, str], int]] = {}
     for code, run in runs.items():
         place = str(run["application"]), str(run["condition"])
@@ -228,7 +228,7 @@ def participants(
 
 
 def drift_ppm(file: Path) -> float:
-    """How much faster than the server's a meter's clock went, by its own comparisons."""
+    """Return how much faster a meter's clock went than the server's, by the meter's own comparisons."""
     found = lines(file)
     first, last = ((int(str(each["monotonic_us"])), int(str(each["offset_us"]))) for each in (found[0], found[-1]))
     return -1e6 * (last[1] - first[1]) / (last[0] - first[0])
@@ -316,6 +316,6 @@ def test_what_failed_is_said_and_its_logs_are_kept(happe_sim: HappeSim, tmp_path
 
 
 def listening(demo: Demo) -> list[int]:
-    """The ports on which its server must listen."""
+    """Return the ports on which its server must listen."""
     text = "".join(file.read_text() for file in demo.temporary.glob("*/server.toml"))
     return [int(port) for port in re.findall(r'^listen = "127.0.0.1:(\d+)"', text, re.MULTILINE)]

@@ -123,12 +123,12 @@ def test_a_file_with_mistakes_is_named_with_its_line(happectl: HappeCtl, root: P
 
 
 def half_a_file() -> None:
-    """Let no file grow to this length: for a process about to begin."""
+    """Let no file grow to this length. A process calls this right before it begins."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(WRITTEN) // 2, resource.RLIM_INFINITY))
 
 
 def full_disk() -> None:
-    """Have the disk be full after half of the file."""
+    """Let the disk be full after half of the file."""
     half_a_file()
     full_disks_kill_nobody()
 

@@ -59,7 +59,7 @@ class Terminal:
         assert wanted in fresh, fresh
 
     def as_found(self) -> bool:
-        """Whether the second screen is left, the cursor back, and nothing else changed."""
+        """Return whether the program left the second screen, showed the cursor again, and changed nothing else."""
         return self.shown.rstrip().endswith(LEAVE) and termios.tcgetattr(self.slave) == self.found
 
     def close(self) -> None:
@@ -220,7 +220,7 @@ def test_hold_passes_a_signal_to_the_command(happectl: HappeCtl) -> None:
 
 
 def test_a_key_reaches_the_command_once(happectl: HappeCtl, terminal: Terminal, tmp_path: Path) -> None:
-    """A terminal's Ctrl-C is a signal for all in front; add nothing."""
+    """Ctrl-C sends a signal to all programs in front, so happectl adds none."""
     log = tmp_path / "log"
     script = f"trap 'echo int >>{log}' INT; echo ready; i=0; while [ $i -lt 8 ]; do sleep 0.1; i=$((i+1)); done; exit 6"
     foreground: list[str | Path] = ["setsid", "--ctty", "--wait", happectl.program, "hold", "--", "sh", "-c", script]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""happectl doctor, restore and check: this machine, with and without happed. tests/vm has them on a real one."""
+"""happectl doctor, restore and check on a faked machine, with and without happed; tests/vm has a real kernel."""
 
 import json
 from pathlib import Path

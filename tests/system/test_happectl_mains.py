@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""happectl mains: what HAPPE does on mains. It writes as keys set does, whose tests show how a file survives."""
+"""happectl mains: what HAPPE does on mains. It writes as `keys set` does, whose tests show that the file survives."""
 
 from __future__ import annotations
 

@@ -79,13 +79,13 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def installed(happectl: HappeCtl) -> Iterator[HappeCtl]:
-    """Have happectl where systemd says that tlp is at work."""
+    """Run happectl where systemd reports that tlp is active."""
     with stand_in(happectl.bus, "org.freedesktop.systemd1", systemd([listed("tlp.service", "loaded", "active")])):
         yield happectl
 
 
 def state_of(root: Path) -> dict[str, str]:
-    """Every file below, with what is in it or where it points."""
+    """Return every file below a folder, with its content or its target."""
     return {
         str(file.relative_to(root)): str(file.readlink()) if file.is_symlink() else file.read_text()
         for file in root.rglob("*")
@@ -265,7 +265,7 @@ def test_it_makes_the_file_without_the_shipped_one(installed: HappeCtl, root: Pa
 
 
 def refused(happectl: HappeCtl, root: Path, *arguments: str) -> tuple[int, str]:
-    """What a setup that is refused says; it has changed nothing."""
+    """Assert that setup refuses and changes nothing. Return its message."""
     before = state_of(root)
     ran = happectl.run("setup", "--root", root, *arguments)
     assert state_of(root) == before

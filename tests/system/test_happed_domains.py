@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 CPUS = 8
 LOWEST, HIGHEST, SLOW = 400_000, 4_700_000, 1_200_000  # kHz
-TICKS = 20  # of each CPU, in a step of the laptop's time
+TICKS = 20  # each CPU's ticks in a step of the laptop's time
 STEP_S = 0.005
 STEPS_ON_A_CPU = 20  # before the thread moves
 
 
 class Laptop(threading.Thread):
-    """intel_pstate in active mode at a steady speed, of which a busy thread has one CPU after another."""
+    """A laptop with intel_pstate in active mode at a steady speed. A busy thread moves from CPU to CPU."""
 
     def __init__(self, happed: Happed) -> None:
         """Make the kernel's files."""
@@ -57,7 +57,7 @@ class Laptop(threading.Thread):
         for number, ticks in enumerate(self.ticks):
             ticks[number != cpu] += TICKS
         lines = [f"cpu{number} {busy:012} 0 0 {idle:012}\n" for number, (busy, idle) in enumerate(self.ticks)]
-        os.pwrite(self.descriptor, "".join(lines).encode(), 0)  # as long each time, so that no reader sees a part
+        os.pwrite(self.descriptor, "".join(lines).encode(), 0)  # always the same length: no reader sees a part
 
     def run(self) -> None:
         """Let time pass, and the scheduler move the thread."""

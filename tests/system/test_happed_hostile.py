@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""happed among clients that send what they should not, or too much of it."""
+"""happed among clients that send wrong messages, or too many."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ MAY_ALL = ("hold", "manage-profiles", "run-study", "configure")
 
 
 def profiles(*entries: dict[str, Any], **more: object) -> str:
-    """A document of profiles."""
+    """Return a document of profiles."""
     return json.dumps({"format": "happe-profile/1", "f_max_khz": 2_300_000, "profiles": entries, **more})
 
 
 def memory_kib(pid: int) -> int:
-    """Its resident memory."""
+    """Return a process's resident memory."""
     found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
     assert found
     return int(found[1])
 
 
 def descriptors(pid: int) -> int:
-    """How many it has open."""
+    """Return how many descriptors a process has open."""
     return len(list(Path(f"/proc/{pid}/fd").iterdir()))
 
 

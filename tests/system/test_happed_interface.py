@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The interface as it is shown, as it is written down, and as docs/dbus.md explains it are the same."""
+"""happed's interface on the bus, the XML file and docs/dbus.md agree."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Arguments = list[tuple[str, str, str]]  # direction, type, name
 
 
 def members(xml: str) -> dict[tuple[str, str], tuple[str, Arguments, dict[str, str]]]:
-    """Of each member: the type if it is a property, its arguments, its annotations."""
+    """Return each member's type if it is a property, its arguments and its annotations."""
     [interface] = ET.fromstring(xml).findall(f"interface[@name='{NAME}']")  # noqa: S314 - our own
     return {
         (member.tag, member.attrib["name"]): (
@@ -42,21 +42,21 @@ def members(xml: str) -> dict[tuple[str, str], tuple[str, Arguments, dict[str, s
 
 
 def rows(heading: str) -> list[list[str]]:
-    """Of the table below a heading of the page: each row's cells."""
+    """Return the cells of each row in the table below a heading of the page."""
     [section] = re.findall(rf"^#+ {heading}\n(.*?)(?=^#|\Z)", PAGE, re.MULTILINE | re.DOTALL)
     table = [line.strip("|").split(" | ") for line in section.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in row] for row in table[2:]]
 
 
 def first_code(cell: str) -> str:
-    """What is set as code at the start of a cell."""
+    """Return the code at the start of a cell."""
     found = re.match(r"`([^`]*)`", cell)
     assert found, cell
     return found[1]
 
 
 def documented_calls() -> dict[str, tuple[list[tuple[str, str]], str]]:
-    """Of each method: type and name of its arguments, and what it returns."""
+    """Return each method's arguments (type and name), and what it returns."""
     calls = {}
     for row in rows("Methods"):
         found = re.fullmatch(r"(\w+)\((.*?)\)(?: -> (.*))?", first_code(row[0]))

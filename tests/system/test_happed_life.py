@@ -35,7 +35,7 @@ RUN = {
 
 
 def events_of(database: Path) -> int:
-    """How many lessons a database holds."""
+    """Return how many lessons a database holds."""
     with sqlite3.connect(database) as connection:
         [count] = connection.execute("SELECT count(*) FROM learning_event").fetchone()
     connection.close()
@@ -158,7 +158,7 @@ def test_without_a_place_for_its_database_it_may_start_again(stopped: Happed) ->
 
 @pytest.fixture
 def keyboards(stopped: Happed) -> Iterator[Keyboards]:
-    """A helper that hands out keyboards."""
+    """Start a helper that hands out keyboards."""
     helper = Keyboards(stopped.folder / "keys")
     yield helper
     helper.close()
@@ -181,7 +181,7 @@ def test_a_press_of_the_key_is_acted_on_at_the_end_of_the_period(stopped: Happed
 
 
 def with_immediate_feedback(stopped: Happed, keyboards: Keyboards) -> tuple[Client, int]:
-    """Start happed, whose periods end at a press or after ten seconds; who listens to it, and a keyboard."""
+    """Start happed with periods that end at a press or after ten seconds. Return a client and a keyboard."""
     stopped.configure('mode = "observe"\nfeedback = "immediate"\nperiod_ms = 10000\n')
     me = stopped.start().serves()
     me.listen()
@@ -273,7 +273,7 @@ def test_the_key_of_who_left_is_learned_no_longer(stopped: Happed, world: World,
 
 
 def keyboards_free_again(client: Client, keyboards: Keyboards) -> str:
-    """Learn once more and press nothing; the error."""
+    """Ask happed to learn a key once more, press nothing, and return the error."""
     call = client.send("LearnKey", "u", 1)
     keyboards.answer(b"end")
     return client.refused_later(call)[0]
@@ -433,7 +433,7 @@ def test_killed_amid_presses_it_has_lost_nothing_that_it_told_of(stopped: Happed
 
 
 def wait_s(database: Path) -> int:
-    """How long the one profile waits before HAPPE tries less, as it is stored."""
+    """Return how long the one stored profile waits before HAPPE tries less."""
     with contextlib.closing(sqlite3.connect(database)) as connection:
         [[microseconds]] = connection.execute("SELECT json_extract(state, '$.wait_us') FROM uafp")
     return int(microseconds or 120_000_000) // 1_000_000

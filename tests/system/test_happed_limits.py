@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""happed keeps to the limits that other programs write, whichever back-end it has; and to its peace with them."""
+"""happed keeps the limits that other programs write, with either back-end, and does not fight with these programs."""
 
 from __future__ import annotations
 

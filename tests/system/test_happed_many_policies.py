@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""happed on a machine of many policies: it governs all of them, or says which it does not."""
+"""happed on a machine with many policies: it governs all of them, or reports those that it cannot govern."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from happed_world import Happed, World
 
 POLICIES = 256
-FILES = 100  # that happed may open: fewer than one for each policy
+FILES = 100  # happed may open so many files: fewer than one for each policy
 
 
 @pytest.fixture
 def few_files() -> Iterator[None]:
-    """Let what is started now open no more files, whatever it asks for."""
+    """Limit the number of open files for programs that start now. They cannot raise the limit."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, before[1]))
     yield

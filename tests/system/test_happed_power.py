@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""happed on mains and on battery: the energy performance preference, stepping aside, and what a run records of both."""
+"""happed on mains and on battery: it sets the energy performance preference, steps aside, and records both in runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OF_EACH_SOURCE = f'period_ms = 100\nmains.epp = "{FOUND}"\nbattery.epp = "power"
 
 
 class Charger:
-    """A laptop's battery and charger, of which the kernel tells."""
+    """A laptop's battery and charger, and the kernel's messages about them."""
 
     def __init__(self, happed: Happed) -> None:
         """Unplugged."""
@@ -36,7 +36,7 @@ class Charger:
         self.plug(plugged=False)
 
     def plug(self, *, plugged: bool) -> None:
-        """Plug it in or out, and tell whom umockdev lets hear."""
+        """Plug it in or out, and let umockdev send the kernel's message."""
         (self.supplies / "AC/online").write_text(f"{plugged:d}\n")
         (self.supplies / "BAT0/status").write_text("Charging\n" if plugged else "Discharging\n")
         for hears in self.mock.glob("event[0-9]*"):
@@ -65,7 +65,7 @@ def has(machine: FakedMachine, epp: str) -> None:
 
 
 def test_each_source_of_power_has_its_preference(stopped: Happed, laptop: FakedMachine, charger: Charger) -> None:
-    laptop.policies[3].joinpath(EPP).write_text("128\n")  # somebody's number
+    laptop.policies[3].joinpath(EPP).write_text("128\n")  # a number that a person wrote
     stopped.configure(OF_EACH_SOURCE)
     me = stopped.start().serves()
     has(laptop, "power")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Sealed runs on happed: only the daemon knows the condition while they are on; even their owner and root do not."""
+"""Sealed runs on happed: during a run only the daemon knows the condition. Its owner and root do not."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def owner(experimenter: Client) -> Client:
 
 
 def refused(owner: Client, box: bytes, *names: str) -> tuple[str, str]:
-    """Try to start a run; the error."""
+    """Try to start a run, and return the error."""
     return owner.refused("StartRun", "a{sv}", seals.what(box, *names))
 
 
@@ -211,7 +211,7 @@ def test_a_run_of_every_application_learns_for_its_condition_alone(owner: Client
 
 @pytest.fixture
 def happed_watcher(owner: Client, stopped: Happed) -> Client:
-    """Somebody who listens."""
+    """Start a client that listens."""
     assert owner.get("State") == "governing"
     watcher = stopped.client()
     watcher.listen()

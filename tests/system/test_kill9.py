@@ -37,7 +37,7 @@ Whom = tuple[str, str]
 
 @dataclass
 class Acknowledged:
-    """The learner's output: by sequence number, the profile's owner and the profile after the lesson."""
+    """The learner's output: for each sequence number the profile's owner, and the profile after the lesson."""
 
     profiles: dict[int, tuple[Whom, list[int]]] = field(default_factory=dict)
 
@@ -56,7 +56,7 @@ def learner() -> Path:
 
 
 def kill_while_learning(program: Path, database: Path, moment: random.Random, said: Acknowledged) -> None:
-    """Start it, let it learn for 50 to 250 ms after its first lesson, kill it, and read all it said."""
+    """Start it, let it learn for 50 to 250 ms after its first lesson, kill it, and read all of its output."""
     command = [str(program), str(database), str(moment.randrange(2**32))]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout
@@ -83,7 +83,7 @@ def learn(khz: list[int], level: int, target: int) -> list[int]:
 
 
 def check(path: Path, said: Acknowledged) -> int:
-    """Compare the database with what was acknowledged; returns how many events it holds."""
+    """Compare the database with the acknowledged lessons. Return how many events it holds."""
     with closing(sqlite3.connect(path)) as database:
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         rows = database.execute("SELECT * FROM uafp").fetchall()
@@ -128,7 +128,7 @@ EVENTS = "seq, undoes, level, to_khz, " + ", ".join(f"before_{level}" for level 
 
 
 def standing_lessons(path: Path) -> list[tuple[int, list[int]]]:
-    """Replay the one profile's history, and compare; returns the lessons that are not undone, with what was before."""
+    """Replay the one profile's history, and compare. Return the lessons not undone, with the profiles before them."""
     with closing(sqlite3.connect(path)) as database:
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         events = database.execute(f"SELECT {EVENTS} FROM learning_event ORDER BY seq").fetchall()  # noqa: S608 - ours
@@ -148,7 +148,7 @@ def standing_lessons(path: Path) -> list[tuple[int, list[int]]]:
 
 
 def teach_undo_and_kill(happed: Happed, moment: random.Random) -> None:
-    """Let it learn, let it undo some of it, and kill it somewhere on the way."""
+    """Let it learn and undo some lessons, and kill it somewhere on the way."""
     me = happed.serves()
     before = me("ListEvents", "ssxu", "", "desktop", 0, 9_999)
     me("Feedback", "s", moment.choice(["performance", "power"]))

@@ -81,7 +81,7 @@ def test_it_records_to_standard_output_for_a_pipe(happe_sim: HappeSim) -> None:
 
 
 def read_until(terminal: int, wanted: bytes) -> bytes:
-    """What the terminal shows up to and with `wanted`."""
+    """Return the terminal's output up to `wanted`, with it."""
     shown = b""
     end = time.monotonic() + PATIENCE_S
     while wanted not in shown and time.monotonic() < end:
@@ -93,7 +93,7 @@ def read_until(terminal: int, wanted: bytes) -> bytes:
 
 @pytest.fixture
 def terminal() -> Iterator[tuple[int, int]]:
-    """A terminal's two ends; afterwards it must be as it was found."""
+    """A terminal's two ends. At the end the terminal must be as it was before."""
     master, slave = pty.openpty()
     found = termios.tcgetattr(slave)
     yield master, slave

@@ -53,7 +53,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MeasuredStudy]:
 
 @pytest.fixture(scope="module")
 def measures(study: MeasuredStudy) -> Measures:
-    """The runs' power, rightly measured."""
+    """The runs' power, measured without mistakes."""
     return study.measures()
 
 
@@ -66,7 +66,7 @@ def copy(study: MeasuredStudy, tmp_path: Path) -> Iterator[MeasuredStudy]:
 
 
 def checks(made: MeasuredStudy, measures: Measures, *, deep: bool = False) -> dict[str, Check]:
-    """What a researcher sees, by check."""
+    """Return what a researcher sees of each check."""
     raw = json.dumps({"format": "happe-power-measures/1", "measures": measures}).encode()
     with made.world.database.reading() as session:
         found = check_study(
@@ -81,7 +81,7 @@ def checks(made: MeasuredStudy, measures: Measures, *, deep: bool = False) -> di
 
 
 def suspect(found: dict[str, Check]) -> dict[str, list[str]]:
-    """The findings of the checks that found something, as a researcher reads them."""
+    """Return the findings of the checks that found something, as a researcher reads them."""
     return {
         key: [f"{each.where}: {each.what}" for each in check.findings]
         for key, check in found.items()

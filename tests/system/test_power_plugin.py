@@ -27,7 +27,7 @@ WATTS = 15.0
 
 @pytest.fixture
 def python(tmp_path: Path) -> Path:
-    """The interpreter of a new environment that has HAPPE, and the example as pip installs it."""
+    """Make a new environment with HAPPE, and with the example, which pip installs. Return its interpreter."""
     project, environment = tmp_path / "example", tmp_path / "environment"
     project.mkdir()
     blocks = re.findall(r"^```(?:toml|python)\n(.*?)^```", EXAMPLE, re.MULTILINE | re.DOTALL)

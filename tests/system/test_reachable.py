@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""tools/reachable.sh: root's tests in a closed home, where other users reach the tree; nothing else is changed."""
+"""tools/reachable.sh: other users reach a tree in root's closed home, and nothing else changes."""
 
 from __future__ import annotations
 

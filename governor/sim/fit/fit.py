@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Fit the simulated participants to the paper's Tables A.1 and A.3.
 
-Runs `happe-sim study --json` on seeds of its own (1001 and up; the figures in the documents are from other seeds) and
-lets CMA-ES (Hansen's pycma) move each application's parameters until the study's figures are near the paper's. The
-result says that the model can reproduce the study; it is no measurement of people. Parameters of the people, which all
-applications share, are assumed and stay as they are in the file.
+Runs `happe-sim study --json` on seeds of its own (1001 and up; the documents' figures are from other seeds). CMA-ES
+(Hansen's pycma) moves each application's parameters until the study's figures are near the paper's. The result shows
+that the model can reproduce the study; it is no measurement of people. The parameters of the people, which all
+applications share, are assumptions and stay as they are in the file.
 
     build/venv/bin/python governor/sim/fit/fit.py --program build/bin/happe-sim governor/sim/fit/fitted.json
 """
@@ -55,7 +55,7 @@ Application = dict[str, Any]
 
 
 def get(application: Application, path: str) -> float:
-    """A parameter by its path, e.g. workload.busy_khz."""
+    """Return a parameter by its path, e.g. workload.busy_khz."""
     value: Any = application
     for part in path.split("."):
         value = value[part]
@@ -63,7 +63,7 @@ def get(application: Application, path: str) -> float:
 
 
 def put(application: Application, point: list[float]) -> Application:
-    """A copy with a point of the unit cube as its parameters, to four significant digits."""
+    """Return a copy whose parameters are a point of the unit cube, rounded to four significant digits."""
     changed: Application = json.loads(json.dumps(application))
     for (path, (low, high)), share in zip(RANGES.items(), point, strict=True):
         *parents, last = path.split(".")
@@ -75,12 +75,12 @@ def put(application: Application, point: list[float]) -> Application:
 
 
 def start(application: Application) -> list[float]:
-    """Where the application stands now in the unit cube."""
+    """Return the application's present point in the unit cube."""
     return [min(max((get(application, path) - low) / (high - low), 0.02), 0.98) for path, (low, high) in RANGES.items()]
 
 
 def study(program: Path, document: dict[str, Any], seeds: int) -> dict[str, Any]:
-    """The study's figures, averaged over seeds, with these parameters."""
+    """Run the study with these parameters, and return its figures, averaged over seeds."""
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(document, file)
         file.flush()
@@ -91,7 +91,7 @@ def study(program: Path, document: dict[str, Any], seeds: int) -> dict[str, Any]
 
 
 def strains(result: dict[str, Any]) -> list[float]:
-    """Each printed figure's distance from the paper as a share of its tolerance, and each cell's saving (2 points)."""
+    """Return each figure's distance from the paper as a share of its tolerance. A saving's tolerance is 2 points."""
     figures: list[dict[str, float]] = []
     for cell in result["cells"]:
         figures += [value for value in cell.values() if isinstance(value, dict) and "paper" in value]
@@ -108,12 +108,12 @@ def strains(result: dict[str, Any]) -> list[float]:
 
 
 def loss(shares: list[float]) -> float:
-    """Squares, and the squares of what is past CLOSE_ENOUGH ten times over."""
+    """Return the sum of squares, plus ten times the squares of what exceeds CLOSE_ENOUGH."""
     return sum(s * s + 10.0 * max(0.0, abs(s) - CLOSE_ENOUGH) ** 2 for s in shares)
 
 
 def fit(program: Path, document: dict[str, Any], application: Application, seeds: int, evaluations: int) -> Application:
-    """The application with its parameters moved to where the loss is least."""
+    """Return the application with the parameters of the least loss."""
 
     def cost(point: list[float]) -> float:
         trial = {**document, "applications": [put(application, list(point))]}
@@ -128,7 +128,7 @@ def fit(program: Path, document: dict[str, Any], application: Application, seeds
 
 
 def main() -> None:
-    """Fit every application, two at a time, and write the file back."""
+    """Fit every application, two at a time, and write the file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=Path, help="parameters to start from and to write")
     parser.add_argument("--program", type=Path, default=Path("build/bin/happe-sim"))
