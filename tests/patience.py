@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-PATIENCE_S = 25.0
+PATIENCE_S = 300.0
 """Seconds until a test gives up. No demand on speed: a shared machine may give a tenth of itself for minutes."""
 
 
