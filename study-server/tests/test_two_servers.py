@@ -208,9 +208,7 @@ def require_nothing_on_disks(lab: Lab | Composed) -> None:
 def left_on_disks(lab: Lab | Composed) -> list[Path]:
     """The files of traces and jobs on all machines."""
     tops = [data / name for data in lab.data for name in ("traces", "jobs")]
-    walks = [
-        step for top in tops for step in os.walk(top)
-    ]  # which skips a folder that a worker removes
+    walks = [step for top in tops for step in os.walk(top)]  # which skips a folder that a worker removes
     files = [Path(folder, name) for folder, _folders, names in walks for name in names]
     return [path for path in files if ".matplotlib" not in path.parts]
 
