@@ -186,6 +186,16 @@ def test_each_piece_has_a_page_and_no_profile_has_its_lessons(world: World) -> N
     assert as_csv(fetch(world, "learning_events")) == []
 
 
+def test_a_run_without_its_first_piece_has_a_page_too(world: World) -> None:
+    home = Home(world)
+    put_record(home.client, home.piece(2))
+    unblind(world)
+
+    answer = world.staff(Role.ANALYST).get(f"/studies/small/runs/{home.days[0]}")
+
+    assert (answer.status_code, 'id="figure"' in answer.text) == (200, True)
+
+
 def test_who_withdraws_takes_the_code_out_of_every_piece(world: World) -> None:
     # Given
     home = Home(world)
