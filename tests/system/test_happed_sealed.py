@@ -13,7 +13,7 @@ import pytest
 
 import seals
 from happed_wire import BusError
-from happed_world import EVERYBODY, IS_ROOT, MY_SESSION, OTHER, PRIVATE, Client, Happed, World
+from happed_world import EVERYBODY, IS_ROOT, MY_NAME, MY_SESSION, OTHER, PRIVATE, Client, Happed, World
 from patience import spend, until
 from sealed_runs import begin, end, facts, key_of, pressed
 
@@ -204,6 +204,17 @@ def test_a_run_of_every_application_learns_for_its_condition_alone(owner: Client
         if seed:
             assert trace[0]["settings"]["probe_seed"] == seed + kept["started_us"]
     assert owner("ListProfiles", "s", SUBJECT) == []
+
+
+def test_a_run_of_every_application_begins_only_while_its_owner_is_at_the_machine(owner: Client, world: World) -> None:
+    box = seals.seal(key_of(owner), seals.padded(seals.document(application=None)))
+    world.activate("other")
+    until(lambda: owner.get("User") == "", "somebody else is served")
+
+    assert refused(owner, box) == ("Busy", "happed can serve no user: another user is at the machine")
+    world.activate(MY_SESSION)
+    owner.sees("User", MY_NAME)
+    end(owner, owner("StartRun", "a{sv}", seals.what(box)))
 
 
 # # Nobody learns the condition

@@ -37,6 +37,9 @@ Answer<std::string> RunDesk::start(const Caller& caller, const RunRequest& reque
     if (!plan) {
         return tl::unexpected<ServiceError>(plan.error());
     }
+    if (plan->application.empty() && attention_.active_session()->uid != caller.uid) {
+        return refusal(Kind::Busy, "happed can serve no user: another user is at the machine");
+    }
     return start(caller, *plan, Sight::Sealed).map_error([](const ServiceError&) {
         return ServiceError{Kind::Failed,
                             "this run cannot begin on this machine; the reason stays secret because the run is sealed"};
