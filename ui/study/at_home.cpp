@@ -116,28 +116,28 @@ void AtHome::show(Page page) {
 
 void AtHome::go_on() {
     ++turn_;
-    if (fetching_) {  // keep() goes on
+    if (!fetching_) {  // otherwise keep() goes on
+        written([this] { take_turn(); });
+    }
+}
+
+void AtHome::take_turn() {
+    const auto seat = journal_.seat();
+    if (!seat) {
+        emit ended(stopping_ ? EX_OK : EX_NOINPUT);
         return;
     }
-    written([this] {
-        const auto seat = journal_.seat();
-        if (!seat) {
-            emit ended(stopping_ ? EX_OK : EX_NOINPUT);
-            return;
-        }
-        if (!sitting_) {
-            if (auto read = read_sitting(seat->told)) {
-                sitting_ = *std::move(read);
-            } else if (stopping_) {
-                emit ended(EX_OK);
-                return;
-            } else {
-                return leaving_ ? depart() : refresh([this] { go_on(); });
-            }
-        }
+    if (auto read = read_sitting(seat->told); read && !sitting_) {
+        sitting_ = *std::move(read);
+    }
+    if (sitting_) {
         postman_.go();
         act();
-    });
+    } else if (stopping_) {
+        emit ended(EX_OK);
+    } else {
+        leaving_ ? depart() : refresh([this] { go_on(); });
+    }
 }
 
 void AtHome::act() {

@@ -76,6 +76,7 @@ private:
     [[nodiscard]] bool day_is_over() const;
     void show(Page page);
 
+    void take_turn();
     void act();
     void look_at_clock();
     void refresh(const Act& then);

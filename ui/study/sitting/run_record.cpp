@@ -28,7 +28,7 @@ std::pair<Ordered, Ordered> parts_of(const std::string& trace) {
 }
 
 void rename(Ordered& value, const std::function<std::string(const std::string&)>& other_name) {
-    for (auto& [name, member] : value.items()) {
+    for (const auto& [name, member] : value.items()) {
         if (value.is_object() && name == "app" && member.is_string() && member != "desktop") {
             member = other_name(member.get<std::string>());
         } else if (member.is_structured()) {
