@@ -7,6 +7,7 @@
 #include "ui/study/words/log.h"
 
 #include <sysexits.h>
+#include <QThread>
 #include <algorithm>
 #include <chrono>
 #include <ctime>
@@ -21,9 +22,7 @@ constexpr milliseconds kClock = 20s;  // between looks at the wall clock
 constexpr milliseconds kLook = 30s;   // between questions to the server for changes
 constexpr milliseconds kFirstWait = 1s;
 constexpr milliseconds kLongestWait = 60s;
-// The server takes at most four hours and 8 MiB. An hour of 40 policies has about 7 MiB.
-constexpr milliseconds kPiece = 1h;
-constexpr milliseconds kLongestPiece = 3h + 50min;  // while the server does not answer
+constexpr milliseconds kPiece = 1h;  // while the server answers; less than longest_piece_s()
 constexpr std::size_t kMostPieces = 1000;
 
 WallTime wall_time() {
@@ -38,9 +37,10 @@ WallTime wall_time() {
 AtHome::AtHome(HomeHabits habits, Journal& journal, Server& server, DaemonProxy& governor)
     : habits_(std::move(habits)), journal_(journal), server_(server), governor_(governor), postman_(journal, server) {
     age_.setSingleShot(true);
-    age_.setInterval(kPiece);
+    const milliseconds longest = std::chrono::seconds(longest_piece_s(QThread::idealThreadCount()));
+    age_.setInterval(std::min(kPiece, longest - 1min));
     limit_.setSingleShot(true);
-    limit_.setInterval(kLongestPiece);
+    limit_.setInterval(longest);
     clock_.start(kClock);
     connect(&age_, &QTimer::timeout, this, &AtHome::renew_piece);
     connect(&limit_, &QTimer::timeout, this, &AtHome::end_piece);
@@ -123,9 +123,9 @@ void AtHome::go_on() {
 
 void AtHome::take_turn() {
     const auto seat = journal_.seat();
-    if (!seat) {
-        emit ended(stopping_ ? EX_OK : EX_NOINPUT);
-        return;
+    if (!seat) {  // the participant has left; what they left behind may still wait
+        postman_.go();
+        return stopping_ ? emit ended(EX_OK) : postman_.when_done([this] { emit ended(EX_OK); });
     }
     if (auto read = read_sitting(seat->told); read && !sitting_) {
         sitting_ = *std::move(read);

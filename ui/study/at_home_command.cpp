@@ -86,10 +86,11 @@ int ready_for_home(const Options& options) {
         return complain_of(enrolment.error(), state);
     }
     Journal journal(journal_in(state).toStdString());
-    if (!journal.seat()) {
+    const bool nobody = !journal.seat();
+    if (nobody && journal.waiting() == 0) {
         return complain(kNobody, EX_NOINPUT);
     }
-    return is_at_home(journal) ? EX_OK : complain(kOther, EX_DATAERR);
+    return nobody || is_at_home(journal) ? EX_OK : complain(kOther, EX_DATAERR);
 }
 
 }  // namespace

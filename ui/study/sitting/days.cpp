@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/study/sitting/days.h"
 
+#include <algorithm>
+
 namespace happe::study {
 namespace {
 
@@ -11,6 +13,13 @@ constexpr std::int64_t kDay = 86400;
 std::int64_t day_of(WallTime now, std::int64_t begins_s) {
     const std::int64_t local = now.unix_s + now.utc_offset_s - begins_s;
     return local / kDay - (local % kDay < 0 ? 1 : 0);
+}
+
+std::int64_t longest_piece_s(int cpus) {
+    constexpr std::int64_t kMost = 230 * 60;  // less than four hours
+    constexpr std::int64_t kBytes = std::int64_t{8} << 20;
+    constexpr std::int64_t kOnce = kBytes / 16;  // for the profiles of many applications
+    return std::min(kMost, (kBytes - kOnce) / (160 + std::int64_t{66} * std::max(cpus, 1)));
 }
 
 bool is_over(const Day& day, WallTime now, std::int64_t begins_s, std::int64_t least_s) {

@@ -18,6 +18,10 @@ struct WallTime {
 // The number of the local day that has begun last. Days begin `begins_s` seconds after midnight.
 [[nodiscard]] std::int64_t day_of(WallTime now, std::int64_t begins_s);
 
+// How many seconds a piece may last on a machine with so many CPUs: the server takes records of four hours and 8 MiB. A
+// second takes about 160 bytes, and 66 for each policy; a policy has at least one CPU.
+[[nodiscard]] std::int64_t longest_piece_s(int cpus);
+
 // A day of use in the journal.
 struct Day {
     std::int64_t began_s = 0;   // by the wall clock

@@ -41,6 +41,16 @@ TEST(Days, EndWithTheNextOneOrAfterTheirLeastTime) {
     EXPECT_FALSE(over(9, 8)) << "somebody has set the clock back";
 }
 
+TEST(Days, HavePiecesThatTheServerTakes) {
+    EXPECT_EQ(longest_piece_s(1), 230 * 60);
+    EXPECT_EQ(longest_piece_s(0), 230 * 60) << "an unknown number";
+    for (const int cpus : {8, 16, 32, 64, 256}) {
+        const std::int64_t seconds = longest_piece_s(cpus);
+        EXPECT_LT(seconds * (130 + 65 * cpus), std::int64_t{8} << 20) << cpus;
+        EXPECT_GT(seconds, 400) << cpus;
+    }
+}
+
 TEST(Days, ARunsTurnDecidesWithItsDay) {
     const Day day = begun(9);
     EXPECT_EQ(doing(Turn::Handout, {}, false, false), Doing::Read);
