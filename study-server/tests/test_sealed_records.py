@@ -89,7 +89,7 @@ def test_the_length_of_a_piece_of_a_day_does_not_tell_whose_patience_its_header_
     whose = [{"user": "subject:4HT2XC0N:L-HAPPE", "app": f"app-{number}"} for number in range(300)]
     uafp = [each | {"khz": sorted(chance.choices(range(800_000, 4_000_000, 100_000), k=10))} for each in whose]
     patience = [each | {"wait_us": 60_000_000, "quiet_us": chance.randrange(10**9)} for each in whose]
-    headers = {}, {"uafp": uafp}, {"uafp": uafp, "patience": patience}
+    headers: tuple[dict[str, Any], ...] = {}, {"uafp": uafp}, {"uafp": uafp, "patience": patience}
     pieces = [record | {"header": record["header"] | header} for header in headers]
     assert len({len(stored(KEY, "AAAAAAAA", records.encode(each), each).document) for each in pieces}) == 1
 
