@@ -71,7 +71,7 @@ void AtHome::written(const Act& act) try { act(); } catch (const JournalError& e
 }
 
 void AtHome::later(int wait_ms, const Act& act) {
-    QTimer::singleShot(wait_ms, this, still([this, act] { written(act); }));
+    QTimer::singleShot(wait_ms, this, turns_.still([this, act] { written(act); }));
 }
 
 void AtHome::retry(const std::string& trouble) {
@@ -82,7 +82,7 @@ void AtHome::retry(const std::string& trouble) {
     constexpr int kFirst = kFirstWait.count();
     constexpr int kLongest = kLongestWait.count();
     wait_ms_ = std::clamp(2 * wait_ms_, kFirst, kLongest);
-    ++turn_;
+    turns_.next();
     later(wait_ms_, [this] { go_on(); });
 }
 
@@ -115,7 +115,7 @@ void AtHome::show(Page page) {
 }
 
 void AtHome::go_on() {
-    ++turn_;
+    turns_.next();
     if (!fetching_) {  // otherwise keep() goes on
         written([this] { take_turn(); });
     }
@@ -190,7 +190,8 @@ void AtHome::look_at_clock() {
 
 void AtHome::refresh(const Act& then) {
     const auto seat = journal_.seat();
-    server_.insist(sitting_of(seat ? seat->token : ""), still_wanted(), still([this, then](const Answer& answer) {
+    server_.insist(sitting_of(seat ? seat->token : ""), turns_.still_wanted(),
+                   turns_.still([this, then](const Answer& answer) {
                        written([this, answer, then] { refreshed(answer, then); });
                    }),
                    [](const Answer&) {});
@@ -230,7 +231,7 @@ void AtHome::compare_clocks(const Act& then) {
 
 // The server's answer may change what is next.
 void AtHome::prepare() {
-    postman_.when_done(still([this] {
+    postman_.when_done(turns_.still([this] {
         written([this] {
             refresh([this] {
                 if (doing_ = look(); doing_ != Doing::Begin) {
@@ -248,7 +249,8 @@ void AtHome::prepare() {
 void AtHome::fetch_seal(const std::function<void(const QByteArray&)>& then) {
     const auto run = known();
     server_.insist(
-        start_of(code(), run ? run->start_id : ""), still_wanted(), still([this, then](const Answer& answer) {
+        start_of(code(), run ? run->start_id : ""), turns_.still_wanted(),
+        turns_.still([this, then](const Answer& answer) {
             if (answer.verdict == Verdict::Done) {
                 then(seal_in(answer.body));
             } else {
@@ -260,8 +262,8 @@ void AtHome::fetch_seal(const std::function<void(const QByteArray&)>& then) {
 
 void AtHome::begin_piece(const QByteArray& seal) {
     const QString study = QString::fromStdString(sitting_->study);
-    governor_.start(seal, study, code(), [this, turn = turn_](const Said<QString>& governor_run) {
-        if (turn != turn_) {  // the program goes on with something else
+    governor_.start(seal, study, code(), [this, wanted = turns_.still_wanted()](const Said<QString>& governor_run) {
+        if (!wanted()) {  // the program goes on with something else
             if (governor_run) {
                 governor_.stop(*governor_run, [](const Said<QByteArray>&) {});
             }
@@ -306,7 +308,7 @@ void AtHome::end_piece() {
 }
 
 void AtHome::fetch(const QString& governor_run) {
-    ++turn_;
+    turns_.next();
     age_.stop();
     limit_.stop();
     fetching_ = true;
@@ -404,7 +406,7 @@ void AtHome::depart() {
 }
 
 void AtHome::stand_up() {
-    ++turn_;
+    turns_.next();
     forget_page(habits_.state);
     journal_.stand_up();
     sitting_.reset();
@@ -413,17 +415,17 @@ void AtHome::stand_up() {
 }
 
 void AtHome::finish() {
-    const auto left = still([this](const Answer&) {
+    const auto left = turns_.still([this](const Answer&) {
         written([this] {
             stand_up();
             log("the study is over");
             show(Page::Goodbye);
         });
     });
-    postman_.when_done(still([this, left] {
-        compare_clocks(still([this, left] {
-            postman_.when_done(
-                still([this, left] { server_.insist(leaving(), still_wanted(), left, [](const Answer&) {}); }));
+    postman_.when_done(turns_.still([this, left] {
+        compare_clocks(turns_.still([this, left] {
+            postman_.when_done(turns_.still(
+                [this, left] { server_.insist(leaving(), turns_.still_wanted(), left, [](const Answer&) {}); }));
         }));
     }));
 }

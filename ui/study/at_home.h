@@ -8,6 +8,7 @@
 #include "ui/study/server/server.h"
 #include "ui/study/sitting/days.h"
 #include "ui/study/sitting/journal.h"
+#include "ui/study/turns.h"
 #include "ui/study/window/view.h"
 
 #include <QObject>
@@ -53,18 +54,6 @@ private:
 
     // Runs an act that may write to the journal. If writing fails, everything is tried again later.
     void written(const Act& act);
-    // An act that is skipped if something else has begun meanwhile.
-    template <typename F>
-    auto still(F act) {
-        return [this, turn = turn_, act = std::move(act)](const auto&... told) {
-            if (turn == turn_) {
-                act(told...);
-            }
-        };
-    }
-    [[nodiscard]] Server::Wanted still_wanted() const {
-        return [this, turn = turn_] { return turn == turn_; };
-    }
     void later(int wait_ms, const Act& act);
     // Writes the trouble into the log, unless it is the last one again. Then tries again, later each time.
     void retry(const std::string& trouble);
@@ -108,7 +97,7 @@ private:
     std::size_t run_ = 0;  // the index of the run in the sitting
     std::optional<Day> day_;
     Doing doing_ = Doing::Begin;
-    unsigned turn_ = 0;      // counts what has begun
+    Turns turns_;
     QString piece_;          // happed's name of the piece that is on
     QByteArray next_seal_;   // of the piece that follows at once; never stored
     bool fetching_ = false;  // a piece, from happed

@@ -21,6 +21,7 @@ namespace happe::study {
 namespace {
 
 constexpr const char* kNobody = "nobody has joined a study at home here; run `happe-study join`";
+constexpr const char* kBusy = "another happe-study is running";
 constexpr const char* kOther = "this study does not take place at home; run `happe-study`";
 
 // Seconds after midnight.
@@ -96,16 +97,11 @@ int ready_for_home(const Options& options) {
 }  // namespace
 
 int join(const Options& options, QCoreApplication& /*application*/) {
-    const QString state = QString::fromStdString(options.state);
-    const auto enrolment = read_enrolment(state);
-    if (!enrolment) {
-        return complain_of(enrolment.error(), state);
+    const auto laptop = open_laptop(options, kBusy);
+    if (!laptop) {
+        return laptop.error();
     }
-    const auto lock = lock_state(state);
-    if (!lock) {
-        return complain("another happe-study is running", EX_TEMPFAIL);
-    }
-    Journal journal(journal_in(state).toStdString());
+    Journal& journal = *laptop->journal;
     const std::string token = link_of(options);
     if (token.empty()) {
         return complain("no link", EX_USAGE);
@@ -113,9 +109,9 @@ int join(const Options& options, QCoreApplication& /*application*/) {
     if (const auto seat = journal.seat(); seat && seat->token != token) {
         return complain("somebody else takes part here; they leave with `happe-study leave`", EX_TEMPFAIL);
     }
-    Server server(enrolment->server, enrolment->token);
+    Server server(laptop->enrolment.server, laptop->enrolment.token);
     server.ask(sitting_of(token), [&](const Answer& answer) {
-        if (const int status = joined(options, *enrolment, journal, server, token, answer); status >= 0) {
+        if (const int status = joined(options, laptop->enrolment, journal, server, token, answer); status >= 0) {
             QCoreApplication::exit(status);
         }
     });
@@ -130,7 +126,7 @@ int leave(const Options& options, QCoreApplication& application) {
     const auto lock = lock_state(state);
     if (!lock) {
         if (::kill(static_cast<pid_t>(owner_of_state(state)), SIGUSR2) != 0) {
-            return complain("another happe-study is running", EX_TEMPFAIL);
+            return complain(kBusy, EX_TEMPFAIL);
         }
         return say("The program that accompanies your days ends this one, forgets your link, and sends what is here.");
     }
@@ -152,16 +148,14 @@ int run_at_home(const Options& options) {
     if (const int status = ready_for_home(options); status != EX_OK) {
         return status;
     }
-    const QString state = QString::fromStdString(options.state);
-    const auto lock = lock_state(state);
-    if (!lock) {
-        return complain("another happe-study is running", EX_TEMPFAIL);
+    const auto laptop = open_laptop(options, kBusy);
+    if (!laptop) {
+        return laptop.error();
     }
-    const auto enrolment = read_enrolment(state);
-    Journal journal(journal_in(state).toStdString());
-    Server server(enrolment->server, enrolment->token);
+    Server server(laptop->enrolment.server, laptop->enrolment.token);
     DaemonProxy governor(QDBusConnection::systemBus(), DaemonProxy::Asks::Nobody);
-    AtHome home({.day_begins_s = seconds_of(options.day_begins), .state = state}, journal, server, governor);
+    AtHome home({.day_begins_s = seconds_of(options.day_begins), .state = QString::fromStdString(options.state)},
+                *laptop->journal, server, governor);
     HomeWindow window({.rate = [&](int rating) { home.rate(rating); },
                        .guess = [&](const std::string& choice) { home.guess(choice); },
                        .stand_up = [&] { home.leave(); },

@@ -190,21 +190,31 @@ int show_status(const Options& options) {
     return flushed();
 }
 
-int upload(const Options& options, QCoreApplication& application) {
+tl::expected<Laptop, int> open_laptop(const Options& options, const std::string& busy) {
     const QString state = QString::fromStdString(options.state);
-    const auto enrolment = read_enrolment(state);
+    auto enrolment = read_enrolment(state);
     if (!enrolment) {
-        return complain_of(enrolment.error(), state);
+        return tl::unexpected(complain_of(enrolment.error(), state));
     }
-    const auto lock = lock_state(state);
+    auto lock = lock_state(state);
     if (!lock) {
-        return complain("the wizard is running and uploads the data itself", EX_TEMPFAIL);
+        return tl::unexpected(complain(busy, EX_TEMPFAIL));
     }
-    Journal journal(journal_in(state).toStdString());
+    return Laptop{.enrolment = *std::move(enrolment),
+                  .lock = std::move(lock),
+                  .journal = std::make_unique<Journal>(journal_in(state).toStdString())};
+}
+
+int upload(const Options& options, QCoreApplication& application) {
+    const auto laptop = open_laptop(options, "the wizard is running and uploads the data itself");
+    if (!laptop) {
+        return laptop.error();
+    }
+    Journal& journal = *laptop->journal;
     if (options.again) {
         journal.send_refused_again();
     }
-    Server server(enrolment->server, enrolment->token);
+    Server server(laptop->enrolment.server, laptop->enrolment.token);
     Postman postman(journal, server);
     QTimer::singleShot(options.patience_s * kMsPerSecond, &application, [&] {
         QCoreApplication::exit(complain("not sent: " + postman.obstacle().toStdString(), EX_UNAVAILABLE));

@@ -3,11 +3,16 @@
 #pragma once
 
 #include "ui/study/options.h"
+#include "ui/study/server/enrolment.h"
+#include "ui/study/sitting/journal.h"
 
+#include <QLockFile>
 #include <QString>
 #include <csignal>
 #include <initializer_list>
+#include <memory>
 #include <string>
+#include <tl/expected.hpp>
 
 class QCoreApplication;
 
@@ -20,6 +25,15 @@ inline constexpr std::initializer_list<int> kAsked = {SIGTERM, SIGINT, SIGUSR1};
 inline constexpr std::initializer_list<int> kAskedAtHome = {SIGTERM, SIGINT, SIGUSR2};
 
 int complain(const std::string& message, int status);
+
+// The enrolled laptop's state, which no other program has.
+struct Laptop {
+    Enrolment enrolment;
+    std::unique_ptr<QLockFile> lock;
+    std::unique_ptr<Journal> journal;
+};
+// Prints an error, `busy` if another program has the state, and returns its exit status.
+tl::expected<Laptop, int> open_laptop(const Options& options, const std::string& busy);
 // Reports the error in this folder's enrolment.
 int complain_of(const QString& enrolment, const QString& state);
 

@@ -122,7 +122,7 @@ void Wizard::send_beat() {
 
 void Wizard::fail(const QString& why, Act again) {
     abandon();
-    ++turn_;
+    turns_.next();
     again_ = std::move(again);
     show(Page::Trouble, why);
 }
@@ -149,7 +149,7 @@ void Wizard::written(const Act& act, const Act& again) {
 }
 
 void Wizard::later(int wait_ms, const Act& act) {
-    QTimer::singleShot(wait_ms, this, still([this, act] { written(act); }));
+    QTimer::singleShot(wait_ms, this, turns_.still([this, act] { written(act); }));
 }
 
 void Wizard::try_again() {
@@ -166,7 +166,7 @@ std::optional<KnownRun> Wizard::known() {
 }
 
 void Wizard::go_on() {
-    ++turn_;
+    turns_.next();
     written([this] {
         const auto seat = journal_.seat();
         if (!seat) {
@@ -226,8 +226,9 @@ void Wizard::sit_down(const QString& link) {
 void Wizard::refresh(const Act& then) {
     const auto seat = journal_.seat();
     const Request request = sitting_of(seat ? seat->token : "");
-    server_.insist(request, still_wanted(), still([this, then](const Answer& answer) { refreshed(answer, then); }),
-                   still([this](const Answer& answer) {
+    server_.insist(request, turns_.still_wanted(),
+                   turns_.still([this, then](const Answer& answer) { refreshed(answer, then); }),
+                   turns_.still([this](const Answer& answer) {
                        if (view_.page == Page::Waiting || view_.page == Page::Sending) {
                            show(view_.page, answer.problem.isEmpty() ? no_answer() : answer.detail);
                        }
@@ -289,17 +290,17 @@ void Wizard::open_pages() {
 }
 
 void Wizard::compare_clocks(const Act& then) {
-    study::compare_clocks(server_, still([this, then](const Letter& letter) {
-                              written([this, letter, then] {
-                                  journal_.post(letter);
-                                  postman_.go();
-                                  then();
-                              });
-                          }));
+    study::compare_clocks(server_, turns_.still([this, then](const Letter& letter) {
+        written([this, letter, then] {
+            journal_.post(letter);
+            postman_.go();
+            then();
+        });
+    }));
 }
 
 void Wizard::wait_for_another_run() {
-    postman_.when_done(still([this] {
+    postman_.when_done(turns_.still([this] {
         refresh([this] {
             take_back_abortion();
             const Next now = next(*sitting_, journal_.runs(), journal_.practised());
@@ -325,7 +326,7 @@ void Wizard::take_back_abortion() {
 
 void Wizard::finish() {
     show(Page::Sending, postman_.obstacle());
-    postman_.when_done(still([this] {
+    postman_.when_done(turns_.still([this] {
         refresh([this] {
             const Next now = next(*sitting_, journal_.runs(), journal_.practised());
             now.turn == Turn::Finished ? leave_seat() : go_on();
@@ -335,14 +336,14 @@ void Wizard::finish() {
 
 void Wizard::leave_seat() {
     compare_clocks([this] {
-        postman_.when_done(still([this] {
-            const auto left = still([this](const Answer&) {
+        postman_.when_done(turns_.still([this] {
+            const auto left = turns_.still([this](const Answer&) {
                 written([this] {
                     forget_participant();
                     show(Page::Goodbye);
                 });
             });
-            server_.insist(leaving(), still_wanted(), left, [](const Answer&) {});
+            server_.insist(leaving(), turns_.still_wanted(), left, [](const Answer&) {});
         }));
     });
 }
@@ -358,7 +359,7 @@ void Wizard::stand_up() {
     if (!view_.may_leave) {
         return;
     }
-    ++turn_;
+    turns_.next();
     abandon();
     written([this] {
         if (journal_.runs().empty()) {
@@ -367,7 +368,7 @@ void Wizard::stand_up() {
             go_on();
         } else {
             show(Page::Sending, postman_.obstacle());
-            postman_.when_done(still([this] { leave_seat(); }));
+            postman_.when_done(turns_.still([this] { leave_seat(); }));
         }
     });
 }

@@ -8,6 +8,7 @@
 #include "ui/study/server/postman.h"
 #include "ui/study/server/server.h"
 #include "ui/study/sitting/journal.h"
+#include "ui/study/turns.h"
 #include "ui/study/window/view.h"
 
 #include <QObject>
@@ -64,18 +65,6 @@ private:
     // when somebody tries again.
     void written(const Act& act) { written(act, act); }
     void written(const Act& act, const Act& again);
-    // An act that is skipped if something else has begun meanwhile.
-    template <typename F>
-    auto still(F act) {
-        return [this, turn = turn_, act = std::move(act)](const auto&... told) {
-            if (turn == turn_) {
-                act(told...);
-            }
-        };
-    }
-    [[nodiscard]] Server::Wanted still_wanted() const {
-        return [this, turn = turn_] { return turn == turn_; };
-    }
     void later(int wait_ms, const Act& act);
 
     [[nodiscard]] const PlannedRun& planned() const { return sitting_->runs.at(run_); }
@@ -122,8 +111,8 @@ private:
     QTimer clock_;  // the time of the run or of practice
     View view_;
     std::optional<Sitting> sitting_;
-    std::size_t run_ = 0;       // the index of the run in the sitting
-    unsigned turn_ = 0;         // counts what has begun
+    std::size_t run_ = 0;  // the index of the run in the sitting
+    Turns turns_;
     QString governor_run_;      // happed's name of the run that is on
     std::optional<uint> hold_;  // during practice: the cookie of the hold
     std::string practised_;     // during practice: the application's key

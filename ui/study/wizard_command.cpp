@@ -46,27 +46,22 @@ Hands hands_of(Wizard& wizard, std::function<void()> back) {
 }  // namespace
 
 int run_wizard(const Options& options) {
-    const QString state = QString::fromStdString(options.state);
-    const auto enrolment = read_enrolment(state);
-    if (!enrolment) {
-        return complain_of(enrolment.error(), state);
+    const auto laptop = open_laptop(options, "another wizard is running");
+    if (!laptop) {
+        return laptop.error();
     }
-    const auto lock = lock_state(state);
-    if (!lock) {
-        return complain("another wizard is running", EX_TEMPFAIL);
-    }
-    Journal journal(journal_in(state).toStdString());
+    Journal& journal = *laptop->journal;
     if (const auto seat = journal.seat()) {
         if (const auto sitting = read_sitting(seat->told); sitting && sitting->at_home()) {
             return complain("this study takes place at home; run `happe-study at-home`", EX_DATAERR);
         }
     }
-    Server server(enrolment->server, enrolment->token);
+    Server server(laptop->enrolment.server, laptop->enrolment.token);
     DaemonProxy governor(QDBusConnection::systemBus());
     Wizard wizard({.countdown_s = options.countdown_s,
                    .browser = QString::fromStdString(options.browser),
-                   .state = state,
-                   .server = enrolment->server},
+                   .state = QString::fromStdString(options.state),
+                   .server = laptop->enrolment.server},
                   journal, server, governor);
     Window* shown = nullptr;
     Window window(hands_of(wizard, [&shown] { shown->dismiss_experimenter(); }), options.settle_ms);

@@ -30,10 +30,10 @@ void Wizard::begin() {
     if (view_.page != Page::Ready && view_.page != Page::Interrupted) {
         return;
     }
-    ++turn_;
+    turns_.next();
     show(Page::Waiting);
     const std::string wanted = planned().code;
-    postman_.when_done(still([this, wanted] {
+    postman_.when_done(turns_.still([this, wanted] {
         refresh([this, wanted] {
             const Next now = next(*sitting_, journal_.runs(), journal_.practised());
             const bool same = now.run < sitting_->runs.size() && sitting_->runs[now.run].code == wanted &&
@@ -50,14 +50,15 @@ void Wizard::begin() {
 // The server seals a run's condition once, and gives the same answer to each request with the same id.
 void Wizard::fetch_seal() {
     const auto run = known();
-    server_.insist(start_of(code(), run ? run->start_id : ""), still_wanted(), still([this](const Answer& answer) {
+    server_.insist(start_of(code(), run ? run->start_id : ""), turns_.still_wanted(),
+                   turns_.still([this](const Answer& answer) {
                        if (answer.verdict == Verdict::Done) {
                            count_down(habits_.countdown_s, seal_in(answer.body));
                        } else {
                            fail(answer.detail, [this] { go_on(); });
                        }
                    }),
-                   still([this](const Answer& answer) {
+                   turns_.still([this](const Answer& answer) {
                        show(Page::Waiting, answer.problem.isEmpty() ? no_answer() : answer.detail);
                    }));
 }
@@ -75,8 +76,8 @@ void Wizard::count_down(int seconds, const QByteArray& seal) {
 void Wizard::start_run(const QByteArray& seal) {
     show(Page::Playing);
     const QString study = QString::fromStdString(sitting_->study);
-    governor_.start(seal, study, code(), [this, turn = turn_](const Said<QString>& governor_run) {
-        if (turn != turn_) {  // somebody stopped the run meanwhile
+    governor_.start(seal, study, code(), [this, wanted = turns_.still_wanted()](const Said<QString>& governor_run) {
+        if (!wanted()) {  // somebody stopped the run meanwhile
             if (governor_run) {
                 governor_.stop(*governor_run, [](const Said<QByteArray>&) {});
             }
@@ -106,14 +107,14 @@ void Wizard::play(const QString& governor_run) {
 void Wizard::end_run() {
     application_.stop();
     const QString ended = std::exchange(governor_run_, {});
-    fetch_recording(governor_, ended, still([this](const Said<Recording>& recording) {
-                        if (recording) {
-                            keep_recording(*recording);
-                        } else {
-                            interrupted(governor_trouble(), "begun again: happed's recording could not be read: " +
-                                                                recording.error().toStdString());
-                        }
-                    }));
+    fetch_recording(governor_, ended, turns_.still([this](const Said<Recording>& recording) {
+        if (recording) {
+            keep_recording(*recording);
+        } else {
+            interrupted(governor_trouble(),
+                        "begun again: happed's recording could not be read: " + recording.error().toStdString());
+        }
+    }));
 }
 
 void Wizard::keep_recording(const Recording& recording) {
@@ -129,7 +130,7 @@ void Wizard::recover() {
     show(Page::Waiting);
     const auto run = known();
     fetch_recording(governor_, QString::fromStdString(run->governor_run),
-                    still([this](const Said<Recording>& recording) {
+                    turns_.still([this](const Said<Recording>& recording) {
                         const auto lasted = recording ? lasted_us(*recording).value_or(0) : 0;
                         if (lasted >= planned().seconds * kSecondUs) {
                             keep_recording(*recording);
@@ -142,7 +143,7 @@ void Wizard::recover() {
 // Ends this attempt. The run will begin again.
 void Wizard::interrupted(const QString& why, const std::string& note) {
     abandon();
-    ++turn_;
+    turns_.next();
     written([this, why, note] {
         log("run " + planned().code + " " + note);
         journal_.note(planned().code, note);
@@ -214,14 +215,14 @@ void Wizard::stop_run(const QString& reason) {
     if (!view_.may_stop || reason.trimmed().isEmpty()) {
         return;
     }
-    ++turn_;
+    turns_.next();
     const std::string why = reason.simplified().left(kLongestReason).toStdString();
     const QString ended = std::exchange(governor_run_, {});
     abandon();
     if (!ended.isEmpty()) {
-        fetch_recording(governor_, ended, still([this, why](const Said<Recording>& recording) {
-                            abort(why, recording ? std::optional(*recording) : std::nullopt);
-                        }));
+        fetch_recording(governor_, ended, turns_.still([this, why](const Said<Recording>& recording) {
+            abort(why, recording ? std::optional(*recording) : std::nullopt);
+        }));
         return;
     }
     written([this, why] {
@@ -249,11 +250,11 @@ void Wizard::abort(const std::string& reason, const std::optional<Recording>& re
 }
 
 void Wizard::practise() {
-    ++turn_;
+    turns_.next();
     show(Page::Waiting);
     practised_ = planned().application;
-    const auto begins = [this, turn = turn_](const Said<uint>& cookie) {
-        if (turn != turn_) {  // the participant left meanwhile
+    const auto begins = [this, wanted = turns_.still_wanted()](const Said<uint>& cookie) {
+        if (!wanted()) {  // the participant left meanwhile
             if (cookie) {
                 governor_.release(*cookie);
             }
