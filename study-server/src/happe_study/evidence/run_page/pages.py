@@ -105,9 +105,7 @@ def run(study: str, code: str, piece: int) -> Response:
         closed = _closed(found, row)
         pieces = [] if closed else _pieces(session, row)
         if pieces and piece not in pieces:
-            if piece > 1:
-                raise not_found()
-            piece = pieces[0]  # the first that has arrived
+            raise not_found()
         record = None if closed else _record(session, row, piece)
         traces = measured(session, row, record, _files(), keep=_has_room()) if record and outcomes else []
     every, one = PEOPLE if reads else PROFILES
@@ -138,7 +136,7 @@ def _closed(study: Study, row: Run) -> str:
     if not caller().may(Right.PROFILE_READ, study.id):
         return "Only people who analyse the study or review its profiles see the record of this run."
     if row.record_us is None:
-        return "Its record has not arrived."
+        return "Its record has not arrived, or not all of it."
     return ""
 
 

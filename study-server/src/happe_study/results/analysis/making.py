@@ -112,7 +112,7 @@ def _study(given: Given, export: Export) -> tuple[Study, list[str]]:
     protocol = _protocol(given, export)
     model = read_model(given.machine) if given.machine else best_possible.T61
     study, faults = _on_scale(Study(export, measured, protocol, measures, model))
-    return study, [*faults, *_order_warnings(study), *_folded([*export.notes, *notes])]
+    return study, [*faults, *_order_warnings(study), *_folded(notes)]
 
 
 def _folded(notes: Sequence[str]) -> list[str]:

@@ -108,7 +108,6 @@ class Export:
     digests: Mapping[str, str]
     protocol: str | None = None
     trials: tuple[Trial, ...] = ()
-    notes: tuple[str, ...] = ()  # on runs of which a record is missing
 
 
 def read_export(folder: Path) -> Export:
@@ -136,7 +135,6 @@ def read_export(folder: Path) -> Export:
         digests={file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(files.values())},
         protocol=_locked(files["study"], tables["study"]) if "study" in tables else None,
         trials=tuple(_trials(tables.get("probes", ()), times, tables["runs"])),
-        notes=tuple(_unarrived(records)),
     )
 
 
@@ -329,15 +327,6 @@ def _series(ordered: list[int]) -> list[int]:
 
 def _piece(row: Row) -> Piece:
     return row["run"], row["piece"]
-
-
-def _unarrived(records: Iterable[Row]) -> Iterator[str]:
-    """A note on each run of which not all records have arrived."""
-    arrived: Counter[str] = Counter(row["run"] for row in records)
-    wanted = {row["run"]: int(row.get("pieces") or 1) for row in records}
-    for run, number in arrived.items():
-        if number < wanted[run]:
-            yield f"run {run}: {number} of {wanted[run]} records have arrived"
 
 
 def _presses(times: Times, records: Iterable[Row]) -> dict[str, tuple[int, int]]:

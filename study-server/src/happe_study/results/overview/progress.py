@@ -185,7 +185,7 @@ def _of_runs(session: Session, study: Study) -> list[Attention]:
     found = []
     for query, words, column in (
         (started, "was started, but is not rated", "started_us"),
-        (rated.order_by(Run.code), "is rated, but its record has not arrived", "rated_us"),
+        (rated.order_by(Run.code), "is rated, but its record has not arrived, or not all of it", "rated_us"),
         (guess.order_by(Run.code), "is rated, but the participant has not guessed its condition", "rated_us"),
     ):
         rows = session.scalars(query.limit(MOST_NAMED)).all()

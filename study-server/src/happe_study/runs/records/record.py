@@ -58,6 +58,7 @@ class RunRecord:
     backend: str
     every_application: bool = False
     piece: int = 1  # its number among the records of its run
+    of: int = 1  # how many records the run has
 
 
 def run_record(document: Json, *, run: str, client_id: str) -> RunRecord:
@@ -86,6 +87,7 @@ def run_record(document: Json, *, run: str, client_id: str) -> RunRecord:
         backend=document["machine"]["backend"],
         every_application=document.get("every_application", False),
         piece=document.get("piece", {"number": 1})["number"],
+        of=document.get("piece", {"of": 1})["of"],
     )
 
 

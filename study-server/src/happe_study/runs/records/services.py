@@ -78,18 +78,18 @@ def keep_all(session: Session, arrived: Sequence[tuple[Upload, Caller]]) -> list
     """Store records of runs that these laptops started. Returns for each whether it is new, or a Problem.
 
     A record that is stored already, with the same id and bytes, is not new. Problems: 404 the study has no such run;
-    403 another laptop started it; 409 it was never started, has another record, or the id has other bytes. A run at
-    home has a record for each piece.
+    403 another laptop started it; 409 it was never started, has other records, or the id has other bytes. A run at home
+    has a record for each piece. It counts as recorded when all of them are here.
     """
     there = _locked(session, {upload.content.run for upload, _device in arrived})
-    new: dict[_Place, _New] = {}
+    new: list[_New] = []
     outcomes = [_outcome(session, there, each, new) for each in arrived]
     if new:
-        _write(session, list(new.values()))
+        _write(session, new)
     return outcomes
 
 
-_Place = tuple[int, int]  # a run's id, and the piece of the run
+_Identity = tuple[str, str]  # the id and the digest, which are equal if the same record comes again
 
 
 @dataclass(frozen=True)
@@ -99,11 +99,10 @@ class _New:
     run: Run
     upload: Upload
     device: Caller
-    first: bool  # whether the run has no other record
+    last: bool  # whether the run has all its records now
 
     @property
-    def identity(self) -> tuple[str, str]:
-        """The id and digest, which are equal if the same record comes again."""
+    def identity(self) -> _Identity:
         return self.upload.content.client_id, self.upload.stored.digest
 
 
@@ -145,28 +144,30 @@ def _locked(session: Session, codes: Collection[str]) -> dict[str, tuple[Run, St
 
 
 def _outcome(
-    session: Session, there: dict[str, tuple[Run, Study]], arrived: tuple[Upload, Caller], new: dict[_Place, _New]
+    session: Session, there: dict[str, tuple[Run, Study]], arrived: tuple[Upload, Caller], new: list[_New]
 ) -> bool | Exception:
-    """The outcome of one record. Puts a record to store into `new`, and updates its run."""
+    """The outcome of one record. Appends a record to store to `new`, and updates its run."""
     upload, device = arrived
     run, study = there.get(upload.content.run, (None, None))
     if run is None or study is None or study.id != device.study_id:
         return not_found()
     if wrong := _refusal(run, study, upload, device):
         return wrong
-    wanted = _New(run, upload, device, first=run.record_us is None)
-    place = run.id, upload.content.piece
-    if not wanted.first:
-        known = new[place].identity if place in new else _identity(session, place)
-        if known is not None:
-            return False if known == wanted.identity else _other()
-    else:
+    missing = upload.content.of
+    if run.record_us is not None or missing > 1:
+        known = _known(session, run, new)
+        if known.get(upload.content.piece) == (upload.content.client_id, upload.stored.digest):
+            return False
+        if run.record_us is not None or upload.content.piece in known:
+            return _other()
+        missing -= len(known)
+    if last := missing <= 1:
         try:
             runs.recorded(session, run, study)
         except Problem as problem:
             return problem
         session.expunge(run)  # _write updates it with the others; the session would wait for an update of its own
-    new[place] = wanted
+    new.append(_New(run, upload, device, last=last))
     return True
 
 
@@ -180,11 +181,11 @@ def _refusal(run: Run, study: Study, upload: Upload, device: Caller) -> Problem 
     return None
 
 
-def _identity(session: Session, place: _Place) -> tuple[str, str] | None:
-    """The id and digest of a piece's record; None if it has none."""
-    mine = RunRecord.run_id == place[0], RunRecord.piece == place[1]
-    there = session.execute(select(RunRecord.client_id, RunRecord.digest).where(*mine)).first()
-    return None if there is None else (there.client_id, there.digest)
+def _known(session: Session, run: Run, new: Sequence[_New]) -> dict[int, _Identity]:
+    """The run's records that are stored or about to be, by piece."""
+    stored = select(RunRecord.piece, RunRecord.client_id, RunRecord.digest).where(RunRecord.run_id == run.id)
+    known = {row.piece: (row.client_id, row.digest) for row in session.execute(stored)}
+    return known | {each.upload.content.piece: each.identity for each in new if each.run is run}
 
 
 def _write(session: Session, new: Sequence[_New]) -> None:
@@ -202,7 +203,7 @@ def _write(session: Session, new: Sequence[_New]) -> None:
         }
         for each in new
     ]
-    runs = [each.run for each in new if each.first]
+    runs = [each.run for each in new if each.last]
     marks = [{"run": run.id, **{f"to_{name}": getattr(run, name) for name in _CHANGED}} for run in runs]
     also = [(_KEEP, rows), *([(_MARK, marks)] if marks else [])]
     chain.append_all(session, [_entry(each) for each in new], also=also, to_the_end=len(new) > 1)
