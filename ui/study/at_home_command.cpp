@@ -123,9 +123,10 @@ int leave(const Options& options, QCoreApplication& application) {
         return status;
     }
     const QString state = QString::fromStdString(options.state);
-    const auto lock = lock_state(state);
+    const auto lock = take_lock(state);
     if (!lock) {
-        if (::kill(static_cast<pid_t>(owner_of_state(state)), SIGUSR2) != 0) {
+        const qint64 program = holder_of(state, kAtHome);
+        if (program <= 0 || ::kill(static_cast<pid_t>(program), SIGUSR2) != 0) {
             return complain(kBusy, EX_TEMPFAIL);
         }
         return say("The program that accompanies your days ends this one, forgets your link, and sends what is here.");
@@ -152,6 +153,7 @@ int run_at_home(const Options& options) {
     if (!laptop) {
         return laptop.error();
     }
+    const auto found_by_leave = take_lock(QString::fromStdString(options.state), kAtHome);
     Server server(laptop->enrolment.server, laptop->enrolment.token);
     DaemonProxy governor(QDBusConnection::systemBus(), DaemonProxy::Asks::Nobody);
     AtHome home({.day_begins_s = seconds_of(options.day_begins), .state = QString::fromStdString(options.state)},

@@ -149,7 +149,7 @@ int enrol(const Options& options, QCoreApplication& /*application*/) {
     if (const auto made = make_state_folder(state); !made) {
         return complain(made.error().toStdString(), EX_CANTCREAT);
     }
-    const auto lock = lock_state(state);
+    const auto lock = take_lock(state);
     if (!lock) {
         return complain("the wizard is running", EX_TEMPFAIL);
     }
@@ -163,7 +163,7 @@ int enrol(const Options& options, QCoreApplication& /*application*/) {
     Server server(url, {});
     governor.device_key([&](const Said<QByteArray>& key) {
         if (!key) {
-            QCoreApplication::exit(complain("happed: " + key.error().toStdString(), EX_UNAVAILABLE));
+            QCoreApplication::exit(complain("happed: " + key.error().message.toStdString(), EX_UNAVAILABLE));
             return;
         }
         const QJsonObject body{{QStringLiteral("code"), QString::fromStdString(code).trimmed()},
@@ -196,7 +196,7 @@ tl::expected<Laptop, int> open_laptop(const Options& options, const std::string&
     if (!enrolment) {
         return tl::unexpected(complain_of(enrolment.error(), state));
     }
-    auto lock = lock_state(state);
+    auto lock = take_lock(state);
     if (!lock) {
         return tl::unexpected(complain(busy, EX_TEMPFAIL));
     }
@@ -229,7 +229,7 @@ int upload(const Options& options, QCoreApplication& application) {
 }
 
 int call_experimenter(const Options& options) {
-    const qint64 wizard = owner_of_state(QString::fromStdString(options.state));
+    const qint64 wizard = holder_of(QString::fromStdString(options.state), kWizard);
     if (wizard <= 0 || ::kill(static_cast<pid_t>(wizard), SIGUSR1) != 0) {
         return complain("no wizard is running", EX_UNAVAILABLE);
     }

@@ -22,8 +22,6 @@ namespace {
 int act(const Options& options, int argc, char** argv) {
     std::signal(SIGXFSZ, SIG_IGN);  // then a file at its size limit fails like a full disk
     const bool at_home = options.command == Command::AtHome;
-    // `abort` and `leave` signal any holder of the lock, whatever it is.
-    std::signal(at_home ? SIGUSR1 : SIGUSR2, SIG_IGN);
     if (at_home || options.command == Command::Wizard) {
         if (!ui::has_screen("happe-study")) {
             return EX_UNAVAILABLE;
@@ -37,7 +35,6 @@ int act(const Options& options, int argc, char** argv) {
         ui::install_translations(application);
         return at_home ? run_at_home(options) : run_wizard(options);
     }
-    std::signal(SIGUSR1, SIG_IGN);
     QCoreApplication application(argc, argv);
     switch (options.command) {
         case Command::Enrol:

@@ -5,13 +5,6 @@
 #include <QFile>
 
 namespace happe::study {
-namespace {
-
-QString lock_in(const QString& folder) {
-    return folder + QStringLiteral("/lock");
-}
-
-}  // namespace
 
 tl::expected<void, QString> make_state_folder(const QString& folder) {
     const auto mine = QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner;
@@ -21,21 +14,21 @@ tl::expected<void, QString> make_state_folder(const QString& folder) {
     return {};
 }
 
-std::unique_ptr<QLockFile> lock_state(const QString& folder) {
-    auto lock = std::make_unique<QLockFile>(lock_in(folder));
-    lock->setStaleLockTime(0);  // a sitting may take long; a lock counts only while its process lives
-    return lock->tryLock() ? std::move(lock) : nullptr;
+std::unique_ptr<QLockFile> take_lock(const QString& folder, const QString& lock) {
+    auto file = std::make_unique<QLockFile>(folder + '/' + lock);
+    file->setStaleLockTime(0);  // a sitting may take long; a lock counts only while its process lives
+    return file->tryLock() ? std::move(file) : nullptr;
 }
 
-qint64 owner_of_state(const QString& folder) {
-    if (lock_state(folder)) {  // a killed program's lock may name a new, unrelated process
+qint64 holder_of(const QString& folder, const QString& lock) {
+    if (take_lock(folder, lock)) {  // a killed program's lock may name a new, unrelated process
         return 0;
     }
-    const QLockFile lock(lock_in(folder));
+    const QLockFile file(folder + '/' + lock);
     qint64 pid = 0;
     QString host;
     QString program;
-    return lock.getLockInfo(&pid, &host, &program) ? pid : 0;
+    return file.getLockInfo(&pid, &host, &program) ? pid : 0;
 }
 
 QString journal_in(const QString& folder) {

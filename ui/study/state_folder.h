@@ -12,10 +12,15 @@ namespace happe::study {
 // Creates the folder if it is missing. An error names it.
 [[nodiscard]] tl::expected<void, QString> make_state_folder(const QString& folder);
 
-// Locks the folder for this program; null: another program has it.
-[[nodiscard]] std::unique_ptr<QLockFile> lock_state(const QString& folder);
-// The process that has the folder; 0: none.
-[[nodiscard]] qint64 owner_of_state(const QString& folder);
+// The locks in the folder. All programs that change it take the first; some also the one by which others find them.
+inline const QString kState = QStringLiteral("lock");
+inline const QString kWizard = QStringLiteral("wizard.lock");
+inline const QString kAtHome = QStringLiteral("at-home.lock");
+
+// Takes a lock for this program; null: another program has it.
+[[nodiscard]] std::unique_ptr<QLockFile> take_lock(const QString& folder, const QString& lock = kState);
+// The process that has a lock; 0: none.
+[[nodiscard]] qint64 holder_of(const QString& folder, const QString& lock);
 
 [[nodiscard]] QString journal_in(const QString& folder);
 
