@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sqlalchemy import select
 
+from happe_study.people.participants.models import Participant
+from happe_study.results.withdrawal import services as withdrawal
 from happe_study.runs.course.models import Run, RunRecord
 from happe_study.runs.records.stored import opened
 from happed_world import ME, MY_SESSION, somebody
@@ -141,14 +143,14 @@ def sees_happed_end(home: Home, daemon: Happed) -> None:
     home.begins(3)
     assert home.count("a piece has ended") == 2
     daemon.stop()
-    until(lambda: "happed does not answer" in home.laptop.log, "it misses happed")
+    until(lambda: "happed does not give the piece" in home.laptop.log, "it misses happed")
     daemon.start().serves()
     home.begins(4)
     assert home.count("a piece has ended") == 3
     daemon.kill()
     daemon.start().serves()
     home.begins(5)
-    assert home.count("a piece is lost, because happed had ended") == 1
+    assert home.laptop.log.count("a piece is lost") == 1
 
 
 def has_no_network(home: Home, person: Client) -> None:
@@ -242,3 +244,22 @@ def test_whoever_leaves_is_forgotten_and_their_day_does_not_count(
     assert (status["waiting"], status["refused"], status["participant"]) == (0, [], None)
     assert home.token not in (home.laptop.state / "journal.db").read_bytes().decode(errors="replace")
     assert home.laptop.run("leave").returncode == os.EX_NOINPUT
+
+
+def test_a_withdrawal_in_the_browser_is_as_leaving(home: Home, experimenter: Client) -> None:
+    # given
+    home.start()
+    home.begins(1)
+    home.log_out()
+    # when
+    with home.server.world.database.writing() as session:
+        person = session.scalars(select(Participant)).first()
+        assert person
+        withdrawal.withdraw(session, person, fixed_secrets(), None)
+    home.start()
+    # then
+    assert home.laptop.process
+    assert home.laptop.process.wait() == 0, home.laptop.log
+    assert experimenter.get("State") == "governing"
+    assert home.laptop.status()["participant"] is None
+    assert home.token not in (home.laptop.state / "journal.db").read_bytes().decode(errors="replace")

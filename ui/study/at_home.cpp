@@ -203,6 +203,9 @@ void AtHome::refreshed(const Answer& answer, const Act& then) {
             return later(static_cast<int>(kLook.count()), [this, then] { refresh(then); });
         }
         log("the server says: " + answer.detail.toStdString());
+        if (answer.problem == QStringLiteral("invalid")) {  // the link is nobody's: they have withdrawn in the browser
+            return leave();
+        }
         emit ended(EX_NOPERM);
         return;
     }
@@ -270,7 +273,8 @@ void AtHome::begin_piece(const QByteArray& seal) {
             return;
         }
         if (!governor_run) {
-            return retry("happed does not begin run " + planned().code + ": " + governor_run.error().toStdString());
+            return retry("happed does not begin run " + planned().code + ": " +
+                         governor_run.error().message.toStdString());
         }
         written([this, governor_run] {
             piece_ = *governor_run;
@@ -293,7 +297,7 @@ void AtHome::renew_piece() {
     if (piece_.isEmpty()) {
         return;
     }
-    written([this] {
+    refresh([this] {
         fetch_seal([this](const QByteArray& seal) {
             next_seal_ = seal;
             end_piece();
@@ -318,7 +322,7 @@ void AtHome::fetch(const QString& governor_run) {
     });
 }
 
-// A piece that happed cannot give is lost, unless happed is not there now.
+// A piece is lost if happed does not have it, or for some minutes cannot give it.
 void AtHome::keep(const Said<Recording>& recording) {
     const std::string& run = planned().code;
     const auto other_name = [this](const std::string& application) { return journal_.other_name(application); };
@@ -326,12 +330,14 @@ void AtHome::keep(const Said<Recording>& recording) {
     if (piece) {
         journal_.piece_ended(run, *piece);
         log("run " + run + ": a piece has ended");
-    } else if (recording || governor_.is_there() || leaving_) {
-        journal_.piece_lost(run, "a piece is lost: happed had ended");
-        log("run " + run + ": a piece is lost, because happed had ended");
+    } else if (recording || recording.error().lasting || leaving_ ||
+               (governor_.is_there() && wait_ms_ >= kLongestWait.count())) {
+        journal_.piece_lost(run, "a piece is lost: happed had ended, or cannot give it");
+        log("run " + run +
+            ": a piece is lost: " + (recording ? "cannot read it" : recording.error().message.toStdString()));
     } else if (!stopping_) {
         doing_ = Doing::Recover;
-        return retry("happed does not answer: " + recording.error().toStdString());
+        return retry("happed does not give the piece: " + recording.error().message.toStdString());
     }
     go_on();
 }

@@ -85,7 +85,7 @@ void Wizard::start_run(const QByteArray& seal) {
             play(*governor_run);
         } else {
             interrupted(governor_trouble(),
-                        "begun again: happed could not start it: " + governor_run.error().toStdString());
+                        "begun again: happed could not start it: " + governor_run.error().message.toStdString());
         }
     });
 }
@@ -111,8 +111,8 @@ void Wizard::end_run() {
         if (recording) {
             keep_recording(*recording);
         } else {
-            interrupted(governor_trouble(),
-                        "begun again: happed's recording could not be read: " + recording.error().toStdString());
+            interrupted(governor_trouble(), "begun again: happed's recording could not be read: " +
+                                                recording.error().message.toStdString());
         }
     }));
 }
@@ -264,7 +264,7 @@ void Wizard::practise() {
             clock_.start(planned().practice_seconds * kSecondMs);
             application_.start(words_of(planned().command), planned().cpu);
         } else {
-            log("happed: " + cookie.error().toStdString());
+            log("happed: " + cookie.error().message.toStdString());
             fail(governor_trouble(), [this] { go_on(); });
         }
     };

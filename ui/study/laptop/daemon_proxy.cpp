@@ -17,13 +17,20 @@ namespace {
 
 const QString kName = QStringLiteral("org.happe.Governor1");
 const QString kObject = QStringLiteral("/org/happe/Governor1");
+const QString kNotFound = QStringLiteral("org.happe.Governor1.Error.NotFound");
 constexpr int kAuthorizationMs = 120'000;  // a person may have to type an administrator's password
+
+DaemonError error_of(const QDBusError& error) {
+    // Nobody asks polkit about an own run. So AccessDenied says that happed knows no such run of ours.
+    const bool lasting = error.name() == kNotFound || error.type() == QDBusError::AccessDenied;
+    return {.message = error.message(), .lasting = lasting};
+}
 
 template <typename T>
 Said<T> value_of(const QDBusMessage& answer) {
     const QDBusPendingReply<T> reply(answer);
     if (reply.isError()) {
-        return tl::unexpected(reply.error().message());
+        return tl::unexpected(error_of(reply.error()));
     }
     return reply.value();
 }
@@ -34,7 +41,7 @@ Said<QByteArray> file_of(const QDBusMessage& answer) {
         [](const QDBusUnixFileDescriptor& descriptor) -> Said<QByteArray> {
             QFile file;
             if (!file.open(descriptor.fileDescriptor(), QIODevice::ReadOnly)) {
-                return tl::unexpected(file.errorString());
+                return tl::unexpected(DaemonError{.message = file.errorString()});
             }
             return file.readAll();
         });
@@ -62,7 +69,7 @@ template <typename T>
 void DaemonProxy::ask(const QDBusMessage& question, const std::function<Said<T>(const QDBusMessage&)>& read,
                       const Then<T>& then) {
     if (!bus_.isConnected()) {  // otherwise Qt would never end the call
-        const auto refuse = [then, why = bus_.lastError().message()] { then(tl::unexpected(why)); };
+        const auto refuse = [then, why = error_of(bus_.lastError())] { then(tl::unexpected(why)); };
         QMetaObject::invokeMethod(this, refuse, Qt::QueuedConnection);
         return;
     }

@@ -15,8 +15,13 @@ class QDBusMessage;
 
 namespace happe::study {
 
+struct DaemonError {
+    QString message;       // reveals no condition
+    bool lasting = false;  // the same question would get the same answer
+};
+
 template <typename T>
-using Said = tl::expected<T, QString>;  // the error is a text that reveals no condition
+using Said = tl::expected<T, DaemonError>;
 
 class DaemonProxy final : public QObject {
     Q_OBJECT

@@ -9,6 +9,7 @@
 #include <QJsonObject>
 #include <QTimer>
 #include <QUuid>
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -17,6 +18,7 @@ namespace {
 
 constexpr std::size_t kProbes = 16;
 constexpr int kRestMs = 1000;
+constexpr int kLongestRestMs = 15'000;
 
 std::int64_t now_us() {
     const auto now = std::chrono::steady_clock::now().time_since_epoch();  // CLOCK_MONOTONIC
@@ -32,19 +34,21 @@ std::int64_t micros(const QJsonObject& told, const char* name) {
     return told.value(QLatin1String(name)).toInteger();
 }
 
-void probe(Server& server, std::vector<Probe> probes, const std::function<void(const Letter&)>& then) {
+void probe(Server& server, std::vector<Probe> probes, int rest_ms, const std::function<void(const Letter&)>& then) {
     const std::int64_t asked = now_us();
     server.ask({.method = "GET", .path = QStringLiteral("clock"), .body = {}},
-               [&server, asked, probes = std::move(probes), then](const Answer& answer) mutable {
+               [&server, asked, probes = std::move(probes), rest_ms, then](const Answer& answer) mutable {
                    const std::int64_t heard = now_us();
                    if (answer.verdict != Verdict::Done) {  // earlier probes would be of another network
-                       QTimer::singleShot(kRestMs, &server, [&server, then] { probe(server, {}, then); });
+                       const int longer_ms = std::min(2 * rest_ms, kLongestRestMs);
+                       QTimer::singleShot(rest_ms, &server,
+                                          [&server, longer_ms, then] { probe(server, {}, longer_ms, then); });
                        return;
                    }
                    const QJsonObject told = QJsonDocument::fromJson(answer.body).object();
                    probes.push_back({asked, micros(told, "receive_us"), micros(told, "send_us"), heard});
                    if (probes.size() < kProbes) {
-                       probe(server, std::move(probes), then);
+                       probe(server, std::move(probes), rest_ms, then);
                    } else {
                        then(clock_of(new_id(), boot_id(), probes));
                    }
@@ -58,7 +62,7 @@ std::string new_id() {
 }
 
 void compare_clocks(Server& server, const std::function<void(const Letter&)>& then) {
-    probe(server, {}, then);
+    probe(server, {}, kRestMs, then);
 }
 
 void Postman::go() {
