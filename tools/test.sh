@@ -32,12 +32,9 @@ unit() { # PRESET
 python() { # NAME PYTEST'S OPTIONS...
     name=$1
     shift
-    # Some tests become another user. Each pytest that root starts closes pytest's own folder to other users.
-    folder=$(mktemp -d)
     tools/reachable.sh build/venv/bin/python -m pytest -q -p no:cacheprovider --junitxml="build/$name.xml" \
         --durations=20 --durations-min=1 --basetemp="$folder/$name" "$@"
     build/venv/bin/python tools/refuse_skips.py "build/$name.xml"
-    rm -rf "$folder" || true # it only takes space
 }
 
 # These tests see the governor's programs from outside. The slow ones run with the sanitizers in the programs, except for
@@ -108,6 +105,11 @@ instrumented() {
 renice -n 10 $$ >/dev/null
 mkdir -p build
 begin=$(date +%s)
+# Some tests become another user. Each pytest that root starts closes pytest's own folder to other users.
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT # it has gigabytes when a test has failed
+trap 'exit 130' INT
+trap 'exit 143' TERM
 case ${1-} in
     build)
         compile dev
@@ -117,4 +119,5 @@ case ${1-} in
     quick | programs | server | instrumented) "$1" ;;
     *) echo "usage: tools/test.sh build|quick|programs|server|instrumented" >&2; exit 64 ;;
 esac
-echo "test: $1 took $(($(date +%s) - begin)) s"
+cpu=$(awk -v hz="$(getconf CLK_TCK)" '{ printf "%d", ($16 + $17) / hz }' /proc/$$/stat) # of the processes that have ended
+echo "test: $1 took $(($(date +%s) - begin)) s, and $cpu s of CPU"
