@@ -163,7 +163,7 @@ def test_an_export_tells_the_pieces_apart_and_the_analysis_joins_them(world: Wor
     assert (run.performance, run.power) == tuple(
         sum(series(each, key) for each in pieces) for key in ("performance", "power")
     )
-    assert [round(sample.second) for sample in export.samples[run.run]] == list(range(1, 161))
+    assert not export.samples, "no picture shows them, and those of weeks would not fit into memory"
 
 
 def test_each_piece_has_a_page_and_no_profile_has_its_lessons(world: World) -> None:

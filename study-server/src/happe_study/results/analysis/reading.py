@@ -67,9 +67,9 @@ NEEDED: dict[str, dict[str, Callable[[Any], Any]]] = {
     "keys": {"run": str, "piece": int, "t_us": int, "key": str},
     "probes": {"run": str, "piece": int, "t_us": int, "sham": flag, "served_us": int},
     "study": {"study": str, "protocol_sha256": str, "protocol": str},
-    "samples": {"run": str, "piece": int, "t_us": int, "policy": int, "cpu": int, "cur_khz": int, "util_ppm": int},
+    "samples": {"run": str, "t_us": int, "policy": int, "cpu": int, "cur_khz": int, "util_ppm": int},
 }
-IN_PIECES = ("records", "keys", "probes", "samples")
+IN_PIECES = ("records", "keys", "probes")
 OPTIONAL = ("records", "keys", "probes", "samples", "study")
 MAY_BE_EMPTY = {"guess", "cur_khz"}
 BLINDED = {"condition", "guess", "protocol"}
@@ -104,7 +104,7 @@ class Export:
     left_out: tuple[LeftOut, ...]
     answers: Mapping[str, Mapping[str, str]]  # by question, then participant
     participants: Mapping[str, int]  # by state
-    samples: Mapping[str, tuple[Sample, ...]]  # by run
+    samples: Mapping[str, tuple[Sample, ...]]  # by run; see _shows_samples()
     digests: Mapping[str, str]
     protocol: str | None = None
     trials: tuple[Trial, ...] = ()
@@ -113,7 +113,9 @@ class Export:
 def read_export(folder: Path) -> Export:
     """Read an export's folder. Raises InputError, which names file, row and column of each fault."""
     files = _files(folder)
-    tables = {name: _table(name, file) for name, file in files.items()}
+    tables = {name: _table(name, file) for name, file in files.items() if name != "samples"}
+    if "samples" in files and _shows_samples(row["condition"] for row in tables["runs"]):
+        tables["samples"] = _table("samples", files["samples"])
     people = {row["participant"]: row["state"] for row in tables["participants"]}
     places = _places(tables["runs"])
     counting, left_out = _sorted_out(tables["runs"], people, files["runs"], places)
@@ -136,6 +138,14 @@ def read_export(folder: Path) -> Export:
         protocol=_locked(files["study"], tables["study"]) if "study" in tables else None,
         trials=tuple(_trials(tables.get("probes", ()), times, tables["runs"])),
     )
+
+
+def _shows_samples(conditions: Iterable[str]) -> bool:
+    """Whether a picture shows the samples of a study with these conditions: whether one of them is the kernel's.
+
+    The samples of weeks at home, where all conditions are HAPPE's, would not fit into memory.
+    """
+    return any(not condition.endswith("-HAPPE") for condition in conditions)
 
 
 def _locked(file: Path, rows: list[Row]) -> str:
@@ -359,21 +369,16 @@ def _answers(rows: Iterable[Row], people: Mapping[str, str]) -> dict[str, dict[s
 
 
 def _samples(rows: Iterable[Row]) -> dict[str, tuple[Sample, ...]]:
-    """The sample periods by run, each with the frequency of its first row and the busiest CPU.
-
-    Pieces of a run follow one another without the time between them.
-    """
-    periods: dict[Piece, dict[int, Row]] = defaultdict(dict)
+    """The sample periods by run, each with the frequency of its first row and the busiest CPU."""
+    periods: dict[str, dict[int, Row]] = defaultdict(dict)
     for row in rows:
-        at = periods[_piece(row)].setdefault(row["t_us"], dict(row))
+        at = periods[row["run"]].setdefault(row["t_us"], dict(row))
         at["util_ppm"] = max(at["util_ppm"], row["util_ppm"])
-    found: dict[str, list[Sample]] = defaultdict(list)
-    for (run, _number), times in sorted(periods.items()):
-        before = found[run][-1].second if found[run] else 0.0
-        found[run] += [_of_period(at, min(times), before) for _, at in sorted(times.items())]
-    return {run: tuple(samples) for run, samples in found.items()}
+    return {
+        run: tuple(_of_period(at, min(times)) for _, at in sorted(times.items())) for run, times in periods.items()
+    }
 
 
-def _of_period(row: Row, first_us: int, before_s: float) -> Sample:
-    """A sample. The table lacks a piece's beginning, so its first period is taken to last a second."""
-    return Sample(before_s + 1 + (row["t_us"] - first_us) / 1e6, row.get("cur_khz"), row["util_ppm"] / 1e4)
+def _of_period(row: Row, first_us: int) -> Sample:
+    """A sample. The table lacks a run's beginning, so its first period is taken to last a second."""
+    return Sample(1 + (row["t_us"] - first_us) / 1e6, row.get("cur_khz"), row["util_ppm"] / 1e4)

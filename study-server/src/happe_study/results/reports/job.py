@@ -23,6 +23,7 @@ from happe_study.jobs.work import FailedError, Kind
 from happe_study.results.exports import services as exports
 from happe_study.results.exports.table import Source
 from happe_study.results.reports.models import Report, ReportFile
+from happe_study.studies.services import protocol_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,6 +68,8 @@ def _made(work: Work) -> Files:
     with work.database.reading() as session:
         study = session.get_one(Study, work.study_id)
         for name in TABLES:
+            if name == "samples" and protocol_of(study).at_home:
+                continue  # no picture shows them, and they would take gigabytes
             doing(f"exporting {name}")
             _export(work, study, name, out)
         inputs = dict(_inputs(session, study, work.folder))
