@@ -34,7 +34,8 @@ dev: setup-test
 test: dev ## Build everything; run the unit tests, the vectors, and each program (ten minutes on two cores; three when run again)
 	@tools/test.sh quick
 
-test-all: test test-programs test-server test-instrumented emulated ## Run every test: also PostgreSQL, browsers, kill -9, sanitizers, fuzzing, the emulated T61 (half an hour)
+# The longest parts come first, so that they end with the others if several run beside each other (.ci/run).
+test-all: emulated test-programs test-server test-instrumented test ## Run every test: also PostgreSQL, browsers, kill -9, sanitizers, fuzzing, the emulated T61 (half an hour)
 
 # Parts of `test-all`, each of which can run alone. Each writes to folders of its own, so they may run beside each other.
 test-programs: setup dev
