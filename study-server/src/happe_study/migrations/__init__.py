@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The database's versions, by Alembic. `upgrade` brings an empty or an older database to this program's version."""
+"""Migrations of the database, by Alembic. `upgrade` brings an empty or older database to this program's revision."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def downgrade(
 
 
 def current(database: Database) -> str | None:
-    """The database's revision; None: it has none yet."""
+    """The database's revision, or None before the first migration."""
     with database.engine.connect() as connection:
         return MigrationContext.configure(connection).get_current_revision()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What Alembic runs around each migration."""
+"""Alembic runs this module around each migration."""
 
 from alembic import context
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Sealing the parts of power traces of a server of revision 0010 or older, and opening them for a downgrade.
+"""Seal the parts of power traces of a database of revision 0010 or older, and open them for a downgrade.
 
 For each part, this writes the sealed file under a new name, changes the row in a transaction, and later removes the old
 file. So after a kill or with a full disk, each part is readable by its row, and the next try continues.
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 PLAIN = ".parquet"
 PIECE = 1 << 20
 UNSEALED = ""  # the digest of a part that is not sealed
-NOT_THERE = "0" * 64  # no file has this SHA-256: `check` names the part, as it did before
+NOT_THERE = "0" * 64  # no file has this SHA-256, so `check` still complains about the part
 MOST_ROOM = 64 << 20  # the default of `part_bytes`
 
 TRACES = sa.table(
@@ -111,7 +111,7 @@ def _seal(row: sa.Row[Any], key: bytes) -> Seal:
 
 
 def _sealed(storage: Folder, row: sa.Row[Any], key: bytes) -> dict[str, object]:
-    """Seal a part's file, and return the row's new values. They still say so if the part is missing or damaged."""
+    """Seal a part's file, and return the row's new values. A missing or damaged part gets NOT_THERE as its SHA-256."""
     path, room = storage.part(row.client_id, row.number), part_room(row.header, MOST_ROOM)
     kept = {"digest": part_digest(key, row.bytes, row.sha256), "bytes": sealed_bytes(row.bytes, room)}
     unfinished = path.with_name(f"{path.stem}-migrating{UNFINISHED}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The audit log begins, and nobody changes or deletes an entry."""
+"""Start the audit log. Triggers refuse to change or delete an entry."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ POSTGRESQL = [
 
 
 def upgrade() -> None:
-    """Put the chain's beginning and the triggers there."""
+    """Insert the head of an empty log, and make the triggers."""
     op.execute(
         sa.text("INSERT INTO audit_head (id, number, chain_sha256) VALUES (1, 0, :zeros)").bindparams(zeros="0" * 64)
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Since when a role is held, when somebody else chose a password, and when one was given for a token."""
+"""Store when a role began, when somebody else chose a password, and when staff gave their password for a token."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ADDED = (("accounts", "password_given_us"), ("grants", "granted_us"), ("tokens",
 
 
 def upgrade() -> None:
-    """Of what was there before nobody knows when: a role is held since now, and no token is fresh."""
+    """Add the columns. Nobody knows when older roles began, so they begin now. No older token counts as fresh."""
     for table, column in ADDED:
         op.add_column(table, sa.Column(column, sa.BigInteger(), nullable=True))
     op.execute(sa.text("UPDATE grants SET granted_us = :now").bindparams(now=now_us()))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Records of runs are sealed, and what is kept of their SHA-256 is keyed.
+"""Seal the records of runs, and store a keyed digest of each instead of its SHA-256.
 
-Needs the allocation key if there are records. Entries of the audit log that name a record's SHA-256 stay as they are.
-PostgreSQL keeps old copies of rows in its files until `VACUUM FULL run_records`, and in backups made before.
+This needs the allocation key if there are records. It does not change entries of the audit log that name a record's
+SHA-256. PostgreSQL keeps old copies of rows in its files until `VACUUM FULL run_records`. Older backups keep them too.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def downgrade() -> None:
 
 
 def _records() -> Iterator[sa.Row[tuple[int, str, bytes]]]:
-    """Each record with its run's code, one at a time: up to megabytes each."""
+    """Each record with its run's code. It reads one at a time, because a record may have megabytes."""
     last = 0
     while (row := op.get_bind().execute(NEXT, {"after": last}).first()) is not None:
         last = row.id

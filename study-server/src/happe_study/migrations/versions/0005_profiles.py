@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Profiles can be searched and reviewed, by the new role reviewer among others.
+"""Let staff search and review profiles, and add the role reviewer.
 
-Lessons of unblinded studies are read from their records once more, because the tables hold more of them now.
+The server reads the lessons of unblinded studies from their records again, because the tables now hold more of them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ROLES = "'investigator', 'experimenter', 'analyst', 'custodian', 'auditor', 'adm
 
 
 def upgrade() -> None:
-    """Make the tables, and let records be taken out again."""
+    """Make the tables, and let the server read all records again."""
     _roles(f"{ROLES}, 'reviewer'")
     op.create_table(
         "taught_runs",

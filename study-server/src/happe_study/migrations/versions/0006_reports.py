@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reports of unblinded studies, and the documents that are uploaded for them."""
+"""Store reports of unblinded studies, and the documents that people upload for them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Lists and counts of a study's runs, participants and traces are read out of an index, however large the study is."""
+"""The server reads lists and counts of a study's runs, participants and traces from an index."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OF_PARTICIPANT = """
 
 
 def upgrade() -> None:
-    """Let each run say its study. SQLite must not copy the table for it: that would delete every record of a run."""
+    """Add the study to each run. SQLite must not copy the table for this: that would delete all records of runs."""
     op.add_column("runs", sa.Column("study_id", sa.BigInteger(), nullable=False, server_default="0"))
     op.execute(OF_PARTICIPANT)
     _exchange(TAKEN, ADDED)

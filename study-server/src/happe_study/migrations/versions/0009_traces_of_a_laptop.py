@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The traces that were recorded of a laptop while it had a run are read out of an index."""
+"""The server finds the power traces that meters recorded during a laptop's run in an index."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAME = "ix_traces_laptop_id_created_us_sealed_us"
 
 
 def upgrade() -> None:
-    """Make it."""
+    """Make the index."""
     op.create_index(NAME, "traces", ["laptop_id", "created_us", "sealed_us"])
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A study knows what the file of its protocol is called."""
+"""A study stores the name of its protocol's file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Studies that exist already have none."""
+    """Add the column. It is empty for existing studies."""
     op.add_column("studies", sa.Column("protocol_file", sa.Text()))
 
 

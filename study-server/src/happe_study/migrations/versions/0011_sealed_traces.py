@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Power traces get a key each, and manifests of blinded studies are sealed; parts are sealed next.
+"""Give each power trace a key, and seal the manifests of blinded studies. The next revision demands sealed parts.
 
-Needs the allocation key if there are traces. Parts are files, often many: `migrations.sealing` seals them one by one
-before the next revision, which demands that it has. Going down needs the folder of traces and opens every part at once.
-Entries of the audit log that name a manifest's SHA-256 stay as they are. PostgreSQL keeps old copies of rows in its
-files until `VACUUM FULL traces, trace_parts`, and in backups made before.
+This needs the allocation key if there are traces. Parts are often many files: `migrations.sealing` seals them one by
+one before the next revision. A downgrade needs the folder of traces, and opens all parts in one transaction. Neither
+changes entries of the audit log that name a manifest's SHA-256. PostgreSQL keeps old copies of rows in its files until
+`VACUUM FULL traces, trace_parts`. Older backups keep them too.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ STUDIES = sa.table("studies", sa.column("id"), sa.column("state"))
 
 
 def upgrade() -> None:
-    """Make the columns, and seal what is in the database. SQLite must not copy `traces`: that would delete all parts."""
+    """Make the columns, and seal manifests. SQLite must not copy `traces`: that would delete the rows of all parts."""
     op.add_column("traces", sa.Column("key_sealed", sa.LargeBinary(), nullable=False, server_default=sa.text("''")))
     op.add_column("traces", sa.Column("manifest_sealed", sa.LargeBinary()))
     op.execute("ALTER TABLE traces RENAME COLUMN manifest_sha256 TO manifest_digest")
@@ -60,7 +60,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Undo it. The SHA-256 of a manifest is not known any more: its meter can't seal that trace once more."""
+    """Undo it. The server no longer knows a manifest's SHA-256, so the meter can't repeat the sealing of its trace."""
     attributes = context.config.attributes
     if open_parts(op.get_bind(), attributes["traces"], attributes["allocation"]):
         attributes["opened"] = True
@@ -76,7 +76,7 @@ def downgrade() -> None:
 
 
 def _traces() -> Iterator[Any]:
-    """Each trace with its study's state, one at a time: manifests of up to megabytes."""
+    """Each trace with its study's state. It reads one at a time, because a manifest may have megabytes."""
     last = 0
     columns = (TRACES.c.id, TRACES.c.client_id, TRACES.c.manifest, TRACES.c.manifest_digest, TRACES.c.manifest_sealed)
     query = sa.select(*columns, STUDIES.c.state).join_from(TRACES, STUDIES, STUDIES.c.id == TRACES.c.study_id)

@@ -19,11 +19,11 @@ STORED = """
 
 
 def upgrade() -> None:
-    """Demand it, and count what the sealed files take."""
+    """Fail if a part is not sealed, and store the size of each trace's sealed files."""
     if plain := op.get_bind().scalar(sa.text(PLAIN)):
         raise RuntimeError(f"{plain} parts of power traces are not sealed")
     op.execute(STORED)
 
 
 def downgrade() -> None:
-    """Nothing: the revision before opens the parts."""
+    """Do nothing: the downgrade of revision 0011 opens the parts."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""All servers and processes count together how often something is asked for."""
+"""All servers and processes of a database count calls together, for their rate limits."""
 
 from __future__ import annotations
 

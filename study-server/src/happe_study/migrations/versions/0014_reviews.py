@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reviewers pass profiles, and profiles know how unusual they are.
+"""Reviewers can pass profiles, and each profile stores how unusual it is.
 
-The records of unblinded studies are taken out once more, which ranks their profiles.
+The server reads the records of unblinded studies again, and so ranks their profiles.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ KINDS = "'note', 'flag', 'unflag'"
 
 
 def upgrade() -> None:
-    """Add the kind and the column, and let records be taken out again."""
+    """Add the kind and the column, and let the server read all records again."""
     _kinds(f"{KINDS}, 'pass'")
     op.add_column("profiles", sa.Column("unusual", sa.Integer(), nullable=False, server_default="0"))
     op.create_index("ix_profiles_study_id_unusual", "profiles", ["study_id", "unusual", "participant", "application"])
@@ -26,7 +26,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Undo it; that a profile was passed is forgotten."""
+    """Undo it. The server forgets which profiles reviewers passed."""
     op.drop_index("ix_profiles_study_id_unusual", "profiles")
     op.drop_column("profiles", "unusual")
     op.execute("DELETE FROM profile_reviews WHERE kind = 'pass'")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Long work is a job; a report is what a job of it made. PostgreSQL gets the tables of Procrastinate's queue."""
+"""Jobs do long work, and each report belongs to its job. PostgreSQL gets the tables of Procrastinate's queue."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Undo it. A report that is being made is one that died."""
+    """Undo it. The older program takes a report whose job has not ended as one that was interrupted."""
     reports, files = _set_aside()
     _reports(
         sa.Column("account_id", SERIAL, nullable=False),
@@ -106,7 +106,7 @@ def downgrade() -> None:
 
 
 def _set_aside() -> tuple[list[dict[str, object]], list[dict[str, object]]]:
-    """The rows of reports (at most 20 a study) and of their files, whose tables go."""
+    """Drop the tables of reports and of their files, and return their rows. A study has at most 20 reports."""
     rows = [[dict(row) for row in op.get_bind().execute(sa.text(f"SELECT * FROM {each}")).mappings()] for each in OWN]  # noqa: S608 - ours
     for each in reversed(OWN):
         op.drop_table(each)
@@ -139,7 +139,7 @@ def _reports(*more: sa.Column[object] | sa.Constraint) -> None:
 
 
 def _job_of(report: dict[str, object], asked_by: str) -> int:
-    """The number of the job that a report is taken to be made by."""
+    """Insert a job for an older report, and return the job's number."""
     ended = report["finished_us"] is not None
     values = {
         "study_id": report["study_id"],

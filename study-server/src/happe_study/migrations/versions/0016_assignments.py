@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Profiles are assigned to reviewers."""
+"""Staff can assign profiles to reviewers."""
 
 from __future__ import annotations
 
@@ -33,5 +33,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Undo it; assignments are forgotten."""
+    """Undo it. The server forgets all assignments."""
     op.drop_table("profile_assignments")

@@ -19,6 +19,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Undo it: accounts have their passwords alone."""
+    """Undo it. Accounts need only their passwords."""
     op.drop_column("accounts", "totp_step")
     op.drop_column("accounts", "totp_secret")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The server measures power itself: a document that nobody uploaded has no account."""
+"""The server measures power itself. The document that it makes has no account, because nobody uploaded it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ SERIAL = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def upgrade() -> None:
-    """Let the account be none."""
+    """Let a document have no account."""
     with op.batch_alter_table("analysis_documents") as documents:
         documents.alter_column("account_id", existing_type=SERIAL, nullable=True)
 
 
 def downgrade() -> None:
-    """Undo it. The figures that the server measured go; `happe-power measures` makes it again."""
+    """Undo it, and delete the figures that the server measured. `happe-power measures` makes them again."""
     op.execute(sa.text("DELETE FROM analysis_documents WHERE account_id IS NULL"))
     with op.batch_alter_table("analysis_documents") as documents:
         documents.alter_column("account_id", existing_type=SERIAL, nullable=False)

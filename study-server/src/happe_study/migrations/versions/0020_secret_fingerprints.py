@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The database has the fingerprints of its server's secrets."""
+"""The database stores the fingerprints of its server's secrets."""
 
 from __future__ import annotations
 

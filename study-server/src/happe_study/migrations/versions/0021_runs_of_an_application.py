@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The runs of an application are found without reading every run of a large study."""
+"""The server finds the runs of an application without reading every run of a large study."""
 
 from __future__ import annotations
 

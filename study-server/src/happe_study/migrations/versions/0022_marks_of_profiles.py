@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Flagged and contradicted profiles are counted, and neighbours of an application found, without reading every profile.
+"""The server counts flagged and contradicted profiles, and finds a profile's neighbours, without reading every profile.
 
-SQLite, which has no statistics of this database, prefers any index of the study to one of the few marked rows.
+SQLite has no statistics of this database, so it prefers any full index of the study to one of the few marked rows.
 """
 
 from __future__ import annotations

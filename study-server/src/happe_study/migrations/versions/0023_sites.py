@@ -21,7 +21,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Undo it. An account that may see one site only loses the role, so that nobody sees more than before."""
+    """Undo it. An account that may see only one site loses that role, so that nobody sees more than before."""
     op.execute("DELETE FROM grants WHERE site IS NOT NULL")
     for table in TABLES:
         op.drop_column(table, "site")

@@ -21,7 +21,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Undo it. Pieces go. Their wholes fail, because PostgreSQL's queue would not send them again; people may retry."""
+    """Undo it. Delete pieces, and fail the jobs that wait for them, because PostgreSQL would not send them again."""
     jobs = sa.table("jobs", sa.column("id"), sa.column("whole_id"), *map(sa.column, ("state", "lease", "failed")))
     ended = {"state": "failed", "lease": None, "failed": "The server went back to an earlier version. Retry it."}
     op.execute(jobs.update().where(jobs.c.id.in_(sa.select(jobs.c.whole_id))).values(ended))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A job may make an export, whose files are in the database for some days."""
+"""A job may make an export. The database keeps the export's files for some days."""
 
 from __future__ import annotations
 
@@ -30,6 +30,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Undo it, and remove the jobs of kinds that the program before does not know."""
+    """Undo it, and delete the jobs of kinds that the older program does not know."""
     op.drop_table("export_pieces")
     op.execute("DELETE FROM jobs WHERE kind IN ('export', 'backup')")

@@ -21,7 +21,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Undo it. The program before keeps one record of a run, so later pieces are deleted."""
+    """Undo it, and delete later pieces: the older program keeps one record of a run."""
     op.execute("DELETE FROM run_records WHERE piece > 1")
     with op.batch_alter_table("run_records") as table:
         table.drop_constraint("uq_run_records_run_id_piece", type_="unique")
