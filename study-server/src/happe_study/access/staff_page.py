@@ -3,7 +3,7 @@
 
 A form has a view that shows it (GET), and a view that carries it out (POST, decorated by `or_again`) and redirects to
 another page. If that fails, the form appears again, with the typed values and the errors beside them. The answer to the
-POST itself shows things that are shown only once, such as a token.
+POST itself shows secrets that the server shows only once, such as a token.
 """
 
 from __future__ import annotations

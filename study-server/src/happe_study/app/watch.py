@@ -29,8 +29,8 @@ SEEN = "happe.seen"
 NO_ROUTE = "none"
 METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})
 QUIET = frozenset({"/healthz"})
-# Endpoints whose duration is not counted. The duration of an upload shows its size, and the size can reveal a
-# condition.
+# The server does not count the duration of these endpoints. The duration of an upload shows its size, and the size can
+# reveal a condition.
 UNTIMED = frozenset({"records.put_record", "traces.put_part"})
 
 

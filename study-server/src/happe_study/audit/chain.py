@@ -126,7 +126,7 @@ def append_all(
 ) -> None:
     """Record several actions in their order, as `append` does one, in a few statements for all of them.
 
-    `also`: other statements with their rows, which return no rows and are sent together with the log's. `to_the_end`:
+    `also`: other statements with their rows. They return no rows, and go out together with the log's. `to_the_end`:
     this is the last step of the transaction.
     """
     session.flush()

@@ -24,7 +24,7 @@ class AuditEntry(Base):
 
 
 class AuditDetail(Base):
-    """The person, action and object of an entry. Erased together with the participant whom it concerns."""
+    """The person, action and object of an entry. The server erases it together with its participant."""
 
     __tablename__ = "audit_details"
     __table_args__ = (Index("ix_audit_details_participant_id", "participant_id"),)

@@ -146,7 +146,7 @@ class Config(BaseModel):
 
 @dataclass(frozen=True, repr=False)
 class Secrets:
-    """32 random bytes for each purpose. Losing `allocation` loses the conditions of every study not yet unblinded."""
+    """32 random bytes for each purpose. Without `allocation`, nobody can open the conditions of a blinded study."""
 
     session: bytes
     password: bytes

@@ -86,7 +86,7 @@ class Database:
             yield session
 
     def row(self, statement: Select[*tuple[Any, ...]], values: dict[str, Any]) -> Row[*tuple[Any, ...]] | None:
-        """The first row of a query, without a session: half the time of one."""
+        """The first row of a query, without a session. This takes half the time."""
         with self._looking.connect() as connection:
             return connection.execute(statement, values).first()
 

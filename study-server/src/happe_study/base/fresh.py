@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Rows with a new random code. In the rare case that a row has the code already, another code is tried."""
+"""Rows with a new random code. If another row has the code already, which is rare, this tries another code."""
 
 from __future__ import annotations
 

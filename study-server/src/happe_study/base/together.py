@@ -36,7 +36,7 @@ class Together(Generic[Work, Result]):
     """One kind of work on one database, for the threads of one process.
 
     `do` does several pieces of work in a session of `writing()`. It returns for each its result, or the exception that
-    its thread raises. If `do` raises, or the commit fails, the transaction is rolled back and each piece is done alone.
+    its thread raises. If `do` raises, or the commit fails, this rolls the transaction back and does each piece alone.
     """
 
     def __init__(

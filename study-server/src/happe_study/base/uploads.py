@@ -31,7 +31,7 @@ def openapi_body(kind: Kind) -> dict[str, Any]:
 
 
 def with_file(most: int) -> Callable[[View], View]:
-    """Mark a view as taking a form with a file, of at most `most` bytes. The form's token is checked before it runs."""
+    """Mark a view as taking a form with a file, of at most `most` bytes. The server checks the form's token first."""
 
     def mark(view: View) -> View:
         view.happe_most_bytes = most  # type: ignore[attr-defined] # an attribute of our own

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`happe-server analyse` and `happe-server plan`: a study's report, and how many participants it needs. No server.
 
-The statistics packages are imported only when needed: numpy, scipy and matplotlib take a second, and a server can
-be installed without them.
+This imports the statistics packages only when a command needs them: numpy, scipy and matplotlib take a second, and a
+server works without them.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class Server:
     """The server that a configuration file describes. It reads only what the command needs."""
 
     def __init__(self, path: Path) -> None:
-        """Store the path. Nothing is read yet."""
+        """Store the path, and read nothing yet."""
         self.path = path
         self.operator = owner.operator()
 
@@ -83,7 +83,7 @@ class Server:
         return create_app(self.config, self.secrets)
 
     def close(self) -> None:
-        """Close the connections that were opened."""
+        """Close all open connections."""
         if "database" in self.__dict__:
             self.database.dispose()
         if "app" in self.__dict__:

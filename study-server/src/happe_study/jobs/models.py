@@ -38,7 +38,7 @@ class Job(Base):
         Index("ix_jobs_study_id_kind_id", "study_id", "kind", "id"),
         Index("ix_jobs_state", "state"),
         Index("ix_jobs_whole_id", "whole_id"),
-        {"sqlite_autoincrement": True},  # no number comes again
+        {"sqlite_autoincrement": True},  # it never uses a number again
     )
 
     id: Mapped[int] = mapped_column(Serial, primary_key=True)

@@ -8,7 +8,7 @@ A body above MOST_ORDINARY is too large for that. The thread reads it from the c
 checks who calls: it refuses everybody except devices and staff without reading. Such requests take at most half of the
 threads.
 
-Everything runs in the loop's thread, except `_keepalive_after` and what else a thread of the pool calls.
+Everything runs in the loop's thread, except what a thread of the pool calls, such as `_keepalive_after`.
 """
 
 from __future__ import annotations

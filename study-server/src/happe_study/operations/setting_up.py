@@ -186,7 +186,7 @@ def _require_empty(url: str) -> None:
 
 @contextmanager
 def as_owner(wish: Wish) -> Iterator[None]:
-    """Run the block as the user who will run the server, who then owns new files and is PostgreSQL's peer."""
+    """Run the block as the user who will run the server: they own new files, and PostgreSQL knows them as its peer."""
     if wish.owner is None:
         yield
         return

@@ -64,7 +64,7 @@ class Axis:
 
 
 def ladder(steps: Sequence[float], title: str = "") -> Axis:
-    """An axis with the given ascending values as ticks, at equal distances. Many ticks are thinned out."""
+    """An axis with the given ascending values as ticks, at equal distances. It thins out many ticks."""
     room = max((steps[-1] - steps[0]) / len(steps), steps[-1] * 0.05)
     ends = steps[0] - room, steps[-1] + room
     if len(steps) <= MOST_STEPS:

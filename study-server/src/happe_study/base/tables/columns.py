@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The columns of a table. A column that is not listed is never written."""
+"""The columns of a table. The server writes only listed columns."""
 
 from __future__ import annotations
 

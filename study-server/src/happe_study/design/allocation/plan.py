@@ -62,7 +62,7 @@ class Draws:
         self._left = b""
 
     def below(self, bound: int) -> int:
-        """A number from 0 to `bound` - 1, all equally likely: words from `bound`'s last multiple on are skipped."""
+        """A number from 0 to `bound` - 1, all equally likely. It skips words from the last multiple of `bound` on."""
         usable = (1 << 8 * _WORD_BYTES) // bound * bound
         while (word := self._word()) >= usable:
             pass

@@ -148,7 +148,7 @@ BUILT_IN = {
 
 @dataclass(frozen=True, kw_only=True, config=_CLOSED)
 class Questionnaire:
-    """Which of the built-in items are asked, and up to 50 items of the study's own."""
+    """The built-in items that the study asks, and up to 50 items of its own."""
 
     computer_experience: StrictBool = True
     game_experience: StrictBool = True
@@ -157,7 +157,7 @@ class Questionnaire:
 
     @property
     def items(self) -> tuple[Item, ...]:
-        """All items that are asked, in order."""
+        """All items of the questionnaire, in order."""
         return (*(item for key, item in BUILT_IN.items() if getattr(self, key)), *self.own)
 
 

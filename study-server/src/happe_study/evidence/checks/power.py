@@ -117,7 +117,7 @@ def _off(factors: Mapping[str, Factor]) -> Iterator[tuple[str, Finding]]:
 
 
 def _apart(factors: Mapping[str, Factor]) -> Iterator[Finding]:
-    """The rigs that differ from the median of all. Of two rigs nobody knows which is wrong, so both are named."""
+    """The rigs that differ from the median of all. If there are two, nobody knows which is wrong, so it names both."""
     if len(factors) < 2:  # noqa: PLR2004 - a comparison takes two
         return
     middle = median(each.value for each in factors.values())

@@ -65,7 +65,7 @@ class Learned:
 def take_out(session: Session, study_id: int, secrets: Secrets) -> Taken:
     """Copy the lessons of an unblinded study's records into tables, unless that is done already.
 
-    A record that does not open is skipped. The next call tries it again, since somebody may have restored it by then.
+    It skips a record that does not open. The next call tries it again, since somebody may have restored it by then.
     """
     taken, last = Taken(), 0
     while found := session.execute(_left(study_id, last)).all():

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Power of a run: the traces recorded during it, and the positions of their samples in the run's own time.
 
-A run's record uses the laptop's clock, a trace the meter's. Both clocks were compared with the server's. So a time of
-the run is converted to the server's time, the meter's time, and a position among the samples, each within a bound.
+A run's record uses the laptop's clock, a trace the meter's. Both devices compared their clocks with the server's. So
+this module converts a time of the run to the server's time, then to the meter's time, then to a position among the
+samples, each within a bound.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Power traces in the database. Their parts are files; a part's row says that its file is complete.
 
-Power reveals conditions. So parts are sealed with their trace's key, and manifests are sealed until the study is
-unblinded. Of the bytes that the meter sent, the database has only keyed digests.
+Power reveals conditions. So the server seals parts with their trace's key, and manifests until it unblinds the study.
+The database has only keyed digests of the bytes that the meter sent.
 """
 
 from __future__ import annotations

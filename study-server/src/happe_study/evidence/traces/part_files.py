@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Reading a part of a power trace: its footer and its columns (docs/uploads.md, A part).
 
-The file is sealed, so the part is opened in memory.
+The file is sealed, so the server opens the part in memory.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Power of a stretch of a trace, for a chart: columns from summaries, or single samples from the parts.
 
-Memory holds only a piece of a part and the columns, however long the stretch is. Parts that can't be read in the time
-allowed are left for the next request.
+Memory holds only a piece of a part and the columns, however long the stretch is. If the time allowed is too short for
+all parts, the next request reads the others.
 """
 
 from __future__ import annotations

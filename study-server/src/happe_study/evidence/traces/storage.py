@@ -3,7 +3,7 @@
 
 The server first seals a part into a local file. A stored file counts as a part of its trace only while a row of the
 database names it. Only the holder of the lock on the trace's row may write such a row, or remove a file that no row
-names. Clients choose no file names: they consist of a parsed UUID, a number, and a digest that the server computed.
+names. Clients choose no file names: a name consists of a parsed UUID, a number, and a digest that the server computed.
 """
 
 from __future__ import annotations

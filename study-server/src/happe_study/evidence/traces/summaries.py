@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Summaries of parts: watts in bins of 10 ms, computed once and stored beside the part.
 
-A summary only saves time. It is computed again if it is missing or damaged, or if part or calibration changed. Unlike
-parts, summaries are not sealed, so the server makes none before unblinding, when nobody may see power.
+A summary only saves time. The server computes it again if it is missing or damaged, or if part or calibration changed.
+Unlike parts, summaries are not sealed. So the server makes none before unblinding, when nobody may see power.
 """
 
 from __future__ import annotations

@@ -8,5 +8,5 @@ A backup is a folder or a tar of
     secrets/*.key                       only on request
     manifest.json                       written last: every other file with size and SHA-256, versions, the audit's head
 
-It is written under a temporary name, and renamed when all of it is on the disk.
+The program writes it under a temporary name, and renames it when all of it is on the disk.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Restoring a backup into an empty place. All files are verified before the first goes to its final place."""
+"""Restoring a backup into an empty place. It verifies all files before it moves the first to its final place."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The worker that a server starts beside itself: a process that is restarted when it dies, and ends with the server."""
+"""The worker that a server starts beside itself. It starts again when it dies, and ends with the server."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Beside:
         """Start the worker, and watch it in a thread.
 
         The master forks web workers meanwhile. They would inherit any lock that the thread holds, and never release it.
-        So the thread uses no library that locks, such as pydantic, which does when it first writes a model.
+        So the thread uses no library that locks, such as pydantic, which locks when it first writes a model.
 
         Web workers would also keep open the pipe by which the thread learns that its new process has started, so it
         would never stop waiting. So this method returns only when the first process has started.

@@ -33,7 +33,7 @@ pages = Blueprint("account_pages", __name__)
 
 ONE = "account_pages.account"
 EVERY_STUDY = "*"
-PASSWORD_BYTES = 15  # of a password that is given: 20 characters
+PASSWORD_BYTES = 15  # of a password that the server makes: 20 characters
 
 
 @pages.get("/accounts")
@@ -56,7 +56,7 @@ def new_account_form(problem: Problem | None = None) -> Response:
 @staff(Right.ACCOUNT_MANAGE, everywhere=True, fresh=True)
 @or_again(new_account_form)
 def new_account() -> Response:
-    """Make an account, and show its first password this once."""
+    """Make an account, and show its first password once."""
     email, password = field("email", longest=254), secrets.token_urlsafe(PASSWORD_BYTES)
     with parts().database.writing() as session:
         made = services.create(session, caller(), email, password, given=True)
@@ -85,7 +85,7 @@ def account(email: str, problem: Problem | None = None) -> Response:
 @staff(Right.ACCOUNT_MANAGE, everywhere=True, fresh=True)
 @or_again(account)
 def change_account(email: str) -> AnyResponse:
-    """Do what the button that was pressed says."""
+    """Do what the pressed button says."""
     doing = CHANGES.get(request.form.get("do", ""))
     if doing is None:
         raise not_found()
@@ -145,7 +145,7 @@ def token_form(problem: Problem | None = None) -> Response:
 @signed_in_again
 @or_again(token_form)
 def token() -> Response:
-    """Make an access token, and show it this once."""
+    """Make an access token, and show it once."""
     days = field("days", longest=6)
     if not days.isascii() or not days.isdigit() or not 1 <= int(days) <= services.LONGEST_TOKEN_DAYS:
         raise mistake("days", f"Must be a number from 1 to {services.LONGEST_TOKEN_DAYS}.")

@@ -24,7 +24,7 @@ api = APIBlueprint("accounts", __name__, url_prefix="/api/v1", tag="Accounts")
 
 
 class In(BaseModel):
-    """A body. Fields that nobody asked for are errors."""
+    """A body. Unknown fields are errors."""
 
     model_config = ConfigDict(extra="forbid", strict=False)
 
@@ -73,7 +73,7 @@ class AccountsOut(BaseModel):
 
 
 class TokenOut(BaseModel):
-    """An access token, shown this once."""
+    """An access token. The server shows it only once."""
 
     token: str
 
@@ -92,7 +92,7 @@ def me() -> dict[str, Any]:
 @api.input(Days, location="json")
 @api.output(TokenOut, status_code=201)
 def make_token(json_data: Days) -> dict[str, str]:
-    """Make an access token with one's own rights, for scripts. It is shown once."""
+    """Make an access token for scripts, with the caller's rights. The server shows it only once."""
     with parts().database.writing() as session:
         account = services.get(session, caller().name)
         return {"token": services.issue_token(session, caller(), account, json_data.days)}
@@ -153,7 +153,7 @@ def revoke(email: str, json_data: GrantIn) -> dict[str, Any]:
 @api.output(AccountOut)
 @api.doc(responses={409: "It is the last administrator."})
 def disable(email: str) -> dict[str, Any]:
-    """End an account's sessions and tokens, and let it sign in no more."""
+    """End an account's sessions and tokens, and refuse its sign-in."""
     with parts().database.writing() as session:
         account = services.get(session, email)
         services.disable(session, caller(), account)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Accounts: made, granted roles, disabled. No grant overrides the separation of duties (access/rights.py)."""
+"""Accounts: making, granting roles, disabling. No grant overrides the separation of duties (access/rights.py)."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def revoke(session: Session, who: Caller | None, account: Account, role: Role, s
 
 
 def disable(session: Session, who: Caller | None, account: Account) -> None:
-    """End an account's sessions and tokens, and let it sign in no more."""
+    """End an account's sessions and tokens, and refuse its sign-in."""
     if any(g.role == Role.ADMINISTRATOR for g in account.grants):
         _keep_one_administrator(session, account)
     account.active = False

@@ -56,7 +56,7 @@ REFUSED = ("The address, the password or the code is not right.", "error")
 
 
 class NoRole(RoleMixin):
-    """Flask-Security's roles are not used: grants are by study (access/rights.py)."""
+    """The server does not use Flask-Security's roles, because grants are by study (access/rights.py)."""
 
 
 class SignIn(LoginForm):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Opaque bearer tokens: made and revoked. A token is shown once; the database has its SHA-256."""
+"""Opaque bearer tokens: making and revoking them. The server shows a token once, and stores only its SHA-256."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Staff's pages about devices: list them, create one (its enrolment code is shown once), renew and revoke them."""
+"""Staff's pages about devices: list, create, renew and revoke them. They show an enrolment code only once."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def new_device_form(study: str, problem: Problem | None = None) -> Response:
 @staff(Right.DEVICE_MANAGE)
 @or_again(new_device_form)
 def new_device(study: str) -> Response:
-    """Name a new device, and show its enrolment code this once."""
+    """Name a new device, and show its enrolment code once."""
     name = field("name", longest=LONGEST_NAME, what="The name")
     kind = request.form.get("kind", "")
     if kind not in set(DeviceKind):

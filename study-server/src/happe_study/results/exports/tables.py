@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The tables that are read directly from the database. Rows are in the order of random codes, which reveals nothing."""
+"""The tables whose rows come directly from the database, in the order of random codes, which reveals nothing."""
 
 from __future__ import annotations
 

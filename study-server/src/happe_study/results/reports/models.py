@@ -13,7 +13,7 @@ class Report(Base):
     """A report. Its job says whether it is ready."""
 
     __tablename__ = "reports"
-    __table_args__ = (UniqueConstraint("study_id", "number"), {"sqlite_autoincrement": True})  # no number comes again
+    __table_args__ = (UniqueConstraint("study_id", "number"), {"sqlite_autoincrement": True})  # no number twice
 
     id: Mapped[int] = mapped_column(Serial, primary_key=True)
     study_id: Mapped[int] = mapped_column(ForeignKey("studies.id", ondelete="CASCADE"))

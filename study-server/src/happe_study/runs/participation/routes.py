@@ -48,7 +48,7 @@ class Replacement(Strict):
 
 
 class InvitedOut(BaseModel):
-    """A new participant and their link, which is shown only once."""
+    """A new participant and their link, which the server shows only once."""
 
     code: Code
     link: str

@@ -75,7 +75,7 @@ def invite_form(study: str, problem: Problem | None = None) -> Response:
 @staff(Right.PARTICIPANT_MANAGE, by_site=True)
 @or_again(invite_form)
 def invite(study: str) -> Response:
-    """Invite participants, and show their links this once."""
+    """Invite participants, and show their links once."""
     count = field("count", longest=6)
     if not count.isascii() or not count.isdigit() or not 1 <= int(count) <= MOST_INVITED:
         raise mistake("count", f"Must be a number from 1 to {MOST_INVITED}.")

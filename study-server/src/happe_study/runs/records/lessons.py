@@ -101,7 +101,7 @@ def _disagreements(at: str, lesson: Json, line: Json) -> Iterator[Fault]:
 def _level_faults(at: str, lesson: Json, line: Json, rules: Rules) -> Iterator[Fault]:
     """A fault if a lesson's level differs from its domain's; with the setting hold, only if it is lower.
 
-    If the observation lacks `cur_khz` of a policy in the domain, the level is not checked.
+    If the observation lacks `cur_khz` of a policy in the domain, this does not check the level.
     """
     domain = rules.together.get(lesson["policy"], frozenset())
     listed = {policy["id"]: policy for policy in line["policies"] if policy["id"] in domain}
