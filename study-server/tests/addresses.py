@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Addresses in tests: werkzeug compiles code for each route of each server, which is most of what making one takes."""
+"""Addresses in tests. Compiling the code of all routes takes werkzeug most of the time in which a server is made."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ SHIPPED: Callable[[Rule, bool], Builder] = Rule._compile_builder  # noqa: SLF001
 
 @contextmanager
 def compiled_once() -> Iterator[None]:
-    """Servers that are made in this process meanwhile share the code of routes that werkzeug holds for equal.
+    """Let servers that this process makes in the block share the code of routes that werkzeug compares as equal.
 
-    The code gets its rule as an argument, so nothing of one server is in it.
+    The code gets its rule as an argument, so it contains nothing of one server.
     """
     known: dict[tuple[Any, ...], Builder] = {}
 
     def compile_builder(rule: Rule, append_unknown: bool = True) -> Builder:  # noqa: FBT001, FBT002 - werkzeug's
-        key = (*rule._trace, rule.rule, repr(rule.defaults), append_unknown)  # noqa: SLF001 - what rules are compared by
+        key = (*rule._trace, rule.rule, repr(rule.defaults), append_unknown)  # noqa: SLF001 - the compared values
         if key not in known:
             known[key] = SHIPPED(rule, append_unknown)
         return known[key]

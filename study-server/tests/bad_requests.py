@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The requests of data/bad_requests.jsonl: what a line means.
+"""The requests of data/bad_requests.jsonl, and the meaning of a line:
 
     about     the reason for the case
     who       a caller of scene.py; `anybody` sends no token
     method, path, headers
-    json, text, base64, repeat   the body: JSON, text, bytes, or [a piece, how often, what closes each or nothing more]
+    json, text, base64, repeat   the body: JSON, text, bytes, or [a piece, how often, optionally what closes each]
     status    of the answer
-    type      of the problem, after urn:happe:problem: (of the API; a page has none)
-    at        pointers of all its errors, in any order; without it nothing is asked of them
+    type      of the problem, after urn:happe:problem: (only in the API, not on pages)
+    at        pointers of all its errors, in any order; without `at`, any errors are right
 
-`{name}` in path, headers and body stands for what scene.py has under this name. `{long:PIECE*N}` is a piece so often.
+`{name}` in path, headers and body stands for the value of this name in scene.py. `{long:PIECE*N}` is a piece N times.
 
-What is bad in several places is there once: a line with `of` is such a place, of a kind. A line with `in` is sent to
-every place of that kind, whose fields it has as well; its `it` stands for `{it}` in their paths.
+A request that is bad in several places has one line with `in`, which names a kind of places. Each line with `of` is a
+place of that kind. The tests send the request to every place, with the fields of both lines. `it` of the request
+replaces `{it}` in the paths.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ LONG = re.compile(r"{long:([^*}]+)\*(\d+)}")
 
 
 def in_every_place(line: Json) -> list[Json]:
-    """The cases that a line stands for."""
+    """The cases of a line."""
     if "in" not in line:
         return [] if "of" in line else [line]
     own = {name: value for name, value in line.items() if name not in ("in", "it")}
@@ -54,7 +55,7 @@ CASES = [case for line in LINES for case in in_every_place(line)]
 
 @dataclass(frozen=True)
 class Sent:
-    """A request as it is sent."""
+    """A request as a test sends it."""
 
     method: str
     path: str
@@ -62,7 +63,7 @@ class Sent:
     body: bytes | None
 
     def texts(self) -> list[str]:
-        """All that an answer might repeat; of what is very long its begin and end."""
+        """The texts that an answer might repeat. Of a very long body, only the beginning and the end."""
         body = self.body or b""
         ends = body if len(body) <= 2 * END else body[:END] + body[-END:]
         read = ends.decode("utf-8", "replace")
@@ -70,7 +71,7 @@ class Sent:
 
 
 def sent(case: Json, scene: Scene) -> Sent:
-    """A case with everything filled in. The caller's token is in the headers, unless the case gives one itself."""
+    """Fill in a case. The headers contain the caller's token, unless the case has a token of its own."""
     names = scene.names()
 
     def filled(text: str) -> str:

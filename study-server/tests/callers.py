@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Everybody who can call the server, and what each route is called with."""
+"""Everybody who can call the server, and the arguments of each route."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CLIENT_ID = UUID("11111111-2222-4333-8444-555555555555")
 
 @dataclass(frozen=True)
 class Somebody:
-    """A caller. `kind` is None for a caller without one: an unknown, expired, revoked or disabled one."""
+    """A caller. `kind` is None if the server refuses the token: it is unknown, expired, revoked or disabled."""
 
     token: str | None
     kind: Who | None
@@ -46,7 +46,7 @@ class Somebody:
 
 @dataclass(frozen=True)
 class Scene:
-    """A locked study with a participant, runs and devices, and everybody who might want to look at it."""
+    """A locked study with a participant, runs and devices, and all callers."""
 
     world: World
     study: Study
@@ -54,7 +54,7 @@ class Scene:
     arguments: dict[str, object]  # by the part of the path before them, or by their name
 
     def view_args(self, url: Url) -> dict[str, object]:
-        """What a route's arguments are. KeyError, with a message, for one that nobody thought of."""
+        """A route's arguments. Raises KeyError, with advice, for an argument without a value."""
         before = {name: part for part, name in ARGUMENT.findall(url.rule)}
         return {name: self._argument(url, before.get(name, ""), name) for name in url.arguments}
 
@@ -67,7 +67,7 @@ class Scene:
 
 
 def scene(world: World) -> Scene:
-    """Set it up."""
+    """Make the scene."""
     study = given_studies.study(world, protocol=given_studies.small("here"))
     other = given_studies.study(world, protocol=given_studies.small("elsewhere"))
     target, link = given_participants.participant(world, study)
@@ -121,7 +121,7 @@ def _staff(world: World, study: Study, other: Study) -> dict[str, Somebody]:
 
 
 def _nobodies(world: World, study: Study) -> dict[str, Somebody]:
-    """Tokens that were somebody's, each with every right once."""
+    """Tokens that do not work. Those of accounts had every role once."""
     found = {
         "disabled": world.account(*Role, email="disabled@example.org"),
         "given password": world.account(*Role, email="given@example.org"),
@@ -144,7 +144,7 @@ def _nobodies(world: World, study: Study) -> dict[str, Somebody]:
 
 
 def renewed(world: World, caller: Somebody) -> Somebody:
-    """A caller with another token, after the one they had may have ended."""
+    """The caller with a new token, because the old one may have ended."""
     with world.database.writing() as session:
         row = session.query(Token).filter_by(sha256=digest(caller.token or "")).one()
         if row.kind != TokenKind.ACCOUNT or row.account_id is None:

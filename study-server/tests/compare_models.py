@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every model of the analysis beside R's, on 30 data sets that are drawn with fixed seeds, unpleasant ones among them.
+"""Compare every model of the analysis with R's, on 30 data sets, drawn with fixed seeds. Some data sets are difficult.
 
     python compare_models.py FOLDER
 
-R's packages ordinal, lme4, lmerTest, MASS and emmeans fit what `models.R` says. Figures may differ by 1e-4 (of large
-ones: of the figure). Where ours refuses, R must see the reason in the data or in its own fit. The exit status is 1
-for any difference, and for a refusal without its reason.
+`models.R` fits the models with R's packages ordinal, lme4, lmerTest, MASS and emmeans. Figures may differ by 1e-4,
+large ones by this share. If our model refuses, R must see the reason in the data or in its own fit. The exit status is
+1 for any difference, and for a refusal without its reason.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ NOTHING = 1e-9
 
 @dataclass(frozen=True)
 class World:
-    """Assumptions about a data set: spreads are standard deviations, `people` and `applications` how many."""
+    """Assumptions about a data set. Spreads are standard deviations; `people` and `applications` are numbers."""
 
     name: str
     people: int = 24
@@ -140,7 +140,7 @@ def drawn(world: World, generator: np.random.Generator) -> Runs:
 
 
 def written(runs: Runs, file: Path) -> None:
-    """The data set as R reads it, with NA for a missing value."""
+    """Write the data set for R, with NA for a missing value."""
     with file.open("w", newline="") as opened:
         writer = csv.writer(opened)
         writer.writerow(("participant", "application", "condition", "group", "rating", "log_w", "presses", "minutes"))
@@ -153,7 +153,7 @@ def written(runs: Runs, file: Path) -> None:
 
 
 def _group(run: Run, every: Runs) -> str:
-    """A group has two people at least."""
+    """A person's group. Each group has at least two people."""
     return f"G{int(run.participant[1:]) % min(MOST_GROUPS, len(every.participants) // 2)}"
 
 
@@ -213,7 +213,7 @@ def of_presses(every: Runs) -> Found:
 
 
 def of_groups(runs: Runs, raw: Sequence[float]) -> Found:
-    """Welch's analysis of variance of each one's mean log power, and Holm's correction of R's own p."""
+    """Welch's analysis of variance of people's mean log power, and Holm's correction of R's own p-values."""
     own: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for run in runs.rows:
         if run.mean_w is not None:
@@ -225,13 +225,13 @@ def of_groups(runs: Runs, raw: Sequence[float]) -> Found:
 
 
 def _large(found: Mapping[str, float]) -> bool:
-    """Whether R failed, or its figures run off or are none."""
+    """Whether R failed, or its figures are huge or not finite."""
     sizes = [abs(value) for name, value in found.items() if name.startswith(("estimate", "error"))]
     errors = [value for name, value in found.items() if name.startswith("error")]
     return "failed" in found or not np.isfinite(sizes).all() or max(sizes) > 12 or max(errors, default=0) > 8  # noqa: PLR2004 - as ours
 
 
-# What a refusal says, and how R sees the same; the second is the design's rank and columns.
+# The words of a refusal, and R's reason for it, from R's figures and from the design's rank and number of columns.
 REASONS: dict[str, Callable[[Found, Found], bool]] = {
     "can't separate the terms": lambda _, design: design["rank"] < design["columns"],
     "all ratings are equal": lambda found, _: found["fact points"] == 1,
@@ -245,7 +245,7 @@ REASONS: dict[str, Callable[[Found, Found], bool]] = {
 
 
 def compared_with_r(runs: Runs, theirs: Mapping[str, Found]) -> list[str]:
-    """What is wrong; and prints a line for each model."""
+    """Print a line for each model, and return the differences."""
     raw = [value for name, value in theirs["groups"].items() if name.startswith("raw")]
     models: dict[str, Callable[[], Found]] = {
         "ratings": lambda: of_ratings(runs),
@@ -285,7 +285,7 @@ def _read(file: Path) -> dict[str, Found]:
 
 
 def main(folder: Path) -> int:
-    """Draw, let R fit, compare."""
+    """Draw the data sets, let R fit the models, and compare."""
     folder.mkdir(parents=True, exist_ok=True)
     sets: list[tuple[World, Runs]] = []
     for n in range(SETS):

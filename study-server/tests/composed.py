@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Two servers, a worker, PostgreSQL and versitygw in containers, as docs/how-to/containers.md sets them up.
+"""Two servers, a worker, PostgreSQL and versitygw in containers, set up by docs/how-to/containers.md.
 
-Podman has the images, and nothing else: packaging/container-test.sh sees to that.
+packaging/container-test.sh gives Podman the images, and nothing else.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from happe_study.evidence.traces.storage import Storage
 
 FOLDER = ROOT / "packaging/container"
-PORTS = [8081, 8082]  # of compose.yaml, on loopback
+PORTS = [8081, 8082]  # in compose.yaml, on loopback
 STORE_PORT = 7070
 CONFIG = "/var/lib/happe-server/server.toml"
 PASSWORD = "a password of the test"  # noqa: S105 - of nobody
-ANSWERS = ["ada@example.org", PASSWORD, PASSWORD, *[""] * 6]  # to `init`: the administrator, and nobody with a role
+ANSWERS = ["ada@example.org", PASSWORD, PASSWORD, *[""] * 6]  # to `init`: an administrator, and nobody with a role
 
 
 def commands() -> list[str]:
-    """The guide's commands that set it up."""
+    """The commands of the guide."""
     text = (ROOT / "docs/how-to/containers.md").read_text(encoding="utf-8")
     block = text.split("\n## Set it up\n\n")[1].split("\n\n")[0]
     return [line.strip() for line in block.splitlines()]
@@ -52,7 +52,7 @@ def ran(*command: str, typed: str = "") -> Ran:
 
 
 def podman(*arguments: str) -> str:
-    """What a command of Podman's prints. It must succeed."""
+    """The output of a command of Podman, which must succeed."""
     done = ran("podman", *arguments)
     assert done.status == 0, (arguments, done.err)
     return done.out
@@ -61,7 +61,7 @@ def podman(*arguments: str) -> str:
 def follow(line: str) -> None:
     """Run a command of the guide, without a terminal, and answer the questions of `init`.
 
-    podman-compose of Debian 12 succeeds even if Podman fails, so what fails next shows this output.
+    podman-compose of Debian 12 succeeds even if Podman fails. So this prints the output, for a later failure.
     """
     command = line.replace(" run --rm ", " run --rm -T ").replace(" exec ", " exec -T ")
     done = ran("sh", "-c", command, typed="".join(f"{answer}\n" for answer in ANSWERS))
@@ -70,31 +70,31 @@ def follow(line: str) -> None:
 
 
 def volume(name: str) -> Path:
-    """Where a volume of compose.yaml is."""
+    """The path of a volume of compose.yaml."""
     return Path(podman("volume", "inspect", "--format", "{{.Mountpoint}}", f"{FOLDER.name}_{name}"))
 
 
 class Container:
-    """The container of a service of compose.yaml, which Podman starts again when it was killed."""
+    """The container of a service of compose.yaml. Podman starts it again after a kill."""
 
     def __init__(self, service: str, port: int | None = None) -> None:
-        """`port`: the port of its own that is open as soon as it answers."""
+        """`port`: the container's port, which opens when the service can answer."""
         self.id = podman("ps", "--quiet", "--filter", f"label=com.docker.compose.service={service}")
         self._service, self._port, self._killed = service, port, 0
 
     @property
     def address(self) -> str:
-        """Its address on the bridge, another one after each start."""
+        """The container's address on the bridge, a new one after each start."""
         return podman("inspect", "--format", "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}", self.id)
 
     def kill(self) -> None:
-        """End its first process with SIGKILL, and so all of them."""
+        """Kill the container's first process, and so all of them."""
         self._killed = until(self._process, f"a process of {self._service}")
         with suppress(ProcessLookupError):
             os.kill(self._killed, signal.SIGKILL)
 
     def start(self) -> None:
-        """Wait until Podman has started it again."""
+        """Wait until Podman has started the container again."""
         until(lambda: self._process() not in {0, self._killed}, f"the restart of {self._service}")
         if self._port is not None:
             until(self._open, f"the port of {self._service}")
@@ -109,16 +109,16 @@ class Container:
 
 
 class Composed:
-    """What two_servers.Lab is, in containers."""
+    """The same as two_servers.Lab, in containers."""
 
     def __init__(self) -> None:
-        """Follow the guide. Before its last command the servers get the tests' secrets, and no run must last."""
+        """Follow the guide. Before its last command, give the servers the tests' secrets, and let runs end at once."""
         _cd, *first, last = commands()
         for line in first:
             follow(line)
         self._database, self._store = Container("database"), Container("store", STORE_PORT)
         self.data = [volume("study") / "data"]
-        podman("exec", self._database.id, "createuser", "--superuser", "root")  # whom PostgreSQL sees at its socket
+        podman("exec", self._database.id, "createuser", "--superuser", "root")  # PostgreSQL sees this user at its socket
         url = f"postgresql+psycopg://root@/happe?host={volume('socket')}"
         self.ports = PORTS
         self.world = Remote(self.data[0], url, PORTS, limits={"free_bytes": 0})
@@ -136,7 +136,7 @@ class Composed:
         file.write_text("".join(f"{name} = {value}\n" for name, value in AT_ONCE.items()) + file.read_text())
 
     def storages(self) -> list[Storage]:
-        """The store of traces. The servers share a folder for parts that arrive."""
+        """The store of traces. The servers share a folder for arriving parts."""
         settings = S3(
             bucket="happe-study",
             endpoint=f"http://{self._store.address}:{STORE_PORT}",
@@ -149,7 +149,7 @@ class Composed:
         return ran("podman", "exec", self.servers[server].id, "happe-server", "--config", CONFIG, *arguments)
 
     def __enter__(self) -> Self:
-        """Wait until both answer."""
+        """Wait until both servers answer."""
         for port in PORTS:
             until(partial(answers, port), "an answer of a server")
         return self

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 NUMBERS = itertools.count()
 
-settings.register_profile("study-server", deadline=None)  # how busy the machine is tells nothing
+settings.register_profile("study-server", deadline=None)  # a busy machine must not fail a test
 settings.load_profile("study-server")
 
 
@@ -64,20 +64,20 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database_url(request: pytest.FixtureRequest) -> str:
-    """A migrated, empty database: the test runs on both kinds."""
+    """A migrated, empty database. The test runs on both kinds."""
     url: str = request.getfixturevalue({"sqlite": "sqlite_url", "postgresql": "postgres_url"}[request.param])
     return url
 
 
 @pytest.fixture
 def sqlite_url(sqlite_template: Path, tmp_path: Path) -> str:
-    """A migrated, empty SQLite database, for tests that the kind of database does not touch."""
+    """A migrated, empty SQLite database, for tests that do not depend on the kind of database."""
     return sqlite_copy(sqlite_template, tmp_path)
 
 
 @pytest.fixture
 def postgres_url(postgres: Postgres) -> Iterator[str]:
-    """A migrated, empty database of PostgreSQL."""
+    """A migrated, empty PostgreSQL database."""
     name = f"happe_{next(NUMBERS)}"
     yield postgres.copy(name)
     postgres.execute(f"DROP DATABASE {name} WITH (FORCE)")
@@ -85,7 +85,7 @@ def postgres_url(postgres: Postgres) -> Iterator[str]:
 
 @pytest.fixture
 def world(database_url: str, tmp_path: Path) -> Iterator[World]:
-    """A server on each kind of database, with nobody in it."""
+    """An empty server on each kind of database."""
     made = World(tmp_path, database_url)
     yield made
     made.close()
@@ -93,7 +93,7 @@ def world(database_url: str, tmp_path: Path) -> Iterator[World]:
 
 @pytest.fixture
 def small_world(sqlite_url: str, tmp_path: Path) -> Iterator[World]:
-    """A server on SQLite, with nobody in it."""
+    """An empty server on SQLite."""
     made = World(tmp_path, sqlite_url)
     yield made
     made.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`happe-server` where something goes wrong in the middle, for a process of its own (forked.py)."""
+"""Run `happe-server` with a failure in the middle, in a separate process (forked.py)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from happe_study.cli.program import main
 
 
 def limited(size: int, arguments: list[str]) -> None:
-    """No file can be longer than this, as on a full disk."""
+    """Run it where no file can be longer than `size`, as on a full disk."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
     main(arguments)
 
 
 def killed(moment: int, arguments: list[str]) -> None:
-    """It is killed before its n-th fsync."""
+    """Run it, and kill it before its n-th fsync."""
     left, fsync = iter(range(moment - 1)), os.fsync
 
     def dying(descriptor: int) -> None:
@@ -25,5 +25,5 @@ def killed(moment: int, arguments: list[str]) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         fsync(descriptor)
 
-    os.fsync = dying  # type: ignore[assignment]  # in this process alone, which main() ends
+    os.fsync = dying  # type: ignore[assignment]  # only in this process, which main() ends
     main(arguments)

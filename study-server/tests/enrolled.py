@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Participants who are in the database without having seen a page: for tests of the allocation and of what follows."""
+"""Participants whom tests put into the database without any page, for tests of the allocation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SECRETS = fixed_secrets()
 
 
 def consented(session: Session, study_id: int, stratum: str | None = None) -> Participant:
-    """A participant who has agreed and waits for a slot."""
+    """A participant who has consented and waits for a slot."""
     row = Participant(
         study_id=study_id,
         code=new_code(),
@@ -43,7 +43,7 @@ def consented(session: Session, study_id: int, stratum: str | None = None) -> Pa
 
 
 def enrol(world: World, study_id: int, stratum: str | None = None) -> int:
-    """Enrol a new participant in a transaction of their own; their id."""
+    """Enrol a new participant in a separate transaction, and return their id."""
     with world.database.writing() as session:
         study = session.get_one(Study, study_id)
         participant = consented(session, study_id, stratum)
@@ -52,7 +52,7 @@ def enrol(world: World, study_id: int, stratum: str | None = None) -> int:
 
 
 def leave(world: World, participant_id: int) -> None:
-    """A participant drops out."""
+    """Let a participant drop out."""
     with world.database.writing() as session:
         participant = session.get_one(Participant, participant_id)
         participant.state = "replaced"
@@ -60,7 +60,7 @@ def leave(world: World, participant_id: int) -> None:
 
 
 def sequences(session: Session, participants: list[int]) -> Counter[tuple[str, tuple[str, ...]]]:
-    """How many of some participants have an application under the conditions in this order."""
+    """How many of these participants have each order of conditions in each application."""
     found: defaultdict[tuple[int, str], list[str]] = defaultdict(list)
     for run in session.scalars(select(Run).where(Run.participant_id.in_(participants)).order_by(Run.position)):
         label = open_condition(SECRETS.allocation, run.code, run.condition_sealed).label

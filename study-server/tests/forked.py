@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Processes that one process forks, which has imported the study server. That would take each of them seconds."""
+"""Processes forked from one process that has imported the study server. The import would take each of them seconds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CONTEXT.set_forkserver_preload(IMPORTED)
 
 
 def begun(function: Callable[..., None], *arguments: object) -> ForkServerProcess:
-    """A process that runs a function."""
+    """Start a process that runs a function."""
     process = CONTEXT.Process(target=_run, args=(function, arguments), daemon=True)
     process.start()
     return process
@@ -38,21 +38,21 @@ def _run(function: Callable[..., None], arguments: tuple[object, ...]) -> None:
 
 
 def log_to(log: Path) -> None:
-    """In a new process: write everything to the end of a file."""
+    """Let a new process append its output to a file."""
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(output, 1)
     os.dup2(output, 2)
 
 
 class Program:
-    """A program in a process of its own that was forked, with what tests need of a Popen."""
+    """A program in a forked process, with the methods of Popen that tests need."""
 
     def __init__(
         self, main: Callable[..., None], *arguments: object, log: Path, variables: Mapping[str, str] | None = None
     ) -> None:
-        """Call `main`, which may end by SystemExit, in a session of its own.
+        """Call `main`, which may end by SystemExit, in a new session.
 
-        It writes to a file. In its environment are PATH and `variables`.
+        It writes to the file `log`. Its environment has PATH and `variables`.
         """
         environment = {"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1", **(variables or {})}
         self._process = begun(_program, main, arguments, log, environment)
@@ -60,18 +60,18 @@ class Program:
         self.pid = self._process.pid
 
     def poll(self) -> int | None:
-        """Its exit status, negative for a signal; None: it runs."""
+        """The exit status, negative for a signal; None: the program still runs."""
         return self._process.exitcode
 
     def wait(self, seconds: float | None = None) -> int:
-        """Its exit status, when it has ended."""
+        """Wait until the program ends, and return its exit status."""
         self._process.join(seconds)
         status = self.poll()
         assert status is not None, "it still runs"
         return status
 
     def send_signal(self, how: signal.Signals) -> None:
-        """Send it a signal, if it runs."""
+        """Send the program a signal, if it runs."""
         if self.poll() is None:
             with suppress(ProcessLookupError):
                 os.kill(self.pid, how)
@@ -94,6 +94,6 @@ def _program(main: Callable[..., None], arguments: tuple[object, ...], log: Path
 
 
 def work_beside(order: dict[str, object]) -> None:
-    """Be the worker beside a server: the process that forks this one stands for it."""
+    """Be the worker beside a server. The process that forks this one stands for the server."""
     sys.stdin = io.TextIOWrapper(io.BytesIO(json.dumps(order | {"parent": os.getppid()}).encode()))
     worker.main()

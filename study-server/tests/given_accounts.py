@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Accounts with passwords, and browsers that are signed in, for tests to begin with."""
+"""Accounts with passwords and signed-in browsers, with which tests begin."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CSRF = re.compile(r'name="csrf_token" value="([^"]+)"')
 def account(
     world: World, *roles: Role, study_id: int | None = None, email: str = "ada@example.org", given: bool = False
 ) -> str:
-    """A new account with PASSWORD; its address."""
+    """Make an account with PASSWORD, and return its address."""
     with world.app.app_context(), world.database.writing() as session:
         made = services.create(session, None, email, PASSWORD, given=given)
         made.grants = [Grant(role=role, study_id=study_id) for role in roles]
@@ -39,7 +39,7 @@ def token_of(page: TestResponse) -> str:
 
 
 def post(client: FlaskClient, path: str, *, page: str | None = None, **form: str | list[str]) -> TestResponse:
-    """Fill in the form of a page and send it to a path, which is the page itself if not said."""
+    """Fill in the form of a page (by default of `path`), and send it to `path`."""
     return client.post(path, data={"csrf_token": token_of(client.get(page or path)), **form})
 
 
@@ -49,7 +49,7 @@ def sign_in(client: FlaskClient, email: str, password: str = PASSWORD, **form: s
 
 
 def browser(world: World, *roles: Role, study_id: int | None = None, email: str = "ada@example.org") -> FlaskClient:
-    """A browser that is signed in to a new account."""
+    """A browser signed in to a new account."""
     client = world.client()
     answer = sign_in(client, account(world, *roles, study_id=study_id, email=email))
     assert answer.status_code == HTTPStatus.FOUND, answer.text

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Devices that tests begin with, and what they upload."""
+"""Devices with which tests begin, and their uploads."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PARQUET = "application/vnd.apache.parquet"
 
 @dataclass(frozen=True)
 class Enrolled:
-    """A device that has enrolled. `key` opens what is sealed to it; a meter has none."""
+    """An enrolled device. `key` opens documents sealed to it; a meter has none."""
 
     device: Device
     token: str
@@ -41,7 +41,7 @@ class Enrolled:
 
 
 def device(world: World, study: Study, kind: str = "laptop", *, name: str | None = None) -> Enrolled:
-    """A device of a study, enrolled."""
+    """Enrol a device of a study."""
     key = PrivateKey.generate() if kind == DeviceKind.LAPTOP else None
     public = base64.b64encode(bytes(key.public_key)).decode() if key else None
     with world.database.writing() as session:
@@ -53,7 +53,7 @@ def device(world: World, study: Study, kind: str = "laptop", *, name: str | None
 
 
 def seat(world: World, enrolled: Enrolled, participant_id: int) -> None:
-    """A participant sits at a laptop from now on."""
+    """Let a participant sit at a laptop from now on."""
     with world.database.writing() as session:
         session.add(Sitting(device_id=enrolled.device.id, participant_id=participant_id, started_us=now_us()))
 
@@ -65,7 +65,7 @@ def said(answer: TestResponse) -> Json:
 
 
 def put_record(client: FlaskClient, record: Json, *, padded: bool = False) -> TestResponse:
-    """Upload a run record to where it says that it belongs, padded as laptops do if wanted."""
+    """Upload a run record to the address of its run and id. `padded`: as laptops pad it."""
     raw = records.encode(record)
     raw += b" " * (-len(raw) % 65536) if padded else b""
     address = f"/api/v1/runs/{record['run']}/record/{record['id']}"
@@ -89,7 +89,7 @@ def content_digest(content: bytes) -> str:
 
 
 def part_headers(content: bytes) -> dict[str, str]:
-    """What goes with a part."""
+    """The headers of a part."""
     return {"Content-Digest": content_digest(content), "If-None-Match": "*", "Content-Type": PARQUET}
 
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Exports and power measures as files, as a study with the paper's figures would give them.
+"""Exports and power measures as files, like those of a study with the paper's figures.
 
-From Table A.1: powers with the printed standard deviations, and with means that print the means and the improvements,
-which were not computed from printed means (30.38 W is 23.01 % less than 39.46 W, and 23.02 % is printed); ratings of
-one of the few histograms that print the cell. From Table A.3: whole numbers of presses whose rates print the cells,
-which takes runs that are not quite two minutes. How people's figures go together is not in the paper, and made up with
-a fixed seed.
+Powers have Table A.1's standard deviations. Their means round to the table's means and improvements. The paper did not
+compute its improvements from the printed means (30.38 W is 23.01 % less than 39.46 W, but the table has 23.02 %).
+Ratings have one of the few histograms that give the table's cell. Presses are whole numbers whose rates round to Table
+A.3's cells, so runs are not quite two minutes long. The paper does not say which of its figures belong to the same
+person: a fixed seed decides this.
 """
 
 from __future__ import annotations
@@ -60,15 +60,15 @@ def exact(mean: float, sd: float, n: int, generator: np.random.Generator) -> NDA
     return mean + sd * standard
 
 
-HALF = 0.005  # of the last printed digit
+HALF = 0.005  # half of the last printed digit
 TOTALS = {"T-HAPPE": 28.50, "O-HAPPE": 24.39, "B-HAPPE": 26.56}  # percent, section A.5.2
 
 
 @cache
 def mean_watts() -> dict[tuple[str, str], float]:
-    """Means that print Table A.1's means and improvements, and section A.5.2's totals, as far inside as can be.
+    """Means that round to Table A.1's means and improvements and section A.5.2's totals, as far from ties as possible.
 
-    Improvements are linear in small moves of the means, so that a linear program finds them.
+    Improvements are linear in small moves of the means, so a linear program finds the means.
     """
     cells = table("a1")
     printed = {(cell["application"], cell["condition"]): float(cell["power_mean_w"]) for cell in cells}
@@ -134,7 +134,7 @@ Keys = tuple["NDArray[np.int64]", "NDArray[np.int64]", float]
 
 
 def presses(generator: np.random.Generator) -> dict[tuple[str, str], Keys]:
-    """Whole presses of each user in each HAPPE run, the two keys', and the runs' length in seconds."""
+    """The presses of both keys by each user in each HAPPE run, and the runs' length in seconds."""
     found: dict[tuple[str, str], Keys] = {}
     for row in table("a3"):
         for phase, conditions in (("training", ("T-HAPPE",)), ("operating", ("O-HAPPE", "B-HAPPE"))):
@@ -157,28 +157,28 @@ def length_for(rates: list[float], runs: int) -> tuple[float, list[int]]:
 
 
 def spread(total: int, runs: int, generator: np.random.Generator) -> NDArray[np.int64]:
-    """Presses dealt out to the users' runs: runs x users."""
+    """Distribute presses to the users' runs: runs x users."""
     dealt = generator.multinomial(total, np.full(runs * USERS, 1 / (runs * USERS)))
     return dealt.reshape(runs, USERS)
 
 
 @dataclass
 class Files:
-    """An export in the making: tables as rows, and the measures."""
+    """An export before it is written: tables as rows, and the measures."""
 
     study: str
     tables: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     measures: list[dict[str, Any]] = field(default_factory=list)
 
     def with_protocol(self) -> Self:
-        """The same, with the protocol that was locked."""
+        """Add the locked protocol."""
         text = locked(self.study)
         digest = hashlib.sha256(text.encode()).hexdigest()
         self.tables["study"] = [{"study": self.study, "protocol_sha256": digest, "protocol": text}]
         return self
 
     def write(self, folder: Path) -> Path:
-        """Write the export as CSV and the measures beside it."""
+        """Write the export as CSV, and the measures beside it."""
         out = folder / "export"
         out.mkdir()
         for name, rows in self.tables.items():
@@ -192,12 +192,12 @@ class Files:
 
 
 def locked(study: str) -> str:
-    """A protocol that ships, with a margin."""
+    """A shipped protocol with a margin."""
     return (PROTOCOLS / f"{study}.toml").read_text() + "\n[analysis]\nmargin = 0.25\n"
 
 
 def paper_files(runs: Runs | None = None, study: str = "paper-a5") -> Files:
-    """The export and measures of these runs, by default the paper's; without the table that has the protocol."""
+    """The export and measures of these runs (by default the paper's), without the table that has the protocol."""
     rows = (runs or paper_runs()).rows
     files = Files(study)
     people = sorted({run.participant for run in rows})
@@ -231,7 +231,7 @@ def _run(run: Run) -> dict[str, Any]:
 
 
 def _keys(run: Run) -> list[dict[str, Any]]:
-    """Presses two seconds apart, each followed by one of the same series."""
+    """Presses two seconds apart, each followed by another press of the same series."""
     return [
         {"run": run.run, "t_us": 1_000_000 + 2_000_000 * n + after, "key": key}
         for key, count in (("performance", run.performance), ("power", run.power))
@@ -269,7 +269,7 @@ def _measure(run: Run) -> dict[str, Any]:
 
 
 def ordered(rows: list[Run]) -> Runs:
-    """Runs with their places and the conditions before, as reading an export finds them."""
+    """Runs with their places and the conditions before, as in an export that was read."""
     last: dict[tuple[str, str], Run] = {}
     made = []
     for run in sorted(rows, key=lambda each: (each.participant, each.position)):
@@ -283,12 +283,12 @@ def ordered(rows: list[Run]) -> Runs:
 
 MAIN = ("ondemand", "ondemand+indicator", "O-HAPPE", "B-HAPPE")
 SAVED = {"ondemand": 0.0, "ondemand+indicator": 0.0, "T-HAPPE": 0.3, "O-HAPPE": 0.25, "B-HAPPE": 0.28}
-FATIGUE = 0.02  # of log power, by which each later run of an application is lower
+FATIGUE = 0.02  # each later run of an application has so much less log power
 
 
 @cache
 def crossover_runs(people: int = 24) -> Runs:
-    """A crossover in which HAPPE saves what SAVED says, later runs take less, and half of the guesses are right."""
+    """A crossover: HAPPE saves the share in SAVED, later runs take less, and half of the guesses are right."""
     generator = np.random.default_rng(2)
     sequences = williams(len(MAIN))
     rows: list[Run] = []
@@ -324,7 +324,7 @@ def crossover_runs(people: int = 24) -> Runs:
 
 @cache
 def level_runs(people: int = 10, levels: int = 5) -> Runs:
-    """The study of section A.3: ratings rise with the level, power too."""
+    """The study of section A.3: ratings and power rise with the level."""
     generator = np.random.default_rng(3)
     sequences = williams(levels)
     rows: list[Run] = []
@@ -350,7 +350,7 @@ def level_runs(people: int = 10, levels: int = 5) -> Runs:
 
 @cache
 def histograms(mean: Decimal, sd: Decimal, *, n: int = 24, scale: range = range(1, 6)) -> tuple[tuple[int, ...], ...]:
-    """Every way in which n ratings can fall on a scale and print this mean and sample standard deviation."""
+    """Every histogram of n ratings on a scale whose mean and sample standard deviation round to these."""
     found = (counts for counts in _compositions(n, len(scale)) if _prints(counts, scale, mean, sd))
     return tuple(sorted(found, reverse=True))
 

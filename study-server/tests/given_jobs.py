@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Jobs done in a test: at once in its own process, or by a worker in a process of its own."""
+"""Jobs in tests: done at once in the test's process, or by a worker in another process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def work_off(world: World) -> list[str]:
-    """Do every job that waits, here; the states of all jobs, the newest first."""
+    """Do every waiting job in this process, and return the states of all jobs, newest first."""
     parts = world.app.extensions["happe"]
     while services.waiting(world.database, ()) is not None:
         with TemporaryDirectory() as folder:
@@ -32,7 +32,7 @@ def work_off(world: World) -> list[str]:
 
 
 def taken(world: World) -> Job:
-    """The job that has waited longest, begun."""
+    """Take the job that has waited longest."""
     number = services.waiting(world.database, ())
     assert number is not None
     begun = services.take(world.database, number, "test")
@@ -48,20 +48,20 @@ def job(world: World, number: int = 1) -> Job:
 
 
 def until_ended(world: World, number: int = 1) -> Job:
-    """A job, when it has ended."""
+    """Wait until a job has ended, and return it."""
     until(lambda: job(world, number).state not in OPEN, "a job's end")
     return job(world, number)
 
 
 class Working:
-    """A worker in a process of its own. The secrets are in files."""
+    """A worker in a separate process. The secrets are in files."""
 
     def __init__(self, config: Config, log: Path) -> None:
         self.process = Program(work_beside, {"config": config.model_dump(mode="json")}, log=log)
         self.folder = config.data / "jobs"
 
     def children(self) -> list[int]:
-        """The processes of its jobs."""
+        """The processes of the worker's jobs."""
         path = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
         return [int(each) for each in path.read_text().split() if _does_a_job(each)] if path.exists() else []
 
@@ -75,14 +75,14 @@ class Working:
 
 
 def _does_a_job(pid: str) -> bool:
-    """Whether a process does. A worker that starts has others for a moment, which look for libraries."""
+    """Whether a process does a job. A worker that starts has other children for a moment, which look for libraries."""
     with suppress(OSError):  # it has ended
         return b"happe_study.operations.working.process" in Path(f"/proc/{pid}/cmdline").read_bytes()
     return False
 
 
 def left_behind(data: Path) -> Path:
-    """The folder of a job whose worker has died."""
+    """Make the folder of a job whose worker has died."""
     folder = data / "jobs" / "1-0123456789abcdef"
     (folder / "export").mkdir(parents=True)
     (folder / "export/finished-ratings.csv").write_text("run,rating\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Participants that tests begin with, and what they and their laptops do."""
+"""Participants with whom tests begin, and the actions of participants and laptops."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ HIDDEN = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)">')
 def participant(
     world: World, study: Study, *, enrolled: bool = True, choice: str | None = None, site: str | None = None
 ) -> tuple[Participant, str]:
-    """A participant of a study and the token of their link; enrolled, and the handout read, if wanted."""
+    """A participant of a study, and the token of their link. With `enrolled`, they have also read the handout."""
     with world.database.writing() as session:
         row, token = services.invite(session, session.get_one(Study, study.id), None, site)
         if enrolled:
@@ -51,7 +51,7 @@ def _enrol(session: Session, row: Participant, protocol: Protocol, choice: str |
 
 
 def answers(protocol: Protocol, **changed: str) -> dict[str, str]:
-    """Answers to a protocol's questionnaire: the first option, 7, or a word."""
+    """Answers to a protocol's questionnaire: the first option, the number 7, or a word."""
     kinds = {ItemKind.NUMBER: "7", ItemKind.TEXT: "history"}
     given = {item.key: kinds.get(item.kind) or item.options[0] for item in protocol.questionnaire.items}
     return given | changed
@@ -79,24 +79,24 @@ def laptop_with(world: World, study: Study, row: Participant) -> Enrolled:
 
 
 def as_device(laptop: Enrolled) -> Caller:
-    """The laptop as services know who calls."""
+    """The laptop as a caller of services."""
     return Caller(Who.DEVICE, laptop.device.id, laptop.device.code, laptop.device.study_id, DeviceKind.LAPTOP)
 
 
 def as_participant(row: Participant) -> Caller:
-    """The participant as services know who calls."""
+    """The participant as a caller of services."""
     return Caller(Who.PARTICIPANT, row.id, row.code, row.study_id)
 
 
 def started(world: World, code: str, laptop: Enrolled, start_id: str | None = None) -> bytes:
-    """Start a run; the sealed answer to the laptop."""
+    """Start a run, and return the sealed answer to the laptop."""
     with world.database.writing() as session:
         run = runs.find(session, laptop.device.study_id, code)
         return runs.start(session, run, as_device(laptop), start_id or str(uuid4()), fixed_secrets())
 
 
 def ended(world: World, code: str, laptop: Enrolled) -> bytes:
-    """Start a run and let it end; the sealed answer to the laptop, as with the next two."""
+    """Start and end a run, and return the sealed answer to the laptop, as the next two do."""
     told = started(world, code, laptop)
     with world.database.writing() as session:
         runs.end(session, runs.find(session, laptop.device.study_id, code), as_device(laptop))
@@ -104,7 +104,7 @@ def ended(world: World, code: str, laptop: Enrolled) -> bytes:
 
 
 def answered(world: World, code: str, laptop: Enrolled) -> bytes:
-    """Start a run, let it end, rate it, and guess if that is asked for."""
+    """Start, end and rate a run, and guess if the protocol asks for it."""
     told = ended(world, code, laptop)
     with world.database.writing() as session:
         run = runs.find(session, laptop.device.study_id, code)
@@ -116,7 +116,7 @@ def answered(world: World, code: str, laptop: Enrolled) -> bytes:
 
 
 def completed(world: World, code: str, laptop: Enrolled) -> bytes:
-    """All of that, and its record has arrived."""
+    """Do the same, and let the run's record arrive."""
     told = answered(world, code, laptop)
     with world.database.writing() as session:
         record_arrives(session, runs.find(session, laptop.device.study_id, code))
@@ -124,7 +124,7 @@ def completed(world: World, code: str, laptop: Enrolled) -> bytes:
 
 
 def record_arrives(session: Session, run: Run) -> None:
-    """What an upload does with a run whose record it has stored."""
+    """Change the run as an upload does after it has stored the record."""
     runs.recorded(session, run, session.get_one(Study, run.study_id))
 
 

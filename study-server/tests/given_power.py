@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs that tests begin with, whose record and power have been uploaded, in parts as docs/uploads.md has them."""
+"""Runs with which tests begin. Devices have uploaded their records, and their power in parts (docs/uploads.md)."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ SERVER_US = 1_793_440_000_000_000  # the server's time when the run began
 BEFORE = 5  # seconds that the trace begins before the run
 METER_US = 5_000_000_000  # the meter's clock at its first sample
 UNCERTAIN_US = 1500
-OHM, VOLT = 0.1, 19.5  # of a rig whose record says these exactly
+OHM, VOLT = 0.1, 19.5  # of a rig whose calibration record has exactly these values
 SCALE = 1.0 / 2**15
 
 
 @dataclass
 class MeasuredRun:
-    """A complete run of an unblinded study, and the power of its laptop meanwhile."""
+    """A complete run of an unblinded study, and the power of its laptop during the run."""
 
     study: str
     participant: str
     code: str
     record: Json
     trace: str
-    watts: NDArray[np.float64]  # at each index, as in the trace
+    watts: NDArray[np.float64]  # at each index of the trace
     rate_hz: int
     restarted: tuple[int, int] = (1 << 60, 0)
     manifest: Json = field(default_factory=dict)
@@ -67,7 +67,7 @@ class MeasuredRun:
 
     @property
     def seconds(self) -> float:
-        """How long it lasted by its record."""
+        """The run's length according to its record."""
         return float(self.record["ended_us"] - self.record["started_us"]) / SECOND
 
     @property
@@ -81,7 +81,7 @@ class MeasuredRun:
         return float(np.nanmean(self.watts[first:last]))
 
 
-def measured_run(  # noqa: PLR0913 - what can be otherwise
+def measured_run(  # noqa: PLR0913 - each is an option
     world: World,
     name: str = "measured",
     *,
@@ -97,10 +97,10 @@ def measured_run(  # noqa: PLR0913 - what can be otherwise
     bandwidth_hz: float | None = None,
     sealed: bool = True,
 ) -> MeasuredRun:
-    """A run of `seconds`; with a `gap` (seconds of the run) its power has none then.
+    """A run of `seconds`. Its power lacks samples in the `gap` (seconds of the run).
 
-    `more` ends the protocol. `bandwidth_hz` is that of the meter's filter; None: nobody states it. The gap was as much
-    longer as `miscounted_us` says than the samples that it says it lost.
+    `more` is added to the protocol. `bandwidth_hz` is that of the meter's filter; None: the header does not state it.
+    The gap lasted `miscounted_us` longer than the number of its lost samples says.
     """
     study = given_studies.study(world, name, protocol=given_studies.small(name) + more)
     row, _link = people.participant(world, study)
@@ -121,7 +121,7 @@ def measured_run(  # noqa: PLR0913 - what can be otherwise
 
 
 def several(world: World, count: int, *, seconds: int = 40, rate_hz: int = 200, name: str = "measured") -> Study:
-    """A blinded study in which so many participants each played a run, at a laptop with a meter of its own."""
+    """A blinded study in which `count` participants each played a run. Each has a laptop and a meter."""
     study = given_studies.study(world, name, protocol=given_studies.small(name, participants=count))
     for number in range(count):
         row, _link = people.participant(world, study)
@@ -135,7 +135,7 @@ def several(world: World, count: int, *, seconds: int = 40, rate_hz: int = 200, 
 
 
 def uploaded(world: World, study: Study, laptop: given_devices.Enrolled, record: Json, rate_hz: int = 200) -> str:
-    """The power of a run of a laptop, uploaded by a meter of its own that can be measured by; the trace."""
+    """Let a new meter upload the power of a laptop's run, well enough for measuring, and return the trace's id."""
     bandwidth_hz = 3.0
     watts = _watts(record, len(record["observations"]), rate_hz, None)
     run = MeasuredRun(study.name, "", record["run"], record, "", watts, rate_hz)
@@ -145,7 +145,7 @@ def uploaded(world: World, study: Study, laptop: given_devices.Enrolled, record:
     return run.trace
 
 
-def _send_all(  # noqa: PLR0913, PLR0917 - who sends what
+def _send_all(  # noqa: PLR0913, PLR0917 - each is needed
     world: World,
     run: MeasuredRun,
     laptop: given_devices.Enrolled,
@@ -153,7 +153,7 @@ def _send_all(  # noqa: PLR0913, PLR0917 - who sends what
     header: Json,
     sealed: bool = True,  # noqa: FBT001, FBT002 - almost always
 ) -> None:
-    """Compare the clocks, begin the trace, send its parts, and seal it if wanted."""
+    """Compare the clocks, begin the trace, send its parts, and seal it if `sealed`."""
     _compare_clocks(world, laptop, f"monotonic:{records.BOOT}", run.record["started_us"], SERVER_US)
     _compare_clocks(world, meter, f"monotonic:{METER_BOOT}", METER_US + BEFORE * SECOND, SERVER_US)
     client = world.client(meter.token)
@@ -173,7 +173,7 @@ def unblind(world: World, study: Study) -> None:
 
 
 def _watts(record: Json, seconds: int, rate_hz: int, gap: tuple[float, float] | None) -> NDArray[np.float64]:
-    """12 W, 20 W more for a busy CPU at full speed, a ripple, a spike of 60 W each second; in the steps of the card."""
+    """12 W, 20 W more for a busy CPU at full speed, a ripple, and a spike of 60 W each second, in the card's steps."""
     at = np.arange((seconds + 2 * BEFORE) * rate_hz) / rate_hz - BEFORE
     busy = np.zeros(seconds)
     for number, line in enumerate(record["observations"][:seconds]):
@@ -189,7 +189,7 @@ def _watts(record: Json, seconds: int, rate_hz: int, gap: tuple[float, float] | 
 
 
 def _compare_clocks(world: World, device: given_devices.Enrolled, clock: str, device_us: int, server_us: int) -> None:
-    """Estimates a minute before and ten after, as a clock that does not drift gives them."""
+    """Store estimates a minute before and ten after. They are those of a clock that does not drift."""
     with world.database.writing() as session:
         for away in (-60 * SECOND, 600 * SECOND):
             sent, received = device_us + away, server_us + away
@@ -223,7 +223,7 @@ def _header(  # noqa: PLR0913 - what can be otherwise
 
 
 def _send(client: FlaskClient, header: Json, run: MeasuredRun) -> Json:
-    """Upload parts of ten seconds; the manifest."""
+    """Upload parts of ten seconds, and return the manifest."""
     rows = header["part_seconds"] * run.rate_hz
     raw = run.watts / VOLT * OHM / SCALE
     listed: list[Json] = []
@@ -254,7 +254,7 @@ def _send(client: FlaskClient, header: Json, run: MeasuredRun) -> Json:
 
 
 def part(header: Json, number: int, begin: int, raw: NDArray[np.float64], pair: Callable[[int], Json]) -> bytes:
-    """A part's file of one column; where `raw` is NaN there is no sample."""
+    """A part's file with one column. NaN in `raw` means no sample."""
     there = ~np.isnan(raw)
     rate_hz = int(header["rate_hz"])
     said = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A study in which participants taught something, and its unblinding."""
+"""A study in which participants taught HAPPE, and its unblinding."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ OFTEN = 0.15  # presses a second, so that each run of a minute teaches
 def taught(
     world: World, *, name: str = "small", players: int = 2, runs: int = 10, blind: bool = False
 ) -> list[Participant]:
-    """A study that is unblinded when some participants have played their first runs; their codes.
+    """The participants of a study, unblinded (unless `blind`) after each has played `runs` runs.
 
-    The last of them presses no key.
+    The last participant presses no key.
     """
     made = study(world, protocol=small(name))
     those = [people.participant(world, made)[0] for _ in range(players)]
@@ -46,7 +46,7 @@ def taught(
 def play(  # noqa: PLR0913 - a study's
     world: World, made: Study, row: Participant, runs: int, *, presses: float, seed: int
 ) -> list[Json]:
-    """A participant plays runs at a laptop, which uploads their records; these."""
+    """Let a participant play runs at a laptop, which uploads the records, and return the records."""
     laptop = people.laptop_with(world, made, row)
     known: dict[str, list[int] | None] = {}
     uploaded = []
@@ -60,7 +60,7 @@ def play(  # noqa: PLR0913 - a study's
 
 
 def _record(run: Run, known: dict[str, list[int] | None], presses: float, seed: int) -> Json:
-    """What a laptop records of a run, and leaves in what it knows of each application."""
+    """A laptop's record of a run. Updates `known`, the laptop's profiles by application."""
     governor = open_condition(fixed_secrets().allocation, run.code, run.condition_sealed).governor
     if not governor.endswith("-HAPPE"):
         return records.make(run.code, SECONDS, seed, client_id=str(uuid4()), kernel=True)
@@ -72,7 +72,7 @@ def _record(run: Run, known: dict[str, list[int] | None], presses: float, seed: 
 
 
 def unblind(world: World, made: Study) -> None:
-    """The custodian unblinds a study."""
+    """Unblind a study as its custodian."""
     with world.database.writing() as session:
         found = session.get_one(Study, made.id)
         unblinding.unblind(session, found, fixed_secrets(), Order(None, "Everything is complete.", made.name))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""An unblinded study that a report can be made of: four participants, all of their runs complete."""
+"""An unblinded study for reports: four participants, and all their runs complete."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SAVED = {"T-HAPPE": 0.3, "O-HAPPE": 0.25, "B-HAPPE": 0.28}
 
 
 def finished(world: World, name: str = "finished", participants: int = 4, *, unblinded: bool = True) -> Study:
-    """The study. Laptops record what their conditions demand."""
+    """The study. Its records fit their conditions."""
     study = given_studies.study(world, protocol=PROTOCOL.replace("finished", name))
     for _ in range(participants):
         _play(world, study)
@@ -40,7 +40,7 @@ def finished(world: World, name: str = "finished", participants: int = 4, *, unb
 
 
 def unblind(world: World, study: Study) -> None:
-    """Unblind it."""
+    """Unblind the study."""
     with world.database.writing() as session:
         order = unblinding.Order(None, "the last participant is done", study.name)
         unblinding.unblind(session, session.get_one(Study, study.id), fixed_secrets(), order)
@@ -64,7 +64,7 @@ def _play(world: World, study: Study) -> None:
 
 
 def measures(world: World, **changed: Any) -> bytes:  # noqa: ANN401 - fields of every measure
-    """A document of the power of every run whose condition is known; HAPPE saves what SAVED says."""
+    """Measured power of every run whose condition is known. HAPPE saves the share in SAVED."""
     with world.database.reading() as session:
         runs = session.execute(
             select(Run.code, Run.condition).where(Run.condition.is_not(None)).order_by(Run.code)
@@ -88,7 +88,7 @@ def _watts(code: str, condition: str | None) -> float:
 
 
 def being_made(world: World, study: Study) -> None:
-    """A report whose job has begun."""
+    """Add a report whose job has begun."""
     with world.database.writing() as session:
         job = Job(kind="report", study_id=study.id, asked_by="analyst@example.org", requested_us=1, state="running")
         job.arguments, job.lease, job.step, job.steps, job.doing = {"number": 1}, "x", 4, 20, "exporting records"

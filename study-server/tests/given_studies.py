@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Studies that tests begin with."""
+"""Studies with which tests begin."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ text = "Play as you like."
 
 
 def text(name: str) -> str:
-    """The protocol that ships under this name."""
+    """The shipped protocol of this name."""
     return (PROTOCOLS / f"{name}.toml").read_text()
 
 
 def small(name: str = "small", participants: int = 4, scheme: str = "crossover") -> str:
-    """A protocol of two applications and no strata."""
+    """A protocol with two applications and no strata."""
     return CROSSOVER.format(name=name, participants=participants, scheme=scheme)
 
 
@@ -63,7 +63,7 @@ def study(
     protocol: str | None = None,
     draw: Callable[[int], bytes] = secrets.token_bytes,
 ) -> Study:
-    """A study by a protocol that ships (or by a TOML text), locked if wanted, with these random bytes as seed."""
+    """A study of a shipped protocol or of a TOML text, locked if wanted. `draw` gives the seed's random bytes."""
     with world.database.writing() as session:
         made = services.create(session, protocol or text(name), None)
         if locked:
@@ -73,7 +73,7 @@ def study(
 
 
 def hold_roles(world: World, name: str) -> None:
-    """Let somebody be the study's investigator, and somebody its custodian."""
+    """Give the study an investigator and a custodian."""
     with world.database.reading() as session:
         study_id = services.find(session, name).id
     for role in (Role.INVESTIGATOR, Role.CUSTODIAN):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Power traces that tests begin with, their parts uploaded by a meter."""
+"""Power traces with which tests begin. A meter has uploaded their parts."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 
 def seal(world: World, trace: str, number: int) -> Seal:
-    """What a part of a trace is sealed by."""
+    """The seal of a trace's part."""
     with world.database.reading() as session:
         row = session.scalars(select(Trace).where(Trace.client_id == trace)).one()
         return seal_of(row, number, fixed_secrets().allocation)
 
 
 def kept(world: World, trace: str, number: int) -> bytes:
-    """A part that the server has, opened."""
+    """The content of a part that the server has."""
     with world.database.reading() as session:
         rows = select(TracePart.sha256).join(Trace, Trace.id == TracePart.trace_id).where(Trace.client_id == trace)
         sha256 = session.scalars(rows.where(TracePart.number == number)).one()
@@ -45,7 +45,7 @@ def kept(world: World, trace: str, number: int) -> bytes:
 
 
 def replace(world: World, trace: str, number: int, content: bytes) -> None:
-    """Give the server other bytes for a part, well sealed."""
+    """Replace the content of a part on the server, correctly sealed."""
     with Folder(world.config.traces_folder).part(UUID(trace), number).open("wb", buffering=0) as file:
         writing = seal(world, trace, number).writing(file, len(content), 4096)
         writing.add(content)
@@ -70,18 +70,18 @@ class Uploading:
 
     @property
     def files(self) -> list[Path]:
-        """Where the acknowledged parts are."""
+        """The paths of the acknowledged parts."""
         storage = Folder(self.world.config.traces_folder)
         return [storage.part(UUID(self.trace), number) for number in self.acknowledged]
 
 
 def part(number: int, size: int = 5000) -> bytes:
-    """A part's bytes: between Parquet's marks, something that is another for each number."""
+    """A part's bytes: random content between Parquet's marks, different for each number."""
     return b"PAR1" + random.Random(number).randbytes(size - 12) + (16).to_bytes(4, "little") + b"PAR1"  # noqa: S311 - no secret
 
 
 def begun(world: World, name: str = "small") -> Uploading:
-    """A trace of which no part is there yet, in a new study."""
+    """A trace without parts, in a new study."""
     study = given_studies.study(world, name, protocol=given_studies.small(name))
     laptop, meter = device(world, study), device(world, study, "meter")
     client = world.client(meter.token)
@@ -91,7 +91,7 @@ def begun(world: World, name: str = "small") -> Uploading:
 
 
 def uploaded(world: World, parts: int) -> Uploading:
-    """A trace with some parts."""
+    """A trace with this number of parts."""
     made = begun(world)
     for number in range(parts):
         made.put(number)

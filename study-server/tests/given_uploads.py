@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A study with many runs under way and a trace begun, what devices upload of them, and whether all of it arrived."""
+"""A study with many started runs and a begun trace, the devices' uploads of these, and a check that all arrived."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Underway:
 
 
 def underway(world: World, *, applications: int, participants: int) -> Underway:
-    """A study by levels, in which every run of so many participants is under way: 64 for each application."""
+    """A study with levels, in which every run of the participants has started: 64 for each application."""
     more = "".join(APPLICATION.format(number) for number in range(applications - 2))
     protocol = given_studies.small(participants=LEVELS, scheme="levels")
     protocol = protocol.replace('"levels"', f'"levels"\nlevels = {LEVELS}').replace("\n[order]", f"{more}\n[order]")
@@ -67,7 +67,7 @@ def underway(world: World, *, applications: int, participants: int) -> Underway:
         given_participants.participant(world, study)
     header = given_devices.header(study, meter, laptop)
     assert given_devices.put_trace(world.client(meter.token), header).status_code == 201  # noqa: PLR2004 - Created
-    with world.database.writing() as session:  # as if each had been started by itself, but quicker
+    with world.database.writing() as session:  # the same as starting each, but quicker
         session.execute(
             update(Run).values(state="started", started_us=1, device_id=laptop.device.id, start_id=str(uuid4()))
         )
@@ -76,18 +76,18 @@ def underway(world: World, *, applications: int, participants: int) -> Underway:
 
 
 def record(code: str) -> bytes:
-    """The record of a run, the same whenever it is asked for."""
+    """The record of a run, the same at each call."""
     seed = int.from_bytes(code.encode())
     return records.encode(records.make(code, 20, seed, client_id=record_id(code)))
 
 
 def record_id(code: str) -> str:
-    """The id of that record."""
+    """The id of a run's record."""
     return records.identity(int.from_bytes(code.encode()))
 
 
 def part(number: int, most: int) -> bytes:
-    """A part of at most so many bytes, the same whenever it is asked for."""
+    """A part of at most `most` bytes, the same at each call."""
     size = max(64, int.from_bytes(sha256(str(number).encode()).digest()[:4]) % most)
     footer = b"columns"
     body = sha256(f"part {number}".encode()).digest() * (size // 32)
@@ -95,7 +95,7 @@ def part(number: int, most: int) -> bytes:
 
 
 def record_items(codes: tuple[str, ...]) -> Iterator[Item]:
-    """The records of runs, and when they are through, the same again and again."""
+    """The records of runs, in an endless loop."""
     while True:
         for code in codes:
             headers = {"Content-Type": "application/json"}
@@ -103,7 +103,7 @@ def record_items(codes: tuple[str, ...]) -> Iterator[Item]:
 
 
 def part_items(trace: UUID, first: int, step: int, most: int = 1 << 19) -> Iterator[Item]:
-    """Every `step`th part of a trace."""
+    """Every `step`th part of a trace, without end."""
     for number in count(first, step):
         yield Item(f"/api/v1/traces/{trace}/parts/{number}", partial(_part_request, number, most))
 
@@ -118,7 +118,7 @@ def _part_request(number: int, most: int) -> tuple[dict[str, str], bytes | list[
 
 
 def require_all(world: World, storage: Storage, acknowledged: list[str], most: int = 1 << 19) -> Counter[str]:
-    """Assert that all that was acknowledged is there, once, and whole, and that the audit log verifies; how much."""
+    """Assert that all acknowledged uploads are there, once and whole, and that the audit log verifies. Counts them."""
     upkeep.sweep(world.database, storage, older_than=0)
     wanted = set(acknowledged)
     there = _records(world) | _parts(world, storage, most)
@@ -155,7 +155,7 @@ def _parts(world: World, storage: Storage, most: int) -> set[str]:
 
 
 def take_out(world: World) -> None:
-    """Make rows of what every study's records taught, as unblinding does."""
+    """Copy the lessons of every study's records into tables, as unblinding does."""
     with world.database.writing() as session:
         for study_id in session.scalars(select(Study.id)).all():
             profiles.take_out(session, study_id, fixed_secrets())

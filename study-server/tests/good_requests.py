@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A request to each operation of the API that succeeds, in an order in which all do, on the server of scene.py.
+"""A successful request to each operation of the API, on the server of scene.py. The order lets all succeed.
 
-Each is who calls, the method and path of the operation, the path's parameters, and what to send.
+Each has the caller, the method and path of the operation, the path's parameters, and the body.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ def _audit_and_accounts() -> Iterator[Good]:
 
 
 def _last(scene: Scene) -> Iterator[Good]:
-    """What ends the study: the emergency of one run, and everybody's unblinding."""
+    """The requests that end the study: the emergency of one run, and the unblinding for everybody."""
     custodian, run, reason = Role.CUSTODIAN, scene.runs["planned"], "a participant has fallen ill"
     one = {"reason": reason, "confirmation": run}
     every = {"reason": "all participants are through", "confirmation": LOCKED}
@@ -174,7 +174,7 @@ def _last(scene: Scene) -> Iterator[Good]:
 
 
 def _profiles(scene: Scene) -> Iterator[Good]:
-    """What there is after unblinding."""
+    """Requests about profiles, which exist after unblinding."""
     staff, locked = Role.REVIEWER, {"study": LOCKED}
     one = locked | {"code": scene.participants["sitting"], "application": scene.taught}
     yield Good(staff, "GET", "/studies/{study}/profiles", locked, query={"sort": "presses", "limit": 1})

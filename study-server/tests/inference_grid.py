@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How often tests err and intervals hold in studies from `study_worlds`: by method, world and number of people.
+"""Count how often tests err and intervals hold in studies from `study_worlds`: by method, world and number of people.
 
     python inference_grid.py FOLDER [STUDIES]
 
-A cell's counts lie in FOLDER as JSON, so the same command goes on where it was interrupted. At the end the table is
-printed, and the exit status is 1 if a cell misses: a test errs more often than its level says, or an interval holds
-less often, by more than three standard errors. Refusals are counted; they neither hold nor err.
+FOLDER has each cell's counts as JSON, so an interrupted command goes on when it is repeated. At the end it prints the
+table. The exit status is 1 if a cell misses: by more than three standard errors, a test errs more often than its level
+says, or an interval holds less often. It counts refusals, which neither hold nor err.
 """
 
 from __future__ import annotations
@@ -65,27 +65,27 @@ LEVEL, ONE_SIDED, COVERAGE = 0.05, 0.025, 0.95
 CONDITIONS = ("ondemand", "O-HAPPE")
 SIDES = ("O-HAPPE", "ondemand")
 CODES = tuple(f"P{n:03}" for n in range(max(SIZES)))
-APPLICATION = 1  # stands for each of them
+APPLICATION = 1  # it stands for all four
 SCALE = (1, 5)
 
 
 @dataclass(frozen=True)
 class Method:
-    """What is counted in the studies of a world: errors of tests (level below a half), or intervals that should hold.
+    """What to count in the studies of a world: errors of tests (level below a half), or intervals that hold the truth.
 
-    `study` draws one. Of each of `counted`, in order, it says whether the test erred or the interval held; None: it
-    was refused. A Refusal refuses all.
+    `study` draws a study. For each of `counted`, in order, it says whether the test erred or the interval held; None
+    for a refusal. If it raises Refusal, it refuses all.
     """
 
     world: str
     counted: dict[str, float]  # levels by name
     study: Study
-    part: float = 1.0  # of the studies, where one takes long
+    part: float = 1.0  # share of the studies to draw, if one takes long
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What came out: `counted` errors or intervals that held, of the studies that were not refused."""
+    """A result: `counted` errors or intervals that held, among the studies that were not refused."""
 
     method: str
     world: str
@@ -97,7 +97,7 @@ class Cell:
 
     @property
     def share(self) -> float:
-        """Of the studies that were not refused."""
+        """The share of the studies that were not refused."""
         return self.counted / max(1, self.studies - self.refused)
 
     @property
@@ -109,7 +109,7 @@ class Cell:
 
 
 def panel(pair: Pair) -> Panel:
-    """A study as in the analysis."""
+    """A study in the form of the analysis."""
     return Panel(np.stack([pair.base, pair.treated], axis=2), CODES[: len(pair.base)], worlds.APPLICATIONS, CONDITIONS)
 
 
@@ -119,7 +119,7 @@ def holds(found: Any, truth: float) -> bool:  # noqa: ANN401 - whatever has limi
 
 
 def tried(make: Callable[[], bool]) -> bool | None:
-    """What may be refused alone."""
+    """The result of `make`; None if it refuses."""
     try:
         return make()
     except Refusal:
@@ -142,7 +142,7 @@ def saved(world: World, generator: np.random.Generator, people: int) -> Iterator
 
 
 def groups_err(world: World, generator: np.random.Generator, people: int) -> Iterator[bool | None]:
-    """Two groups that are none, and the interval of one."""
+    """The test of two groups that do not differ, and the interval of one."""
     drawn = panel(world.draw(generator, people))
     answers = {code: str(n % 2) for n, code in enumerate(drawn.participants)}
     found = groups.of_question(drawn, SIDES[:1], SIDES[1], "question", answers)
@@ -176,7 +176,7 @@ def power_holds(world: World, generator: np.random.Generator, people: int) -> It
 
 
 def power_periods_err(generator: np.random.Generator, people: int) -> Iterator[bool]:
-    """The first page's look at places, and the tests of what came before."""
+    """The first page's test of places, and the tests of the condition before."""
     runs = changing_places(worlds.crossover(generator, people, "mean_w"))
     yield from _periods({each.name: each.p for each in power_fit(runs, runs, period_terms(runs)).terms})
 
@@ -191,7 +191,7 @@ def _periods(p: dict[str, float]) -> Iterator[bool]:
 
 
 def tested(world: World, generator: np.random.Generator, people: int) -> Iterator[bool]:
-    """Both wrong verdicts of the test of non-inferiority at the margin, and its interval; the paper's scale."""
+    """Both wrong verdicts of the test of non-inferiority at the margin, and its interval, on the paper's scale."""
     wanted = Wanted(worlds.MARGIN, ONE_SIDED, float(SCALE[1] - SCALE[0]))
     found = noninferiority.test(panel(world.draw(generator, people)), *SIDES, wanted)
     yield found.verdict is Verdict.NON_INFERIOR
@@ -215,7 +215,7 @@ def won(world: World, generator: np.random.Generator, people: int) -> Iterator[b
 
 
 def wins_hold(world: World, generator: np.random.Generator, people: int) -> Iterator[bool]:
-    """The interval alone, where there is a difference."""
+    """Only the interval, in worlds with a difference."""
     yield next(won(world, generator, people))
 
 
@@ -234,13 +234,13 @@ def odds_err(world: World, generator: np.random.Generator, people: int) -> Itera
 
 
 def odds_together_err(generator: np.random.Generator, people: int) -> Iterator[bool]:
-    """Two treatments together."""
+    """The joint test of two treatments."""
     runs = worlds.crossover(generator, people, "rating")
     yield ratings_clmm.test_together(odds_fit(runs, runs), worlds.CROSSED[1:]).p < LEVEL
 
 
 def odds_periods_err(generator: np.random.Generator, people: int) -> Iterator[bool]:
-    """The first page's look at places, and the tests of what came before."""
+    """The first page's test of places, and the tests of the condition before."""
     runs = changing_places(worlds.crossover(generator, people, "rating"))
     yield from _periods({each.name: each.p for each in odds_fit(runs, runs, period_terms(runs)).effects})
 
@@ -274,7 +274,7 @@ TESTED = {"non-inferior, wrongly": ONE_SIDED, "inferior, wrongly": ONE_SIDED, "m
 
 
 def methods() -> Iterator[Method]:
-    """Every method in every world that it is for."""
+    """Every method in each of its worlds."""
     for name, world in worlds.POWER.items():
         yield Method(name, {f"{each}, interval": COVERAGE for each in SAVED}, partial(saved, world))
         yield Method(name, {"mixed model of power, interval": COVERAGE}, partial(power_holds, world))
@@ -300,7 +300,7 @@ def methods() -> Iterator[Method]:
 
 
 def run(method: Method, people: int, studies: int) -> list[Cell]:
-    """Draw the studies of a method at a size; the seed is their own."""
+    """Draw the studies of a method at a size. Each method, world and size has its own seed."""
     generator = np.random.default_rng([crc32("/".join([*method.counted, method.world]).encode()), people])
     studies = round(method.part * studies)
     refused: list[bool | None] = [None] * len(method.counted)
@@ -317,7 +317,7 @@ def run(method: Method, people: int, studies: int) -> list[Cell]:
 
 
 def kept(folder: Path, studies: int, place: tuple[int, int]) -> list[Cell]:
-    """The cells of a method, by its number, at a size; from their file if it exists."""
+    """The cells at a place (number of a method, size), from their file if it exists."""
     method, people = list(methods())[place[0]], place[1]
     name = f"{next(iter(method.counted))} {method.world} {people} {studies}".translate({ord(c): None for c in ",'()"})
     file = folder / f"{name.replace(' ', '-')}.json"
@@ -329,7 +329,7 @@ def kept(folder: Path, studies: int, place: tuple[int, int]) -> list[Cell]:
 
 
 def table(cells: list[Cell]) -> str:
-    """Markdown: a row for each method and world; percent, and in brackets what was refused."""
+    """Markdown: a row for each method and world, in percent, with refusals in brackets."""
     lines = ["| method | world | nominal | " + " | ".join(map(str, SIZES)) + " |", "| --- " * (3 + len(SIZES)) + "|"]
     rows = {(each.method, each.world): each.level for each in cells}
     for (method, world), level in rows.items():

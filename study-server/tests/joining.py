@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""People with browsers who join a study all at once: from their link to the instructions, over real connections."""
+"""People with browsers who join a study at the same time, from their link to the instructions, by real connections."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ANSWERS = {"computer_experience": "moderate", "game_experience": "master", "fiel
 
 @dataclass
 class Browser:
-    """A person's browser. `took` are the seconds of each step, in order."""
+    """A person's browser. `took` has the seconds of each step, in order."""
 
     port: int
     cookies: SimpleCookie = field(default_factory=SimpleCookie)
@@ -39,14 +39,14 @@ class Browser:
     took: list[float] = field(default_factory=list)
 
     def get(self, path: str) -> str:
-        """A page, whose hidden fields are kept for the next form."""
+        """Get a page, and keep its hidden fields for the next form."""
         status, text = self._ask("GET", path, None)
         assert status == HTTPStatus.OK, (path, status)
         self.hidden = given_participants.hidden(text)
         return text
 
     def post(self, path: str, **fields: str) -> tuple[int, str]:
-        """Send the form of the page that was seen last."""
+        """Send the form of the last page."""
         return self._ask("POST", path, urlencode(self.hidden | fields))
 
     def _ask(self, method: str, path: str, body: str | None) -> tuple[int, str]:
@@ -65,7 +65,7 @@ class Browser:
 
 @dataclass(frozen=True)
 class Joined:
-    """How somebody fared: whether they got a place, the last answer of the server, and the seconds of each step."""
+    """A person's result: whether they got a place, the server's last answer, and the seconds of each step."""
 
     placed: bool
     told: str
@@ -73,7 +73,7 @@ class Joined:
 
 
 def join(port: int, link: str) -> Joined:
-    """Follow a link, agree, answer, read the instructions."""
+    """Follow a link, consent, answer the questionnaire, and read the instructions."""
     browser = Browser(port)
     browser.get(link)
     assert browser.post(link)[0] == HTTPStatus.SEE_OTHER
@@ -89,7 +89,7 @@ def join(port: int, link: str) -> Joined:
 
 
 def invited(world: World, people: int, places: int = PLACES) -> tuple[Study, list[str]]:
-    """A locked study with so many places, and the links of so many people."""
+    """A locked study with `places` places, and the links of `people` participants."""
     made = study(world, protocol=small(participants=places))
     with world.database.writing() as session:
         row = session.get_one(Study, made.id)
@@ -97,7 +97,7 @@ def invited(world: World, people: int, places: int = PLACES) -> tuple[Study, lis
 
 
 def all_join(port: int, links: list[str]) -> list[Joined]:
-    """Everybody joins at once, each in a thread that waits for the others first."""
+    """Let everybody join at once, each in a thread that first waits for the others."""
     ready = threading.Barrier(len(links))
 
     def wait_and_join(link: str) -> Joined:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Intervals cover, tests keep their error of the first kind, indices are the published ones; all seeds are fixed."""
+"""Intervals cover, tests keep their error of the first kind, and indices equal the published ones. Seeds are fixed."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def panel(treated: Floats, base: Floats) -> Panel:
 
 @pytest.mark.slow
 def test_intervals_and_tests_hold_in_a_sample_of_the_worlds() -> None:
-    """`make validate` draws more of each, of all sizes; docs/inference.md has the table."""
-    sizes = cycle((8, 24))  # the next world of a method has the other one
+    """`make validate` draws more studies, of all sizes; docs/inference.md has the table."""
+    sizes = cycle((8, 24))  # the next world of a method gets the other size
     cells = [cell for method in grid.methods() for cell in grid.run(method, next(sizes), SAMPLE)]
     assert [each for each in cells if each.missed] == []
 
@@ -184,7 +184,7 @@ def test_a_missing_run_costs_its_pair_and_no_more() -> None:
     assert (found[None].pairs, found[None].estimate.participants) == (95, 24)
 
 
-# Guess x arm: learning or usual, guessed; rows are right for the first arm, right for the second, don't know.
+# Guess x arm (learning, usual). The rows: right for the first arm, right for the second, don't know.
 CRISP = np.array(
     [[82.0, 27], [25, 29], [170, 83]]
 )  # Bang et al. 2004: 0.75; 0.21 (0.15, 0.26) and 0.01 (-0.07, 0.10), 90 %
@@ -254,7 +254,7 @@ def test_wins_are_counted_by_pairs_and_tested_by_people() -> None:
         (leanings,), lambda each: each.mean(), permutation_type="samples", n_resamples=np.inf, vectorized=False
     )
     assert wins.flip_p(leanings) == pytest.approx(exact.pvalue)
-    # The missing pair may be one more that is lower, or one more that is higher.
+    # The missing pair may be one more lower pair, or one more higher pair.
     assert found.p == max(wins.flip_p(np.append(leaning, leanings[1:])) for leaning in (0.0, 0.25))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The fitted models agree with published figures and with statsmodels and scipy, and refuse what has no answer."""
+"""The models agree with published figures, statsmodels and scipy, and refuse data that give no answer."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def figures(fitted: ratings_clmm.Fit) -> tuple[list[float], list[float]]:
 def test_the_mixed_model_of_the_wine_data_is_that_of_r_ordinal_with_as_many_nodes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """clmm(rating ~ temp + (1 | judge), nAGQ = 31): its summary as printed in the issue 651 of R's ggeffects."""
+    """clmm(rating ~ temp + (1 | judge), nAGQ = 31): issue 651 of R's ggeffects prints its summary."""
     monkeypatch.setattr(ratings_clmm, "NODES", 31)
     ratings, columns, judges = wine()
     fitted = ratings_clmm.fit(ratings, columns[:, :1], ["warm"], judges)
@@ -76,7 +76,7 @@ def test_the_mixed_model_of_the_wine_data_is_that_of_r_ordinal_with_as_many_node
 def test_with_a_single_node_it_is_r_ordinals_laplace_fit_and_with_all_within_a_hundredth_of_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """clmm(rating ~ temp + contact + (1 | judge)): the reference of R's broom, glance.clmm, examples."""
+    """clmm(rating ~ temp + contact + (1 | judge)): the examples in the reference of glance.clmm, of R's broom."""
     log_likelihood, estimates = -81.56541, [-1.62, 1.51, 4.23, 6.09, 3.06, 1.83]
     errors, z = [0.682, 0.604, 0.809, 0.972, 0.595, 0.513], [-2.38, 2.51, 5.23, 6.26, 5.14, 3.58]
     fitted = ratings_clmm.fit(*wine()[:2], ["warm", "contact"], wine()[2])
@@ -86,7 +86,7 @@ def test_with_a_single_node_it_is_r_ordinals_laplace_fit_and_with_all_within_a_h
     assert np.divide(found, spread) == pytest.approx(z, abs=0.01)
     assert (fitted.parameters, fitted.ratings, fitted.participants) == (7, 72, 9)
 
-    monkeypatch.setattr(ratings_clmm, "NODES", 1)  # Laplace's approximation, whose gradient is another
+    monkeypatch.setattr(ratings_clmm, "NODES", 1)  # Laplace's approximation, which has another gradient
     model = ratings_clmm._Model.of(wine()[0], wine()[1], ["warm", "contact"], wine()[2])  # noqa: SLF001 - by themselves
 
     def loss(natural: Floats) -> float:
@@ -100,7 +100,7 @@ def test_with_a_single_node_it_is_r_ordinals_laplace_fit_and_with_all_within_a_h
 
 
 def test_without_the_judges_it_is_the_plain_model_to_six_digits() -> None:
-    """clm(rating ~ temp * contact), as printed in the pull request 332 of R's broom."""
+    """clm(rating ~ temp * contact): pull request 332 of R's broom prints it."""
     ratings, columns, _ = wine()
     with_product = np.column_stack([columns, columns.prod(axis=1)])
     model = ratings_clmm._Model.of(ratings, with_product, ["t", "c", "tc"], [str(n % 9) for n in range(72)])  # noqa: SLF001 - by themselves
@@ -188,7 +188,7 @@ Balanced = tuple["Floats", "Floats", dict[str, "NDArray[np.int64]"]]
 
 @pytest.fixture(scope="module")
 def balanced() -> Balanced:
-    """Log W of 24 people, 4 applications, 3 conditions; design; and which is which."""
+    """Log W of 24 people, 4 applications, 3 conditions; the design; and each run's person, application, condition."""
     generator = np.random.default_rng(1)
     n, a, c = 24, 4, 3
     who, app, condition = np.meshgrid(range(n), range(a), range(c), indexing="ij")
@@ -243,7 +243,7 @@ def test_the_model_of_power_is_statsmodels_mixed_model(balanced: Balanced, missi
 
 
 def test_a_random_part_that_people_do_differ_in_is_not_lost_where_they_differ_more_in_another() -> None:
-    """With people's own level large, a search by standard deviations ended at 0 for what a condition does to each."""
+    """If people's own levels differ much, a search by standard deviations finds no spread of their effects."""
     generator = np.random.default_rng(7)
     person, app, treated = (each.ravel() for each in np.meshgrid(range(48), range(4), range(2), indexing="ij"))
     for _ in range(10):
@@ -255,7 +255,7 @@ def test_a_random_part_that_people_do_differ_in_is_not_lost_where_they_differ_mo
 
 
 def test_in_a_balanced_study_degrees_of_freedom_are_those_of_the_analysis_of_variance(balanced: Balanced) -> None:
-    """(24 - 1)(3 - 1) for conditions, 23 x 3 for applications; with two conditions it is the paired t-test."""
+    """(24 - 1)(3 - 1) for conditions, 23 x 3 for applications. With two conditions, the test is the paired t-test."""
     y, design, which = balanced
     fitted = mixed(*balanced)
     assert [term.dof for term in fitted.terms[1:]] == pytest.approx([46, 46, 69, 69, 69], rel=1e-4)
@@ -303,7 +303,7 @@ def test_period_and_carry_over_are_found_in_a_crossover_and_refused_in_a_fixed_o
 
 
 def counts(scatter: float) -> tuple[Any, ...]:
-    """Presses of 24 people in 12 runs of two minutes, with more scatter than Poisson's or not; minutes, x, people."""
+    """Presses of 24 people in 12 runs of two minutes, minutes, x, people. `scatter` is the scatter beyond Poisson's."""
     generator = np.random.default_rng(8)
     people = np.repeat(np.arange(24), 12)
     x = np.column_stack([np.arange(288) % 3 == 1, np.arange(288) % 3 == 2]).astype(float)
@@ -368,7 +368,7 @@ def test_a_ratio_that_eight_people_share_allows_for_a_tenth_on_whom_nothing_work
 
 
 def test_few_people_who_press_differently_leave_a_ratio_without_a_limit() -> None:
-    """The one with most presses could decide everything: even a ratio without end would surprise nobody."""
+    """The person with the most presses could decide everything, so no ratio, however large, is out of the question."""
     people, x = np.repeat(np.arange(6), 8), np.tile([0.0, 1.0], 24)[:, None]
     y = np.array([1, 2, 1, 3, 4, 60])[people] + np.arange(48) % 3
     found = key_presses.fit(y.tolist(), [2.0] * 48, x, ["a"], [str(each) for each in people]).rates[1]
@@ -404,13 +404,13 @@ def test_presses_without_an_answer_are_refused(
 
 @pytest.mark.parametrize("seed", range(6, 12))
 def test_rounding_does_not_hide_that_all_depends_on_one_participant(seed: int) -> None:
-    # given four people whose runs say the same of two of three parameters, so that rounding alone tells a third
+    # given four people whose runs tell about only two of three parameters: what they tell of the third is rounding
     draw = np.random.default_rng(seed)
     known = draw.normal(size=(2, 3))
     people = [
         sum(part * np.outer(one, one) for part, one in zip(draw.uniform(size=2), known, strict=True)) for _ in range(4)
     ]
-    # when one more person says all of the third, then there are no errors by participant
+    # when only one more person tells about the third, then there are no errors by participant
     only = draw.normal(size=3)
     with pytest.raises(Refusal, match="depend on a single participant"):
         clustered.jackknifed(draw.normal(size=(5, 3)), np.array([*people, np.outer(only, only)]))

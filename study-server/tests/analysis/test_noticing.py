@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What people notice of probes: the estimate, its refusals, and simulated field studies that put a share in."""
+"""How many probes people notice: the estimate, its refusals, and simulated field studies with a known share."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MINUTE_US = 60_000_000
 
 
 def people(counts: Sequence[tuple[int, int, int, int]]) -> list[Trial]:
-    """Of each person: real probes with a press and without, sham probes with a press and without."""
+    """Trials from counts for each person: real probes with and without a press, then sham probes with and without."""
     kinds = ((False, True), (False, False), (True, True), (True, False))
     return [
         Trial(f"R{who}", f"P{who}", sham, pressed)
@@ -54,7 +54,7 @@ def test_the_share_noticed_is_real_less_sham_with_errors_by_participant() -> Non
 
     assert (found.real.probes, found.real.pressed, found.sham.probes, found.sham.pressed) == (24, 9, 24, 2)
     assert found.value == pytest.approx(9 / 24 - 2 / 24)
-    own = np.array([2 / 4, 0, 3 / 4, 2 / 4, 1 / 4, -1 / 4])  # with as many probes of each kind: a plain mean
+    own = np.array([2 / 4, 0, 3 / 4, 2 / 4, 1 / 4, -1 / 4])  # equally many probes of each kind: a plain mean
     assert found.error == pytest.approx(own.std(ddof=1) / math.sqrt(6))
     assert found.low < found.value < found.high
 
@@ -75,7 +75,7 @@ def test_too_little_is_refused(trials: list[Trial], why: str) -> None:
 
 
 def half_an_hour_each(folder: Path, pressed: Sequence[bool]) -> Path:
-    """A study of L-HAPPE in which everybody met a sham probe and a real one, which some pressed after; its export."""
+    """Export a study of L-HAPPE. Everybody met a sham and a real probe. `pressed`: who pressed after the real one."""
     tables = {
         "runs": ["run,participant,position,application,condition,seconds,state"],
         "ratings": ["run,rating,guess"],
@@ -115,7 +115,7 @@ def test_a_plan_draws_people_and_says_how_wide_the_interval_becomes(tmp_path: Pa
 
     assert (few.half_width, few.narrow) == (None, 0), "9 real probes are too few"
     assert (some.participants, some.left, some.hours, some.probes, some.studies) == (50, 40, 20, 80, 400)
-    # Each one's share is 0 or 1, as likely: Student's t at 39 degrees of freedom is 2.02 and at 159 it is 1.97.
+    # Each person's share is 0 or 1, equally likely. Student's t is 2.02 at 39 degrees of freedom, and 1.97 at 159.
     assert some.half_width == pytest.approx(2.02 * 0.5 / math.sqrt(40), rel=0.02)
     assert many.half_width == pytest.approx(1.97 * 0.5 / math.sqrt(160), rel=0.02)
     assert (some.narrow, many.narrow) == (0, 1)
@@ -167,8 +167,8 @@ def test_a_probe_counts_if_its_minute_was_served_and_by_the_series_that_begins_i
 
     assert [(trial.sham, trial.pressed) for trial in trials] == [
         (True, True),
-        (False, False),  # the power key; the third probe's minute was not served to its end
-        (False, False),  # a press at the begin, and one of its series
+        (False, False),  # the power key; HAPPE did not serve the third probe's whole minute
+        (False, False),  # a press at the beginning, and one of its series
         (False, False),  # after the minute
     ]
 
@@ -181,7 +181,7 @@ def test_what_is_neither_true_nor_false_is_named(tmp_path: Path) -> None:
 
 
 def field_study(folder: Path, seed: int, **changes: object) -> Path:
-    """A simulated field study, two hours a day; its export."""
+    """Simulate a field study with two hours a day, and return its export."""
     wanted = {"notice": NOTICE, "other": OTHER_AN_HOUR, "participants": 12, "days": 7, "hours": 2} | changes
     options = [word for name, value in wanted.items() for word in (f"--{name}", str(value))]
     subprocess.run([HAPPE_SIM, "field", *options, "--seed", str(seed), "--out", folder], check=True)
@@ -189,13 +189,13 @@ def field_study(folder: Path, seed: int, **changes: object) -> Path:
 
 
 def found_in(export: Path) -> Noticed:
-    """The estimate of a study."""
+    """The estimate from an export."""
     return estimated(counted(read_export(export).trials))
 
 
 @pytest.mark.slow
 def test_simulated_field_studies_give_back_the_share_that_was_put_in(tmp_path: Path) -> None:
-    """A 95 % interval: of 200 studies about 10 miss it; more than 19 do in fewer than 1 of 200 such runs."""
+    """About 10 of 200 95 % intervals miss the share. Fewer than 1 of 200 such tests would have more than 19 misses."""
     truth = NOTICE * (1 - BY_CHANCE)
     found = [found_in(field_study(tmp_path / str(seed), seed)) for seed in range(FIRST_SEED, FIRST_SEED + STUDIES)]
 

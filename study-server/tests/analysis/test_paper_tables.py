@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every printed cell of the paper's tables comes out again, from data that its figures were made back into."""
+"""Data made from the paper's figures give every printed cell of its tables again."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_table_a3_comes_out_as_printed_in_every_cell() -> None:
 
 
 def test_two_minutes_for_everybody_cannot_give_table_a3() -> None:
-    """Why the fixture's runs are not two minutes long: 24 users in two minutes give no 0.36 a minute."""
+    """The fixture's runs do not last two minutes, because whole presses of 24 users then give no 0.36 a minute."""
     assert Decimal("0.36") not in {rounded(presses / 48) for presses in range(100)}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a real server exports is read, in every format alike; what is wrong is named by file and place."""
+"""The analysis reads a real server's exports in every format, and names each fault by file and place."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def unblinded(operated: Operated) -> None:
-    """Two participants with a completed run each, a third who withdrew; then the study is unblinded."""
+    """An unblinded study: two participants completed a run each, and a third withdrew."""
     made = given_studies.study(operated.world, protocol=given_studies.small())
     people = [played(operated.world, made) for _ in range(3)]
     with operated.world.database.writing() as session:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`happe-server analyse` and `happe-server plan`, from files to files: the same bytes again, and no silent NaN."""
+"""`happe-server analyse` and `plan`: the same files give the same bytes, and never a silent NaN."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ SECTIONS = [
 
 
 def protocol(name: str, folder: Path) -> Path:
-    """A protocol that ships, with a margin."""
+    """A shipped protocol with a margin."""
     file = folder / f"{name}.toml"
     file.write_text(given.locked(name))
     return file
@@ -101,7 +101,7 @@ PROGRAM = "from happe_study.cli import main; main()"
 
 
 def run_apart(folder: Path, *arguments: str, program: str = PROGRAM, **more: str) -> subprocess.CompletedProcess[bytes]:
-    """Run happe-server in a process of its own, which hashes with another seed and takes warnings for errors."""
+    """Run happe-server in a separate process, which hashes with another seed and turns warnings into errors."""
     paths = f"{SOURCES}:{SOURCES.parents[1] / 'profiles/python/src'}"
     environment = os.environ | {"PYTHONPATH": paths, "PYTHONHASHSEED": "7", "PYTHONDONTWRITEBYTECODE": "1"} | more
     command = [sys.executable, "-W", "error", "-c", program, *arguments]
@@ -109,7 +109,7 @@ def run_apart(folder: Path, *arguments: str, program: str = PROGRAM, **more: str
 
 
 def numbers(document: object) -> list[float]:
-    """All numbers of a document, in its order."""
+    """All numbers of a document, in order."""
     if isinstance(document, dict | list):
         parts = document.values() if isinstance(document, dict) else document
         return [number for part in parts for number in numbers(part)]
@@ -130,7 +130,7 @@ def test_the_same_command_gives_the_same_bytes_in_another_process(paper: Path) -
 
 
 def test_another_processors_arithmetic_changes_no_figure_by_more_than_a_millionth(paper: Path) -> None:
-    """OpenBLAS has other instructions for each kind of processor, and with them other last digits."""
+    """OpenBLAS uses other instructions on each kind of processor, and so gives other last digits."""
     ran = run_apart(paper, *ANALYSE, "--out", "elsewhere", OPENBLAS_CORETYPE="Prescott")
     assert ran.returncode == 0, ran.stderr.decode()
     here, there = (json.loads((paper / folder / "results.json").read_text()) for folder in ("report", "elsewhere"))
@@ -169,7 +169,7 @@ def test_a_full_disk_is_an_error_and_leaves_nothing_that_looks_whole(paper: Path
 
 
 def test_a_crossover_has_every_section_and_finds_what_was_put_in(tmp_path: Path) -> None:
-    # Given a run whose watts no laptop can take
+    # Given a run with more watts than a laptop can take
     files = given.paper_files(given.crossover_runs(), "crossover")
     wrong = files.measures[0]["run"]
     files.measures[0]["mean_w"] = 4000.0
@@ -204,8 +204,8 @@ def test_a_crossover_has_every_section_and_finds_what_was_put_in(tmp_path: Path)
 
 
 def test_faults_that_are_planted_are_on_the_first_page_each_by_its_name(tmp_path: Path) -> None:
-    # Given half of O-HAPPE's watts, B-HAPPE and ondemand swapped, three who hate O-HAPPE, lower ratings in later
-    # periods, a rating of 17 and a run of 4,000 W
+    # Given half of O-HAPPE's watts, B-HAPPE and ondemand swapped, three people who hate O-HAPPE, lower ratings in
+    # later periods, a rating of 17 and a run of 4,000 W
     swapped = {"B-HAPPE": "ondemand", "ondemand": "B-HAPPE"}
     hating = {given.code("P", n) for n in range(3)}
     rows = []
@@ -233,7 +233,7 @@ def test_faults_that_are_planted_are_on_the_first_page_each_by_its_name(tmp_path
 
 
 def test_the_flow_tells_of_every_run_and_the_diagnostics_of_the_person_who_is_apart(tmp_path: Path) -> None:
-    # Given a participant who withdrew, two aborted runs, an outlier of power and one person who rates O-HAPPE down
+    # Given a participant who withdrew, two aborted runs, an outlier of power, and a person who rates O-HAPPE low
     rows = given.crossover_runs().rows
     apart, gone = given.code("P", 3), given.code("P", 23)
     far = next(run for run in rows if run.participant == given.code("P", 5) and run.condition == "B-HAPPE")
@@ -304,7 +304,7 @@ def test_levels_are_compared_with_the_highest_and_drawn_as_figure_a1(tmp_path: P
 
 
 def spoiled(kind: str) -> given.Files:
-    """The paper's export, made unfit."""
+    """The paper's export, spoiled in this way."""
     rows = given.paper_runs().rows
     if kind == "one participant":
         return given.paper_files(Runs(tuple(run for run in rows if run.participant == given.code("P", 0))))
@@ -331,7 +331,7 @@ def spoiled(kind: str) -> given.Files:
     ],
 )
 def test_what_the_data_do_not_bear_is_refused_in_its_place(tmp_path: Path, kind: str, refused: set[str]) -> None:
-    """And nothing is a silent NaN: `results` refuses to write one."""
+    """No figure is a silent NaN: `results` refuses to write one."""
     export = spoiled(kind).write(tmp_path)
     wanted = Given(export, tmp_path / "measures.json", protocol("paper-a5", tmp_path))
     found = {each["key"]: each for each in json.loads(results(make(wanted)))["sections"]}

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def start() -> Iterator[Callable[[str], Browser]]:
-    """Gives a browser by its name; the same one each time."""
+    """A function that returns the browser of a name, the same one each time."""
     with browsers() as start:
         yield start
 
 
 @pytest.fixture(scope="session")
 def browser(start: Callable[[str], Browser]) -> Browser:
-    """A Chromium, which every test opens windows of its own in."""
+    """A Chromium, in which every test opens its own windows."""
     return start("chromium")
 
 

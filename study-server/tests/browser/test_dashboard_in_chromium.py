@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from given_power import MeasuredRun
 
-WIDE, TWICE, NARROW = 1280, 640, 320  # CSS pixels; 200 % of 1280 are 640
+WIDE, TWICE, NARROW = 1280, 640, 320  # CSS pixels; 1280 at 200 % is 640
 TITLE = "#figure-title"
 VALUES = "#of-run .crosshair"
 EMAIL = "investigator@example.org"
@@ -42,7 +42,7 @@ PARTS = {"whole": "", "closer": "?from=18&to=24", "single": "?from=7.0001&to=7.0
 
 @dataclass
 class Lab:
-    """A server with a measured run and an open study, and an investigator who is signed in."""
+    """A server with a measured run and an open study, and a signed-in investigator."""
 
     world: World
     server: WorldServer
@@ -51,7 +51,7 @@ class Lab:
     signed_in: StorageState
 
     def open(self, path: str, width: int = WIDE, *, script: bool = True) -> Watched:
-        """A window on a page."""
+        """A window that shows a page."""
         window = Watched(self.browser, self.server.url, width, script=script, signed_in=self.signed_in)
         window.page.goto(path)
         return window
@@ -178,7 +178,7 @@ def test_every_value_can_be_read_by_keyboard_down_to_single_samples(lab: Lab) ->
 
 
 def _step(page: Page, key: str) -> str:
-    """The words after a key."""
+    """Press a key, and return the words that follow."""
     page.keyboard.press(key)
     return page.locator(VALUES).get_attribute("aria-valuetext") or ""
 
@@ -240,7 +240,7 @@ def test_who_is_signed_out_meanwhile_is_led_to_the_sign_in(lab: Lab) -> None:
 
 
 def _ask(page: Page) -> None:
-    """The five seconds are over."""
+    """Let the page ask now, as after five seconds."""
     page.evaluate("askForNews()")
 
 

@@ -36,10 +36,10 @@ options = ["A laptop", "A desktop", "A tablet", "A telephone", "A games console"
 
 
 class Lab:
-    """A study on a port, and somebody who has been invited."""
+    """A study on a port, and an invited participant."""
 
     def __init__(self, world: World, server: WorldServer) -> None:
-        """Invite them."""
+        """Invite the participant."""
         self.world, self.server = world, server
         protocol = text("crossover").replace("\n[rating]", OWN_ITEMS + "\n[rating]", 1)
         assert protocol.count("questionnaire.item") == 2
@@ -62,17 +62,17 @@ class Lab:
             runs.end(session, runs.find(session, self.study.id, self.first()), people.as_device(self.laptop))
 
     def abort(self) -> None:
-        """The first run is aborted."""
+        """Abort the first run."""
         with self.world.database.writing() as session:
             runs.abort(session, runs.find(session, self.study.id, self.first()), "noise", None)
 
     def replace(self) -> None:
-        """The first run is planned again."""
+        """Plan the first run again."""
         with self.world.database.writing() as session:
             runs.replace(session, runs.find(session, self.study.id, self.first()), fixed_secrets(), None)
 
     def finish(self) -> None:
-        """Every run that is left is complete."""
+        """Complete all remaining runs."""
         for run in people.runs_of(self.world, self.participant):
             if run.state == "planned":
                 people.completed(self.world, run.code, self.laptop)
@@ -83,7 +83,7 @@ def lab_on_a_port(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactor
     folder = tmp_path_factory.mktemp("chromium")
     world = World(folder, sqlite_copy(sqlite_template, folder))
     with pytest.MonkeyPatch.context() as patch, WorldServer(world) as server:
-        patch.setattr(run_pages, "WATCH_SECONDS", 3600)  # no page goes away while it is looked at
+        patch.setattr(run_pages, "WATCH_SECONDS", 3600)  # no page reloads while the test looks at it
         yield Lab(world, server)
     world.close()
 
@@ -203,7 +203,7 @@ def tour_of_runs(lab: Lab, page: Page) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Found:
-    """What is wrong with a page in one state: by axe-core, and how much wider than its window it is."""
+    """The faults of a page in one state: those that axe-core finds, and how much wider than its window it is."""
 
     light: list[str]
     dark: list[str]
@@ -216,7 +216,7 @@ class Found:
 
 @pytest.fixture(scope="module")
 def found(lab_on_a_port: Lab, browser: Browser) -> Iterator[tuple[dict[str, Found], list[str]]]:
-    """What is wrong in each state, and what the browser complained of on the way."""
+    """The faults in each state, and the browser's complaints on the way."""
     window = Watched(browser, lab_on_a_port.server.url, scale=1)
     states = {name: look(window, name) for name in tour(lab_on_a_port, window.page)}
     yield states, window.wrong
@@ -260,7 +260,7 @@ def test_every_page_has_a_title_of_its_own_one_heading_and_a_language(found: Fin
     assert {one.headings for one in states.values()} == {1}
     assert {one.language for one in states.values()} == {"en"}
     assert all(one.title.startswith("Error: ") == name.endswith("-wrong") for name, one in states.items())
-    assert len({one.title for one in states.values()}) >= len(states) - 4  # a page before and after it was looked at
+    assert len({one.title for one in states.values()}) >= len(states) - 4  # some states share a page
 
 
 def test_no_page_complains_or_asks_another_server(found: Findings) -> None:
@@ -277,7 +277,7 @@ MOST_TABS = 60
 
 
 def tab_to(page: Page, name: str) -> None:
-    """Press Tab until what is named so has the focus, and see that it can be seen."""
+    """Press Tab until the element with this name has the focus, and check that it is visible."""
     for _ in range(MOST_TABS):
         page.keyboard.press("Tab")
         if str(page.evaluate(FOCUSED)).startswith(name):
@@ -288,14 +288,14 @@ def tab_to(page: Page, name: str) -> None:
 
 
 def by_keys(page: Page, *steps: tuple[str, str]) -> None:
-    """For each step Tab to something and press a key there."""
+    """For each step, tab to an element and press a key there."""
     for name, key in steps:
         tab_to(page, name)
         page.keyboard.press(key)
 
 
 def leads_on(page: Page, name: str, key: str = "Enter") -> None:
-    """Tab to something, press a key there and wait for the next page."""
+    """Tab to an element, press a key there, and wait for the next page."""
     tab_to(page, name)
     with page.expect_navigation():
         page.keyboard.press(key)

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, StorageState
 
-WIDE, ENLARGED, NARROW = 1280, 640, 320  # ENLARGED: what 200 % leaves of 1280
+WIDE, ENLARGED, NARROW = 1280, 640, 320  # ENLARGED: 1280 at 200 %
 REVIEWER, ANALYST, LEADER = "reviewer@example.org", "analyst@example.org", "leader@example.org"
 
-# Who looks at what; {code} has taught, {silent} has not.
+# Callers and the pages that they look at. {code} has taught HAPPE, {silent} has not.
 PAGES = {
     "profiles": (REVIEWER, ""),
     "profiles-filtered": (REVIEWER, "?keys=both&level=4&above_mhz=900&sort=highest"),
@@ -52,7 +52,7 @@ PAGES = {
 
 @dataclass
 class Lab:
-    """A server with an unblinded and a blinded study, and who is signed in to it."""
+    """A server with an unblinded and a blinded study, and the signed-in people."""
 
     world: World
     server: WorldServer
@@ -69,7 +69,7 @@ class Lab:
 
 @pytest.fixture(scope="module")
 def lab(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Lab]:
-    """A lab whose study is over."""
+    """A lab with a finished study."""
     folder = tmp_path_factory.mktemp("profiles")
     world = World(folder, sqlite_copy(sqlite_template, folder), limits=LIMITS)
     first, *_others, silent = given_profiles.taught(world, players=4)

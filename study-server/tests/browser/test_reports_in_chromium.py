@@ -44,7 +44,7 @@ def server(browser: Browser, sqlite_template: Path, tmp_path_factory: pytest.Tem
 
 
 def _plant(world: World) -> None:
-    """Something for the checks to find: a run with another condition than it had, and a clock that is off."""
+    """Plant faults for the checks: a run with a wrong condition, and a wrong clock."""
     with world.database.writing() as session:
         run = session.query(Run).filter_by(condition="ondemand").first()
         assert run is not None
@@ -58,14 +58,14 @@ def _plant(world: World) -> None:
 
 
 def window(browser: Browser, server: WorldServer) -> Watched:
-    """A window of the analyst's."""
+    """The analyst's window."""
     made = Watched(browser, server.url, WIDE)
     made.sign_in(ANALYST)
     return made
 
 
 def look(watched: Watched, name: str) -> None:
-    """A page is as it should be, light and dark, wide and narrow; keep pictures of it."""
+    """Check a page, light and dark, wide and narrow, and keep pictures of it."""
     watched.page.wait_for_load_state()
     assert watched.page.locator("h1").count() == 1
     for scheme in ("dark", "light"):

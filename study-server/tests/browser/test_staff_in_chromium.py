@@ -40,7 +40,7 @@ EVERYBODY = {role: f"{role}@example.org" for role in Role} | {"nobody": "nobody@
 INVESTIGATOR, EXPERIMENTER, CUSTODIAN = Role.INVESTIGATOR, Role.EXPERIMENTER, Role.CUSTODIAN
 AUDITOR, ADMINISTRATOR, NOBODY = Role.AUDITOR, Role.ADMINISTRATOR, "nobody"
 
-# Who looks at what; {code}, {run} and {device} are put in.
+# Callers and the pages that they look at. The test fills in {code}, {run} and {device}.
 PAGES = {
     "studies": (INVESTIGATOR, "/studies"),
     "studies-none": (NOBODY, "/studies"),
@@ -87,7 +87,7 @@ PAGES = {
     "not-found": (INVESTIGATOR, "/studies/none-such"),
     "not-allowed": (EXPERIMENTER, "/accounts"),
 }
-# Forms that can't be done as they are sent: what is filled in.
+# Wrong forms, with their fields.
 MISTAKES: dict[str, tuple[str, str, dict[str, str]]] = {
     "study-new-wrong": (
         INVESTIGATOR,
@@ -99,7 +99,7 @@ MISTAKES: dict[str, tuple[str, str, dict[str, str]]] = {
     "invite-wrong": (EXPERIMENTER, "/studies/crossover/invite", {"count": "1000"}),
     "password-wrong": (INVESTIGATOR, "/password", {"password": "x", "new_password": "y", "new_password_confirm": "z"}),
 }
-# What is shown once.
+# Pages that show a secret once.
 ONCE: dict[str, tuple[str, str, dict[str, str]]] = {
     "participants-invited": (EXPERIMENTER, "/studies/crossover/invite", {"count": "1"}),
     "participants-invited-many": (EXPERIMENTER, "/studies/crossover/invite", {"count": "12"}),
@@ -111,7 +111,7 @@ ONCE: dict[str, tuple[str, str, dict[str, str]]] = {
 
 @dataclass
 class Lab:
-    """A server with studies in each state, and a window for each role that is signed in to it."""
+    """A server with studies in each state, and a window for each signed-in role."""
 
     world: World
     server: WorldServer
@@ -121,7 +121,7 @@ class Lab:
     until: dict[str, float]
 
     def open(self, who: str, path: str) -> Watched:
-        """A window in which somebody who signed in a moment ago looks at a page."""
+        """A window in which somebody, who signed in a moment ago, looks at a page."""
         if self.until.get(who, 0) <= time.monotonic():
             self._sign_in(who)
         window = Watched(self.browser, self.server.url, WIDE, signed_in=self.signed_in[who])
@@ -129,7 +129,7 @@ class Lab:
         return window
 
     def send(self, who: str, path: str, form: dict[str, str]) -> Watched:
-        """A window in which somebody has filled in a form and sent it."""
+        """A window in which somebody has sent a form with these fields."""
         window = self.open(who, path)
         window.page.evaluate("for (const form of document.forms) form.noValidate = true")
         for name, value in form.items():
@@ -147,7 +147,7 @@ class Lab:
 
 @pytest.fixture(scope="module")
 def lab(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Lab]:
-    """A lab that has been at work for a while."""
+    """A lab that has worked for a while."""
     folder = tmp_path_factory.mktemp("staff")
     world = World(folder, sqlite_copy(sqlite_template, folder), limits=LIMITS)
     names = _past(world)
@@ -172,7 +172,7 @@ def _past(world: World) -> dict[str, str]:
 
 
 def _at_work(world: World, study: Study) -> dict[str, str]:
-    """One participant is done, one plays, one has dropped out, others are on their way."""
+    """Let one participant be done, one play, one stop, one drop out, and two be on their way. Returns codes by name."""
     done, _link = people.participant(world, study)
     laptop = people.laptop_with(world, study, done)
     for run in people.runs_of(world, done):
@@ -189,7 +189,7 @@ def _at_work(world: World, study: Study) -> dict[str, str]:
 
 
 def _plays(world: World, study: Study) -> tuple[str, str]:
-    """Who has completed a run, and plays another for the second time; that run."""
+    """A participant who has completed a run, and plays another for the second time; and that run."""
     row, _link = people.participant(world, study)
     laptop = people.laptop_with(world, study, row)
     first, second = people.runs_of(world, row)[:2]
@@ -208,7 +208,7 @@ def _abort(world: World, study: Study, code: str, laptop: given_devices.Enrolled
 
 
 def _devices(world: World, study: Study) -> str:
-    """A meter that has been heard of, one that has not enrolled, one that is revoked; the first one's code."""
+    """Add a meter that has reported, a device that has not enrolled, and a revoked one. Returns the meter's code."""
     meter = given_devices.device(world, study, "meter", name="meter in the cellar")
     probes = [[now_us(), now_us(), now_us() + 1, now_us() + UNCERTAIN_US]]
     said = {"state": "recording", "software": {"happe-meter": "0.1.0"}, "free_gib": 1234, "spool": 3}
@@ -222,7 +222,7 @@ def _devices(world: World, study: Study) -> str:
 
 
 def check(window: Watched, name: str) -> None:
-    """A page is as it should be, light and dark, wide and narrow; keep pictures of it."""
+    """Check a page, light and dark, wide and narrow, and keep pictures of it."""
     page = window.page
     assert page.locator("h1").count() == 1
     assert page.title().endswith(" · HAPPE")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a reviewer does most, without a mouse, in Chromium and in Firefox."""
+"""A reviewer's most frequent steps, without a mouse, in Chromium and in Firefox."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 WIDE, PHONE = 1280, 390  # CSS pixels
 PLACES, PLAYERS = 12, 10  # each has two profiles
-RUNS = 10  # of each, which reach both applications
+RUNS = 10  # of each player; so they play both applications
 REVIEWERS = {"chromium": "first@example.org", "firefox": "second@example.org"}
 RUN_S = 60.0
-MOST_PRESSES = 10  # in the seconds around one
+MOST_PRESSES = 10  # in the seconds around a press
 
 # The colour schemes that a browser shows.
 SHOWN = {"chromium": ("dark", "light"), "firefox": ("light",), "firefox-dark": ("dark",)}
 
-# What a reviewer looks at; {code} and {run} are put in.
+# Pages that a reviewer looks at. The test fills in {code} and {run}.
 PAGES = {
     "study": "",
     "profiles": "/profiles",
@@ -64,7 +64,7 @@ class Lab:
 
 @pytest.fixture(scope="module")
 def lab(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """A study that is over, with twenty profiles."""
+    """A finished study with twenty profiles."""
     folder = tmp_path_factory.mktemp("workbench")
     world = World(folder, sqlite_copy(sqlite_template, folder), limits=LIMITS)
     made = given_studies.study(world, protocol=given_studies.small(participants=PLACES))
@@ -112,7 +112,7 @@ def test_a_press_of_an_unusual_profile_is_three_actions_from_the_study_s_page_an
 
 
 def _follow(window: Watched, link: str, key: str = "Tab") -> None:
-    """One action: somebody tabs to a link and presses Enter."""
+    """One action: tab to a link and press Enter."""
     window.tab_to(link, key)
     with window.page.expect_navigation():
         window.page.keyboard.press("Enter")
