@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The requests of data/bad_requests.jsonl, and the meaning of a line:
+"""The requests of data/bad_requests.jsonl. A line has these fields.
 
     about     the reason for the case
     who       a caller of scene.py; `anybody` sends no token

@@ -118,7 +118,7 @@ class Composed:
             follow(line)
         self._database, self._store = Container("database"), Container("store", STORE_PORT)
         self.data = [volume("study") / "data"]
-        podman("exec", self._database.id, "createuser", "--superuser", "root")  # PostgreSQL sees this user at its socket
+        podman("exec", self._database.id, "createuser", "--superuser", "root")  # the user at PostgreSQL's socket
         url = f"postgresql+psycopg://root@/happe?host={volume('socket')}"
         self.ports = PORTS
         self.world = Remote(self.data[0], url, PORTS, limits={"free_bytes": 0})

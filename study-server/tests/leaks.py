@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Two servers on which the same happened, except for the allocation: whatever they answer differently gives it away.
+"""Two servers with the same history and different allocations. A difference in their answers reveals the allocation.
 
-Codes, tokens and the clock are the same on both, so that orders by code and times can be compared as they are. What
-still differs by chance is masked: digests of random salts and of records, salts, signatures, the ids that a
-form is sent under, and sealed boxes.
+Codes, tokens and the clock are the same on both, so tests can compare times, and orders by code. This module masks
+whatever still differs by chance: digests of random salts and of records, salts, signatures, ids of forms, and sealed
+boxes.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from werkzeug.test import TestResponse
 
     from given_devices import Enrolled
-SOME_DIFFER = (("one", 91), ("two", 119))  # seeds under which every run that is played differs, except for the training
+SOME_DIFFER = (("one", 91), ("two", 119))  # under these seeds all played runs differ, except for the training
 LABELS = (b"ondemand", b"T-HAPPE", b"O-HAPPE", b"B-HAPPE", b"+indicator")
 STARTED_NS = 1_800_000_000_000_000_000
 TICK_NS = 1_000_000
@@ -60,14 +60,14 @@ MASKS = [
 
 
 def masked(content: bytes) -> bytes:
-    """What is left when everything is taken out that differs by chance between servers on which the same happened."""
+    """The content without anything that differs by chance between servers with the same history."""
     for pattern, mark in MASKS:
         content = pattern.sub(mark, content)
     return content
 
 
 def same_chances(patch: pytest.MonkeyPatch, chapter: int) -> None:
-    """From now on codes, tokens and times are the same as whenever this chapter began: an hour for each."""
+    """From now on, make the same codes, tokens and times in this chapter on each server. A chapter has an hour."""
     random = Random(chapter)  # noqa: S311 - no secret
     now = [STARTED_NS + chapter * 3600 * 10**9]
 
@@ -86,7 +86,7 @@ def same_chances(patch: pytest.MonkeyPatch, chapter: int) -> None:
 
 @dataclass
 class Server:
-    """A server with a history. `answers` are the answers to devices meanwhile, by request."""
+    """A server with a history. `answers` has the answers that devices got in it, with their requests."""
 
     world: World
     study: Study
@@ -94,16 +94,16 @@ class Server:
     meter: Enrolled
     people: list[tuple[Participant, str]] = field(default_factory=list)
     trace: str = ""
-    conditions: list[str] = field(default_factory=list)  # in the order in which they were played
+    conditions: list[str] = field(default_factory=list)  # in the order of play
     answers: list[tuple[str, TestResponse]] = field(default_factory=list)
     ids: Random = field(default_factory=lambda: Random(42))  # noqa: S311 - no secret
 
     def uuid(self) -> str:
-        """The next id that a client would make."""
+        """The next id that a client makes."""
         return str(UUID(int=self.ids.getrandbits(128), version=4))
 
     def ask(self, device: Enrolled, method: str, path: str, **more: Any) -> TestResponse:  # noqa: ANN401 - a request's
-        """A device asks something."""
+        """Send a device's request."""
         answer = self.world.client(device.token).open(f"/api/v1{path}", method=method, buffered=True, **more)
         self.answers.append((f"{method} {path}", answer))
         return answer
@@ -115,7 +115,7 @@ class Server:
 
 
 def server(folder: Path, url: str, seed: int, **config: object) -> Server:
-    """A server whose study was locked with this seed, and on which everything has happened that can happen."""
+    """A server with a study that was locked with this seed, and a history of everything that can happen."""
     folder.mkdir(exist_ok=True)
     world = World(folder, url, limits=NO_LIMITS, **config)
     study = given_studies.study(
@@ -132,7 +132,7 @@ def server(folder: Path, url: str, seed: int, **config: object) -> Server:
 
 
 def clients(made: Server) -> dict[str, FlaskClient]:
-    """Everybody who may ask for something, except for custodians, whom the study's state must stop too."""
+    """A client for every caller, with or without a token."""
     everybody = {str(role): made.world.client(made.world.account(role, email=f"{role}@example.org")) for role in Role}
     browsers = {}
     for number, (_person, token) in enumerate(made.people):
@@ -143,7 +143,7 @@ def clients(made: Server) -> dict[str, FlaskClient]:
 
 
 def _invite(made: Server) -> None:
-    """Four who are enrolled, the third on other terms, one who has only agreed, and one who was only invited."""
+    """Invite six: four enrol, the third with another choice for a withdrawal; one only consents; one does nothing."""
     for choice in ("erase", "erase", "deidentify", "erase"):
         made.people.append(given_participants.participant(made.world, made.study, choice=choice))
     for _ in range(2):
@@ -154,7 +154,7 @@ def _invite(made: Server) -> None:
 
 
 def _play(made: Server) -> None:
-    """Runs of the first three, one of them aborted and played again; the last one is on."""
+    """Let the first three play runs. One run is aborted and played again, and the last one is in progress."""
     for person, positions in ((0, range(1, 7)), (1, range(1, 3)), (2, range(1, 3))):
         made.ask(made.laptop, "PUT", "/device/sitting", json={"participant": made.people[person][1]})
         for position in positions:
@@ -167,7 +167,7 @@ def _play(made: Server) -> None:
 
 
 def _start(made: Server, code: str) -> dict[str, Any]:
-    """What the laptop learns of a run's condition."""
+    """Start a run, and return the condition's document that the laptop gets."""
     told = made.ask(made.laptop, "POST", f"/runs/{code}/start", json={"id": made.uuid()}).get_json()
     assert made.laptop.key
     document: dict[str, Any] = json.loads(SealedBox(made.laptop.key).decrypt(base64.b64decode(told["sealed"])))
@@ -176,7 +176,7 @@ def _start(made: Server, code: str) -> dict[str, Any]:
 
 
 def _run(made: Server, code: str, *, aborted: bool = False) -> None:
-    """The laptop does what a condition says, so that all that it measures depends on it; the ratings don't."""
+    """Let the laptop play a run under its condition. All measurements depend on the condition, the ratings do not."""
     document = _start(made, code)
     if aborted:
         made.ask(made.laptop, "POST", f"/runs/{code}/abort", json={"reason": "The game crashed."})
@@ -201,7 +201,7 @@ def _again(made: Server, code: str) -> None:
 
 
 def _measure(made: Server) -> None:
-    """A power trace of two parts, whose sizes depend on the conditions."""
+    """Upload a power trace of two parts, whose sizes depend on the conditions."""
     header = given_devices.header(made.study, made.meter, made.laptop) | {"id": made.uuid()}
     made.trace = header["id"]
     made.ask(made.meter, "PUT", f"/traces/{made.trace}", json=header)
@@ -218,7 +218,7 @@ def _measure(made: Server) -> None:
 
 
 def _leave(made: Server) -> None:
-    """The second and third withdraw, the fourth drops out."""
+    """Let the second and third withdraw, and the fourth drop out."""
     with made.world.database.writing() as session:
         people = [session.get_one(Participant, person.id) for person, _token in made.people]
         withdrawal.withdraw(session, people[1], fixed_secrets(), None)
@@ -227,7 +227,7 @@ def _leave(made: Server) -> None:
 
 
 def _stay(made: Server) -> None:
-    """Four more, who are wherever a participant can be: before the handout, before a run, rating one, and done."""
+    """Add four participants at other steps: before the handout, before a run, rating a run, and done."""
     world, study = made.world, made.study
     with world.database.writing() as session:
         reader, token = participants.invite(session, session.get_one(Study, study.id), None)
@@ -249,12 +249,12 @@ def _stay(made: Server) -> None:
 
 
 def run_codes(made: Server) -> list[str]:
-    """Every run's code, in the order in which they were planned."""
+    """Every run's code, in the order of planning."""
     with made.world.database.reading() as session:
         return list(session.scalars(select(Run.code).order_by(Run.id)))
 
 
 def person_codes(made: Server) -> list[str]:
-    """Every participant's code, in the order in which they were invited."""
+    """Every participant's code, in the order of invitation."""
     with made.world.database.reading() as session:
         return list(session.scalars(select(Participant.code).order_by(Participant.id)))

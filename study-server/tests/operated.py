@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A server like its operator's: a configuration file, a data folder with secrets, and the program `happe-server`."""
+"""A server as an operator has it: a configuration file, a data folder with secrets, and the program `happe-server`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def happe_server(*arguments: str | Path, typed: str = "") -> Ran:
 
 
 class Operated:
-    """A server whose data, configuration and secrets are files, and the same server as a World for what is in it."""
+    """A server with data, configuration and secrets in files. `world` is the same server for the content."""
 
     def __init__(self, folder: Path, database_url: str) -> None:
         self.data = folder / "data"
@@ -52,13 +52,13 @@ class Operated:
         self.world = World(self.data, database_url)
 
     def configure(self, **fields: object) -> None:
-        """Write the configuration again, with these fields besides those that must be there."""
+        """Write the configuration again: the necessary fields, and these."""
         limits = {"limits.free_bytes": 0}
         every = {"data": str(self.data), "database_url": self.database_url, **AT_ONCE, **limits, **fields}
         self.file.write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in every.items()))
 
     def run(self, *arguments: str | Path, typed: str = "") -> Ran:
-        """Run a command on it."""
+        """Run a command on the server."""
         return happe_server("--config", self.file, *arguments, typed=typed)
 
     def done(self, *arguments: str | Path, typed: str = "") -> Ran:
@@ -73,7 +73,7 @@ class Operated:
 
 
 def happe_server_process(*arguments: str | Path, log: Path, **variables: str) -> subprocess.Popen[bytes]:
-    """The command as a program that is started, and writes everything to a file."""
+    """Start the command as a program, which writes its output to a file."""
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCES), "PYTHONDONTWRITEBYTECODE": "1", **variables}
     program = [sys.executable, "-c", "from happe_study.cli import main; main()"]
     with log.open("ab") as output:
@@ -83,12 +83,12 @@ def happe_server_process(*arguments: str | Path, log: Path, **variables: str) ->
 
 
 def happe_server_forked(*arguments: str | Path, log: Path, **variables: str) -> Program:
-    """The same as a process that is forked, which is quicker."""
+    """Fork a process that does the same. This is quicker."""
     return Program(main, list(map(str, arguments)), log=log, variables=variables)
 
 
 class Running:
-    """`happe-server run` as a process of its own, on free ports of loopback. `begin` is one of the functions above."""
+    """`happe-server run` in a separate process, on free ports of loopback. `begin` is one of the functions above."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class Running:
         begin: Callable[..., subprocess.Popen[bytes] | Program] = happe_server_forked,
         **variables: str,
     ) -> None:
-        # A file for each, because the worker of one that was killed may still write.
+        # Each has its own file, because the worker of a killed server may still write.
         with NamedTemporaryFile(dir=folder, suffix=".jsonl", delete=False) as log:
             self.log = Path(log.name)
         self.process = begin("--config", file, "run", *options, log=self.log, **variables)
@@ -117,18 +117,18 @@ class Running:
             self.process.wait(PATIENCE_S)
 
     def entries(self) -> list[dict[str, Any]]:
-        """What it has logged."""
+        """The entries of the log."""
         return [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
 
     def until(self, event: str) -> dict[str, Any]:
-        """The first entry of an event, waited for."""
+        """Wait for the first entry of an event, and return it."""
         for entry in self._awaited():
             if entry["event"] == event:
                 return entry
         raise AssertionError(f"no {event!r} in {self.log.read_text()}")
 
     def _awaited(self) -> Iterator[dict[str, Any]]:
-        """Entries as they are logged, until the process has ended."""
+        """Yield each entry when it appears, until the process has ended."""
         with subprocess.Popen(
             ["tail", f"--pid={self.process.pid}", "-s", "0.05", "-n", "+1", "-f", str(self.log)],
             stdout=subprocess.PIPE,
@@ -141,7 +141,7 @@ class Running:
                 tail.kill()
 
     def get(self, path: str, **headers: str) -> tuple[int, str]:
-        """Status and body of what GET answers."""
+        """GET a path or address, and return the answer's status and body."""
         address = path if path.startswith("http") else self.address + path
         request = urllib.request.Request(address, headers=headers)  # noqa: S310 - ours
         try:
@@ -152,6 +152,6 @@ class Running:
                 return error.code, error.read().decode()
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> int:
-        """Send a signal and wait; the exit status."""
+        """Send a signal, wait for the end, and return the exit status."""
         self.process.send_signal(how)
         return self.process.wait(PATIENCE_S)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Passwords in tests: argon2 as it ships takes a tenth of a second and 64 MiB each time, and hundreds sign in."""
+"""Quick passwords in tests. The server's argon2 takes a tenth of a second and 64 MiB, and tests sign in often."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ SHIPPED = core._get_pwd_context  # noqa: SLF001 - the one place where Flask-Secu
 
 
 def make_as_shipped(app: Flask) -> None:
-    """Let a server's passwords be as strong as everybody's."""
+    """Let a server hash passwords as strongly as outside of tests."""
     app.extensions["security"].pwd_context = SHIPPED(app)
 
 
 @contextmanager
 def quick() -> Iterator[None]:
-    """Servers that are made in this process meanwhile have weak and quick passwords."""
+    """Let servers that this process makes in the block hash passwords weakly and quickly."""
 
     def weak(app: Flask) -> CryptContext:
         return SHIPPED(app).using(**QUICK)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A PostgreSQL of the tests' own: one cluster in a folder, reached by a Unix socket alone."""
+"""PostgreSQL for tests: a cluster in a folder. Tests reach it only by a Unix socket."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ WAIT = ("-w", "-t", str(int(PATIENCE_S)))
 
 
 class Postgres:
-    """A cluster. PostgreSQL refuses to be root, so root runs it as the user `postgres`, who must own the folder."""
+    """A cluster. PostgreSQL refuses to run as root, so root runs it as the user `postgres`, who must own the folder."""
 
     def __init__(self, folder: Path, *, durable: bool = False) -> None:
-        """Start a folder's cluster, made if it is missing. `durable`: commits reach the disk, as in production."""
+        """Start a folder's cluster; make it if it is missing. `durable`: commits reach the disk, as in production."""
         self.folder = folder
         lasting = "" if durable else " -c fsync=off -c max_wal_size=128MB"
         self._options = f"-k {folder} -h '' -c max_connections=200{lasting}"
@@ -36,7 +36,7 @@ class Postgres:
         self.start()
 
     def start(self) -> None:
-        """Start it and wait until it answers."""
+        """Start the cluster, and wait until it answers."""
         self._run(
             "pg_ctl",
             "-D",
@@ -50,7 +50,7 @@ class Postgres:
         )
 
     def stop(self, mode: str = "immediate") -> None:
-        """Stop it; `immediate` is a crash, `fast` ends every connection in order."""
+        """Stop the cluster. `immediate` is a crash, `fast` ends every connection in order."""
         self._run("pg_ctl", "-D", str(self.folder / "data"), "-m", mode, *WAIT, "stop")
 
     def url(self, database: str = "postgres") -> str:
@@ -58,12 +58,12 @@ class Postgres:
         return f"postgresql+psycopg://happe@/{database}?host={self.folder}"
 
     def pids(self) -> list[int]:
-        """Its processes."""
+        """The cluster's processes."""
         first = int((self.folder / "data/postmaster.pid").read_text().split()[0])
         return [first, *map(int, Path(f"/proc/{first}/task/{first}/children").read_text().split())]
 
     def copy(self, name: str) -> str:
-        """Make a database that is like `template_happe`; its URL. PostgreSQL copies files, and logs no page of them."""
+        """Copy the database `template_happe`, and return the copy's URL. PostgreSQL copies files, and logs no pages."""
         self.execute(f"CREATE DATABASE {name} TEMPLATE template_happe STRATEGY file_copy")
         return self.url(name)
 
@@ -94,7 +94,7 @@ class Postgres:
         assert done.returncode == 0, f"{program}: {log.read_text()}"
 
     def _let_through(self) -> None:
-        """Let others reach the folder."""
+        """Let other users reach the folder."""
         for parent in self.folder.parents:
             mode = parent.stat().st_mode
             if not mode & 0o001:
@@ -103,10 +103,10 @@ class Postgres:
 
 @contextmanager
 def cluster(*, durable: bool = False, place: Path | None = None) -> Iterator[Postgres]:
-    """A cluster, stopped at the end. It is in a folder of `place`, or where temporary files are.
+    """A cluster in a folder of `place`, or where temporary files are. The block's end stops it.
 
-    Not in pytest's own folder: each session of pytest that starts closes that to others, and PostgreSQL may be another
-    user.
+    It is not in pytest's own folder, because each new session of pytest closes that to other users, and PostgreSQL may
+    be another user.
     """
     with tempfile.TemporaryDirectory(prefix="happe-postgres-", dir=place) as folder:
         made = Postgres(Path(folder) / "cluster", durable=durable)
@@ -117,5 +117,5 @@ def cluster(*, durable: bool = False, place: Path | None = None) -> Iterator[Pos
 
 
 def memory() -> Path | None:
-    """Where files are in memory, if there is room. Each database is hundreds of files, which a disk takes long for."""
+    """A folder in memory, if it has room. Each database has hundreds of files, for which a disk takes long."""
     return MEMORY if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= ROOM else None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Makes valid documents to upload, for tests and load: `make` a run record, `power_header` and `power_manifest`.
+"""Make valid documents to upload, for tests and for load: run records, and power traces' headers and manifests.
 
-A record is what a simulated person at the paper's T61 would leave: who presses the keys at times, and whose profile
-follows by docs/traces.md. All of it is a function of the seed.
+A record is that of a simulated person at the paper's T61, who presses the keys at times. The profile follows from the
+presses by docs/traces.md, and everything follows from the seed.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ def encode(document: object) -> bytes:
 
 
 def identity(seed: int) -> str:
-    """A client id that follows from a seed."""
+    """The client id of a seed."""
     return str(uuid.UUID(int=Random(seed).getrandbits(128), version=4))  # noqa: S311 - no secret
 
 
-def make(  # noqa: PLR0913 - all but the first three are named
+def make(  # noqa: PLR0913 - callers name all but the first three
     run_code: str = "7ZK3M9QA",
     seconds: int = 120,
     seed: int = 1,
@@ -51,9 +51,9 @@ def make(  # noqa: PLR0913 - all but the first three are named
     presses: float = 0.05,
     before: list[int] | None = None,
 ) -> Json:
-    """A valid record of `seconds` samples. With `kernel` it is ondemand's: nobody is served and nothing is learned.
+    """A valid record of `seconds` samples. With `kernel` it is ondemand's: HAPPE serves nobody and learns nothing.
 
-    `presses`: how many there are a second, on average. `before`: the profile that the run finds.
+    `presses` is their mean number in a second, `before` the profile before the run.
     """
     random = Random(seed)  # noqa: S311 - no secret
     started_us = random.randrange(10**9, 10**12)
@@ -79,7 +79,7 @@ def make(  # noqa: PLR0913 - all but the first three are named
 
 
 def at_home(run_code: str, number: int = 1, of: int = 1, seed: int = 1) -> Json:
-    """A valid record of a piece of a day: twice the same uses and lessons, with two applications."""
+    """A valid record of a piece of a day: the same use and lessons in each of two applications."""
     record = make(run_code, 40, seed, client_id=identity(1000 * seed + number), presses=0.2)
     length = record["ended_us"] - record["started_us"]
     later: dict[str, list[Json]] = {"observations": [], "learned": []}
@@ -103,7 +103,7 @@ def at_home(run_code: str, number: int = 1, of: int = 1, seed: int = 1) -> Json:
 
 
 def header() -> Json:
-    """The header of a T61's trace, with nothing learned before."""
+    """The header of a T61's trace, without a profile."""
     return {
         "format": "happe-trace/1",
         "mode": "paper",
@@ -115,7 +115,7 @@ def header() -> Json:
 
 
 class _Person:
-    """Who presses a key now and then, and what this taught."""
+    """A person who sometimes presses a key, and the lessons."""
 
     def __init__(self, random: Random, often: float, levels: list[int]) -> None:
         self.random = random
@@ -149,7 +149,7 @@ class _Person:
 
 
 def _line(random: Random, t_us: int, person: _Person | None) -> Json:
-    """The observation at the end of one second. It changes the person's profile and frequency."""
+    """The observation at the end of a second. It changes the person's profile and frequency."""
     wanted = random.gauss(1_500_000, 400_000)  # kHz of work
     khz = person.khz if person else random.choice(LADDER)
     util = [max(0, min(SECOND, int(wanted / khz * SECOND))), random.randrange(50_000, 250_000)]
@@ -166,7 +166,7 @@ def _line(random: Random, t_us: int, person: _Person | None) -> Json:
 
 
 def power_header(client_id: str | None = None, *, meter: str = "M3TERAAA", measured: str = "1APT0PAA") -> Json:
-    """A valid header of a power trace: the paper's rig, with a calibration made up."""
+    """A valid header of a power trace of the paper's rig, with an invented calibration."""
     return {
         "format": "happe-power-trace/1",
         "id": client_id or identity(7),
@@ -201,13 +201,13 @@ def _quantity(value: float, uncertainty: float, source: str) -> Json:
 
 
 def part(number: int) -> bytes:
-    """Bytes with a Parquet file's frame, which differ from part to part. Not a Parquet file."""
+    """Bytes with a Parquet file's frame, different for each part. They are no Parquet file."""
     footer = f"part {number}".encode()
     return b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1"
 
 
 def power_manifest(parts: int = 3, *, trace: str | None = None, gaps: tuple[tuple[int, int], ...] = ()) -> Json:
-    """A valid manifest of parts that `part` makes, of a million samples each. `gaps`: (part they follow, length)."""
+    """A valid manifest of parts that `part` makes, of a million samples each. `gaps`: (the part before, length)."""
     lost, index, listed, rows = dict(gaps), 0, [], []
     for number in range(parts):
         content = part(number)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""S3 stores as processes: moto's, whose objects end with it, and versitygw, which keeps them in a folder."""
+"""S3 stores as processes: moto, which loses its objects at its end, and versitygw, which keeps them in a folder."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ KEY, SECRET = "HAPPETESTS", "the tests' own secret"
 
 
 class Store:
-    """A store on a port of loopback, which may be killed and started again."""
+    """A store on a port of loopback. Tests may kill it and start it again."""
 
-    keeps = False  # whether objects outlive it
+    keeps = False  # whether objects outlive the store
 
     def __init__(self, folder: Path, command: Sequence[str | Path], variables: Mapping[str, str] | None = None) -> None:
         """Start nothing yet. `{port}` in the command is the port."""
@@ -36,7 +36,7 @@ class Store:
         self.credentials.write_text(f"[default]\naws_access_key_id = {KEY}\naws_secret_access_key = {SECRET}\n")
 
     def start(self) -> None:
-        """Start it and wait until it answers."""
+        """Start the store, and wait until it answers."""
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(self._command, stdout=log, stderr=log, env=self._variables)
         process = self._process
@@ -44,13 +44,13 @@ class Store:
         assert process.poll() is None, self._log.read_text()
 
     def kill(self) -> None:
-        """End it with SIGKILL."""
+        """Kill the store."""
         assert self._process is not None
         self._process.kill()
         self._process.wait(PATIENCE_S)
 
     def put(self, path: str, body: str = "") -> int | None:
-        """Ask without a signature, which moto does not need; the status, or None: nobody answers."""
+        """PUT without a signature, which moto does not need. Returns the status; None: nobody answers."""
         connection = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
         try:
             connection.request("PUT", path, body)
@@ -92,7 +92,7 @@ class Moto(Store):
 
 
 class Versity(Store):
-    """versitygw on a folder of its own, which outlives it."""
+    """versitygw with its own folder, which outlives it."""
 
     keeps = True
 

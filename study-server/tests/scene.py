@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A server with something of everything in it, for tests that call every operation.
+"""A server with objects of all kinds, for tests that call every operation.
 
-Two studies, a draft and a locked one; of the latter participants in several states, a laptop and a meter, runs in
-several states, one with its record, a power trace under way and a sealed one; a caller of every kind.
+It has two studies, a draft and a locked one, and a caller of every kind. The locked study has participants in several
+states, a laptop and a meter, runs in several states (one with its record), and an open and a sealed power trace.
 """
 
 from __future__ import annotations
@@ -37,29 +37,29 @@ UNLIMITED = {"login": MANY, "enrol": MANY, "participant": MANY}
 
 @dataclass
 class Scene:
-    """What is in the server, by the names that requests use. `tokens` by caller; anybody has none."""
+    """The server's objects, by the names that requests use. `tokens` is by caller; `anybody` has none."""
 
     tokens: dict[str, str] = field(default_factory=dict)
     runs: dict[str, str] = field(default_factory=dict)  # code by state
     participants: dict[str, str] = field(default_factory=dict)  # code by state
     laptop: str = ""
     meter: str = ""
-    spare: str = ""  # a device that waits to enrol
+    spare: str = ""  # a device that has not enrolled yet
     enrolment_code: str = ""
     open_trace: str = ""
     sealed_trace: str = ""
-    taught: str = ""  # the application of that record's run
-    record: str = ""  # the id of the one existing record
+    taught: str = ""  # the application of the run with a record
+    record: str = ""  # the id of the only record
 
     def names(self) -> dict[str, str]:
-        """What a request may name, by the name that bad_requests.jsonl has for it."""
+        """The values that bad_requests.jsonl may use, by their names in it."""
         runs = {f"run_{state}": code for state, code in self.runs.items()}
         people = {f"participant_{state}": code for state, code in self.participants.items()}
         others = ("laptop", "meter", "spare", "enrolment_code", "open_trace", "sealed_trace", "record")
         return {**runs, **people, **{name: getattr(self, name) for name in others}, "link": self.tokens["participant"]}
 
     def values(self, path: str) -> dict[str, list[str]]:
-        """Values of a path's parameters that stand for something."""
+        """Values of a path's parameters for which something exists."""
         codes = {
             "/runs/": list(self.runs.values()),
             "/participants/": list(self.participants.values()),
@@ -79,7 +79,7 @@ class Scene:
 
 
 def furnish(world: World) -> Scene:
-    """Put all of it into an empty server."""
+    """Put all objects into an empty server."""
     scene = Scene()
     study(world, protocol=small(DRAFT) + GUESS, locked=False)
     locked = study(world, protocol=small(LOCKED, participants=8) + GUESS)
@@ -104,7 +104,7 @@ def _accounts(world: World, scene: Scene) -> None:
 
 
 def _participants(world: World, scene: Scene, locked: Study) -> Participant:
-    """The participant who sits at the laptop; besides, one who is invited and one who is enrolled."""
+    """Add one participant who will sit at the laptop, one invited, and one enrolled. Returns the first."""
     sitting, scene.tokens["participant"] = participant(world, locked)
     invited, _link = participant(world, locked, enrolled=False)
     enrolled, _link = participant(world, locked)
@@ -113,7 +113,7 @@ def _participants(world: World, scene: Scene, locked: Study) -> Participant:
 
 
 def _runs(world: World, scene: Scene, sitting: Participant, laptop: Enrolled) -> None:
-    """The first run is complete except for its record's twin, the next ones ended, started and planned."""
+    """Let the first run have a record, the second its answers, and the third an end. The others are planned."""
     complete, rated, over, on, planned, *_rest = (run.code for run in runs_of(world, sitting))
     answered(world, complete, laptop)
     record = records.make(complete, 20)

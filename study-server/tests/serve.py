@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A world on a port, for tests with a real browser, and the browser."""
+"""A world on a port, and real browsers, for tests."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ COLOURS = {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
 
 
 class _Quiet(WSGIRequestHandler):
-    """Requests are not logged."""
+    """A handler that logs no requests."""
 
     def log_request(self, *_args: object) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 class WorldServer:
@@ -52,12 +52,12 @@ class WorldServer:
         self._thread = threading.Thread(target=self._server.serve_forever)
 
     def __enter__(self) -> Self:
-        """Begin to answer."""
+        """Start to answer."""
         self._thread.start()
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """Answer no more."""
+        """Stop answering."""
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
@@ -65,7 +65,7 @@ class WorldServer:
 
 @contextmanager
 def browsers() -> Iterator[Callable[[str], Browser]]:
-    """Gives browsers without a window by their names: chromium, firefox, or firefox-dark, where pages are dark."""
+    """A function that returns the headless browser of a name: chromium, firefox, or firefox-dark, with dark pages."""
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
     patience: dict[str, Any] = {"timeout": 1000 * PATIENCE_S}
     expect.set_options(**patience)
@@ -75,7 +75,7 @@ def browsers() -> Iterator[Callable[[str], Browser]]:
         def browser(name: str) -> Browser:
             if name == "chromium":
                 return playwright.chromium.launch(executable_path=CHROMIUM, args=arguments, **patience)
-            # Debian's Firefox by WebDriver BiDi, which cannot change the scheme of a window.
+            # This drives Debian's Firefox by WebDriver BiDi, which cannot change a window's colour scheme.
             return playwright.firefox.launch(
                 channel="moz-firefox",
                 executable_path=FIREFOX,
@@ -87,9 +87,9 @@ def browsers() -> Iterator[Callable[[str], Browser]]:
 
 
 class Watched:
-    """A browser's page, and what it should not have done."""
+    """A browser's page, and its faults."""
 
-    def __init__(  # noqa: PLR0913 - what a window is
+    def __init__(  # noqa: PLR0913 - each describes a window
         self,
         browser: Browser,
         url: str,
@@ -100,7 +100,7 @@ class Watched:
         script: bool = True,
         signed_in: StorageState | None = None,
     ) -> None:
-        """A new window of this size on the server at `url`, signed in as another window was.
+        """Open a window of this size on the server at `url`. `signed_in` is the state from another window's sign-in.
 
         `scale` is the number of pixels to a CSS pixel.
         """
@@ -125,7 +125,7 @@ class Watched:
         self.context.close()
 
     def sign_in(self, email: str) -> StorageState:
-        """Sign in to an account that `given_accounts` made; what other windows need to be signed in as this one is."""
+        """Sign in to an account of `given_accounts`. Returns the state with which other windows are signed in, too."""
         self.page.goto("/sign-in")
         self.page.fill("#email", email)
         self.page.fill("#password", given_accounts.PASSWORD)
@@ -134,7 +134,7 @@ class Watched:
         return self.context.storage_state()
 
     def tab_to(self, selector: str, key: str = "Tab") -> None:
-        """Press the Tab key, or Shift+Tab, until what has the focus matches this."""
+        """Press Tab, or Shift+Tab, until the element with the focus matches this."""
         wanted = self.page.locator(selector)
         for _ in range(MOST_TABS):
             self.page.keyboard.press(key)
@@ -143,7 +143,7 @@ class Watched:
         raise AssertionError(selector)
 
     def axe(self, scheme: str = "light") -> list[str]:
-        """What axe-core finds on the page: rule and place. Dark: only what a colour scheme can change is looked at."""
+        """The faults that axe-core finds on the page: rule and place. With `dark` it checks only colours."""
         self.page.emulate_media(color_scheme="dark" if scheme == "dark" else "light", reduced_motion="reduce")
         assert self.page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches") == (scheme == "dark")
         if not self.page.evaluate("'axe' in window"):
@@ -154,7 +154,7 @@ class Watched:
         return [f"{one['id']}: {node['target']} {node['html'][:200]}" for one in found for node in one["nodes"]]
 
     def resize(self, width: int) -> None:
-        """Make the window as wide as this, in CSS pixels."""
+        """Make the window this wide, in CSS pixels."""
         self.page.set_viewport_size({"width": width, "height": HEIGHT})
 
     def overflow(self) -> int:
@@ -163,12 +163,12 @@ class Watched:
         return wider
 
     def picture(self, name: str) -> None:
-        """Keep a picture of the whole page, if pictures are wanted."""
+        """Keep a picture of the whole page, if HAPPE_PICTURES is set."""
         if os.environ.get("HAPPE_PICTURES"):
             PICTURES.mkdir(parents=True, exist_ok=True)
             already = len(self.wrong)
             self.page.screenshot(path=PICTURES / f"{name}.png", full_page=True)
-            del self.wrong[already:]  # Firefox complains about what Playwright does to take a picture
+            del self.wrong[already:]  # Firefox complains when Playwright takes a picture
 
     def _same_origin(self, url: str) -> None:
         if not url.startswith(self.url + "/"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The real server as processes of its own, for tests that kill them: gunicorn, workers, threads, loopback."""
+"""The real server in separate processes, for tests that kill them: gunicorn, workers, threads, loopback."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ if TYPE_CHECKING:
 
 
 class ServerProcess:
-    """A server of one configuration, started, killed and started again on one port."""
+    """A server with one configuration. Tests start it, kill it and start it again on the same port."""
 
     def __init__(self, folder: Path, database_url: str, **config: object) -> None:
-        """Reserve a port. No worker does jobs beside it."""
+        """Reserve a port. The server starts no worker for jobs."""
         self.port = reserved_port()
         fields = {"data": folder, "database_url": database_url, "listen": f"127.0.0.1:{self.port}", **config}
         self.config = Config.model_validate({"metrics_listen": "off", "log_level": "error", "jobs": 0, **fields})
         self.log = folder.with_suffix(".log")
-        self.disk: SmallDisk | None = None  # over `folder`, seen by the server alone
+        self.disk: SmallDisk | None = None  # over `folder`; only the server sees it
         self._process: ForkServerProcess | None = None
         _write_secrets(self.config.secrets_folder)
 
     def start(self) -> None:
-        """Start it and wait until it answers."""
+        """Start the server, and wait until it answers."""
         process = self._process = forked.begun(_serve, self.config, self.log, self.disk.pid if self.disk else None)
         until(lambda: not process.is_alive() or self._answers(), "an answer")
         assert process.is_alive(), self.log.read_text()
 
     def kill(self) -> None:
-        """End all of its processes with SIGKILL and wait until they are gone."""
+        """Kill all processes of the server, and wait until they are gone."""
         process = self._process
         assert process is not None
         assert process.pid is not None
@@ -57,7 +57,7 @@ class ServerProcess:
         until(lambda: not self._listens(), "the death of a worker, which may outlive its master by some milliseconds,")
 
     def stop(self) -> None:
-        """End it in order, if it runs."""
+        """Stop the server in order, if it runs."""
         if self._process is not None and self._process.pid is not None:
             with suppress(ProcessLookupError):
                 os.kill(self._process.pid, signal.SIGTERM)
@@ -71,7 +71,7 @@ class ServerProcess:
         return list(_group(self._process.pid))
 
     def peak_kib(self) -> int:
-        """The most memory that its processes have had resident (VmHWM), what a worker shares counted once (proc(5))."""
+        """The processes' peak of resident memory (VmHWM, proc(5)), with shared memory of workers counted once."""
         assert self._process is not None
         workers = [pid for pid in self.pids() if pid != self._process.pid]
         shared = sum(
@@ -95,7 +95,7 @@ class ServerProcess:
 
 
 def _serve(config: Config, log: Path, disk: int | None) -> None:
-    """In the new process: lead a process group, log to a file, see the disk, serve."""
+    """Serve in the new process, which leads a process group, logs to a file, and sees the disk."""
     from gunicorn.config import Group, User  # noqa: PLC0415 - as the next
 
     from happe_study.operations import serving  # noqa: PLC0415 - heavy; `forked` has imported it
@@ -104,7 +104,7 @@ def _serve(config: Config, log: Path, disk: int | None) -> None:
     forked.log_to(log)
     if disk is not None:
         small_disk.enter(disk)
-        # Who it is was asked when it was imported: a user who enters a namespace is root there.
+        # gunicorn asked for the user at its import, but a user who enters a namespace is root there.
         User.default, Group.default = os.geteuid(), os.getegid()
     serving.run(config, load_secrets(config.secrets_folder))
 

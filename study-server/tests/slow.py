@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Clients that send slowly, or never end."""
+"""Clients that send slowly, or never finish."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BODY = f"{FORM}5000\r\n\r\n"
 
 
 class Slow:
-    """Connections that send a byte now and then."""
+    """Connections that send single bytes."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -24,7 +24,7 @@ class Slow:
         self._files = resource.getrlimit(resource.RLIMIT_NOFILE)
 
     def open(self, count: int, request: str) -> list[socket.socket]:
-        """Begin so many requests."""
+        """Begin this number of requests."""
         opened = [socket.create_connection(("127.0.0.1", self._port), PATIENCE_S) for _ in range(count)]
         for each in opened:
             each.sendall(request.encode())
@@ -32,7 +32,7 @@ class Slow:
         return opened
 
     def trickle(self) -> None:
-        """Send a byte more of each, as far as the server has not closed it."""
+        """Send one more byte of each request that the server has not closed."""
         for each in self.every:
             try:
                 each.sendall(b"a")
@@ -40,7 +40,7 @@ class Slow:
                 continue
 
     def __enter__(self) -> Self:
-        # A shell allows 1024, which the server keeps to.
+        # A shell allows 1024 open files, which limit the server, too.
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(FILES, self._files[1]), self._files[1]))
         return self
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A disk that is really full: a small tmpfs, in a mount namespace that only the processes that enter it see."""
+"""A really full disk: a small tmpfs in a mount namespace. Only processes that enter the namespace see it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from contextlib import suppress
 from pathlib import Path
 
 CHUNK = 64 << 10
-SPACES = ["mnt"] if os.geteuid() == 0 else ["user", "mnt"]  # root in a chroot may have none of its own users
+SPACES = ["mnt"] if os.geteuid() == 0 else ["user", "mnt"]  # root in a chroot may be unable to make a user namespace
 UNSHARE = ["unshare", "--mount"] + ([] if os.geteuid() == 0 else ["--map-root-user"])
 
 
 class SmallDisk:
-    """Mounted over a folder, whose contents it begins with. Users other than root need user namespaces."""
+    """A disk mounted over a folder. It begins with the folder's content. Users other than root need user namespaces."""
 
     def __init__(self, folder: Path, size: int) -> None:
-        """Mount it, of `size` bytes."""
+        """Mount a disk of `size` bytes."""
         self._folder = folder
         script = 'mount -t tmpfs -o "size=$2,mode=0700" none "$1" && echo && exec sleep infinity'
         command = ["sh", "-c", script, "sh", str(folder), str(size)]
@@ -31,7 +31,7 @@ class SmallDisk:
         shutil.copytree(folder, self.inside, dirs_exist_ok=True)
 
     def fill(self) -> None:
-        """Take all the room that is left."""
+        """Take all free room."""
         with (self.inside / "filler").open("ab", buffering=0) as filler:
             for size in (CHUNK, 1):
                 with suppress(OSError):
@@ -40,18 +40,18 @@ class SmallDisk:
         assert os.statvfs(self.inside).f_bavail == 0
 
     def make_room(self) -> None:
-        """Return what `fill` took."""
+        """Free the room that `fill` took."""
         (self.inside / "filler").unlink()
 
     def close(self) -> None:
-        """Copy what is on the disk into the folder below, and unmount."""
-        shutil.copytree(self.inside, self._folder, dirs_exist_ok=True)  # removing a folder would unmount what is on it
+        """Copy the disk's content into the folder below, and unmount."""
+        shutil.copytree(self.inside, self._folder, dirs_exist_ok=True)  # removing a mount point would unmount the disk
         self._holder.kill()
         self._holder.communicate()
 
 
 def enter(holder: int) -> None:
-    """Let this process, which has one thread, see the disk of a SmallDisk by its pid."""
+    """Let this process see the disk of the SmallDisk with this pid. The process must have only one thread."""
     libc = ctypes.CDLL(None, use_errno=True)
     for name in SPACES:
         space = os.open(f"/proc/{holder}/ns/{name}", os.O_RDONLY)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Worlds to draw studies from: what real studies bring, with the truth known. For the inference alone, without files.
+"""Worlds from which tests draw studies, with a known truth. They have the difficulties of real studies, but no files.
 
 A study compares one treatment with a reference, four applications each. Arrays are participants x applications.
 """
@@ -29,7 +29,7 @@ WATTS = np.array([39.46, 38.5, 37.7, 36.9])
 SAVED = np.log(0.75)
 MARGIN = 0.25
 TENTH = 0.1
-MANY = 400_000  # people from whom a truth is taken that has no formula
+MANY = 400_000  # people who give a truth that has no formula
 
 
 class Pair(NamedTuple):
@@ -41,7 +41,7 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class World:
-    """How a study is drawn, and the true mean figure: a log ratio of power, or a difference of ratings."""
+    """A function that draws a study, and the true mean figure: a log ratio of power, or a difference of ratings."""
 
     draw: Draw
     truth: float
@@ -51,19 +51,19 @@ class World:
 
 
 def _power(generator: np.random.Generator, people: int, *, shared: float, saved: Floats) -> Pair:
-    """Lognormal power: people's own level of all runs, what each one saves, and 5 % of chance in each run."""
+    """Lognormal power from each person's own level, each person's saving, and 5 % of chance in each run."""
     level = np.log(WATTS) + generator.normal(0, shared, (people, 1))
     base, treated = (level + generator.normal(0, 0.05, (people, 4)) for _ in range(2))
     return Pair(np.exp(treated + saved), np.exp(base))
 
 
 def shared(generator: np.random.Generator, people: int) -> Pair:
-    """People differ much in power (30 %), and by 6 points in what they save."""
+    """People differ much in power (30 %), and by 6 points in their savings."""
     return _power(generator, people, shared=0.3, saved=SAVED + generator.normal(0, 0.06, (people, 1)))
 
 
 def few_save(generator: np.random.Generator, people: int) -> Pair:
-    """A tenth of the people save 3 %, the others some 25 %."""
+    """A tenth of the people save 3 %, the others about 25 %."""
     many = SAVED + generator.normal(0, 0.06, (people, 1))
     few = np.log(0.97) + generator.normal(0, 0.02, (people, 1))
     return _power(generator, people, shared=0.1, saved=np.where(generator.random((people, 1)) < TENTH, few, many))
@@ -88,18 +88,18 @@ POWER = {
 
 @cache
 def assumed(difference: float, liking: float = 0.05) -> planning.Assumptions:
-    """The paper's ratings, shifted so that the true mean difference is this."""
+    """The paper's ratings, shifted to this true mean difference."""
     return planning.shift_for(planning.Assumptions(liking=liking), difference)
 
 
 def at_the_margin(generator: np.random.Generator, people: int) -> Pair:
-    """Everybody is as much less satisfied as the margin says."""
+    """Everybody is less satisfied by the margin."""
     return Pair(*planning.rated(assumed(-MARGIN), people, generator))
 
 
 @cache
 def _harsh() -> float:
-    """How often a dislike is by 2 points rather than by 3, so that a tenth of dislikers takes up the margin."""
+    """How often a dislike is 2 points rather than 3, so that a tenth of dislikers lowers the mean by the margin."""
 
     def mean(points: int) -> float:
         generator = np.random.default_rng(1)
@@ -111,7 +111,7 @@ def _harsh() -> float:
 
 
 def few_dislike(generator: np.random.Generator, people: int) -> Pair:
-    """A tenth of the people rate the treatment 2 or 3 points lower, the others as the reference."""
+    """A tenth of the people rate the treatment 2 or 3 points lower, the others like the reference."""
     treated, base = planning.rated(assumed(0.0), people, generator)
     points = np.where(generator.random(treated.shape) < _harsh(), 2, 3)
     dislike = generator.random((people, 1)) < TENTH
@@ -119,7 +119,7 @@ def few_dislike(generator: np.random.Generator, people: int) -> Pair:
 
 
 def low_missing(generator: np.random.Generator, people: int) -> Pair:
-    """At the margin; of the treated runs that are rated 3 or lower, six in ten are missing."""
+    """At the margin, but six in ten treated runs with a rating of at most 3 are missing."""
     treated, base = at_the_margin(generator, people)
     gone = (treated <= 3) & (generator.random(treated.shape) < 0.6)  # noqa: PLR2004 - points of the scale
     return Pair(np.where(gone, np.nan, treated), base)
@@ -143,12 +143,12 @@ def liked_alike(generator: np.random.Generator, people: int) -> Pair:
 
 
 def liked_differently(generator: np.random.Generator, people: int) -> Pair:
-    """Liking differs between people by 1 logit, and is 0 in the mean."""
+    """Liking differs between people by 1 logit, with mean 0."""
     return _logits(generator, people, 1.0)
 
 
 def low_missing_alike(generator: np.random.Generator, people: int) -> Pair:
-    """The treatment changes nothing; of the treated runs that are rated 3 or lower, six in ten are missing."""
+    """The treatment changes nothing, but six in ten treated runs with a rating of at most 3 are missing."""
     treated, base = liked_alike(generator, people)
     gone = (treated <= 3) & (generator.random(treated.shape) < 0.6)  # noqa: PLR2004 - points of the scale
     return Pair(np.where(gone, np.nan, treated), base)
@@ -169,33 +169,33 @@ NO_DIFFERENCE = {
 COMPLETE: dict[Draw, Draw] = {
     low_missing: at_the_margin,
     low_missing_alike: liked_alike,
-    highest_missing: shared,  # the level of people, in which both differ, has no part in a ratio
+    highest_missing: shared,  # they differ in people's levels, which do not affect a ratio
 }
 
 
 @cache
 def complete(world: World) -> Pair:
-    """Very many people of a world without the missing figures."""
+    """Very many people of a world, without missing figures."""
     return COMPLETE.get(world.draw, world.draw)(np.random.default_rng(2), MANY // 4)
 
 
 @cache
 def win_probability(world: World) -> float:
-    """The true win probability, of complete data."""
+    """The true win probability of complete data."""
     treated, base = complete(world)
     return float((np.sign(treated - base) + 1).mean() / 2)
 
 
 @cache
 def mean_saving(world: World) -> float:
-    """The true mean of 1 - ratio of powers, of complete data."""
+    """The true mean of 1 - ratio of powers in complete data."""
     treated, base = complete(world)
     return float((1 - treated / base).mean())
 
 
 @cache
 def difference_in(world: World, application: int) -> float:
-    """The true mean difference of ratings in an application, of complete data."""
+    """The true mean difference of ratings in an application in complete data."""
     treated, base = complete(world)
     return float((treated - base)[:, application].mean())
 
@@ -204,14 +204,14 @@ def difference_in(world: World, application: int) -> float:
 
 
 def presses(generator: np.random.Generator, people: int) -> Pair:
-    """People press differently often (lognormal, 0.8), and each one's own ratio of both conditions differs (0.5)."""
+    """People's press rates differ (lognormal, 0.8), and so does each person's rate between conditions (0.5)."""
     own = np.exp(generator.normal(-0.32, 0.8, (people, 1)))
     ratios = (np.exp(generator.normal(-0.125, 0.5, (people, 1))) for _ in range(2))
     return Pair(*(generator.poisson(own * ratio, (people, 4)).astype(float) for ratio in ratios))
 
 
 def presses_of_treated(generator: np.random.Generator, people: int) -> Pair:
-    """The same, but each one's own ratio is of the treatment alone, so that both conditions are not exchangeable."""
+    """The same, but each person's ratio affects only the treatment, so the conditions are not exchangeable."""
     own = np.exp(generator.normal(-0.32, 0.8, (people, 1)))
     ratio = np.exp(generator.normal(-0.125, 0.5, (people, 1)))
     return Pair(*(generator.poisson(rate, (people, 4)).astype(float) for rate in (own * ratio, own)))
@@ -222,9 +222,9 @@ PRESSES = {"presses": presses, "presses, ratio of the treated": presses_of_treat
 
 @dataclass(frozen=True)
 class Guessers:
-    """Of four runs under each arm: arm and guess. How often people are right differs between them (beta).
+    """Guesses of people with four runs under each arm. People differ in how often they are right (beta).
 
-    One guess in five is that somebody doesn't know.
+    One guess in five is "don't know".
     """
 
     right: float
@@ -264,8 +264,8 @@ SEQUENCES = np.array(list(permutations(range(len(CROSSED)))))
 def crossover(generator: np.random.Generator, people: int, figure: str) -> Runs:
     """Three conditions in a balanced order. No condition, place or condition before changes anybody's mean.
 
-    `figure` is "rating", where people's liking of each treatment differs by 1 logit, or "mean_w", where what each
-    treatment saves them differs by 6 points.
+    `figure` is "rating" (people's liking of each treatment differs by 1 logit) or "mean_w" (their savings by each
+    treatment differ by 6 points).
     """
     level = generator.normal(0, 1, (people, 1, 1))
     own = generator.normal(0, 1, (people, 1, len(CROSSED))) * [0, 1, 1]
@@ -279,13 +279,13 @@ def crossover(generator: np.random.Generator, people: int, figure: str) -> Runs:
 
 
 def runs_of(pair: Pair, figure: str) -> Runs:
-    """Runs with a figure; those whose figure is missing are there without it."""
+    """Runs with a figure. A run whose figure is missing has None."""
     sides = np.stack([pair.base, pair.treated], axis=2)
     return _runs(sides, CROSSED[:2], np.broadcast_to(np.arange(2), sides.shape), figure)
 
 
 def _runs(values: Floats, conditions: Sequence[str], orders: NDArray[np.int64], figure: str) -> Runs:
-    """Runs of participants x applications x conditions; `orders` has the conditions in the order of their places."""
+    """Runs of participants x applications x conditions. `orders` has the conditions by place."""
     rows: list[Run] = []
     for person, number, place in np.ndindex(*orders.shape):
         order, condition = orders[person, number].tolist(), int(orders[person, number, place])

@@ -42,12 +42,12 @@ MINUTE_US = 60_000_000
 
 
 def may_look(client: FlaskClient) -> bool:
-    """Whether a browser is signed in."""
+    """Whether a browser is signed in, and so may open a page."""
     return client.get("/me").status_code == HTTPStatus.OK
 
 
 def actions(world: World) -> list[str]:
-    """The audit log."""
+    """The actions in the audit log."""
     with world.database.reading() as session:
         return list(session.scalars(select(AuditEntry.action).order_by(AuditEntry.number)))
 
@@ -97,12 +97,12 @@ def test_no_link_leads_from_the_sign_in_to_another_server(small_world: World, pl
 
 
 def test_passwords_are_kept_as_argon2id_at_what_rfc_9106_asks(small_world: World) -> None:
-    # Given a server as it ships, not with the quick hashes of the other tests
+    # Given a server with the hashes of production, not with the quick ones of other tests
     passwords.make_as_shipped(small_world.app)
     given_accounts.account(small_world)
     with small_world.database.reading() as session:
         kept = argon2.extract_parameters(services.get(session, ADA).password or "")
-    # Then it is the second recommended option, section 4, or more
+    # Then they have at least the second recommended option of section 4
     assert kept.type is argon2.Type.ID
     assert kept.memory_cost >= 65536  # KiB
     assert kept.time_cost >= 3
@@ -243,7 +243,7 @@ def test_a_grant_that_was_revoked_meanwhile_does_not_come_back_with_a_new_passwo
 
 
 def grow_stale(client: FlaskClient) -> None:
-    """As if the browser's owner had given the password six minutes ago."""
+    """Change the session as if the browser's owner had given the password six minutes ago."""
     with client.session_transaction() as session:
         session["fs_paa"] -= 360
 
@@ -289,7 +289,7 @@ def test_an_old_token_can_neither_unblind_nor_give_roles_nor_make_tokens(small_w
 
 
 def test_a_token_made_with_a_token_is_no_fresher_than_that_one(world: World) -> None:
-    # Given: a token that has been fresh for four minutes
+    # Given a token whose owner gave the password four minutes ago
     secret = world.account(Role.ADMINISTRATOR, email=ADA)
     given_accounts.account(world, email="bob@example.org")
     proven_us = now_us() - FRESH_US + MINUTE_US

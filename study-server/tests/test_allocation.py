@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Participants get slots: each one of their own, however many come at once, and completers are exactly balanced."""
+"""Each participant gets their own slot, however many come at once. Those who complete are exactly balanced."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ quota = { beginner = 4, moderate = 8, master = 0 }
 
 
 def all_at_once(count: int, act: Callable[[int], int | None]) -> list[int | None]:
-    """What a function gives for 0, 1, ...: called by as many threads, which wait for each other first."""
+    """The results of a function for 0, 1, ... Each call has a thread, and all threads start together."""
     ready = threading.Barrier(count)
 
     def wait_and_act(number: int) -> int | None:
@@ -47,14 +47,14 @@ def all_at_once(count: int, act: Callable[[int], int | None]) -> list[int | None
 
 
 def exactly_balanced(world: World, participants: Sequence[int | None]) -> bool:
-    """Whether in both applications each of the four sequences is equally often."""
+    """Whether each of the four sequences occurs equally often in both applications."""
     with world.database.reading() as session:
         counts = sequences(session, [each for each in participants if each is not None])
     return len(counts) == 2 * 4 and set(counts.values()) == {EVERYBODY // 4}
 
 
 def try_to_enrol(world: World, study_id: int) -> int | None:
-    """The participant's id; None if every slot is taken."""
+    """Enrol a participant, and return their id; None if every slot is taken."""
     try:
         return enrol(world, study_id)
     except Problem as problem:

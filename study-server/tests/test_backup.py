@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Backups made while the server works, and restored: what was acknowledged before is there, and verifies."""
+"""Backups of a working server, and restoring them: all acknowledged data are there, and verify."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Elsewhere:
         self.file.write_text("\n".join([*lines, f"database_url = {json.dumps(url)}" if url else ""]))
 
     def run(self, *arguments: str | Path) -> Ran:
-        """Run a command on it."""
+        """Run a command on this place."""
         return happe_server("--config", self.file, *arguments)
 
     def give_secrets(self, server: Operated) -> None:
@@ -77,7 +77,7 @@ def elsewhere(request: pytest.FixtureRequest, operated: Operated, tmp_path: Path
 
 @pytest.fixture(params=["backup", "backup.tar"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """Where a backup goes: a folder, or a tar."""
+    """The place of a backup: a folder or a tar."""
     return tmp_path / str(request.param)
 
 
@@ -294,7 +294,7 @@ def test_parts_that_the_server_has_lost_are_said_and_the_rest_is_backed_up(
 
 
 def cut(place: Path) -> None:
-    """End a tar early, or take a file of a folder away."""
+    """Cut a tar short, or remove a file of a folder."""
     if place.is_dir():
         next(place.rglob("*.sealed")).unlink()
     else:
@@ -319,14 +319,14 @@ def lengthen(place: Path) -> None:
 
 
 def climb(place: Path) -> None:
-    """Name a file outside of the place in the manifest."""
+    """Let the manifest name a file outside of the place."""
     rewrite(
         place, lambda path, content: (path, content.replace(b"traces/", b"traces/../../") if path == NAME else content)
     )
 
 
 def no_manifest(place: Path) -> None:
-    """Lose the manifest."""
+    """Remove the manifest."""
     rewrite(place, lambda path, content: (None if path == NAME else path, content))
 
 
@@ -336,7 +336,7 @@ def no_json(place: Path) -> None:
 
 
 def twice(place: Path) -> None:
-    """Name a file twice."""
+    """Let the manifest name a file twice."""
 
     def change(path: str, content: bytes) -> tuple[str, bytes]:
         if path != NAME:
@@ -349,7 +349,7 @@ def twice(place: Path) -> None:
 
 
 def rewrite(place: Path, change: Callable[[str, bytes], tuple[str | None, bytes]]) -> None:
-    """Make a backup again with every file changed; a name of None leaves the file out."""
+    """Write a backup again after `change` has changed each file. The name None leaves a file out."""
     if place.is_dir():
         for path in [path for path in place.rglob("*") if path.is_file()]:
             name, content = change(str(path.relative_to(place)), path.read_bytes())
@@ -420,7 +420,7 @@ def test_the_audit_log_of_what_was_restored_must_end_as_the_manifest_says(
 
 
 def limited(size: int, *arguments: str | Path) -> tuple[int, str]:
-    """Run `happe-server` where no file can be longer than `size` bytes: its exit status, and what it says."""
+    """Run `happe-server` where no file can be longer than `size` bytes, and return its exit status and output."""
     with NamedTemporaryFile() as log:
         ran = Program(dying.limited, size, list(map(str, arguments)), log=Path(log.name))
         return ran.wait(PATIENCE_S), log.read().decode()
@@ -449,7 +449,7 @@ def test_a_full_disk_leaves_no_restored_server(small_operated: Operated, place: 
 
 
 def killed_at(fsync: int, *arguments: str | Path) -> int:
-    """Run `happe-server` and kill it before its n-th fsync; its exit status."""
+    """Run `happe-server`, kill it before its n-th fsync, and return its exit status."""
     return Program(dying.killed, fsync, list(map(str, arguments)), log=Path(os.devnull)).wait(PATIENCE_S)
 
 

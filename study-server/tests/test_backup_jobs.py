@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Backups that workers make: whole or none, whatever becomes of the worker."""
+"""Backups that workers make are whole, or do not exist, whatever happens to the worker."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Where jobs make backups."""
+    """The folder for the backups of jobs."""
     made = tmp_path / "backups"
     made.mkdir()
     return made
 
 
 def ask(operated: Operated, folder: Path) -> Path:
-    """Ask for a backup by the command; where it will be."""
+    """Ask for a backup by the command, and return its future place."""
     operated.configure(backups=str(folder))
     operated.world.close()
     operated.world = World(operated.data, operated.database_url, backups=folder, limits={"free_bytes": 0})
@@ -52,7 +52,7 @@ def test_a_backup_of_a_job_restores_though_its_worker_is_killed(
     operated: Operated, elsewhere: Elsewhere, folder: Path, tmp_path: Path
 ) -> None:
     meter = given_traces.uploaded(operated.world, 2)
-    # Given a worker that is killed in the middle of the backup, which a pipe in the place of a part holds up
+    # Given a worker that is killed in the middle of the backup: a pipe in place of a part keeps it there
     part = next(storage_of(operated.world.config).root.rglob("*.sealed"))
     content = part.read_bytes()
     part.unlink()
@@ -66,14 +66,14 @@ def test_a_backup_of_a_job_restores_though_its_worker_is_killed(
     part.write_bytes(content)
     # Then no backup has its name
     assert not place.exists()
-    # When another worker begins it again
+    # When another worker starts the job again
     again = jobs.take(operated.world.database, 1, "b:1")
     assert again
     (tmp_path / "again").mkdir()
     do(operated.world.app.extensions["happe"], again, tmp_path / "again")
     ended = given_jobs.job(operated.world)
     assert (ended.state, ended.failed, ended.tries) == (JobState.DONE, None, 2)
-    # Then it alone is in the folder, without secrets, and restores
+    # Then the folder has only this backup, without secrets, and it restores
     assert list(folder.iterdir()) == [place]
     assert sorted(each.name for each in place.iterdir()) == sorted(
         [NAME, "traces", "server.db" if operated.world.database.is_sqlite else "database.dump"]
@@ -95,7 +95,7 @@ def test_a_job_finds_the_backup_of_a_try_that_ended_before_it_was_noted(small_op
     written = (place / NAME).read_bytes()
     with small_operated.world.database.writing() as session:
         session.merge(first).state = JobState.WAITING
-    # When a worker does it again
+    # When a worker does the job again
     assert given_jobs.work_off(small_operated.world) == [JobState.DONE]
     assert (place / NAME).read_bytes() == written
     (listed,) = small_operated.done("job", "list", "--json").json()
@@ -110,7 +110,7 @@ def test_a_backup_of_a_job_says_what_is_wrong(small_operated: Operated, folder: 
         assert (wrong.status, "give FOLDER, FILE.tar or --job" in wrong.err) == (64, True)
     unset = small_operated.run("backup", "--job")
     assert (unset.status, backing.NO_FOLDER in unset.err) == (78, True)
-    # When no file can be longer than half of a part, as on a full disk
+    # When files can't be longer than half of a part, as on a full disk
     place = ask(small_operated, folder)
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (2_000_000, before[1]))
@@ -120,7 +120,7 @@ def test_a_backup_of_a_job_says_what_is_wrong(small_operated: Operated, folder: 
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert given_jobs.job(small_operated.world).failed == FULL_DISK
     assert list(folder.iterdir()) == []
-    # When the folder is missing, or this machine has none
+    # When the folder is missing, or the configuration names none
     small_operated.done("job", "retry", "1")
     small_operated.world.close()
     for told, said in ((folder / "no", "no such folder"), (None, "names no folder")):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What can only be sent through a real socket: requests that are no HTTP, or that two programs could read differently.
+"""Requests that need a real socket: they are no HTTP, or two programs could read them differently.
 
-The server is the real one, gunicorn with two workers. After every one of these it answers others, and nothing has
-changed.
+The server is the real one, gunicorn with two workers. After each of these requests it still answers others, and has
+changed nothing.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ JSON = "Content-Type: application/json\r\n"
 BODY = '{"state":"idle","software":{},"free_gib":1,"spool":0}'
 SMUGGLED = "PUT /api/v1/device/sitting HTTP/1.1\r\nHost: localhost\r\n\r\n"
 STATUS = re.compile(rb"HTTP/1\.[01] (\d{3})")
-# Gunicorn hangs up on these silently.
+# gunicorn closes these connections without an answer.
 MAY_HANG_UP = {"header that never ends", "line that never ends", "TLS"}
 LEAKED = (b"Traceback", b"site-packages", b".py", b"gunicorn/")
 
-# What is sent, and the statuses that may answer it.
+# Requests, and the possible statuses of the answers.
 CASES: dict[str, tuple[str, set[int]]] = {
     "two lengths": (f"{BEAT}{JSON}Content-Length: 5\r\nContent-Length: 53\r\n\r\n{BODY}", {400}),
     "two lengths in one": (f"{BEAT}{JSON}Content-Length: 5, 53\r\n\r\n{BODY}", {400}),
@@ -104,7 +104,7 @@ CASES: dict[str, tuple[str, set[int]]] = {
 
 
 class Running:
-    """A server that runs, with one meter, and what its one device last said."""
+    """A running server with one meter."""
 
     def __init__(self, folder: Path, url: str) -> None:
         self.world = World(folder, url)
@@ -117,10 +117,10 @@ class Running:
         self.process.start()
 
     def send(self, request: bytes) -> bytes:
-        """Send bytes, say that no more will come, and read all that is answered."""
+        """Send bytes, end the sending side, and read the whole answer."""
         with socket.create_connection(("127.0.0.1", self.process.port), timeout=PATIENCE_S) as connection:
             answered = b""
-            with suppress(ConnectionError):  # it may hang up while there is more to read or send
+            with suppress(ConnectionError):  # the server may close the connection early
                 connection.sendall(request)
                 with suppress(OSError):
                     connection.shutdown(socket.SHUT_WR)
@@ -129,7 +129,7 @@ class Running:
             return answered
 
     def heartbeat(self) -> int | None:
-        """When the device last was heard of."""
+        """The time of the device's last heartbeat."""
         with self.world.database.reading() as session:
             at_us: int | None = session.get_one(Device, self.device_id).heartbeat_us
             return at_us

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is malformed, oversized, forged or hostile is refused as it should be, and changes nothing.
+"""The server refuses malformed, oversized, forged and hostile requests correctly, and changes nothing.
 
-The requests are in data/bad_requests.jsonl (bad_requests.py says how they are written). One server on each kind of
-database takes them all.
+The requests are in data/bad_requests.jsonl; bad_requests.py explains the file. One server on each kind of database
+gets all of them.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
 
     from postgres import Postgres
 
-TABLES = [table for table in Base.metadata.sorted_tables if table.name != "rate_hits"]  # which counts refusals, too
+TABLES = [table for table in Base.metadata.sorted_tables if table.name != "rate_hits"]  # which also counts refusals
 MOST_ECHOED = 80  # characters of a request that an answer may repeat in one piece
 LEAST_CASES = 300
-LOOKS = 20  # at everything that the server keeps, once for so many requests
+LOOKS = 20  # after so many requests, look at everything that the server stores
 FIELDS = {"about", "who", "method", "path", "headers", "json", "text", "base64", "repeat", "status", "type", "at"}
 BODIES = {"json", "text", "base64", "repeat"}
-# What would tell how the server is made or where it is, and what is blinded.
+# Words that would reveal the server's code, its place, or blinded data.
 NEVER_SAID = ("site-packages", "Traceback", ".py", "sqlalchemy", "psycopg", "sqlite", "pydantic.dev", "/home/", "/usr/")
 CONDITIONS = ("T-HAPPE", "O-HAPPE", "B-HAPPE")
 
 
 class Server:
-    """A furnished server and what it held before anybody sent anything."""
+    """A furnished server, and its content before the first request."""
 
     def __init__(self, folder: Path, url: str) -> None:
         self.world = World(folder, url, limits=UNLIMITED)
@@ -59,7 +59,7 @@ class Server:
         return summed.hexdigest()
 
     def _rows(self) -> TextClause:
-        """A query of every row of these tables, each as one text. Its names are of our own tables."""
+        """A query for every row of these tables, each as one text. All names in it are those of our tables."""
         if self.world.database.is_sqlite:
             written = {t.name: " || ',' || ".join(f'quote("{c.name}")' for c in t.columns) for t in TABLES}
         else:
@@ -68,7 +68,7 @@ class Server:
         return text(f"SELECT * FROM ({' UNION ALL '.join(each)}) AS every ORDER BY 1, 2")  # noqa: S608 - the same
 
     def answer(self, request: Sent) -> TestResponse:
-        """Send a request as a client that knows nobody."""
+        """Send a request from a new client."""
         return self.world.app.test_client(use_cookies=False).open(
             request.path, method=request.method, headers=request.headers, data=request.body
         )
@@ -111,12 +111,12 @@ def test_there_are_enough_cases_and_each_says_what_it_is() -> None:
 
 
 def hashable(case: dict[str, Any]) -> dict[str, str]:
-    """A case whose values can be compared."""
+    """A case with comparable values."""
     return {name: value if name == "about" else repr(value) for name, value in case.items()}
 
 
 def assert_problem(response: TestResponse, case: dict[str, Any]) -> None:
-    """The answer is a problem of the kind that is expected, at the expected places."""
+    """Assert that the answer is a problem of the expected kind, at the expected places."""
     assert response.mimetype == "application/problem+json"
     assert response.headers["Cache-Control"] == "no-store"
     problem = response.json or {}
@@ -127,7 +127,7 @@ def assert_problem(response: TestResponse, case: dict[str, Any]) -> None:
 
 
 def assert_tells_nothing(server: Server, request: Sent, response: TestResponse) -> None:
-    """The answer repeats no long piece of the request, and tells nothing of the server's inside."""
+    """Assert that the answer repeats no long piece of the request, and reveals nothing about the server."""
     said = (
         [response.text, *(error["detail"] + error["pointer"] for error in (response.json or {}).get("errors", ()))]
         if response.is_json
@@ -139,5 +139,5 @@ def assert_tells_nothing(server: Server, request: Sent, response: TestResponse) 
 
 
 def pieces(words: str) -> Iterator[str]:
-    """Every piece of a text that is longer than an answer may repeat."""
+    """Every piece of a text that is longer than the longest piece that an answer may repeat."""
     return (words[start : start + MOST_ECHOED + 1] for start in range(len(words) - MOST_ECHOED))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Power traces in an S3 bucket: received, read, checked, swept, erased, backed up; and a store that is away."""
+"""Power traces in an S3 bucket: receiving, reading, checking, sweeping, erasing, backing up; a store that is away."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_what_crashes_left_in_the_bucket_is_swept_away_and_nothing_else(world: W
     made = given_traces.uploaded(world, 1)
     storage, left = _bucket(world), tmp_path / "left"
     left.write_bytes(b"sealed")
-    for trace in (UUID(made.trace), UUID(int=7)):  # killed before their rows, one of a trace that was erased meanwhile
+    for trace in (UUID(made.trace), UUID(int=7)):  # uploads killed before their rows; one trace was erased meanwhile
         storage.bring(Part(trace, 0, "ab" * 32), left)
     dead = storage.staging(UUID(int=7)) / "00000-abc.upload"
     dead.write_bytes(b"killed while it was received")
@@ -146,7 +146,7 @@ def test_what_crashes_left_in_the_bucket_is_swept_away_and_nothing_else(world: W
     assert (swept.unfinished, swept.unnamed) == (1, 2)
     assert objects(world) == [storage.key(part) for part in parts(world, made.trace)]
     assert not dead.exists()
-    with pytest.raises(AwayError, match="not in the store any more"):  # an upload whose object was swept
+    with pytest.raises(AwayError, match="not in the store any more"):  # a sweep took the upload's object
         storage.keep(Part(UUID(made.trace), 0, "ab" * 32), left)
 
 
@@ -166,7 +166,7 @@ def test_a_store_that_is_away_is_503_and_nothing_is_kept(sqlite_url: str, tmp_pa
         assert not _bucket(world).unfinished()
         findings = {each.what: each for each in check(tmp_path, world.config, world.database, deep=False)}
         assert findings["store"].verdict is Verdict.FAIL
-        # when it is back
+        # when the store is back
         store.start()
         store.make_bucket("happe")
         made.put(0)
@@ -197,7 +197,7 @@ def test_an_erasure_waits_for_the_store_and_is_audited_once(world: World, monkey
 
 
 def findings(operated: Operated, *, deep: bool = False) -> dict[str, list[Finding]]:
-    """What `check` says of store and traces."""
+    """The findings of `check` about the store and the traces."""
     found = check(operated.file, operated.world.config, operated.world.database, deep=deep)
     grouped: dict[str, list[Finding]] = {"store": [], "traces": []}
     for each in found:
@@ -211,14 +211,14 @@ def test_check_covers_the_bucket(operated: Operated, moto: Moto) -> None:
     found = findings(operated, deep=True)
     assert [each.verdict for each in found["store"] + found["traces"]] == [Verdict.OK, Verdict.OK]
     assert "3 parts" in found["traces"][0].detail
-    # a part is missing, and another has other bytes of the same size
+    # a part is missing, and another has wrong bytes of the same size
     size = storage.stored(UUID(made.trace))[0].bytes
     obstore.delete(storage._store, storage.key(named[0]))  # noqa: SLF001 - what somebody does to the bucket
     obstore.put(storage._store, storage.key(named[1]), bytes(size))  # noqa: SLF001
     assert [each.detail.split()[0] for each in findings(operated)["traces"]] == [f"{made.trace}/0"]
     said = [each.detail for each in findings(operated, deep=True)["traces"]]
     assert said == [f"{made.trace}/0 is missing", f"{made.trace}/1 differs from what the server received"]
-    # a bucket that keeps what was erased, and one that does not exist
+    # a bucket that keeps erased objects, and one that does not exist
     moto.make_bucket("versions", versions=True)
     for bucket, says in (("versions", "it keeps versions, so erased data would stay"), ("nowhere", "can't be used")):
         operated.configure(**{f"s3.{name}": value for name, value in moto.settings(bucket).items()})
@@ -290,20 +290,20 @@ def test_two_buckets_that_differ_in_the_allocation_alone_have_objects_of_the_sam
 ) -> None:
     there = []
     for name, seed in SOME_DIFFER:
-        # Given two servers with the same history, whose power differs as their allocations do
+        # Given two servers with the same history, except for allocations and power
         folder = tmp_path / name
         folder.mkdir()
         moto.make_bucket(f"alike-{name}")
         same_chances(monkeypatch, 1)
         settings = moto.settings(f"alike-{name}")
         made = server(folder, sqlite_copy(sqlite_template, folder), seed, s3=settings)
-        # When their objects are listed, and backed up
+        # When we list and back up their objects
         storage = storage_of(made.world.config)
         listed = [(each.key, each.bytes) for trace in storage.traces() for each in storage.stored(trace)]
         source = making.Source(made.world.config, fixed_secrets(), made.world.database)
         kept = making.make(source, folder / "backup")
         made.world.close()
-        # Then only digests tell them apart
+        # Then they differ only in digests
         assert sorted(listed) == sorted((each.key, each.size) for each in kept.objects)
         there.append([(masked(key.encode()), size) for key, size in sorted(listed)])
         there[-1] += [(masked(each.key.encode()), each.size) for each in kept.objects]

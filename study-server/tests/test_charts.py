@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Charts: where ticks stand, what is drawn where, and that nothing in them needs an inline style or a script."""
+"""Charts: the places of ticks and shapes. No chart needs an inline style or a script."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`happe-server check` finds what is wrong, says what to do, and finds nothing where nothing is."""
+"""`happe-server check` finds every fault, gives advice, and finds nothing in a good server."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LONG_AGO = 1_000_000_000  # in 2001, in seconds
 
 
 def verdicts(ran: Ran) -> dict[str, set[str]]:
-    """What `check --json` found, by what it looked at."""
+    """The verdicts of `check --json`, by subject."""
     found: dict[str, set[str]] = {}
     for finding in ran.json():
         found.setdefault(finding["what"], set()).add(finding["verdict"])
@@ -38,7 +38,7 @@ def one(ran: Ran, verdict: str) -> dict[str, Any]:
 
 
 def age(path: Path) -> None:
-    """Let a file be old."""
+    """Make a file old."""
     os.utime(path, (LONG_AGO, LONG_AGO))
 
 

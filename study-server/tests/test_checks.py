@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Checks of facts that are at their edges. What they find in a whole study: tests/system/test_planted_mistakes.py."""
+"""Checks of facts at their limits. tests/system/test_planted_mistakes.py has those of a whole study."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ LATE = "run RUN1: its watts come 2.0 s after the load in its record: the laptop'
 
 
 def played() -> RunFacts:
-    """A complete run of a minute, whose record begins two seconds after the server received the start."""
+    """A complete run of a minute. Its record begins two seconds after the server received the start."""
     record = behaviour(records.make(seconds=SECONDS, seed=3), T61)
     times = {"started_us": BEGIN - 2 * SECOND, "ended_us": BEGIN + SECONDS * SECOND + SECOND}
     return RunFacts("RUN1", "P", 1, "torcs", "complete", LAPTOP[0], **times, condition="T-HAPPE", behaviour=record)
 
 
 def estimated(run: RunFacts, uncertainty_us: int = 1000) -> ClockEstimate:
-    """The laptop's clock when the run began."""
+    """The estimate of the laptop's clock at the run's beginning."""
     assert run.behaviour is not None
     began = run.behaviour.started_us
     return ClockEstimate(began, BEGIN - began, uncertainty_us)
@@ -130,10 +130,10 @@ def test_power_traces_are_not_ok_where_no_run_could_be_compared() -> None:
     assert (check.verdict, found(check)) == (Verdict.UNKNOWN, [])
     assert "what they have of 0 complete runs" in check.looked_at
     assert "Their part of 1 complete run is unknown, because a trace has no known time." in check.not_told
-    # When another trace has the run, it is compared, whatever is not known of the first
+    # When another trace has the run, the check compares that, whatever it does not know about the first
     check = parts.check(evidence(run, traces=(trace("T", None), trace("U", whole))))
     assert (check.verdict, found(check)) == (Verdict.OK, [])
     assert "what they have of 1 complete run" in check.looked_at
-    # When the other has not, the run may be in the first
+    # When the other does not have it, the run may be in the first
     check = parts.check(evidence(run, traces=(trace("T", None), trace("U", (0, 1)))))
     assert (check.verdict, found(check)) == (Verdict.UNKNOWN, [])

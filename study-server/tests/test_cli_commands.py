@@ -53,13 +53,13 @@ def add(server: Operated, email: str = ANA) -> None:
 
 
 def chosen(server: Operated, email: str = ANA) -> None:
-    """The owner of an account has changed the password."""
+    """Mark an account's password as chosen by its owner."""
     with server.world.database.writing() as session:
         accounts.get(session, email).password_given = False
 
 
 def audited(server: Operated) -> list[str]:
-    """Who did the last thing, and what."""
+    """The person and the action of the last entry."""
     with server.world.database.reading() as session:
         details = session.scalars(select(AuditDetail).order_by(AuditDetail.number)).all()
     return [detail.detail["by"] for detail in details]
@@ -180,10 +180,10 @@ def test_an_unedited_protocol_is_not_locked_and_says_what_is_to_be_filled_in(
         grant = f"happe-server user grant EMAIL {role} --study {name}"
         assert f"happe-server: {role}: no account has this role yet: {grant}\n" in refused.err
     assert operated.done("study", "list", "--json").json()[0]["state"] == "draft"
-    # a protocol out of a pipe has lines and no file
+    # a protocol from a pipe has lines, but no file name
     operated.done("study", "create", "-", typed=file.read_text())
     assert f"happe-server: line {group} of the protocol: NAME" in operated.run("study", "lock", name, "--yes").err
-    # what is filled in is found no more, whatever else has capitals
+    # the search no longer finds a part once it is filled in, whatever other words have capitals
     to_fill_in = operated.done("study", "check", file, "--json").json()["to_fill_in"]
     text = file.read_text()
     for each in to_fill_in:
@@ -209,7 +209,7 @@ def test_one_placeholder_that_is_left_keeps_a_study_from_being_locked(operated: 
     hold_roles(operated.world, "crossover")
     for left in range(len(shipped)):
         text = given_studies.text("crossover")
-        for number, words in enumerate(shipped):  # in their order: the first NAME is in NAME OF THE GROUP
+        for number, words in enumerate(shipped):  # in order, because the first NAME is in NAME OF THE GROUP
             text = re.sub(words.replace(" ", r"\s"), "@" if number == left else "a Person", text, count=1)
         file.write_text(text.replace("@", shipped[left]))
         operated.done("study", "create", file)
@@ -238,7 +238,7 @@ def test_a_protocol_may_come_from_standard_input_and_needs_no_server(tmp_path: P
 
 
 def test_the_allocation_is_computed_anew_from_what_is_published(locked: Operated, protocol: Path) -> None:
-    # Given what the server sealed, and what it publishes at unblinding
+    # Given the sealed allocation, and the values that the server publishes at unblinding
     key = fixed_secrets().allocation
     with locked.world.database.reading() as session:
         made = session.scalars(select(Study)).one()
@@ -246,7 +246,7 @@ def test_the_allocation_is_computed_anew_from_what_is_published(locked: Operated
         slots = session.scalars(select(Slot).order_by(Slot.position)).all()
         sealed = [open_slot(key, ("small", "", slot.position), slot.plan_sealed) for slot in slots]
 
-    # When anybody computes it, without a server
+    # When anybody computes the allocation without a server
     command = ("study", "allocation", protocol, "--commitment", made.commitment or "")
     ran = happe_server(*command, "--seed", seed, "--salt", salt, "--json")
 

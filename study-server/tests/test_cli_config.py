@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Configurations that can't be used are refused by file, line and field, without a traceback and without a secret."""
+"""The program refuses unusable configurations with file, line and field, without a traceback and without a secret."""
 
 from __future__ import annotations
 

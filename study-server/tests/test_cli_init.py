@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`happe-server init`: everything or nothing, and never over existing files."""
+"""`happe-server init` does everything or nothing, and never replaces existing files."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def test_a_server_on_postgresql_is_made_in_an_empty_database_alone(tmp_path: Pat
 
 
 def copied(folder: Path, to: Path) -> None:
-    """Copy what a second server needs of a first one, as the guide says."""
+    """Copy a first server's files for a second one, as the guide says."""
     to.mkdir()
     shutil.copy(folder / "etc/server.toml", to)
     shutil.copy(folder / "url", to)
@@ -222,7 +222,7 @@ def test_a_second_server_joins_the_first_ones_database(tmp_path: Path, postgres:
     (tmp_path / "url").unlink()
     second = ("--config", tmp_path / "second/etc/server.toml")
     join = (*second, "init", "--join", tmp_path / "first", "--data", tmp_path / "second/data")
-    # when: another server's secret, then a secret that others can read, then the right ones
+    # when a secret is another server's, then when others can read it, then when all are right
     key = tmp_path / "first/secrets/allocation.key"
     right = key.read_text()
     key.write_text(64 * "a")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The manual page and the completions, as the tools that read them see them; docs/study-server.md; the unit."""
+"""The manual page and the completions, read by their own tools; docs/study-server.md; the systemd unit."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_bash_completes(tmp_path: Path, words: list[str], offered: set[str]) -> 
 
 @pytest.fixture
 def zsh(tmp_path: Path) -> Iterator[Zsh]:
-    """A zsh that knows happe-server."""
+    """A zsh with happe-server's completions."""
     functions, cwd = tmp_path / "functions", tmp_path / "cwd"
     functions.mkdir()
     cwd.mkdir()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`happe-server study unblind`: a custodian's password, a reason, the name typed out; else it reveals nothing."""
+"""`happe-server study unblind` needs a custodian's password, a reason and the typed name. Else it reveals nothing."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ WHY = "every run is complete"
 
 
 def account(server: Operated, email: str, *roles: Role) -> None:
-    """An account that chose its own password, with roles in every study."""
+    """Make an account with roles in every study. Its owner has chosen the password."""
     with server.world.app.app_context(), server.world.database.writing() as session:
         made = accounts.create(session, None, email, PASSWORD, given=False)
         for role in roles:
@@ -40,7 +40,7 @@ def account(server: Operated, email: str, *roles: Role) -> None:
 
 @pytest.fixture
 def study(operated: Operated) -> int:
-    """The locked study `small` with one participant, and a custodian; the study's id."""
+    """Make the locked study `small` with one participant, and a custodian. Returns the study's id."""
     made = given_studies.study(operated.world, "small", protocol=given_studies.small())
     enrol(operated.world, made.id)
     account(operated, CARL, Role.CUSTODIAN)
@@ -61,7 +61,7 @@ def unblind(server: Operated, *options: str | Path, typed: str = "small\n") -> R
 
 
 def conditions(server: Operated) -> set[str | None]:
-    """The conditions that the database shows."""
+    """The conditions in the database."""
     with server.world.database.reading() as session:
         return set(session.scalars(select(Run.condition)))
 

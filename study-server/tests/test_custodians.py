@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Who became a custodian after a study was locked, or was given a password then, waits in view of everybody."""
+"""A custodian who got the role or a password after the study's lock must wait, and everybody can see it."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ FROM = re.compile(r"You may unblind this study from \d{4}-\d\d-\d\d \d\d:\d\d:\d
 
 @pytest.fixture
 def waiting_world(tmp_path: Path, database_url: str) -> Iterator[World]:
-    """A server that lets new custodians wait for a day."""
+    """A server on which new custodians must wait for a day."""
     made = World(tmp_path, database_url, custodian_wait_hours=24)
     yield made
     made.close()
 
 
 def study(world: World) -> int:
-    """The locked study `small` with one participant; its id."""
+    """Make the locked study `small` with one participant, and return its id."""
     made = given_studies.study(world, protocol=given_studies.small())
     people.participant(world, made)
     return made.id
@@ -56,7 +56,7 @@ def custodian(world: World) -> FlaskClient:
 
 
 def hours_ago(world: World, hours: float, *, given: bool = False) -> None:
-    """As if the role, or the password if it was `given`, had been given so many hours ago."""
+    """Change the time at which the role (or with `given` the password) was given."""
     moment = now_us() - int(hours * HOUR_US)
     with world.database.writing() as session:
         if given:
@@ -66,13 +66,13 @@ def hours_ago(world: World, hours: float, *, given: bool = False) -> None:
 
 
 def lock_hours_ago(world: World, hours: float) -> None:
-    """As if the study had been locked so many hours ago."""
+    """Change the time of the study's lock."""
     with world.database.writing() as session:
         session.execute(update(Study).values(locked_us=now_us() - int(hours * HOUR_US)))
 
 
 def is_unblinded(world: World) -> bool:
-    """Whether the database shows conditions."""
+    """Whether the database has conditions."""
     with world.database.reading() as session:
         return None not in set(session.scalars(select(Run.condition)))
 
@@ -122,7 +122,7 @@ def test_the_pages_refuse_too_and_say_from_when(waiting_world: World) -> None:
 def test_who_was_given_a_password_after_the_lock_waits_though_they_changed_it(
     waiting_world: World, hours: float, status: int
 ) -> None:
-    # Given: a custodian from before the lock, into whose account an administrator could sign in now
+    # Given a custodian from before the lock
     client = custodian(waiting_world)
     study(waiting_world)
     lock_hours_ago(waiting_world, 100)
@@ -150,7 +150,7 @@ def test_a_password_that_an_administrator_gives_is_noted_and_one_s_own_is_not(sm
 
 
 def shown(client: FlaskClient) -> list[dict[str, Any]]:
-    """The custodians that a study's status names."""
+    """The custodians in a study's status."""
     found: list[dict[str, Any]] = client.get("/api/v1/studies/small/status").get_json()["custodians"]
     return found
 

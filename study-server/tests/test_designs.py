@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Williams designs are balanced, and the conditions of each scheme are what the paper and the issue say."""
+"""Williams designs are balanced, and each scheme has the conditions that the paper and the issue name."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ EVERY = (
 
 
 def require_balance(rows: Sequence[Row], treatments: int, squares: int) -> None:
-    """Each treatment is in each period, and follows each other one, once for each square of the design."""
+    """Assert that in each square each treatment is once in each period, and once after each other treatment."""
     every = range(treatments)
     periods = Counter(chain.from_iterable(enumerate(row) for row in rows))
     assert periods == {(at, one): squares for at in every for one in every}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Devices are named, enrol once, show that they live, compare clocks, and are revoked."""
+"""Staff name and revoke devices. Devices enrol once, send heartbeats and compare clocks."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A server in a test: an application on a database, and the people and machines that use it.
+"""A server in a test: an application on a database, its people and its machines.
 
-What a test needs to have happened before it begins is done by the services, not by requests.
+Services, not requests, prepare the state with which a test begins.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ if TYPE_CHECKING:
 
     from happe_study.access.rights import Role
 
-AT_ONCE = {"custodian_wait_hours": 0, "least_share_of_run": 0.0}  # a test sits through nothing
+AT_ONCE = {"custodian_wait_hours": 0, "least_share_of_run": 0.0}  # no test waits
 PROTOCOLS = Path(__file__).parents[1] / "src/happe_study/design/protocol/examples"
 
 
 class Compiled(BytecodeCache):
-    """Templates as compiled for the first server of this process."""
+    """A cache of templates that the first server of this process has compiled."""
 
     def __init__(self) -> None:
         self._known: dict[str, bytes] = {}
 
     def load_bytecode(self, bucket: Bucket) -> None:
-        """What was compiled before, if it was the same source."""
+        """Use the compiled template of the same source, if there is one."""
         if known := self._known.get(bucket.key):
             bucket.bytecode_from_string(known)
 
     def dump_bytecode(self, bucket: Bucket) -> None:
-        """Keep what was compiled."""
+        """Keep a compiled template."""
         self._known[bucket.key] = bucket.bytecode_to_string()
 
 
 def fixed_secrets(name: str = "test") -> Secrets:
-    """Secrets that are the same in each run of a test."""
+    """Secrets that do not change between runs of a test."""
     keys = [hashlib.sha256(f"{name} {purpose}".encode()).digest() for purpose in ("session", "password", "allocation")]
     return Secrets(*keys)
 
@@ -56,13 +56,13 @@ TEMPLATES = Compiled()
 
 
 def sqlite_copy(template: Path, folder: Path) -> str:
-    """A copy of an SQLite file in a folder, where a server looks for its database; the URL."""
+    """Copy an SQLite file to the place in a folder where a server looks for its database, and return its URL."""
     shutil.copy(template, folder / "server.db")
     return f"sqlite:///{folder / 'server.db'}"
 
 
 class World:
-    """A server. `client()` is a browser or program that nobody knows yet."""
+    """A server. `client()` is a new browser or program."""
 
     def __init__(self, folder: Path, database_url: str, **config: object) -> None:
         fields = {"data": folder, "database_url": database_url, **AT_ONCE, **config}
@@ -77,14 +77,14 @@ class World:
         self.database.dispose()
 
     def client(self, token: str | None = None) -> FlaskClient:
-        """A program with this token, or a browser with none."""
+        """A program with this token, or a browser without a token."""
         client = self.app.test_client()
         if token is not None:
             client.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {token}"
         return client
 
     def account(self, *roles: Role, study_id: int | None = None, email: str | None = None) -> str:
-        """A new account with these roles; its access token."""
+        """Make an account with these roles, and return its access token."""
         with self.database.writing() as session:
             account = Account(
                 email=email or f"{new_secret()[:8]}@example.org", fs_uniquifier=new_secret(), created_us=now_us()
