@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whoever withdraws leaves nothing behind, or data that no longer say whose they are; the audit log stays whole."""
+"""A withdrawal leaves no data, or data that no longer identify the participant. The audit log stays whole."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ FIELD = "the field of somebody's study"
 
 @dataclass(frozen=True)
 class Played:
-    """A participant who has completed one run at a laptop, and what the record said."""
+    """A participant who has completed one run at a laptop, and the run's record."""
 
     row: Participant
     token: str
@@ -67,7 +67,7 @@ class Played:
 
 
 def played(world: World, study: Study, choice: str = "erase", laptop: Enrolled | None = None) -> Played:
-    """Somebody enrols, sits down at a laptop and completes the first run, whose record is uploaded."""
+    """Enrol somebody, seat them at a laptop, and let them complete the first run, with its record."""
     row, token = given.participant(world, study, choice=choice)
     laptop = laptop or given_devices.device(world, study)
     given_devices.seat(world, laptop, row.id)
@@ -83,7 +83,7 @@ def played(world: World, study: Study, choice: str = "erase", laptop: Enrolled |
 
 
 def withdraw(world: World, someone: Played) -> None:
-    """They withdraw."""
+    """Withdraw a participant."""
     with world.database.writing() as session:
         person = session.get_one(Participant, someone.row.id)
         withdrawal.withdraw(session, person, SECRETS, given.as_participant(someone.row))
@@ -102,7 +102,7 @@ def everything(world: World) -> str:
 
 
 def contents(session: Session) -> list[bytes]:
-    """Every record, opened."""
+    """The content of every record."""
     rows = session.execute(select(Run.code, RunRecord.document).join(RunRecord))
     return [opened(SECRETS.allocation, code, document) for code, document in rows]
 
@@ -236,7 +236,7 @@ def test_only_who_has_completed_and_lets_the_data_stay_keeps_the_slot(world: Wor
 
 
 def trace(world: World, study: Study, laptop: Enrolled, start_us: int, end_us: int) -> Trace:
-    """A sealed power trace of a laptop with one part, recorded from one time of the server to another."""
+    """A sealed power trace of a laptop with one part, recorded between two times of the server's clock."""
     meter = given_devices.device(world, study, "meter")
     offset = 1_000_000_000_000
     header = given_devices.header(study, meter, laptop)
@@ -339,7 +339,7 @@ def test_a_record_is_renamed_wherever_a_code_stands() -> None:
     assert json.loads(other) == expected
 
 
-# The day after which identities are erased.
+# The day after which the server erases identities.
 
 
 def kept_until(day: str) -> str:
@@ -348,7 +348,7 @@ def kept_until(day: str) -> str:
 
 
 def test_after_its_day_a_study_no_longer_knows_whose_its_data_are(world: World) -> None:
-    # given: one has played, one has only a link, and one has withdrawn and wanted everything erased
+    # given one who has played, one with only a link, and one who has withdrawn and let everything be erased
     study = given_studies.study(world, protocol=kept_until("2020-01-01"))
     someone = played(world, study, "deidentify")
     invited, link = given.participant(world, study, enrolled=False)
@@ -433,6 +433,6 @@ def test_a_worker_erases_identities_by_itself_and_a_killed_one_is_followed(
 
 
 def left_over(world: World, study: Study) -> list[int]:
-    """Participants who are still known."""
+    """The participants whose identities the database still has."""
     with world.database.reading() as session:
         return list(retention.identified(session, study.id))

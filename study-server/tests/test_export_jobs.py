@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Exports that workers make: as the server streams them, for those who may have them, and gone when they must be."""
+"""Exports that workers make equal streamed ones. Only those who may export get them, and they go in time."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_file_of_a_job_is_what_the_server_streams(world: World, monkeypatch: p
             assert file.headers["Content-Length"] == str(len(same.data))
             assert f'Download<span class="visually-hidden"> {table} of export {number}<' in page
     assert max(at for _job, _name, at in every_piece(world)) > 1
-    # And the audit log has the same of both
+    # And the audit log has equal entries for both
     with world.database.reading() as session:
         query = select(AuditEntry.action, AuditDetail.detail).join(AuditDetail, AuditDetail.number == AuditEntry.number)
         entries = list(session.execute(query.where(AuditEntry.action.in_(("study.exported", "export.begun")))))
@@ -99,7 +99,7 @@ def test_an_export_before_unblinding_has_no_more_than_what_was_open_then(small_w
     assert given_jobs.work_off(small_world) == [JobState.DONE]
     opened = set(services.tables(study)) - BLINDED_TABLES
     before = {table: streamed(small_world, table, Format.CSV).data for table in opened}
-    # When the study is unblinded, the same files are there still
+    # When the study is unblinded, the same files are still there
     given_reports.unblind(small_world, study)
     for table in services.tables(study):
         file = fetched(analyst, 1, table)
@@ -113,12 +113,12 @@ def test_who_may_not_export_gets_no_file_and_a_file_belongs_to_its_study(small_w
     given_reports.finished(small_world, participants=1)
     given_studies.study(small_world, protocol=given_studies.small())
     analyst = browser(small_world, Role.ANALYST, email="analyst@example.org")
-    # When nobody has chosen a format, or one is being made
+    # When the format is wrong, or a job already makes an export
     assert post(analyst, PAGE, format="xlsx").status_code == HTTPStatus.UNPROCESSABLE_ENTITY
     ask(analyst)
     again = analyst.post(PAGE, data={"csrf_token": csrf(analyst), "format": "csv"})
     assert (again.status_code, stored.MAKING in again.text) == (HTTPStatus.CONFLICT, True)
-    # Then no file is there until it is made
+    # Then there is no file until the job is done
     assert fetched(analyst, 1, "runs").status_code == HTTPStatus.NOT_FOUND
     given_jobs.work_off(small_world)
     for path, status in ((f"{PAGE}/1/runs", 200), (f"{PAGE}/1/secrets", 404), (f"{PAGE}/2/runs", 404)):
@@ -139,7 +139,7 @@ def test_exports_go_when_a_participant_withdraws(world: World) -> None:
     ask(analyst)
     given_jobs.work_off(world)
     assert every_piece(world)
-    # Given another one that a worker makes
+    # Given another export, which a worker is making
     ask(analyst)
     making = given_jobs.taken(world)
     # When
@@ -147,7 +147,7 @@ def test_exports_go_when_a_participant_withdraws(world: World) -> None:
         leaving = session.scalars(select(Participant).where(Participant.study_id == study.id)).first()
         assert leaving
         withdrawal.withdraw(session, leaving, fixed_secrets(), None)
-    # Then the files go at once, and the export in the making has no effect
+    # Then the server deletes the files at once, and the worker's job has no effect
     assert every_piece(world) == []
     assert fetched(analyst, 1, "runs").status_code == HTTPStatus.NOT_FOUND
     assert "of export 1" not in analyst.get(PAGE).text
@@ -165,7 +165,7 @@ def test_files_go_after_some_days(small_world: World, monkeypatch: pytest.Monkey
     stored.remove_old(small_world.database)
     assert fetched(analyst, 1, "runs").status_code == HTTPStatus.OK
     monkeypatch.setattr(stored, "now_us", lambda: end)
-    # Then nobody gets them, even before a worker has removed them
+    # Then nobody gets the files, even before a worker has removed them
     assert fetched(analyst, 1, "runs").status_code == HTTPStatus.NOT_FOUND
     assert "The server removed its files" in analyst.get(PAGE).text
     assert every_piece(small_world)
@@ -216,7 +216,7 @@ def test_an_export_is_made_once_though_its_worker_is_killed_in_the_middle(operat
         first.process.wait()
     killed = given_jobs.job(world)
     assert (killed.state, every_piece(world)) == (JobState.RUNNING, []), "it was done before it was killed"
-    # When another worker begins it again
+    # When another worker starts the job again
     again = jobs.take(world.database, 1, "b:1")
     assert again
     (tmp_path / "again").mkdir()

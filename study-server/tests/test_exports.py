@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Exports: every column is in the dictionary, nobody gets what is blinded, and many rows take little memory."""
+"""Exports: the dictionary has every column, nobody gets blinded data, and many rows take little memory."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def unblind(world: World) -> None:
 
 @pytest.fixture
 def study(world: World) -> Study:
-    """Two participants, each with a completed run and its record; a power trace."""
+    """A study of two participants, each with a completed run and its record, and a power trace."""
     made = given_studies.study(world, protocol=given_studies.small())
     people = [played(world, made), played(world, made)]
     trace(world, made, people[0].laptop, 10**15, 10**15 + 5)
@@ -251,7 +251,7 @@ MANY = 100_000
 
 
 def many_runs(world: World, study_id: int, many: int = MANY) -> None:
-    """100,000 runs, or as many thousands as are wanted, of a thousand participants, straight into the database."""
+    """Write `many` runs (a multiple of 1000) of a thousand participants directly into the database."""
     with world.database.writing() as session:
         people = [
             {"study_id": study_id, "code": f"P{n:07d}", "state": "enrolled", "created_us": n} for n in range(1000)
@@ -278,13 +278,13 @@ def many_runs(world: World, study_id: int, many: int = MANY) -> None:
 
 
 def resident_bytes() -> int:
-    """The memory of this process, of C libraries too."""
+    """The memory of this process, with that of C libraries."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_number_of_rows(world: World) -> None:
-    """As tuples the rows would take more than 60 MB. How rows come depends on the database, and not on the form."""
+    """The rows would take more than 60 MB as tuples. The database, not the format, decides how rows arrive."""
     made = given_studies.study(world, protocol=given_studies.small())
     many_runs(world, made.id)
     for form in Format if world.database.is_sqlite else [Format.CSV]:

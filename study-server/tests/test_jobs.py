@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Long work is done by workers, once, whatever becomes of them."""
+"""Workers do long work once, whatever happens to them."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_a_job_takes_effect_once_though_its_worker_is_killed(operated: Operated,
     with world.database.reading() as session:
         names = list(session.scalars(select(ReportFile.name)))
     assert len(names) == len(set(names)) > 5
-    # And what the first one left on its disk goes with its next start
+    # And its next start removes what the first worker left on its disk
     sweep(here.data)
     assert list((here.data / "jobs").glob("[0-9]*")) == []
 
@@ -92,16 +92,16 @@ def test_a_job_that_is_cancelled_ends_and_one_of_a_worker_that_stops_waits(opera
     with given_jobs.Working(world.config, tmp_path / "log") as worker:
         until(lambda: given_jobs.job(world).step > 1, "the report's beginning")
         (running,) = worker.children()
-        # Then the server's own processes come first, also where the kernel shares time among sessions
+        # Then the server's own processes have precedence, even if the kernel shares time among sessions
         assert os.getpriority(os.PRIO_PROCESS, running) == min(os.getpriority(os.PRIO_PROCESS, 0) + GENTLE, 19)
         group = Path(f"/proc/{running}/autogroup")
         assert not group.exists() or group.read_text().endswith(f" nice {GENTLE}\n")
-        # When it is cancelled
+        # When somebody cancels the job
         assert "Cancel" in analyst.get(f"{PAGE}/jobs").text
         post(analyst, f"{PAGE}/jobs/1/cancel", page=f"{PAGE}/jobs")
         until(lambda: gone(running) and not list(worker.folder.glob("[0-9]*")), "the end of the job's process")
         assert "cancelled" in analyst.get(f"{PAGE}/jobs").text
-        # When it is tried again, and the worker stops in order
+        # When somebody retries the job, and the worker stops in order
         post(analyst, f"{PAGE}/jobs/1/retry", page=f"{PAGE}/jobs")
         until(lambda: given_jobs.job(world).step > 1, "the report's beginning")
         worker.process.terminate()
@@ -123,7 +123,7 @@ def test_a_server_does_jobs_by_itself_and_says_how_far_they_are(small_operated: 
     post(analyst, f"{PAGE}/checks")
     with Running(small_operated.file, tmp_path) as server:
         server.until("worker ready")
-        # And nobody else may
+        # And no other worker may
         other = happe_server_forked("--config", small_operated.file, "worker", log=tmp_path / "other")
         assert other.wait(PATIENCE_S) == os.EX_UNAVAILABLE
         assert "another process does the jobs" in (tmp_path / "other").read_text()
@@ -141,13 +141,13 @@ def test_a_server_does_jobs_by_itself_and_says_how_far_they_are(small_operated: 
 def test_only_who_holds_the_lease_changes_a_job(world: World) -> None:
     with world.database.writing() as session:
         number = services.ask(session, "checks", "anna@example.org").id
-    # Given a worker that was cut off, whose job another one has begun
+    # Given a worker that was cut off, and another that has begun its job
     parts = world.app.extensions["happe"]
     cut_off, other = (services.take(world.database, number, name) for name in ("a:1", "b:1"))
     assert cut_off
     assert other
     assert cut_off.lease
-    # Then the first one can neither report nor end it, nor put it back
+    # Then the first can neither report on the job, nor end it, nor return it
     with pytest.raises(GoneError):
         Work(parts, cut_off, Path()).doing("too late")
     with pytest.raises(GoneError), Work(parts, cut_off, Path()).taking_effect() as session:
@@ -155,7 +155,7 @@ def test_only_who_holds_the_lease_changes_a_job(world: World) -> None:
     services.fail(world.database, number, cut_off.lease, "too late")
     assert not services.let_go(world.database, number, cut_off.lease)
     Work(parts, other, Path()).doing("half", 1, 2)
-    # And the other one ends it, once
+    # And the other ends it, once
     with Work(parts, other, Path()).taking_effect({"said": 1}):
         pass
     ended = given_jobs.job(world, number)
@@ -168,12 +168,12 @@ def test_a_job_in_pieces_waits_for_them_and_ends_with_them(world: World) -> None
     study = given_studies.study(world, protocol=given_studies.small())
 
     def split() -> tuple[Job, list[Job]]:
-        """A job in two pieces, which two workers have begun."""
+        """Make a job in two pieces, which two workers have begun."""
         with world.database.writing() as session:
             services.ask(session, "checks", "anna@example.org", study.id)
         whole = given_jobs.taken(world)
         Work(parts, whole, Path()).split("checks", [{"piece": 0}, {"piece": 1}])
-        # Nobody begins it again meanwhile, and what is asked for later comes before its pieces
+        # Nobody starts the whole job again meanwhile, and a later job comes before its pieces
         assert services.take(world.database, whole.id, "b:1") is None
         with world.database.writing() as session:
             later = services.ask(session, "checks", "anna@example.org", study.id).id
@@ -182,7 +182,7 @@ def test_a_job_in_pieces_waits_for_them_and_ends_with_them(world: World) -> None
             services.cancel(session, services.find(session, later))
         return whole, [given_jobs.taken(world), given_jobs.taken(world)]
 
-    # When both pieces are done, the second one first, the job begins again and has what they made
+    # When both pieces are done, the second first, the job starts again and has their results
     whole, (first, second) = split()
     for piece in (second, first):
         assert services.waiting(world.database, ()) is None
@@ -193,7 +193,7 @@ def test_a_job_in_pieces_waits_for_them_and_ends_with_them(world: World) -> None
     assert Work(parts, again, Path()).results() == [{"piece": 0}, {"piece": 1}]
     with Work(parts, again, Path()).taking_effect():
         pass
-    # When one fails, the job fails, and the other one has no effect
+    # When one piece fails, the job fails, and the other piece has no effect
     whole, (first, second) = split()
     assert second.lease
     services.fail(world.database, second.id, second.lease, "the disk is full")
@@ -201,13 +201,13 @@ def test_a_job_in_pieces_waits_for_them_and_ends_with_them(world: World) -> None
     assert (failed.state, failed.failed) == (JobState.FAILED, "the disk is full")
     with pytest.raises(GoneError):
         Work(parts, first, Path()).doing("too late")
-    # When another one is cancelled, its pieces have no effect either
+    # When somebody cancels a job, its pieces have no effect
     whole, (first, second) = split()
     with world.database.writing() as session:
         services.cancel(session, services.find(session, whole.id))
     with pytest.raises(GoneError):
         Work(parts, first, Path()).doing("too late")
-    # When its study's jobs are forgotten, its pieces go, too
+    # When the server forgets a study's jobs, it deletes their pieces, too
     whole, (first, second) = split()
     with world.database.writing() as session:
         services.forget(session, study.id, ["checks"])
@@ -245,7 +245,7 @@ def test_jobs_are_changed_by_who_may_ask_for_them(small_world: World) -> None:
     assert "Report 1" in page
     assert "Cancel" not in page
     assert post(experimenter, f"{PAGE}/jobs/1/cancel", page=f"{PAGE}/jobs").status_code == HTTPStatus.FORBIDDEN
-    # A job of another study is not there
+    # The other study does not have this job
     assert post(analyst, "/studies/other/jobs/1/cancel", page=f"{PAGE}/jobs").status_code == HTTPStatus.NOT_FOUND
     post(analyst, f"{PAGE}/jobs/1/cancel", page=f"{PAGE}/jobs")
     again = post(analyst, f"{PAGE}/jobs/1/cancel", page=f"{PAGE}/jobs")

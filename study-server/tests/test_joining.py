@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A lecture hall joins a study at once, by the real server: every place is filled, exactly balanced, and no more."""
+"""A whole lecture hall joins a study at once on the real server: it fills every place once, exactly balanced."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whatever dies while devices upload, the server, the database, room on the disk: nothing acknowledged is lost."""
+"""No acknowledged upload is lost, whatever fails meanwhile: the server, the database, or room on the disk."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ KILLS = int(os.environ.get("HAPPE_KILLS", "5"))  # on each kind of database; `to
 LONGEST_MOMENT = 0.06  # seconds: some uploads
 CRASHES, FILLS, TRIES = -(-KILLS // 2), 2, 5
 SMALL = 64 << 20  # bytes
-PARTS, PART_BYTES = 8, 64 << 20  # half a GiB, of which less than a half fits into the memory
+PARTS, PART_BYTES = 8, 64 << 20  # half a GiB; less than half of it fits into memory
 MOST_KIB = 200 << 10
 
 
 def upload(server: ServerProcess, given: Underway) -> Crowd:
-    """Four laptops' worth of records and two streams of parts, without end."""
+    """Upload records like four laptops, and two streams of parts, without end."""
     crowd, share = Crowd(), len(given.runs) // 4
     for number in range(4):
         codes = given.runs[number * share : (number + 1) * share]
@@ -170,7 +170,7 @@ def test_half_a_gibibyte_of_a_trace_takes_less_than_200_mib_of_memory(sqlite_url
 
 
 def start_again(crashed: Postgres) -> None:
-    """Start a cluster that crashed. While processes of before still die, PostgreSQL refuses to start."""
+    """Start a crashed cluster. PostgreSQL refuses to start until its old processes are dead."""
     for left in reversed(range(TRIES)):
         try:
             crashed.start()
@@ -182,7 +182,7 @@ def start_again(crashed: Postgres) -> None:
 
 
 def great_parts(folder: str) -> Iterator[Item]:
-    """Parts of 64 MiB, never in memory as a whole, which differ in their last bytes."""
+    """Parts of 64 MiB that differ in their last bytes. No part is in memory as a whole."""
     block, blocks = b"\x5a" * (1 << 20), (PART_BYTES >> 20) - 1
     start = b"PAR1" + block[4:]
     common = hashlib.sha256(start)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Participants' pages in German and English: no text is left out, and people get the language that they want."""
+"""Participants' pages in German and English: every text has a translation, and people get their language."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ OPTIONS = {"trimmed": "yes", "silent": "no"}
 
 
 def wanted() -> Iterator[str | tuple[str | None, ...]]:
-    """Every text that a page can have: of templates, of the program, and what protocols have by default."""
+    """Every text that a page can have: of templates, of the program, and defaults of protocols."""
     for template in TEMPLATES:
         with template.open("rb") as file:
             yield from (
@@ -85,7 +85,7 @@ def test_every_text_is_translated_and_no_translation_is_left_over(language: str)
 
 
 class Said(HTMLParser):
-    """Collects what a page says by itself."""
+    """Collects the texts of a page or template."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -96,12 +96,12 @@ class Said(HTMLParser):
         self.texts.append(data)
 
     def handle_starttag(self, _tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Keep what is spoken."""
+        """Keep the values of attributes that people hear or see."""
         self.texts += [value for name, value in attrs if name in SPOKEN and value]
 
 
 def untranslated(template: Path) -> list[str]:
-    """The words of a template that are in no text to translate."""
+    """The words of a template outside of texts to translate."""
     source = re.sub(r"\{#.*?#\}|\{% block width %\}narrow", "", template.read_text(), flags=re.DOTALL)
     source = re.sub(r"\{% trans\b.*?\{% endtrans %\}", "", source, flags=re.DOTALL)
     said = Said()
@@ -120,7 +120,7 @@ def test_no_page_says_a_word_that_is_not_translated(subtests: pytest.Subtests) -
 
 
 def english_in(page: str) -> list[str]:
-    """Texts of the catalogue that a German page has in English."""
+    """The English texts of the catalogue in a German page."""
     page = page.replace("&#39;", "'")
     texts = [each.id for each in catalogue("de") if isinstance(each.id, str) and each.id != each.string]
     return [text for text in texts if len(text) > 12 and not MARKS.search(text) and text in page]

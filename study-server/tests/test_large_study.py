@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The very large study of the benchmark, made small: it is what the program would have made, and all routes answer."""
+"""The benchmark's very large study, made small, equals a study of the program, and all routes answer on it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FEW = 16
 
 @pytest.fixture(autouse=True)
 def _few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As many participants as the design needs, and the benchmark's modules for the server that it starts."""
+    """Use as few participants as the design allows, and give the benchmark's server its modules."""
     monkeypatch.setattr(large_study, "FEW", FEW)
     monkeypatch.setattr(large_study, "PAIRS", 2)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
@@ -49,7 +49,7 @@ def test_it_is_what_the_program_checks_and_unblinds(database_url: str, sqlite_te
     world, revealed = World(config.data, database_url), Database(f"sqlite:///{other}")
     (file := tmp_path / "server.toml").touch(0o600)
 
-    # Then all is well with it,
+    # Then the checks find no fault,
     (config.data / "traces").chmod(0o700)
     found = list(check(file, config, world.database, deep=True))
     assert [each for each in found if each.verdict is Verdict.FAIL] == []
@@ -57,7 +57,7 @@ def test_it_is_what_the_program_checks_and_unblinds(database_url: str, sqlite_te
     with revealed.reading() as session:
         assert verify_log(session).is_whole
 
-    # and when the program unblinds it, every condition and lesson is what the benchmark wrote.
+    # and when the program unblinds it, every condition and lesson equals the benchmark's.
     with world.database.writing() as session:
         for name in (large_study.SMALL, large_study.LARGE):
             order = Order(None, "every run is complete", name)
@@ -79,7 +79,7 @@ def test_every_route_answers_on_it_and_what_is_slow_is_told(
     monkeypatch.setattr(pages, "MOST_MS", 0.0)
     monkeypatch.setattr(pages, "LOOKS", 1)
 
-    # When each route is looked at, and one is measured
+    # When the benchmark asks each route, and measures one
     result = pages.measured(config, tmp_path, pages.Wish("", state, rounds=1, requests=8, route="runs.list"))
 
     # Then
@@ -107,7 +107,7 @@ def test_counts_of_a_large_study_are_kept_until_something_happens(
     with small_world.database.writing() as session:
         session.execute(text("UPDATE participants SET state = 'replaced' WHERE state = 'done'"))
 
-    # When nothing is in the log, what changes no count is, and what may change one is
+    # When the log has no new entry, then an entry that changes no count, then one that may change a count
     same = [counts()]
     with small_world.database.writing() as session:
         chain.append(session, "account.create", None, account="somebody@example.org")
@@ -124,7 +124,7 @@ def test_counts_of_a_large_study_are_kept_until_something_happens(
 
 
 def _dangling(database: Database) -> list[Any]:
-    """Rows that name a missing row. The benchmark writes without looking."""
+    """Rows that refer to a missing row, because the benchmark writes without checks."""
     if not database.is_sqlite:
         return []
     with database.reading() as session:
@@ -132,7 +132,7 @@ def _dangling(database: Database) -> list[Any]:
 
 
 def _learned(database: Database) -> dict[str, list[Any]]:
-    """What an unblinding writes, by table, without what two servers differ in."""
+    """The rows that an unblinding writes, by table, without columns in which two servers differ."""
     found: dict[str, list[Any]] = {}
     with database.reading() as session:
         conditions = select(Run.code, Run.study_id, Run.condition).order_by(Run.code)

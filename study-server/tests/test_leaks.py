@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Nothing that anybody is answered before unblinding depends on the allocation, and no condition is named in it."""
+"""Before unblinding, no answer to anybody depends on the allocation, or names a condition."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-# What is the same on every server, and may speak of conditions: the API's description, protocols that ship, and what
-# follows from a protocol alone.
+# Pages that are the same on every server, and may name conditions: the API's description, shipped protocols, and texts
+# that follow only from a protocol.
 PUBLIC = {"openapi.spec", "study_pages.new_study_form", "study_pages.preregistration"}
-# What nobody in this history reads: it says where to go, or is about the password of somebody signed in by a browser.
+# Routes with no page in this history: they redirect, or ask the password of somebody signed in by a browser.
 ELSEWHERE = {
     "overview_pages.start",
     "participant_pages.start",
-    "planning_pages.download",  # a job that reads the protocol alone; this one has no section [analysis]
+    "planning_pages.download",  # its job reads only the protocol, which has no section [analysis] here
     "run_pages.back",
     "security.verify",
     "security.change_password",
@@ -57,8 +57,8 @@ BLINDED = {
     "profiles.read_profile",
     "report_pages.made",
     "report_pages.download",
-}  # of these there is nothing before unblinding
-FILES = {"static", "security.static"}  # of the package; not asked for, as they know no study
+}  # these have no content before unblinding
+FILES = {"static", "security.static"}  # files of the package, which know no study; the test leaves them out
 RUNS_ASKED_FOR = 12
 
 Pair = tuple["Server", "Server"]
@@ -67,7 +67,7 @@ Asked = tuple[str, str, "TestResponse"]
 
 @pytest.fixture
 def logs(caplog: pytest.LogCaptureFixture) -> Iterator[Sequence[object]]:
-    """Everything that is logged from the first request on."""
+    """All log entries from the first request on."""
     caplog.set_level(logging.INFO)
     with capture_logs() as entries:
         yield entries
@@ -77,7 +77,7 @@ def logs(caplog: pytest.LogCaptureFixture) -> Iterator[Sequence[object]]:
 def pair(
     tmp_path: Path, sqlite_template: Path, monkeypatch: pytest.MonkeyPatch, logs: Sequence[object]
 ) -> Iterator[Pair]:
-    """Two servers on which the same happened under different allocations."""
+    """Two servers with the same history under different allocations."""
     assert logs == []
     made = []
     for name, seed in SOME_DIFFER:
@@ -92,7 +92,7 @@ def pair(
 
 
 def addresses(app: Flask, made: Server) -> Iterator[tuple[str, str]]:
-    """Every address that can be asked for by GET, with its endpoint: of all runs, people and devices."""
+    """Every address for GET with its endpoint, for all runs, people and devices."""
     for rule in sorted(app.url_map.iter_rules(), key=lambda each: each.rule):
         if "GET" in (rule.methods or ()) and rule.endpoint not in FILES:
             for filled in _filled(rule, made):
@@ -103,7 +103,7 @@ def addresses(app: Flask, made: Server) -> Iterator[tuple[str, str]]:
 
 
 def _filled(rule: Rule, made: Server) -> list[str]:
-    """A route's address for each thing that it can be about."""
+    """A route's addresses, with all values of its arguments."""
     things = {
         "study": ["small"],
         "email": ["analyst@example.org"],
@@ -131,7 +131,7 @@ def _filled(rule: Rule, made: Server) -> list[str]:
 
 
 def everything_asked(made: Server, patch: pytest.MonkeyPatch, only: Role | None = None) -> list[Asked]:
-    """Every answer to everybody, or to one role: who asked what, the endpoint, the answer."""
+    """Every answer to everybody, or to one role: the caller and request, the endpoint, the answer."""
     same_chances(patch, 2)
     return list(_asked(made, {who: client for who, client in clients(made).items() if only in (None, who)}))
 
@@ -150,7 +150,7 @@ def _asked(made: Server, everybody: dict[str, FlaskClient]) -> Iterator[Asked]:
 
 
 def _exported(made: Server, everybody: dict[str, FlaskClient]) -> Iterator[Asked]:
-    """Exports that jobs make: asked for by everybody, made, and each file fetched by everybody."""
+    """Answers about exports that jobs make: everybody asks for one, and everybody fetches each file."""
     for number, (who, client) in enumerate(everybody.items(), 1):
         form = list(Format)[number % len(Format)]
         yield f"{who}: POST export as {form}", "", client.post("/studies/small/exports", data={"format": form})
@@ -166,7 +166,7 @@ def _exported(made: Server, everybody: dict[str, FlaskClient]) -> Iterator[Asked
 
 
 def _kept(made: Server) -> list[tuple[object, ...]]:
-    """What the database has of exports that jobs made."""
+    """The database's rows of exports that jobs made."""
     with made.world.database.reading() as session:
         pieces = session.execute(select(ExportPiece.job_id, ExportPiece.name, ExportPiece.at, ExportPiece.content))
         jobs = session.execute(select(Job.id, Job.arguments, Job.result).where(Job.kind == EXPORT))
@@ -174,7 +174,7 @@ def _kept(made: Server) -> list[tuple[object, ...]]:
 
 
 def _whole(answer: TestResponse) -> TestResponse:
-    """An answer that has been read, so that what it came from is closed."""
+    """Close a buffered answer, and return it."""
     answer.close()
     return answer
 
@@ -187,7 +187,7 @@ def all_of(answer: TestResponse) -> bytes:
 
 
 def difference(what: str, one: bytes, other: bytes) -> str:
-    """What was asked, and where two answers part."""
+    """The request, and both answers around their first difference."""
     a, b = masked(one), masked(other)
     at = next((place for place, pair in enumerate(zip(a, b, strict=False)) if pair[0] != pair[1]), min(len(a), len(b)))
     return f"{what}\n{a[max(0, at - 200) : at + 80]!r}\n{b[max(0, at - 200) : at + 80]!r}"
@@ -224,7 +224,7 @@ def test_two_servers_that_differ_in_the_allocation_alone_answer_alike(
 
 
 def test_this_comparison_would_see_a_condition(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same two servers, unblinded, differ in each place where a condition, or what follows from it, is shown."""
+    """After unblinding, the same servers differ in each page that shows conditions, or facts that follow from them."""
     for each in pair:
         with each.world.database.writing() as session:
             study = session.scalars(select(Study)).one()

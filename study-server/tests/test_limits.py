@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How often passwords and enrolment codes can be tried."""
+"""Limits on how often people can try passwords and enrolment codes."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ ADA = "ada@example.org"
 
 
 def limited(folder: Path, url: str, **config: object) -> World:
-    """A server that lets an address or an account try three times a minute."""
+    """A server that allows an address or an account three tries a minute."""
     return World(folder, url, limits={"login": "3 per minute", "enrol": "3 per minute"}, **config)
 
 
 def attempts(world: World, count: int, email: str, address: str = "192.0.2.1", **headers: str) -> list[int]:
-    """The answers' statuses to wrong passwords from an address."""
+    """The statuses of the answers to wrong passwords from an address."""
     client = world.client()
     page = client.get("/sign-in", environ_base={"REMOTE_ADDR": "198.51.100.1"})
     form = {"csrf_token": given_accounts.token_of(page), "email": email, "password": WRONG}
@@ -47,12 +47,12 @@ def test_after_a_hundred_wrong_passwords_from_everywhere_the_owner_signs_in(sqli
     post(owners, "/sign-out", page="/studies")
     tries = [each for number in range(25) for each in attempts(world, 4, ADA, f"192.0.2.{number}")]
     assert (tries.count(200), tries.count(429)) == (75, 25)
-    # From the address of the attacker, too, in the browser in which the owner signed in before
+    # The owner can sign in even from the attacker's address, in a browser in which they signed in before
     page = owners.get("/sign-in")
     form = {"csrf_token": given_accounts.token_of(page), "email": ADA, "password": given_accounts.PASSWORD}
     base = {"REMOTE_ADDR": "192.0.2.1"}
     assert owners.post("/sign-in", data=form, environ_base=base).status_code == HTTPStatus.FOUND
-    # And from another one in any
+    # And from another address in any browser
     assert sign_in(world.client(), ADA).status_code == HTTPStatus.FOUND
     world.close()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The log holds constant events and fields, and never what somebody sent."""
+"""The log has constant events with fields, and never the content of requests."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SECRET = "opensesame"  # noqa: S105 - what must not be logged
 
 @pytest.fixture
 def written() -> Iterator[io.StringIO]:
-    """What is logged; afterwards logging is as it was."""
+    """The log as a stream. The end of the test restores logging."""
     handlers, level = logging.getLogger().handlers, logging.getLogger().level
     stream = io.StringIO()
     logs.configure("info", stream)
@@ -47,7 +47,7 @@ def entries(stream: io.StringIO) -> list[dict[str, Any]]:
 
 
 def fail() -> None:
-    """Raise an error that came from another, both repeating a secret."""
+    """Raise an error with a cause. Both contain a secret."""
     try:
         "".index(SECRET)
     except ValueError as error:
@@ -210,8 +210,8 @@ def test_an_address_is_split() -> None:
 def test_servers_with_the_same_process_id_count_in_folders_of_their_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # given: two containers share a volume, and in each the server has the process id that this process has
-    monkeypatch.setenv(VARIABLE, "")  # put back afterwards
+    # given two containers that share a volume, and in each a server with this process's id
+    monkeypatch.setenv(VARIABLE, "")  # pytest restores it afterwards
     dead = tmp_path / FOLDER / "0123456789abcdef"
     dead.mkdir(parents=True)
     # when

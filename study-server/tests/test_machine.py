@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every event in every situation a run can be in."""
+"""Every event in every state of a run."""
 
 from itertools import product
 
@@ -19,7 +19,7 @@ def after(*events: Event, asks_guess: bool = True) -> Run:
 
 
 def every_run() -> list[Run]:
-    """Return every run that can be reached."""
+    """Return every possible run."""
     found = [Run(asks_guess=True), Run(asks_guess=False)]
     for run in found:
         for event in Event:
@@ -35,7 +35,7 @@ def every_run() -> list[Run]:
 RUNS = every_run()
 
 
-# What has happened, the state that this is, and what may happen next for the first time.
+# Past events, the state that follows from them, and the events that may happen next for the first time.
 SITUATIONS: list[tuple[tuple[Event, ...], State, set[Event]]] = [
     ((), State.PLANNED, {START}),
     ((START,), State.STARTED, {END, RECORD, ABORT}),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the server's Debian package does in an upgrade and a purge. The package's own test has it installed."""
+"""The maintainer scripts of the server's Debian package at an upgrade and a purge. The package's test installs it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")' "$@"
 """
 
 
-# A stand-in for it, for tests of the script around it. Whether it is needed and how migrating ends are in files.
+# A stand-in for upgrade.py, for tests of postinst. Files have its exit statuses for `needed` and `migrate`.
 SAYING = """#!/bin/sh
 exit $(cat {folder}/$3)
 """
@@ -86,17 +86,17 @@ def test_an_upgrade_migrates_an_older_database_once_and_keeps_a_copy(small_opera
 
 
 def is_away(folder: Path) -> None:
-    """The data are on a disk that is not mounted."""
+    """Move the data away, as on a disk that is not mounted."""
     (folder / "data").rename(folder / "elsewhere")
 
 
 def is_no_database(folder: Path) -> None:
-    """Something else has the database's name."""
+    """Put another file in the database's place."""
     (folder / "server.db").write_bytes(b"This is no database." * 100)
 
 
 def is_no_configuration(folder: Path) -> None:
-    """The configuration was edited badly."""
+    """Spoil the configuration."""
     (folder / "server.toml").write_text("data = 7\n")
 
 
@@ -123,7 +123,7 @@ SYSTEMD = {  # the unit's state is in a file
 
 @pytest.fixture
 def state(tmp_path: Path) -> Path:
-    """The unit's, on a machine where systemd is at work."""
+    """The file with the unit's state, on a machine that runs systemd."""
     file = tmp_path / "state"
     (tmp_path / "systemd/system").mkdir(parents=True)
     (tmp_path / "bin").mkdir()
@@ -140,7 +140,7 @@ def test_an_upgrade_that_cannot_migrate_at_first_goes_on_when_it_is_tried_again(
     migrations.downgrade(database, OLDER)
     state.write_text("active\n")
     in_the_way = tmp_path / f"before-{OLDER}.db"
-    in_the_way.mkdir()  # where the copy is to go
+    in_the_way.mkdir()  # the place for the copy
     assert ran("postinst", tmp_path, "configure", "0.1").returncode == 2
     assert (state.read_text(), migrations.current(database)) == ("inactive\n", OLDER)
     in_the_way.rmdir()
@@ -151,7 +151,7 @@ def test_an_upgrade_that_cannot_migrate_at_first_goes_on_when_it_is_tried_again(
 
 
 def configured(folder: Path, needed: int, migrated: int) -> int:
-    """Run the script around the program, which ends with these statuses; the script's."""
+    """Run postinst, and return its status. Its program ends with the given statuses."""
     (folder / "server.toml").touch()
     for name, status in (("needed", needed), ("migrate", migrated)):
         (folder / name).write_text(f"{status}\n")
@@ -163,7 +163,7 @@ def configured(folder: Path, needed: int, migrated: int) -> int:
 def test_an_upgrade_leaves_the_server_running_or_stopped_as_it_was(
     state: Path, tmp_path: Path, before: str, after: str, needed: int
 ) -> None:
-    """Also if it can't migrate at first. One that failed did so over the database's revision, as after a reboot."""
+    """It does so even if it can't migrate at first. A unit that failed did so because of the database's revision."""
     state.write_text(f"{before}\n")
     assert configured(tmp_path, needed=0, migrated=2) == 2
     assert state.read_text() == "inactive\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Power traces' headers and manifests, and what of a trace has arrived. The bad ones are in data/bad_uploads.jsonl."""
+"""Power traces' headers and manifests, and which parts have arrived. data/bad_uploads.jsonl has bad ones."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ Json = dict[str, Any]
 
 
 def accept(document: Json, first_index: int = 0) -> Manifest:
-    """Check a manifest as one sent to its own trace's address."""
+    """Check a manifest as if it was sent to its own trace's address."""
     read = schemas.read(Kind.POWER_TRACE_MANIFEST, records.encode(document))
     return manifest(read, trace=document["trace"], first_index=first_index)
 
 
 def contents(count: int) -> dict[int, str]:
-    """The digests of the parts that a server has when all of `records.power_manifest(count)` has arrived."""
+    """The digests of the parts on a server that has all parts of `records.power_manifest(count)`."""
     return {number: part.sha256 for number, part in enumerate(accept(records.power_manifest(count)).parts)}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The server measures each run's power from the parts that it has, after unblinding, in a job."""
+"""After unblinding, a job of the server measures each run's power from the stored parts."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ HZ, BANDWIDTH_HZ = 200, 3.0
 
 
 def measured_run(world: World, **given: Any) -> given_power.MeasuredRun:  # noqa: ANN401 - the type of measured_run
-    """A run of 40 seconds whose meter has a filter."""
+    """A run of 40 seconds. Its meter has a filter."""
     return given_power.measured_run(world, seconds=40, rate_hz=HZ, bandwidth_hz=BANDWIDTH_HZ, **given)
 
 
@@ -61,7 +61,7 @@ def unblind(world: World) -> None:
 
 
 def measures(world: World) -> list[dict[str, Any]]:
-    """What the server keeps of the only study."""
+    """The server's measures of the only study."""
     with world.database.reading() as session:
         content = session.scalars(select(AnalysisDocument.content)).one()
     found: list[dict[str, Any]] = json.loads(content)["measures"]
@@ -69,7 +69,7 @@ def measures(world: World) -> list[dict[str, Any]]:
 
 
 def actions(world: World) -> list[str]:
-    """What the audit log has of power."""
+    """The audit log's actions about power."""
     with world.database.reading() as session:
         query = select(AuditEntry.action).where(AuditEntry.action.like("power.%")).order_by(AuditEntry.number)
         return list(session.scalars(query))
@@ -82,19 +82,19 @@ def test_unblinding_measures_each_run_and_nobody_can_before(world: World) -> Non
     early = post(analyst, f"{REPORT}/power", page=STUDY)
     assert (early.status_code, "it reveals conditions" in early.text) == (HTTPStatus.CONFLICT, True)
     assert given_jobs.work_off(world) == []
-    # When it is unblinded
+    # When the study is unblinded
     unblind(world)
     assert "The server is measuring power" in analyst.get(REPORT).text
     assert post(analyst, f"{REPORT}/power", page=STUDY).status_code == HTTPStatus.CONFLICT
     assert given_jobs.work_off(world) == [JobState.DONE]
-    # Then its watts are there, with their uncertainty
+    # Then the server has the run's watts with their uncertainty
     (found,) = measures(world)
     assert (found["run"], found["trace"]) == (run.code, run.trace)
     assert found["mean_w"] == pytest.approx(run.mean(0, run.seconds), abs=found["expanded_uncertainty"])
     assert found["to_us"] - found["from_us"] == run.seconds * 1e6
     assert found["seconds_w"][7] == pytest.approx(run.mean(7, 8), abs=0.5)
     assert "by the server" in analyst.get(REPORT).text
-    # And a person can ask again
+    # And a person can start measuring again
     assert post(analyst, f"{REPORT}/power", page=REPORT).status_code == HTTPStatus.SEE_OTHER
     assert given_jobs.work_off(world) == [JobState.DONE, JobState.DONE]
     assert measures(world) == [found]
@@ -104,7 +104,7 @@ def test_unblinding_measures_each_run_and_nobody_can_before(world: World) -> Non
 def test_what_is_measured_depends_neither_on_pieces_nor_on_workers(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Given a study of four traces, measured in one piece
+    # Given a study with four traces, measured in one piece
     study = given_power.several(world, 4)
     given_power.unblind(world, study)
     analyst = browser(world, Role.ANALYST, email="analyst@example.org")
@@ -118,12 +118,12 @@ def test_what_is_measured_depends_neither_on_pieces_nor_on_workers(
     parts = world.app.extensions["happe"]
     asked = given_jobs.taken(world)
     do(parts, asked, tmp_path)
-    # Then others do the pieces, and the page shows one job
+    # Then workers do the pieces, and the page shows one job
     split = given_jobs.job(world, asked.id)
     assert (split.state, split.lease, split.step, split.steps) == (JobState.RUNNING, None, 0, 4)
     page = analyst.get(f"{STUDY}/jobs").text
     assert ("Step 0 of 4: measuring runs" in page, "some runs" in page) == (True, False)
-    # And after the last of them, whichever it is, the measures are the same
+    # And after the last piece, whichever it is, the measures are the same
     for piece in reversed([given_jobs.taken(world) for _ in range(4)]):
         do(parts, piece, tmp_path)
     assert given_jobs.work_off(world) == [JobState.DONE, JobState.DONE]
@@ -131,7 +131,7 @@ def test_what_is_measured_depends_neither_on_pieces_nor_on_workers(
 
 
 def test_only_parts_around_a_run_are_read(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Given a trace of parts of ten seconds, and a run of which 6 s to 13 s count
+    # Given a trace with parts of ten seconds, and a run from 6 s to 13 s
     run = measured_run(world, unblinded=False)
     unblind(world)
     read: list[int] = []
@@ -202,12 +202,12 @@ def test_measuring_takes_effect_once_though_its_worker_is_killed(small_operated:
         until(lambda: given_jobs.job(world).state != JobState.WAITING, "the job's beginning")
         first.process.kill()
         first.process.wait()
-    # When another one works, it is done, once
+    # When another worker runs, it does the job once
     with given_jobs.Working(world.config, log):
         assert given_jobs.until_ended(world).state == JobState.DONE, log.read_text()
     assert [each["run"] for each in measures(world)] == [run.code]
     assert actions(world) == ["power.measured"]
-    # And the command line asks again
+    # And the command line starts measuring again
     asked = operated.done("study", "measure", "measured", "--json").json()
     assert [each["job"] for each in operated.done("job", "list", "--json").json()] == [asked["job"], 1]
     again = operated.run("study", "measure", "measured")

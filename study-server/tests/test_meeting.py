@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What meets in the database: unblinding with what goes on meanwhile, and one id for two records."""
+"""Concurrent transactions: unblinding during other work, and two records with one id."""
 
 from __future__ import annotations
 
@@ -59,6 +59,6 @@ def test_the_audit_log_goes_on_while_a_study_is_unblinded(world: World, monkeypa
 
 
 def _say_something(world: World, study_id: int) -> None:
-    """An entry in the audit log about a study."""
+    """Append an entry about a study to the audit log."""
     with world.database.writing() as session:
         chain.append(session, "device.heard", None, study_id=study_id)

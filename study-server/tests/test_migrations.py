@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every migration goes up and down on both databases, and the last one is what the models say."""
+"""Every migration goes up and down on both databases, and the last one agrees with the models."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_runs_of_an_older_server_know_their_study_and_lose_nothing(database: Dat
 
 
 def test_a_report_of_an_older_server_is_one_that_a_job_made(database: Database) -> None:
-    # Given a report that was made, and one whose process had died
+    # Given a finished report, and one whose process had died
     migrations.downgrade(database, "0014_reviews")
     with database.engine.begin() as connection:
         for statement in REPORTS.split(";"):
@@ -133,7 +133,7 @@ def test_a_report_of_an_older_server_is_one_that_a_job_made(database: Database) 
     for up in (True, False):
         # When
         (migrations.upgrade if up else migrations.downgrade)(database, "head" if up else "0014_reviews")
-        # Then each is there with its file, on the way back, too
+        # Then each is there with its file, also after a downgrade
         asked = "SELECT number, finished_us, failed FROM reports"
         asked += " JOIN jobs ON jobs.id = job_id" if up else ""
         with database.engine.connect() as connection:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The OpenAPI document is one, and says of everything in it what it is. Whether it is true: test_schemathesis.py."""
+"""The OpenAPI document is valid, and describes everything in it. test_schemathesis.py tests whether it is true."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def schemas_in(document: Json) -> list[tuple[str, Json]]:
 
 
 def all_fields(schema: Any) -> Iterator[str]:  # noqa: ANN401 - JSON
-    """The names of a schema's fields, and of those within."""
+    """The names of a schema's fields, and of fields within these."""
     if isinstance(schema, dict):
         for name, value in schema.get("properties", {}).items():
             yield name
@@ -193,7 +193,7 @@ def all_fields(schema: Any) -> Iterator[str]:  # noqa: ANN401 - JSON
 
 
 def undescribed(schema: Any) -> Iterator[str]:  # noqa: ANN401 - JSON
-    """The names of a schema's fields that nothing is reported of."""
+    """The names of a schema's fields without a description."""
     if isinstance(schema, dict):
         for name, value in schema.get("properties", {}).items():
             if not value.get("description"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The server as a package: it names what it imports, and takes along what it reads."""
+"""The server as a package: it names the libraries that it imports, and contains the files that it reads."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ OTHER_NAMES = {
 }
 # Flask-Security imports the first by its scheme's name, Procrastinate the second.
 INDIRECT = {"argon2", "psycopg_pool"}
-BELONGS = {"pydantic_core": "pydantic", "happe_cli": "happe_contract"}  # comes with
+BELONGS = {"pydantic_core": "pydantic", "happe_cli": "happe_contract"}  # each comes with the library behind it
 
 
 def names() -> dict[str, str]:
-    """What each dependency is imported as."""
+    """The name by which code imports each dependency."""
     found = {}
     for line in DEPENDENCIES:
         name = re.split("[<>=]", line)[0]
@@ -55,7 +55,7 @@ def imported() -> set[str]:
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 found.add(node.module.partition(".")[0])
     found = {BELONGS.get(name, name) for name in found}
-    return found - set(sys.stdlib_module_names) - {"happe_study", "_typeshed"}  # the latter is the type checker's alone
+    return found - set(sys.stdlib_module_names) - {"happe_study", "_typeshed"}  # only the type checker has the latter
 
 
 def test_all_extras_are_the_analysis() -> None:
@@ -107,7 +107,7 @@ def test_what_programs_share_takes_the_schemas_and_machines_along(tmp_path: Path
 
 
 def built(project: Path, folder: Path) -> set[str]:
-    """The files that a build of a project's wheel has, made of a copy of it and of profiles/ in `folder`."""
+    """The files in a build of a project's wheel, from a copy of the project and of profiles/ in `folder`."""
     skipped = shutil.ignore_patterns("node_modules", "tests", "__pycache__", "*.egg-info", "build")
     tree, made = folder / "tree", folder / "lib"
     for each in ("profiles", "study-server"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The participant's pages: whatever is sent twice, late, by somebody else or in bad faith changes nothing."""
+"""The participant's pages: a form sent twice, late, by somebody else or in bad faith changes nothing."""
 
 from __future__ import annotations
 
@@ -316,7 +316,7 @@ class Fails:
         raise self.error
 
     def __exit__(self, *_: object) -> None:
-        """Never entered."""
+        """Do nothing: the block never begins."""
 
 
 FAULTS = (

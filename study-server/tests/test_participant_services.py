@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Participants come in by a link, say things once, and leave with their data as they chose."""
+"""Participants come by a link, answer once, and leave with their data treated as they chose."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ quota = { beginner = 4, moderate = 0, master = 0 }
 
 
 def does(world: World, row: Participant, act: Callable[[Session, Participant], object]) -> object:
-    """Something happens to a participant, in a transaction."""
+    """Do something with a participant, in a transaction."""
     with world.database.writing() as session:
         return act(session, session.get_one(Participant, row.id))
 
 
 def refused(world: World, row: Participant, act: Callable[[Session, Participant], object]) -> str:
-    """What kind of problem that is."""
+    """Do it, and return the kind of the problem."""
     with pytest.raises(Problem) as caught:
         does(world, row, act)
     return caught.value.kind
@@ -231,7 +231,7 @@ def test_the_handout_comes_after_the_questionnaire(world: World) -> None:
 
 
 def at_once(count: int, act: Callable[[int], object]) -> list[object]:
-    """What each of `count` threads gets: a value, or the kind of its problem."""
+    """The result of each of `count` threads: a value, or the kind of its problem."""
 
     def one(number: int) -> object:
         try:

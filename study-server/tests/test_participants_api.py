@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Staff invite participants, look how far they are, replace and withdraw them; over HTTP."""
+"""Over HTTP, staff invite participants, see their progress, replace and withdraw them."""
 
 from __future__ import annotations
 

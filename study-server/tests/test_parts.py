@@ -40,7 +40,7 @@ def test_a_digest_that_was_written_is_read(content: bytes) -> None:
         f"sha-512=:{SHA512}:, sha-256=:{TEXT}:",
         f"sha-256=:{TEXT}:,sha-512=:{SHA512}:",
         f"unixsum=:AAAA:, sha-256=:{TEXT}:",
-        f"sha-256=:{base64.b64encode(bytes(32)).decode()}:, sha-256=:{TEXT}:",  # of a key given twice the last counts
+        f"sha-256=:{base64.b64encode(bytes(32)).decode()}:, sha-256=:{TEXT}:",  # the last of two equal keys counts
     ],
 )
 def test_a_digest_is_found_among_others(field: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The allocation follows from protocol, seed and salt alone, and is exactly balanced in every whole block of slots."""
+"""The allocation follows only from protocol, seed and salt, and is exactly balanced in every whole block of slots."""
 
 import hashlib
 import hmac
@@ -227,7 +227,7 @@ def test_seed_and_salt_have_one_length_so_that_their_border_is_known(seed: bytes
         plan(study('scheme = "paper"', participants=1), seed, salt)
 
 
-# The generator, stated a second time as docs/protocol.md has it.
+# The generator again, as docs/protocol.md describes it.
 
 
 def words(purpose: str, count: int) -> list[int]:
@@ -247,7 +247,7 @@ def test_draws_are_words_of_the_stream() -> None:
 
 
 def test_a_word_beyond_the_greatest_multiple_is_passed_over() -> None:
-    bound = (1 << 63) + 1  # nearly half of all words are beyond
+    bound = (1 << 63) + 1  # it skips nearly half of all words
 
     draws = Draws(SEED, SALT, "x")
 
@@ -283,7 +283,7 @@ def test_a_shuffle_is_that_of_fisher_and_yates() -> None:
 
 
 def test_a_small_allocation_can_be_recomputed_by_the_page_alone() -> None:
-    """As docs/protocol.md says: two levels have the sequences (1, 2) and (2, 1); two blocks of two slots."""
+    """By docs/protocol.md, two levels have the sequences (1, 2) and (2, 1). There are two blocks of two slots."""
     protocol = study('scheme = "levels", levels = 2', participants=4)
     expected: list[list[tuple[str, int]]] = []
     for block in range(2):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A study is planned by workers, in pieces, and the answer is the one of the command that needs no server."""
+"""Workers plan a study in pieces, with the same answer as the command, which needs no server."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ BATCHES = 6  # three of each size
 
 
 def planner(world: World, protocol: str = PROTOCOL, role: Role = Role.CUSTODIAN) -> FlaskClient:
-    """Somebody of a study, whatever their role is."""
+    """A browser of somebody with a role in a new study."""
     study = given_studies.study(world, protocol=protocol)
     return browser(world, role, study_id=study.id)
 
 
 def ask(client: FlaskClient, **changes: str) -> int:
-    """Fill in the form of a plan; the status."""
+    """Send the form for a plan, and return the status."""
     return post(client, f"{PAGE}/plan", page=PAGE, **FORM | changes).status_code
 
 
 def printed(folder: Path, *options: str, protocol: str = PROTOCOL) -> str:
-    """What the command prints that has the protocol alone."""
+    """The output of the command, which gets only the protocol."""
     file = folder / "protocol.toml"
     file.write_text(protocol)
     return happe_server("plan", file, *options, "--json").out
@@ -64,11 +64,11 @@ def test_a_plan_is_the_commands_with_any_pieces_and_workers(
     custodian = planner(world)
     assumed = {"minority": "0.02", "dropout": "0.2", "saving": "0.22", "difference": "-0.02"}
     expected = printed(tmp_path, *OPTIONS, *(word for name in assumed for word in (f"--{name}", assumed[name])))
-    # When one worker does it in one piece
+    # When one worker makes the plan in one piece
     assert ask(custodian, **assumed) == HTTPStatus.SEE_OTHER
     assert "It waits for a free worker" in custodian.get(f"{PAGE}/plan").text
     assert given_jobs.work_off(world) == [JobState.DONE]
-    # And when each batch is a piece, and three workers end theirs in another order
+    # And when each batch is a piece, and three workers finish them in another order
     monkeypatch.setattr(planning, "PIECE_PEOPLE", 1)
     assert ask(custodian, **assumed) == HTTPStatus.SEE_OTHER
     parts, whole = world.app.extensions["happe"], given_jobs.taken(world)
@@ -78,14 +78,14 @@ def test_a_plan_is_the_commands_with_any_pieces_and_workers(
         for piece in reversed([given_jobs.taken(world) for _ in range(3)]):
             do(parts, piece, tmp_path)
     assert given_jobs.work_off(world) == [JobState.DONE, JobState.DONE]
-    # Then both are what the command prints, to the byte, and the page has them
+    # Then both equal the command's output to the byte, and the page has them
     for number in (1, whole.id):
         answer = custodian.get(f"{PAGE}/plan/{number}.json")
         assert (answer.text, answer.content_type) == (expected, "application/json")
     page = custodian.get(f"{PAGE}/plan").text
     assert (page.count("<h2 id="), "minority 0.02, dislike 2" in page) == (2, True)
     assert re.search(r'row" class="number">40</th><td class="number">32</td><td class="number">\d+\.\d %', page)
-    # And the job knows nothing but what the command knows: numbers of the protocol and of the form
+    # And the job gets the same as the command, and no more: numbers of the protocol and of the form
     asked = given_jobs.job(world, whole.id)
     assert set(asked.arguments) == set(Plan.__dataclass_fields__)
     assert "small" not in str(asked.arguments)
@@ -119,14 +119,14 @@ def test_a_form_that_makes_no_sense_says_where_and_asks_for_nothing(
 
 def test_what_cannot_be_planned_says_why(small_world: World, tmp_path: Path) -> None:
     world = small_world
-    # Given one plan that waits: no other one begins
+    # Given one waiting plan: no other begins
     analyst = planner(world, role=Role.ANALYST)
     assert [ask(analyst, difference="9"), ask(analyst)] == [HTTPStatus.SEE_OTHER, HTTPStatus.CONFLICT]
-    # When its ratings cannot differ so much, it fails, as the command does
+    # When its ratings cannot differ so much, it fails like the command
     assert given_jobs.work_off(world) == [JobState.FAILED]
     assert "no shift of these ratings changes their mean by 9.0" in analyst.get(f"{PAGE}/plan").text
     assert analyst.get(f"{PAGE}/plan/1.json").status_code == HTTPStatus.NOT_FOUND
-    # And protocols that lack what a plan needs are refused at once
+    # And the server refuses protocols that lack something at once
     for name, more, said in (
         ("bare", "", "The protocol has no section [analysis] with the margin"),
         ("wide", "[rating]\nlowest = 1\nhighest = 7\n[analysis]\nmargin = 0.25\n", "rating: has 7 points"),
@@ -153,7 +153,7 @@ def test_three_at_a_time_plan_the_same_though_the_process_of_one_is_killed(
     assert ask(client, sizes="40") == HTTPStatus.SEE_OTHER
     whole, log = given_jobs.taken(world), tmp_path / "log"
     do(world.app.extensions["happe"], whole, tmp_path)
-    # When three workers do them, or one that does three at a time, and one of their processes is killed
+    # When three workers, or one with three at a time, do the pieces, and one of their processes is killed
     secrets, alone = world.config.secrets_folder, world.database.is_sqlite
     with ExitStack() as workers:
         every = []
@@ -164,7 +164,7 @@ def test_three_at_a_time_plan_the_same_though_the_process_of_one_is_killed(
             every.append(workers.enter_context(given_jobs.Working(world.config.model_copy(update=changed), log)))
         os.kill(until(lambda: [pid for each in every for pid in each.children()], "a process")[0], signal.SIGKILL)
         ended = given_jobs.until_ended(world, whole.id)
-    # Then the answer is the command's
+    # Then the answer equals the command's
     assert ended.state == JobState.DONE, log.read_text()
     assert '"again": true' in log.read_text()
     assert client.get(f"{PAGE}/plan/{whole.id}.json").text == printed(tmp_path, *OPTIONS[2:])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Algorithm 4 explains how a profile came to be, and findings name what does not follow."""
+"""Algorithm 4 explains how a profile developed, and doubts name contradictions."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Profiles are found, told, compared, downloaded and reviewed after unblinding, and before it nobody sees any of it."""
+"""After unblinding, people find, read, compare, download and review profiles. Before it, nobody sees any."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ SCHEMA = Path(__file__).parents[2] / "profiles/schema/profile.schema.json"
 
 @dataclass
 class Lab:
-    """An unblinded study of three participants, the last of whom pressed no key."""
+    """An unblinded study of three participants. The last one pressed no key."""
 
     world: World
     reviewer: FlaskClient
     codes: list[str]
 
     def every(self, **query: str | int) -> list[Json]:
-        """All profiles that are looked for, a page at a time."""
+        """All profiles that a search finds, a page at a time."""
         found: list[Json] = []
         cursor: dict[str, str] = {}
         while True:
@@ -83,7 +83,7 @@ def key(profile: Json) -> str:
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
 def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """One for all who only look, on each kind of database."""
+    """A lab for all tests that only read, on each kind of database."""
     folder: Path = tmp_path_factory.mktemp("learned")
     if request.param == "sqlite":
         template: Path = request.getfixturevalue("sqlite_template")
@@ -166,7 +166,7 @@ def taught_in(told: Json, condition: str) -> list[Json]:
 
 
 def asked_for(told: Json, name: str, khz: int) -> bool:
-    """Whether a press of a key asked for a frequency."""
+    """Whether a press of a key taught a frequency."""
     every = (lesson for run in told["taught_runs"] for lesson in run["lessons"])
     return any((lesson["key"], lesson["to_khz"]) == (name, khz) for lesson in every)
 
@@ -255,7 +255,7 @@ def test_a_lesson_leads_to_its_seconds_in_the_run_and_a_press_back_to_its_lesson
     addresses = re.findall(r'<td class="number"><a href="(/studies/small/runs/[^"]*)"', shown)
     assert len(addresses) == len(lessons)
     runs = [code for code, _lesson in lessons]
-    other = next(number for number, code in enumerate(runs) if code != runs[0])  # the second run's first lesson
+    other = next(number for number, code in enumerate(runs) if code != runs[0])  # the first lesson of the second run
     code, lesson = lessons[other]
     begin, end = (float(each) for each in re.findall(r"=([0-9.]+)", addresses[other]))
     assert begin <= lesson["since_us"] / 1e6 <= end
@@ -377,7 +377,7 @@ def test_two_reviewers_judge_each_alone_and_their_agreement_is_told(world: World
         assert post(other, f"{PAGES}/{path}", do="pass").status_code == 303
     told = re.sub(r"<[^>]*>", " ", text_of(one, f"{PAGES}/reviews"))
     assert "4 of 4 profiles have a verdict" in told
-    # Of four, both flag one and pass two: 3/4 observed; 1/2 * 1/4 + 1/2 * 3/4 = 1/2 by chance; kappa 1/2.
+    # Both flag one of four profiles and pass two: 3/4 observed; 1/2 * 1/4 + 1/2 * 3/4 = 1/2 by chance; kappa 1/2.
     assert re.search(r"one@example\.org, other@example\.org\s+4\s+75\s+0\.50", told)
     with world.database.reading() as session:
         assert list(session.scalars(select(Profile.flagged))).count(True) == 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What runs taught becomes rows when the study is unblinded, once, and not before."""
+"""Unblinding a study copies the lessons of its runs into rows, once, and not before."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Counts = tuple[int, int]
 
 
 class Learned:
-    """A study in which one participant plays two runs; the record of the first is there."""
+    """A study with one participant, who has played one run. Its record has arrived."""
 
     def __init__(self, world: World) -> None:
         self.world, self.study = world, study(world, protocol=small())
@@ -48,14 +48,14 @@ class Learned:
             )
 
     def rows(self) -> Counts:
-        """How many UAFPs and learning events there are."""
+        """The numbers of UAFPs and of learning events in the database."""
         with self.world.database.reading() as session:
             uafps = session.scalar(select(func.count()).select_from(Uafp))
             events = session.scalar(select(func.count()).select_from(LearningEvent))
         return uafps or 0, events or 0
 
     def expected(self) -> Counts:
-        """How many the record holds."""
+        """These numbers in the record."""
         return 1, len(self.record["learned"])
 
 

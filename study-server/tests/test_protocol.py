@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a protocol file may say, what is reported of a bad one, and that the two pages of docs tell all of it."""
+"""The content of protocol files, the mistakes reported in bad ones, and the two pages of docs about them."""
 
 import re
 import tomllib
@@ -42,7 +42,7 @@ def spoiled(case: dict[str, Any]) -> bytes:
 
 
 def bytes_of(text: str) -> bytes:
-    """Return UTF-8, but U+00FF as the byte 255, which is none."""
+    """Return UTF-8, but U+00FF as the byte 255, which is not UTF-8."""
     return text.encode().replace("\u00ff".encode(), b"\xff")
 
 
@@ -182,7 +182,7 @@ def test_paragraphs_are_parted_by_blank_lines() -> None:
 
 
 def mistakes_in(content: bytes) -> tuple[Mistake, ...]:
-    """Return what is reported of a protocol; nothing if it is good."""
+    """Return the mistakes reported in a protocol; none if it is good."""
     try:
         read_protocol(content)
     except ProtocolError as error:
@@ -212,7 +212,7 @@ def test_bytes_are_read_or_refused(content: bytes) -> None:
 
 
 def sections(section: Any = Protocol, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any, Any]]:  # noqa: ANN401 - a dataclass
-    """Return each field as its dotted name, its dataclass's field and pydantic's account of it."""
+    """Return each field's dotted name, its field in the dataclass, and pydantic's information about it."""
     for field in fields(section):
         info = section.__pydantic_fields__[field.name]
         here = (*path, info.alias or field.name)
@@ -234,7 +234,7 @@ FIELDS = {name: (field, info) for name, field, info in sections()}
 
 
 def default_in_toml(value: object) -> str:
-    """Return a default as the page writes it."""
+    """Return a default in the page's words."""
     if value is MISSING:
         return "Required."
     if value is None:
@@ -247,7 +247,7 @@ def default_in_toml(value: object) -> str:
 
 
 def limits_of(info: FieldInfo) -> dict[str, int]:
-    """Return the limits of a field or, of an optional one, of its value."""
+    """Return the limits of a field; if it is optional, of its value."""
     metadata = list(info.metadata)
     for inner in get_args(info.annotation):
         metadata += getattr(inner, "__metadata__", ())

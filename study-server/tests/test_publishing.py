@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`happe-server publish`: a data package that loads in Python and R, and nobody in it whom answers give away."""
+"""`happe-server publish`: a data package that loads in Python and R, and whose answers identify nobody."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def export(world: World, tmp_path: Path) -> Path:
-    """An unblinded study of four participants, exported; one of them answered like a formula."""
+    """The export of an unblinded study of four participants. Some answers look like formulas."""
     study = given_reports.finished(world)
     folder = tmp_path / "export"
     folder.mkdir()

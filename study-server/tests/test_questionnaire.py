@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What people type is kept as they meant it, or they learn why it can't be."""
+"""The server stores answers as people meant them, or tells them why it can't."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Records of runs arrive once, whole, from the laptop that ran them, with what was learned."""
+"""Records of runs arrive once, whole, and only from the laptop that ran them, with their lessons."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MOST_STATEMENTS = 14  # with BEGIN and the token's; it is the hot path
 
 
 class Sitting:
-    """A participant at a laptop, whose first run has ended."""
+    """A participant at a laptop. Their first run has ended."""
 
     def __init__(self, world: World) -> None:
         self.world, self.study = world, study(world, protocol=small())

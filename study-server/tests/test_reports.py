@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The analyst's pages: what a report is made from, the process that makes it, and what is left of it afterwards."""
+"""The analyst's pages: a report's documents, the job that makes it, and its files."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ PAGE, CHECKS = "/studies/finished/report", "/studies/finished/checks"
 
 
 class Lab:
-    """A study whose report was made, and its analyst."""
+    """A study with a report, and its analyst."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -59,7 +59,7 @@ class Lab:
 
 @pytest.fixture(scope="module")
 def lab(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """One for all tests that make a report, which takes seconds."""
+    """A lab for all tests that need a report, because making one takes seconds."""
     folder = tmp_path_factory.mktemp("reports")
     made = Lab(World(folder, sqlite_copy(sqlite_template, folder)))
     upload(made.analyst, given_reports.measures(made.world))
@@ -70,19 +70,19 @@ def lab(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 
 def send(client: FlaskClient, path: str, **fields: object) -> TestResponse:
-    """A form of the report's page."""
+    """Send a form of the report's page."""
     return client.post(path, data={"csrf_token": token_of(client.get(PAGE)), **fields})
 
 
 def upload(client: FlaskClient, raw: bytes, what: str = "measures") -> TestResponse:
-    """Upload a document. Encoded here, as the client would leave a temporary file open for a long one."""
+    """Upload a document. Encode it here, because the client leaves a temporary file open for a long one."""
     file = FileStorage(io.BytesIO(raw), f"{what}.json")
     boundary, body = encode_multipart({"csrf_token": token_of(client.get(PAGE)), what: file})
     return client.post(f"{PAGE}/{what}", data=body, content_type=f"multipart/form-data; boundary={boundary}")
 
 
 def actions(world: World, *wanted: str) -> list[tuple[str, dict[str, object]]]:
-    """What the audit log has of these actions, else of reports."""
+    """The audit log's entries of these actions, by default those about reports."""
     with world.database.reading() as session:
         rows = session.execute(
             select(AuditEntry.action, AuditDetail.detail)
@@ -98,7 +98,7 @@ def test_a_report_is_made_beside_the_server_and_shown(lab: Lab) -> None:
     assert f'<a href="{PAGE}/1">Report 1</a>' in overview
     assert "analyst@example.org" in overview
     page = lab.analyst.get(f"{PAGE}/1").text
-    # Then it has the paper's tables, what they rest on, and how to make them again
+    # Then the page has the paper's tables, their sources, and the command that makes them again
     assert "Table A.1" in page
     assert "confirmatory" in page
     assert "calibration rig of 2026-10-01" in page
@@ -106,7 +106,7 @@ def test_a_report_is_made_beside_the_server_and_shown(lab: Lab) -> None:
     assert "as it was locked, SHA-256" in page
     assert "happe-server analyse export --power measures.json --out report" in page
     assert 'style="' not in page
-    # And everything it links to is there
+    # And all its links work
     for link in set(re.findall(rf'(?:href|src)="({PAGE}/1/[^"]+)"', page)):
         answer = lab.analyst.get(link)
         assert answer.status_code == HTTPStatus.OK, link
@@ -179,7 +179,7 @@ def test_a_long_document_is_read_while_others_write_and_once(
     for _ in range(2):
         assert "measured, 0 refused" in analyst.get(PAGE).text
     assert read == ["", "measures.json"]
-    # And what is too long says so beside its field
+    # And a document that is too long gets an error beside its field
     assert "The file is longer than 1 MiB." in upload(analyst, b" " * ((1 << 20) + 1), "machine").text
     monkeypatch.setattr(documents, "MOST_VALUES", 10)
     assert "The file was not accepted. has more than 10 values" in upload(analyst, raw).text
@@ -207,7 +207,7 @@ def test_checks_before_unblinding_look_at_nothing_that_tells_a_condition(small_w
 
 
 def checked(world: World, client: FlaskClient) -> str:
-    """The page of checks, after they were made for this reader."""
+    """The page of checks, after a job has made them for this reader."""
     post(client, CHECKS)
     assert set(given_jobs.work_off(world)) == {"done"}
     return client.get(CHECKS).text
@@ -223,7 +223,7 @@ def test_after_unblinding_checks_are_for_who_may_export(lab: Lab) -> None:
     other = browser(lab.world, Role.EXPERIMENTER, email="experimenter@example.org")
     assert "Looked at" not in other.get(CHECKS).text
     assert "40 records" not in checked(lab.world, other)
-    # And one check at a time
+    # And the server makes one check at a time
     post(other, CHECKS)
     assert "The server is checking the study" in other.get(CHECKS).text
     assert post(other, CHECKS).status_code == HTTPStatus.CONFLICT
@@ -279,7 +279,7 @@ def test_verify_says_on_the_command_line_what_the_page_says(small_operated: Oper
     first, second = said.splitlines()[:2]
     assert first.startswith("Clocks: cannot tell. Looked at 0 clock estimates of 0 clocks, 0 records against")
     assert second == "  No device has compared its clock with the server's."
-    # When power is given, and two conditions have changed places
+    # When there is power, and a run has the wrong condition
     power = small_operated.file.with_name("measures.json")
     power.write_bytes(given_reports.measures(small_operated.world, mean_w=90.0))
     with small_operated.world.database.writing() as session:
@@ -309,14 +309,14 @@ def test_traces_come_after_unblinding_whole_and_once(small_operated: Operated, t
     laptop, meter = given_devices.device(world, study), given_devices.device(world, study, "meter")
     traces = [_sealed(world, study, meter, laptop) for _ in range(2)]
     given_reports.unblind(world, study)
-    # Given that a part of the second trace is lost
+    # Given a lost part of the second trace
     (lost,) = (small_operated.data / "traces").glob(f"??/{traces[1]}/00001.sealed")
     lost.unlink()
     ran = small_operated.run("study", "traces", "finished", "--out", out)
     assert ran.status == 1
     assert f"{out / traces[1]}: part 1 is missing; the trace was not written" in ran.err
     assert [path.name for path in out.iterdir()] == [traces[0]]
-    # Then the other is as in a meter, and another time it is skipped
+    # Then the other trace equals the meter's, and the next download skips it
     assert json.loads((out / traces[0] / "header.json").read_text())["id"] == traces[0]
     assert (out / traces[0] / "parts/000002.parquet").read_bytes() == records.part(2)
     again = small_operated.run("study", "traces", "finished", "--out", out, "--json").json()
@@ -330,20 +330,20 @@ def test_a_trace_that_was_downloaded_before_its_seal_is_fetched_anew(small_opera
     laptop, meter = given_devices.device(world, study), given_devices.device(world, study, "meter")
     trace = _begun(world, study, meter, laptop, parts=2)
     folder = out / trace
-    # When it is downloaded while a part is on its way
+    # When somebody downloads the trace before its last part arrives
     early = small_operated.done("study", "traces", "finished", "--out", out)
     assert "not sealed" in early.out
     assert not (folder / "manifest.json").exists()
     given_devices.put_part(world.client(meter.token), trace, 2, records.part(2))
     sealed = given_devices.put_seal(world.client(meter.token), records.power_manifest(3, trace=trace))
     assert sealed.status_code == HTTPStatus.OK
-    # Then what somebody put into the folder is not deleted
+    # Then the next download does not delete other files in the folder
     (folder / "zeros.json").touch()
     kept = small_operated.run("study", "traces", "finished", "--out", out)
     assert (kept.status, (folder / "zeros.json").exists()) == (1, True)
     assert "has files that downloads never write (zeros.json): move it away; the trace was not written" in kept.err
     (folder / "zeros.json").unlink()
-    # And all of it is fetched when it is sealed, once
+    # And it fetches the whole trace once, when that is sealed
     (late,) = small_operated.run("study", "traces", "finished", "--out", out, "--json").json()
     assert (late["there"], late["sealed"], late["parts"]) == (False, True, 3)
     assert json.loads((folder / "manifest.json").read_text())["count"] == 3

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Who may call what: every route and method that the application has, by everybody there is.
+"""Who may call what: every route and method of the application, by every caller.
 
-What is expected follows from the route's rule and from the table of rights, and is computed here again.
+This test computes the expected answers again, from the route's rule and the table of rights.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 OFTEN = "1000000 per minute"
 LIMITS = {"login": OFTEN, "enrol": OFTEN, "participant": OFTEN}
 SAFE = {"GET", "HEAD", "OPTIONS"}
-# A rule is an endpoint's, whatever the method. These two come with each GET, and one caller of each kind tries them.
+# An endpoint has one rule for all methods. These two come with each GET, and one caller of each kind tries them.
 BESIDE_GET = {"HEAD", "OPTIONS"}
 ONE_OF_EACH = {
     "anybody",
@@ -44,7 +44,7 @@ ONE_OF_EACH = {
     *(f"{Role.AUDITOR} {where}" for where in (HERE, ELSEWHERE, EVERYWHERE)),
     "revoked",
 }
-KNOW_SESSIONS_ALONE = {"security.verify", "security.change_password"}  # they lead a token to the sign-in
+KNOW_SESSIONS_ALONE = {"security.verify", "security.change_password"}  # they redirect a token to the sign-in
 REFUSALS = re.compile(rb"urn:happe:problem:(unauthorized|bad-token|forbidden|sign-in-again)")
 
 
@@ -58,7 +58,7 @@ CELLS = [(url, method) for url in APP.url_map.iter_rules() for method in sorted(
 
 @pytest.fixture(scope="module")
 def scene(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
-    """One for all cells: whoever's token ends by what they did gets another one."""
+    """A scene for all cells. A caller whose token has ended gets another one."""
     folder = tmp_path_factory.mktemp("rules")
     (folder / "server.db").write_bytes(sqlite_template.read_bytes())
     world = World(folder, f"sqlite:///{folder / 'server.db'}", limits=LIMITS)
@@ -92,7 +92,7 @@ def _call(scene: Scene, url: Url, method: str, caller: Somebody) -> TestResponse
 
 
 def _expected(rule: Rule, caller: Somebody, *, in_a_study: bool) -> HTTPStatus | None:
-    """How a caller is refused; None: not at all."""
+    """The status of the refusal of a caller; None: the server lets the caller in."""
     if caller.kind is None:
         return HTTPStatus.UNAUTHORIZED
     if rule.who is Who.ANYBODY:
@@ -120,7 +120,7 @@ def _is_as_expected(answer: TestResponse, expected: HTTPStatus | None, *, led: b
         return True
     if expected is not None:
         return answer.status_code == expected
-    if answer.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):  # a view's own, such as a wrong code
+    if answer.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):  # the view refuses, such as a wrong code
         return answer.is_json and not REFUSALS.search(answer.data)
     return led or not to_sign_in
 

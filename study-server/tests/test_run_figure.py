@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is drawn of a record: the paper's user A, a machine of many CPUs, a long run, periods that nobody measured."""
+"""Drawings of records: the paper's user A, a machine with many CPUs, a long run, periods without a measurement."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The participant's pages about runs: each is rated and guessed once, by whose it is, when its time has come."""
+"""The participant's pages about runs: only the participant rates and guesses a run, once, after it has ended."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def player(small_world: World) -> Visit:
 
 
 def rates(player: Visit) -> None:
-    """The first run has ended, and its rating is asked for."""
+    """Let the first run end, so that the page asks for its rating."""
     laptop = people.laptop_with(player.world, player.study, player.participant)
     people.ended(player.world, people.runs_of(player.world, player.participant)[0].code, laptop)
     assert "Rate run 1 of 10" in player.sees()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Run records: what the schema can't say. The bad ones are in data/bad_uploads.jsonl, see test_contract."""
+"""Run records: rules beyond the schema. data/bad_uploads.jsonl has the bad ones; see test_contract."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ VECTORS = sorted((Path(__file__).parents[2] / "profiles/vectors").glob("*.json")
 
 
 def accept(document: Json) -> RunRecord:
-    """Check a document as one sent to its own address."""
+    """Check a document as if it was sent to its own address."""
     read = schemas.read(Kind.RUN_RECORD, records.encode(document))
     return run_record(read, run=document["run"], client_id=document["id"])
 
 
 def as_record(header: Json, lines: list[Json], decisions: list[Json]) -> Json:
-    """The record of a run with this trace, of which another program made the decisions."""
+    """The record of a run with this trace and with another program's decisions."""
     who = next(((line["user"], line["app"]) for line in lines if None not in (line["user"], line["app"])), None)
     known = {(uafp["user"], uafp["app"]): uafp["khz"] for uafp in header.get("uafp", [])}
     before = known.get(who) if who else None
@@ -54,7 +54,7 @@ def as_record(header: Json, lines: list[Json], decisions: list[Json]) -> Json:
 
 
 def new_uafp(header: Json) -> list[int]:
-    """A new UAFP, worked out apart from what is tested."""
+    """A new UAFP, computed without the tested code."""
     ladders = list(header["ladders_khz"].values())
     top = max(map(max, ladders))
     if header.get("settings", {}).get("middle_start"):
@@ -64,7 +64,7 @@ def new_uafp(header: Json) -> list[int]:
 
 
 def as_lesson(line: Json, lesson: Json, levels: list[int], header: Json, decided: dict[int, int]) -> Json:
-    """A decision's lesson as in a record. The policy is the busiest of the domain that wants most."""
+    """A decision's lesson as in a record. Its policy is the busiest one of the domain with the most work."""
 
     def khz(policy: Json) -> int:
         found: int = policy.get("cur_khz") or decided.get(policy["id"]) or header["ladders_khz"][str(policy["id"])][0]
@@ -94,7 +94,7 @@ def as_lesson(line: Json, lesson: Json, levels: list[int], header: Json, decided
 
 
 def one_profile(vector: Json) -> bool:
-    """Whether a vector could be a run: one user, one application."""
+    """Whether a vector could be a run: it has one user and one application."""
     served = {(line["user"], line["app"]) for line in vector["observations"] if None not in (line["user"], line["app"])}
     named = {(line["user"], line["app"]) for line in vector["observations"]} - {(None, None)}
     return len(served) <= 1 and named == served
@@ -121,7 +121,7 @@ def test_a_vector_derived_by_hand_makes_a_record_that_passes(subtests: pytest.Su
 
 
 def with_probes() -> Json:
-    """The record of a vector with a sham probe that is accepted and a real one that is refused."""
+    """The record of a vector with an accepted sham probe and a refused real one."""
     (vector,) = (each for each in LOADED if each["name"] == "descent-sham-probe-teaches-nothing")
     return as_record(vector["header"], vector["observations"], vector["expected"])
 
@@ -223,8 +223,8 @@ def test_with_a_warm_start_the_profile_before_the_first_lesson_is_not_known_and_
         (970000, 800000, 3),  # 970,000 * 800,000 * 10 / (1,000,000 * 2,300,000) = 3.37
         (287500, 800000, 1),  # exactly 1
         (287499, 800000, 0),  # 0.999996
-        (1000000, 2201000, 9),  # the top is calibrated to itself: 10 falls in 9
-        (1000000, 2200000, 9),  # 9.56; an entry that the ladder lacks is its own speed
+        (1000000, 2201000, 9),  # the top's real speed is its own: 10 becomes level 9
+        (1000000, 2200000, 9),  # 9.56; a frequency outside of the ladder is its own speed
         (0, 2201000, 0),
     ],
 )

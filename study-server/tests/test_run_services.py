@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs are started, rated, guessed, recorded, aborted and replaced in order, once, whatever is reported twice."""
+"""Runs start, end, get rated, guessed, recorded, aborted and replaced in order, and only once if a report repeats."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SCHEMA = jsonschema_rs.validator_for(json.loads((SCHEMAS / "sealed-condition.sch
 
 
 class Sitting:
-    """A participant of a small crossover study before a laptop."""
+    """A participant of a small crossover study at a laptop."""
 
     def __init__(self, world: World, protocol: str = "") -> None:
         """Enrol the participant and the laptop."""
@@ -59,12 +59,12 @@ class Sitting:
         return people.runs_of(self.world, self.participant)
 
     def does(self, code: str, act: Callable[[Session, Run], object]) -> object:
-        """Something happens to a run, in a transaction."""
+        """Do something with a run, in a transaction."""
         with self.world.database.writing() as session:
             return act(session, services.find(session, self.study.id, code))
 
     def refused(self, code: str, act: Callable[[Session, Run], object]) -> str:
-        """What kind of problem that is."""
+        """Do it, and return the kind of the problem."""
         with pytest.raises(Problem) as caught:
             self.does(code, act)
         return caught.value.kind
@@ -101,7 +101,7 @@ def lasted(session: Session, run: Run) -> None:
 
 
 def given_key(sitting: Sitting) -> None:
-    """The laptop enrols once more, with another key."""
+    """Let the laptop enrol again, with another key."""
     with sitting.world.database.writing() as session:
         row = devices.find(session, sitting.study.id, sitting.laptop.device.code)
         key = base64.b64encode(bytes(PrivateKey.generate().public_key)).decode()

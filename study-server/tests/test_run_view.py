@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The page of a run: sealed before unblinding; then its record and its power, on one time axis, to single samples."""
+"""The page of a run: sealed before unblinding, then with record and power on one time axis, to single samples."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Given:
-    """A server, a run on it, and who may see it."""
+    """A server, a run on it, and a client who may see the run."""
 
     world: World
     run: MeasuredRun
@@ -55,13 +55,13 @@ def number(pattern: re.Pattern[str], text: str) -> float:
 
 @pytest.fixture(autouse=True)
 def _a_page_reads_all_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However slow the machine is."""
+    """Let a page read all parts even on a slow machine."""
     monkeypatch.setattr("happe_study.evidence.run_page.pages.READING_SECONDS", PATIENCE_S)
 
 
 @pytest.fixture(scope="module")
 def measured(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Given]:
-    """A server with an unblinded run of a minute, half a second of whose power was lost; an analyst."""
+    """A server with an analyst and an unblinded run of a minute, which lacks half a second of power."""
     folder = tmp_path_factory.mktemp("measured")
     (folder / "server.db").write_bytes(sqlite_template.read_bytes())
     world = World(folder, f"sqlite:///{folder / 'server.db'}", limits=LIMITS)
@@ -86,13 +86,13 @@ def test_a_run_is_drawn_with_its_power_down_to_single_samples(measured: Given) -
 
 @pytest.mark.parametrize("sealed", [True, False])
 def test_after_a_restart_power_lies_where_it_was(small_world: World, *, sealed: bool) -> None:
-    # Given a gap that took 40 ms more than the samples which it says it lost
+    # Given a gap that lasted 40 ms longer than its lost samples
     run = given_power.measured_run(small_world, seconds=30, rate_hz=1000, gap=(9.5, 10.0), miscounted_us=40_000)
     if not sealed:
         with small_world.database.writing() as session:
             session.execute(update(Trace).values(manifest=None, sealed_us=None, seconds=None))
     client = small_world.staff(Role.ANALYST)
-    # Then the spike of each full second of the samples comes 40 ms after that of the run
+    # Then after the gap the spike of each full second comes 40 ms late
     for second, late in ((5, 0.0), (15, 0.04), (25, 0.04)):
         begin = second + late - 0.002
         text = client.get(f"{run.path}?from={begin:.4f}&to={begin + 0.004:.4f}").text
@@ -169,7 +169,7 @@ def test_a_run_leads_to_the_runs_before_and_after_it(measured: Given) -> None:
 
 
 def _beside(given: Given, code: str, text: str, way: str) -> str:
-    """The run that a run's page leads to."""
+    """The code of the run to which a run's page links."""
     shown = given.client.get(f"{given.run.path.rpartition('/')[0]}/{code}").text
     group = re.search(rf"<dt>{text}</dt><dd>(.*?)</dd>", shown, re.DOTALL)
     found = re.search(rf'rel="{way}" href="[^"]*/([0-9A-Z]+)"', group[1]) if group else None
@@ -266,7 +266,7 @@ def test_power_is_placed_by_clocks_that_were_compared_and_by_no_others(small_wor
     run = given_power.measured_run(small_world, seconds=10, rate_hz=1000)
     client = small_world.staff(Role.ANALYST)
     meters = ClockEstimate.clock.endswith(given_power.METER_BOOT)
-    for hours in (1, -2):  # the trace was an hour later, then an hour earlier
+    for hours in (1, -2):  # put the trace an hour later, then an hour earlier
         with small_world.database.writing() as session:
             offset = ClockEstimate.offset_us + hours * 3_600_000_000
             session.execute(update(ClockEstimate).where(meters).values(offset_us=offset))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Laptops run runs and staff looks after them, over HTTP."""
+"""Over HTTP, laptops run runs, and staff look after them."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ LABELS = [condition.label for condition in conditions(Scheme.CROSSOVER)]
 
 
 class Lab:
-    """A participant before a laptop, and the laptop's program."""
+    """A participant at a laptop, and the laptop's program."""
 
     def __init__(self, world: World) -> None:
-        """Enrol them."""
+        """Enrol participant and laptop."""
         self.world = world
         self.study: Study = study(world, protocol=small())
         self.participant: Participant
@@ -58,11 +58,11 @@ class Lab:
         return people.runs_of(self.world, self.participant)
 
     def start(self, code: str, start_id: str | None = None) -> TestResponse:
-        """The laptop starts a run."""
+        """Start a run from the laptop."""
         return self.program.post(f"/api/v1/runs/{code}/start", json={"id": start_id or str(uuid4())})
 
     def put(self, what: str, **body: Any) -> TestResponse:  # noqa: ANN401 - JSON
-        """The laptop says something about the first run."""
+        """Send something about the first run from the laptop."""
         return self.program.put(f"/api/v1/runs/{self.code}/{what}", json=body)
 
     def staff(self, role: Role) -> FlaskClient:
@@ -170,7 +170,7 @@ def test_who_sits_beside_the_participants_sees_that_there_is_a_rating_but_not_wh
 
 
 def test_a_guess_and_a_condition_are_shown_after_unblinding_alone(lab: Lab) -> None:
-    # Given: a condition of one run that was unblinded in an emergency
+    # Given a stored condition of one run of a blinded study
     people.completed(lab.world, lab.code, lab.laptop)
     with lab.world.database.writing() as session:
         session.get_one(Run, lab.runs[0].id).condition = "O-HAPPE"
@@ -274,7 +274,7 @@ def test_a_record_on_its_way_finds_no_run_once_its_participant_s_data_have_other
     # When
     late = put_record(lab.program, records.make(code, 20))
 
-    # Then: nothing links the old code to the new one, so the laptop keeps the record and tells a person
+    # Then nothing links the old code to the new one, so the laptop keeps the record and tells a person
     assert (late.status_code, late.get_json()["type"]) == (404, "urn:happe:problem:not-found")
     assert lab.runs[0].code != code
     assert lab.runs[0].record_us is None
