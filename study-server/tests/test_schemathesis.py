@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The API keeps its OpenAPI document, whatever it is sent and whoever asks: schemathesis tries every operation.
+"""The API keeps its OpenAPI document for all requests and callers. schemathesis tries every operation.
 
-Every kind of caller has a server of its own, a copy of one furnished server, so that what a caller ends (devices,
-accounts, the blinding) does not spoil another's test. The same examples are tried each time.
+Every kind of caller gets a copy of one furnished server, so a caller who ends something (devices, accounts, the
+blinding) does not spoil another's test. The examples are the same each time.
 """
 
 from __future__ import annotations
@@ -71,15 +71,15 @@ OPTIONS = settings(
 
 
 @schemathesis.serializer("application/toml", PARQUET)
-def as_it_is(_context: object, value: Any) -> bytes:  # noqa: ANN401 - what was generated
-    """Bodies of media types that schemathesis does not know."""
+def as_it_is(_context: object, value: Any) -> bytes:  # noqa: ANN401 - any generated value
+    """Encode bodies of media types that schemathesis does not know."""
     content = value.data if isinstance(value, Binary) else value
     return content if isinstance(content, bytes) else str(content).encode()
 
 
 @pytest.fixture(scope="module")
 def furnished(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> tuple[Path, Scene]:
-    """The folder of a server with something of everything, closed, and what is in it."""
+    """The folder of a stopped server with objects of all kinds, and its scene."""
     folder = tmp_path_factory.mktemp("furnished")
     world = World(folder, sqlite_copy(sqlite_template, folder), limits=UNLIMITED)
     scene = furnish(world)
@@ -89,7 +89,7 @@ def furnished(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -
 
 @pytest.fixture
 def scene(furnished: tuple[Path, Scene]) -> Scene:
-    """What is in the server."""
+    """The server's scene."""
     return furnished[1]
 
 
@@ -154,7 +154,7 @@ def operations(document: Json) -> set[Operation]:
 
 
 def case_of(schema: Any, good: Good) -> Case:  # noqa: ANN401 - schemathesis's
-    """A good request as schemathesis sends it."""
+    """A good request as a case of schemathesis."""
     sends = {} if good.body is None else {"body": good.body, "media_type": good.media_type}
     case: Case = schema[API + good.path][good.method].Case(
         path_parameters=good.parameters, query=good.query, headers=good.headers, **sends
@@ -169,7 +169,7 @@ def call(case: Case, token: str | None) -> Response:
 
 
 def answers(operation: Any, scene: Scene, who: str, examples: int) -> list[tuple[Case, Response]]:  # noqa: ANN401 - schemathesis's
-    """What a caller is answered to so many generated cases of an operation, each compared with the document."""
+    """Generate cases of an operation, send them as a caller, and compare each answer with the document."""
     answered = []
 
     @settings(OPTIONS, max_examples=examples)
@@ -177,7 +177,7 @@ def answers(operation: Any, scene: Scene, who: str, examples: int) -> list[tuple
     def tries(case: Case, data: st.DataObject) -> None:
         name_something(case, scene, data)
         if data.draw(st.booleans()):
-            case.headers.pop("Authorization", None)  # a token that schemathesis has made up
+            case.headers.pop("Authorization", None)  # a token that schemathesis has invented
         response = call(case, scene.tokens.get(who))
         case.validate_response(response, checks=CHECKS)
         answered.append((case, response))
@@ -187,14 +187,14 @@ def answers(operation: Any, scene: Scene, who: str, examples: int) -> list[tuple
 
 
 def name_something(case: Case, scene: Scene, data: st.DataObject) -> None:
-    """Let three of four path parameters name something that exists."""
+    """Let three of four path parameters name an existing thing."""
     for name, values in scene.values(case.path).items():
         if name in case.path_parameters and data.draw(st.integers(0, 3)):
             case.path_parameters[name] = data.draw(st.sampled_from(values))
 
 
 def rule_of(world: World, operation: Any) -> rules.Rule:  # noqa: ANN401 - schemathesis's
-    """Who may call an operation."""
+    """The access rule of an operation."""
     path = re.sub(r"{\w+}", "1", operation.path).replace("/traces/1", f"/traces/{ANY_UUID}")
     path = re.sub(r"/(record|clocks)/1$", rf"/\1/{ANY_UUID}", path)
     endpoint, _arguments = world.app.url_map.bind("localhost").match(path, operation.method.upper())
@@ -207,7 +207,7 @@ ANY_UUID = "00000000-0000-4000-8000-000000000000"
 
 
 def may(rule: rules.Rule, who: str) -> bool:
-    """Whether a kind of caller may call at all."""
+    """Whether a rule allows a kind of caller."""
     if rule.who is Who.ANYBODY:
         return True
     if rule.who is Who.DEVICE:
@@ -218,12 +218,12 @@ def may(rule: rules.Rule, who: str) -> bool:
 
 
 def rights_of(role: str) -> frozenset[Right]:
-    """What a role of staff may do."""
+    """The rights of a role of staff."""
     return RIGHTS[Role(role)]
 
 
 def assert_sane(world: World, who: str) -> None:
-    """The audit log is complete, and no condition stands in the database of a study that is not unblinded."""
+    """Assert that the audit log is complete, and that the database has no condition unless the study is unblinded."""
     with world.database.reading() as session:
         assert verify_log(session).is_whole
         plain = select(Run.code).where(Run.condition.is_not(None))

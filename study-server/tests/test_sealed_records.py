@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whoever has the database and not the secrets learns nothing from records of runs, and can not change them unseen."""
+"""Without the secrets, the database reveals nothing of the runs' records, and nobody can change them unseen."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ if TYPE_CHECKING:
     from test_erasure import Played
 
 KEY = fixed_secrets().allocation
-# What only a record has, and what it has of the condition.
+# Words that only a record has, and its words about the condition.
 TELLING = (b"happe-run/1", b'"util_ppm"', b'"cur_khz"', b"up_threshold", b"userspace", b"2200000", *LABELS)
 ZSTD = bytes.fromhex("28b52ffd")
-FRAME = 1 << 16  # bytes after the mark in which a frame of a test's record ends
-# What differs by chance between any two servers, and is of one length on both.
+FRAME = 1 << 16  # a frame of a test's record ends within so many bytes after the mark
+# Columns that differ by chance between servers, and have the same length on both.
 SEALED = {
     ("audit_details", "salt"),
     ("audit_entries", "chain_sha256"),
@@ -73,7 +73,7 @@ SEALED = {
 
 
 def made_of(seconds: int, seed: int, *, kernel: bool) -> Stored:
-    """A record as it is kept."""
+    """A record as the server stores it."""
     record = records.make("AAAAAAAA", seconds, seed, kernel=kernel)
     return stored(KEY, "AAAAAAAA", records.encode(record), record)
 
@@ -138,7 +138,7 @@ def unblind(world: World) -> Check:
 
 
 def stolen(world: World, folder: Path) -> bytes:
-    """Every byte of the database but the protocols, which are no secret: of the files (SQLite), or of a dump."""
+    """All bytes of the database (SQLite's files, or a dump) except the protocols, which are no secret."""
     with world.database.writing() as session:
         session.execute(update(Study).values(protocol=""))
     if world.database.is_sqlite:
@@ -155,13 +155,13 @@ def stolen(world: World, folder: Path) -> bytes:
 
 
 def told(content: bytes) -> set[bytes]:
-    """Which telling words are in bytes, as they are or in what zstd has packed."""
+    """The telling words in these bytes, or in content that zstd has compressed in them."""
     every = [content, *(unpacked(content[found.start() :]) for found in re.finditer(re.escape(ZSTD), content))]
     return {word for word in TELLING for each in every if word in each}
 
 
 def unpacked(content: bytes) -> bytes:
-    """As much as zstd makes of the beginning of bytes."""
+    """Decompress as much of the beginning of these bytes as zstd can."""
     whole = b""
     with pa.CompressedInputStream(pa.BufferReader(content[:FRAME]), "zstd") as stream:
         try:
@@ -221,7 +221,7 @@ def test_two_databases_that_differ_in_the_allocation_alone_differ_in_seals_alone
 
 
 def counted(world: World) -> Iterator[tuple[str, str, float]]:
-    """What the metrics have, except for times."""
+    """The metrics, except for times."""
     watch: Any = world.app.wsgi_app
     for family in watch._metrics.registry.collect():  # noqa: SLF001 - as Prometheus asks
         for sample in family.samples:
@@ -230,7 +230,7 @@ def counted(world: World) -> Iterator[tuple[str, str, float]]:
 
 
 def known(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """A line of the log, without what differs by chance: how long it took."""
+    """A line of the log without its duration, which differs by chance."""
     return {name: value for name, value in entry.items() if name != "ms"}
 
 
@@ -301,7 +301,7 @@ class Other:
 
 
 def one_played(operated: Operated) -> Played:
-    """A participant with a record."""
+    """Make a participant with a record."""
     return played(operated.world, given_studies.study(operated.world, protocol=given_studies.small()))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whoever has database, folder and backup, and not the secrets, can't tell from power which run was which."""
+"""Without the secrets, nobody can learn from power in database, folder and backup which run had which condition."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ CONDITIONS = ("T-HAPPE", "O-HAPPE", "B-HAPPE", "ondemand")
 GROUPS = 96  # a participant's four runs of an application
 WATTS = {"T-HAPPE": 21.0, "O-HAPPE": 22.0, "B-HAPPE": 21.5, "ondemand": 26.0}
 RATE_HZ, SECONDS = 200, 10
-MOST_BY_CHANCE = 38  # of 96 with a chance of a quarter: three and a third standard deviations above 24
-LEAST_OF_ALL = 80  # that v0.1 revealed: 91 by sizes, 93 by watts
+MOST_BY_CHANCE = 38  # of 96 guesses with a chance of a quarter: three and a third standard deviations above 24
+LEAST_OF_ALL = 80  # of 96 guesses on v0.1's data: 91 are right by sizes, 93 by watts
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def write(made: Seal, path: Path, content: bytes, room: int = 4096) -> None:
         lambda _content: b"",
         lambda content: content[:20],
         lambda content: content[:-1],
-        lambda content: content[: 24 + CHUNK + 17],  # a whole chunk, and no end
+        lambda content: content[: 24 + CHUNK + 17],  # a whole chunk without the end
         lambda content: content + b"x",
         lambda content: content[:24] + content[24 + CHUNK + 17 :],
         lambda content: content[:-9] + bytes([content[-9] ^ 1]) + content[-8:],
@@ -129,18 +129,18 @@ def test_a_meter_that_announces_immense_parts_does_not_fill_the_disk() -> None:
 
 @dataclass
 class Measured:
-    """What a server has that got the power of 96 groups of runs. `ondemand` is which of its group's four runs was."""
+    """A server with the power of 96 groups of four runs. `ondemand`: the place of ondemand's run in each group."""
 
     groups: list[list[str]]  # traces, in the order of the runs
     ondemand: list[int]
-    known: list[str]  # SHA-256 of what a thief may guess that a meter sent
+    known: list[str]  # SHA-256 of documents of the meter that a thief may guess
     folder: Path
     world: World
 
 
 @pytest.fixture
 def measured(small_world: World) -> Measured:
-    """A participant's four runs of an application are four traces of a part each."""
+    """A server with a trace of one part for each run."""
     study = given_studies.study(small_world, protocol=given_studies.small())
     laptop, meter = given_devices.device(small_world, study), given_devices.device(small_world, study, "meter")
     client, chance = small_world.client(meter.token), np.random.default_rng(5)
@@ -164,7 +164,7 @@ def measured(small_world: World) -> Measured:
 
 
 def part(header: Json, condition: str, chance: np.random.Generator) -> bytes:
-    """The part of a run: more watts, and more restless ones, under ondemand."""
+    """The part of a run. Under ondemand, watts are higher and vary more."""
     mean = WATTS[condition] + chance.normal(0, 0.8)
     watts = mean + chance.normal(0, mean - 15, RATE_HZ * SECONDS)
     return given_power.part(header, 0, 0, watts * 100, pair)
@@ -192,7 +192,7 @@ def manifest_for(header: Json, content: bytes) -> Json:
 
 
 def right(measured: Measured, feature: Mapping[str, float]) -> int:
-    """In how many groups the run with the most of something is ondemand's; of runs that are alike one is drawn."""
+    """In how many groups ondemand's run has the highest value. Of equally high runs, a draw decides."""
     chance = random.Random(11)
     hits = 0
     for group, ondemand in zip(measured.groups, measured.ondemand, strict=True):
@@ -202,7 +202,7 @@ def right(measured: Measured, feature: Mapping[str, float]) -> int:
 
 
 def by_database(file: Path) -> dict[str, dict[str, float]]:
-    """What the database by itself says of each trace, as numbers: sizes, and how long texts and seals are."""
+    """Numbers about each trace from the database alone: sizes, and lengths of texts and seals."""
     found: dict[str, dict[str, float]] = defaultdict(dict)
     with closing(sqlite3.connect(file)) as connection:
         connection.row_factory = sqlite3.Row
@@ -217,7 +217,7 @@ def by_database(file: Path) -> dict[str, dict[str, float]]:
 
 
 def by_files(files: Mapping[str, Path]) -> dict[str, dict[str, float]]:
-    """What the files of parts say: how long they are, how well they compress, their watts."""
+    """Numbers about each trace from the files of parts: length, compressed length, watts."""
     found: dict[str, dict[str, float]] = defaultdict(dict)
     for trace, path in files.items():
         content = path.read_bytes()
@@ -229,7 +229,7 @@ def by_files(files: Mapping[str, Path]) -> dict[str, dict[str, float]]:
 
 
 def mean_watts(content: bytes) -> float:
-    """The mean of a part's first column; of what is none, of its bytes as samples."""
+    """The mean of a part's first column; if the bytes are no part, their mean as samples."""
     try:
         return float(pq.read_table(io.BytesIO(content)).column(0).to_numpy().mean())
     except (pa.ArrowException, OSError):
@@ -245,7 +245,7 @@ def files_of(measured: Measured, root: Path) -> dict[str, Path]:
 def test_a_thief_without_the_secrets_guesses_ondemand_by_chance(measured: Measured, tmp_path: Path) -> None:
     source = Source(measured.world.config, fixed_secrets(), measured.world.database)
     making.make(source, tmp_path / "backup")
-    # Given what v0.1 had, the attack succeeds
+    # Given v0.1's data, the attack succeeds
     plain = tmp_path / "plain"
     plain.mkdir()
     opened = {trace: plain / trace for trace in files_of(measured, measured.folder)}
@@ -253,7 +253,7 @@ def test_a_thief_without_the_secrets_guesses_ondemand_by_chance(measured: Measur
         path.write_bytes(given_traces.kept(measured.world, trace, 0))
     before = {name: right(measured, feature) for name, feature in by_files(opened).items()}
     assert min(before["size"], before["mean watts"]) > LEAST_OF_ALL, before
-    # Then with database, folder and backup it does not
+    # Then it fails with database, folder and backup
     after = {
         f"{where}: {name}": right(measured, feature)
         for where, found in (
@@ -264,7 +264,7 @@ def test_a_thief_without_the_secrets_guesses_ondemand_by_chance(measured: Measur
         for name, feature in found.items()
     }
     assert max(after.values()) <= MOST_BY_CHANCE, after
-    # And who guesses what a meter has sent finds no digest to compare it with
+    # And a thief who guesses a meter's document finds no digest for comparison
     stolen = b"".join(path.read_bytes() for path in sorted((tmp_path / "backup").rglob("*")) if path.is_file())
     assert not [sha256 for sha256 in measured.known if sha256.encode() in stolen or bytes.fromhex(sha256) in stolen]
 

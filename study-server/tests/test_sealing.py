@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A seal opens for what it was made for and nothing else, and its length tells nothing."""
+"""A seal opens only for its purpose, and its length reveals nothing."""
 
 import json
 from pathlib import Path
@@ -86,7 +86,7 @@ def told(condition: Condition, names: tuple[str, str] = NAMES) -> dict[str, obje
 
 
 def opened(sealed: bytes) -> Any:  # noqa: ANN401 - JSON
-    """Return the document that the device finds."""
+    """Return the document that the device opens."""
     return json.loads(SealedBox(DEVICE).decrypt(sealed))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Power traces of version 0.1, whose parts and manifests lay in clear, are sealed by the migration, and opened back."""
+"""The migration seals parts and manifests of version 0.1, which were plain, and the downgrade opens them again."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ pytestmark = pytest.mark.slow
 
 KEY = fixed_secrets().allocation
 OLD = "0010_protocol_file"
-PARTS = 2  # of a run of ten seconds, and five before and after
+PARTS = 2  # of a run of ten seconds, with five before and after
 
 
 @pytest.fixture(params=[False, True], ids=["blinded", "unblinded"])
 def run(world: World, request: pytest.FixtureRequest) -> MeasuredRun:
-    """A sealed trace of a server that goes back to version 0.1."""
+    """A sealed trace on a server that was downgraded to version 0.1."""
     made = given_power.measured_run(world, seconds=10, rate_hz=100, unblinded=request.param)
     go_back(world)
     return made
@@ -72,7 +72,7 @@ def test_the_way_back_leaves_what_version_0_1_had(world: World, run: MeasuredRun
 
 
 def require_sealed(world: World, run: MeasuredRun) -> None:
-    """Everything of the trace is there under seal, and nothing of it in clear."""
+    """Assert that the trace is complete under seal, and that nothing of it is plain."""
     assert migrations.current(world.database) == migrations.head()
     assert names(world) == ["00000.sealed", "00001.sealed"]
     for each in run.manifest["parts"]:
@@ -103,7 +103,7 @@ def test_parts_and_manifests_are_sealed(world: World, run: MeasuredRun) -> None:
 
 
 def in_child(act: Callable[[], None]) -> int:
-    """Do something in a process of its own; the signal that it died of, 0 if none."""
+    """Do something in a child process. Returns the signal that killed the child, or 0."""
     child = os.fork()
     if child == 0:
         try:
@@ -115,7 +115,7 @@ def in_child(act: Callable[[], None]) -> int:
 
 
 def killed_at(name: str, call: int) -> Iterator[None]:
-    """A function that lets its process be killed when it is called for the so-manieth time."""
+    """Let the process be killed at a certain call of a function of `sealing`."""
     real, calls = getattr(sealing, name), [0]
 
     def die(*arguments: object) -> object:

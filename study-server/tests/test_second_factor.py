@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A second factor: set up, asked for, used once, removed."""
+"""A second factor: setting it up, asking for it, using a code once, removing it."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ class Phone:
         self.now_us, self.secret = at_us, ""
 
     def code(self, steps_off: int = 0) -> str:
-        """What it shows, if its clock is off by so many steps."""
+        """The code that the app shows if its clock is off by this number of steps."""
         return pyotp.TOTP(self.secret).at(self.now_us // 1_000_000 + 30 * steps_off)
 
     def waits(self) -> None:
-        """Show the next code."""
+        """Wait for the next code."""
         self.now_us += second_factor.STEP_US
 
     def scans(self, client: FlaskClient) -> TestResponse:
-        """Read the picture of the page, and return the first code."""
+        """Scan the page's picture, and send the first code."""
         page = client.get(SETTING_UP)
         found = SECRET.search(page.text)
         assert found, page.text

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A server, a worker and the commands refuse to work with secrets that are not those of the database."""
+"""A server, a worker and the commands refuse secrets that do not belong to the database."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BEFORE = "0018_measured_power"
 
 
 def exchange(server: Operated, name: str) -> None:
-    """Put another server's secret in the place of this one's."""
+    """Replace a secret by another server's."""
     (server.data / f"secrets/{name}.key").write_text(getattr(fixed_secrets("another"), name).hex())
 
 

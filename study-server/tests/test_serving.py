@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FREE_PORTS = {"listen": "127.0.0.1:0", "metrics_listen": "127.0.0.1:0"}
-ALONE = FREE_PORTS | {"jobs": 0}  # with no worker beside it
+ALONE = FREE_PORTS | {"jobs": 0}  # without a worker
 
 
 @pytest.fixture
 def running(small_operated: Operated, tmp_path: Path) -> Iterator[Running]:
-    """A server that runs, with no worker."""
+    """A running server without a worker."""
     small_operated.configure(**ALONE)
     with Running(small_operated.file, tmp_path) as made:
         yield made
@@ -42,7 +42,7 @@ def running(small_operated: Operated, tmp_path: Path) -> Iterator[Running]:
 
 @pytest.fixture
 def started(small_operated: Operated, tmp_path: Path) -> Iterator[Running]:
-    """A server that was started as its operator starts it, and has a worker."""
+    """A server with a worker, started as its operator starts it."""
     small_operated.configure(**FREE_PORTS)
     with Running(small_operated.file, tmp_path, begin=happe_server_process) as made:
         yield made
@@ -85,7 +85,7 @@ def test_a_request_under_way_is_answered_before_the_server_stops(running: Runnin
     with socket.create_connection((host, int(port)), PATIENCE_S) as client:
         client.sendall(b"POST /api/v1/devices/enrol HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n")
         client.sendall(b"Content-Length: 10\r\nConnection: close\r\n\r\n{")
-        running.get("/healthz")  # by now the other one is being read
+        running.get("/healthz")  # by now the server reads the other request
         running.process.send_signal(signal.SIGTERM)
         client.sendall(b'"a": 123}')
         answer = b"".join(iter(lambda: client.recv(65536), b""))
@@ -186,7 +186,7 @@ def test_a_killed_worker_is_replaced(running: Running) -> None:
     for child in children:
         os.kill(int(child), signal.SIGKILL)
     assert running.get("/healthz")[0] == 200
-    # The metrics' library fails for a file that a process has just made.
+    # The metrics' library fails for files that a process has just made.
     until(lambda: running.get(running.metrics)[0] == 200, "the metrics of the new processes are read")
 
 
@@ -325,7 +325,7 @@ def test_the_journal_gets_priorities(tmp_path: Path) -> None:
 
 
 def refused(server: Operated) -> tuple[int, str]:
-    """Run a server that can't start: its exit status, and what it says."""
+    """Run a server that can't start, and return its exit status and output."""
     log = server.data.with_suffix(".log")
     return happe_server_forked("--config", server.file, "run", log=log).wait(PATIENCE_S), log.read_text()
 

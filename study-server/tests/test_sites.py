@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A study at several sites: each is balanced by itself, and an experimenter of one sees nothing of the others."""
+"""A study at several sites: each site is balanced, and an experimenter of one sees nothing of the others."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 SITES = ("kiel", "bonn")
 EACH = 8
 PROTOCOL = given_studies.small(participants=2 * EACH) + f"\n[sites.quota]\nkiel = {EACH}\nbonn = {EACH}\n"
-TIMES = 3  # as many as there are places want to join at once
+TIMES = 3  # so many times the number of places join at once
 
 
 def of_site(world: World, study: Study, site: str, email: str) -> FlaskClient:
@@ -107,7 +107,7 @@ class Sited:
 
     @property
     def foreign(self) -> list[str]:
-        """The codes that Kiel must not see."""
+        """The codes that the experimenter of Kiel must not see."""
         return [self.bonn.code, *(run.code for run in given.runs_of(self.world, self.bonn))]
 
 
@@ -121,7 +121,7 @@ def sited(world: World) -> Sited:
 
 
 def addresses(sited: Sited) -> Iterator[str]:
-    """Every address about the study that GET may ask for: with the codes of Bonn, and without codes."""
+    """Every address about the study for GET, with the codes of Bonn, or without codes."""
     for rule in sited.world.app.url_map.iter_rules():
         if "study" in rule.arguments and "GET" in (rule.methods or ()) and rule.arguments <= {"study", "code"}:
             path = rule.rule.replace("<study>", "small")
@@ -143,7 +143,7 @@ def test_an_experimenter_of_one_site_learns_nothing_of_another(sited: Sited, unb
     for address in addresses(sited):
         answer = sited.experimenter.get(address)
         asked += answer.status_code == HTTPStatus.OK
-        body = answer.text.replace(address, "")  # a page may say where it is
+        body = answer.text.replace(address, "")  # a page may contain its own address
         known = [code for code in sited.foreign if code in body and code not in address]
         assert not known, address
         if any(code in address for code in sited.foreign) and "?" not in address:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Who sends slowly, or never ends, keeps nobody else waiting: the real server, without a proxy before it."""
+"""Clients that send slowly, or never finish, delay nobody else: the real server, without a proxy."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ PART = "PUT {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n{head
 
 
 def ended(connections: list[socket.socket]) -> int:
-    """How many the server has answered or closed."""
+    """The number of connections that the server has answered or closed."""
     with selectors.DefaultSelector() as selector:
         for each in connections:
             selector.register(each, selectors.EVENT_READ)
@@ -50,20 +50,20 @@ def ended(connections: list[socket.socket]) -> int:
 
 
 def ask(port: int, method: str, path: str, body: str | None = None, headers: dict[str, str] | None = None) -> int:
-    """Ask for something; the status."""
+    """Send a request, and return the answer's status."""
     with closing(HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)) as connection:
         connection.request(method, path, body, headers or {})
         return connection.getresponse().status
 
 
 def page(port: int) -> int:
-    """Ask for an ordinary page; the status."""
+    """Get an ordinary page, and return the answer's status."""
     return ask(port, "GET", "/sign-in")
 
 
 @dataclass(frozen=True)
 class Attacked:
-    """A server, its devices, and who sends slowly."""
+    """A server, its devices, and slow clients."""
 
     port: int
     given: Underway
@@ -120,7 +120,7 @@ def test_who_has_waited_for_longest_makes_room_for_others(attacked: Attacked) ->
 
 
 def test_a_thousand_slow_sockets_keep_nobody_from_rating(sqlite_url: str, tmp_path: Path) -> None:
-    # given: two workers of eight threads, as by default, and somebody whose run has ended
+    # given two workers of eight threads, as by default, and somebody whose run has ended
     world = World(tmp_path, sqlite_url)
     study = given_studies.study(world, protocol=given_studies.small())
     row, _link = given_participants.participant(world, study)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What staff do on their pages: each form does what the API does, and says what is wrong beside the field."""
+"""Staff's pages: each form does the same as the API, and shows each error beside its field."""
 
 from __future__ import annotations
 

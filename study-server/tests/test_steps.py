@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a participant does next follows from the runs."""
+"""A participant's next step follows from the runs."""
 
 from __future__ import annotations
 

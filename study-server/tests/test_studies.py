@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A study is created, replaced while it is a draft, and locked for good."""
+"""Creating a study, replacing it while it is a draft, and locking it for good."""
 
 from __future__ import annotations
 

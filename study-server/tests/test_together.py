@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Work that comes at the same time is done in one transaction, and each thread gets its own outcome."""
+"""One transaction does work that comes at the same time, and each thread gets its own outcome."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Desk:
-    """Writes a study of each name that it is given. The first piece waits until the test lets it go on."""
+    """Writes a study for each name. The first piece waits until the test lets it go on."""
 
     def __init__(self, world: World) -> None:
         self.batches: list[list[str]] = []
@@ -32,7 +32,7 @@ class Desk:
         self.together: Together[str, str] = Together(world.database, self.write)
 
     def write(self, session: Session, names: Sequence[str]) -> list[str | Exception]:
-        """Each name in capitals; `no` is refused, `broken` breaks all, an existing name breaks all too."""
+        """Return each name in capitals. It refuses `no`; `broken` or an existing name breaks the whole transaction."""
         self.batches.append(list(names))
         self.busy.set()
         assert self.go_on.wait(PATIENCE_S)
@@ -48,7 +48,7 @@ class Desk:
         return [ValueError(name) if name == "no" else name.upper() for name in names]
 
     def does(self, first: str, *others: str) -> list[str | type[BaseException]]:
-        """Outcomes of a piece and of others that come while it is being done."""
+        """The outcomes of a piece, and of others that come while this is being done."""
         with ThreadPoolExecutor(1 + len(others)) as threads:
             begun = threads.submit(self.together.result, first)
             assert self.busy.wait(PATIENCE_S)
@@ -61,12 +61,12 @@ class Desk:
 
 @pytest.fixture
 def desk(small_world: World) -> Desk:
-    """A desk with nothing to do."""
+    """A desk without work."""
     return Desk(small_world)
 
 
 def names(world: World) -> set[str]:
-    """The studies that there are."""
+    """The names of all studies."""
     with world.database.reading() as session:
         return set(session.scalars(select(Study.name)))
 
@@ -111,7 +111,7 @@ def test_a_transaction_is_no_larger_than_it_may_be(desk: Desk, small_world: Worl
 
 
 def test_who_waits_for_its_turn_takes_along_what_comes_until_then(world: World) -> None:
-    """As two processes do: on PostgreSQL, too, the second has not begun while the first is at it."""
+    """The desks stand for two processes. On PostgreSQL, too, the second does not begin while the first works."""
     one, other = Desk(world), Desk(world)
     other.go_on.set()
     with ThreadPoolExecutor(3) as threads:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Power traces: begun, filled with immutable parts, sealed; and requests that would break them."""
+"""Power traces: beginning them, filling them with immutable parts, sealing them; requests that would break them."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ class Begun:
 
     @property
     def storage(self) -> Folder:
-        """Where parts are."""
+        """The store of parts."""
         return Folder(self.world.config.traces_folder)
 
     def files(self) -> set[str]:
-        """What is on the disk."""
+        """The names of all files on the disk."""
         return {path.name for path in self.storage.root.rglob("*") if path.is_file()}
 
 
@@ -224,7 +224,7 @@ def test_a_body_that_ends_early_is_not_kept(small_world: World) -> None:
 def test_limits_of_part_device_and_study(sqlite_url: str, tmp_path: Path) -> None:
     # given
     size = len(PART)
-    kept = sealed_bytes(size, size)  # a part is padded to its nominal length, and to no more than a part may have
+    kept = sealed_bytes(size, size)  # the server pads a part to its nominal length, but to no more than the limit
     for limits, status in (
         ({"part_bytes": size - 1}, 413),
         ({"part_bytes": size, "device_bytes": 2 * kept}, 507),
@@ -301,8 +301,8 @@ def test_what_crashes_left_is_swept_away_and_nothing_else(world: World) -> None:
     begun = begin(world)
     put_part(begun.client, begun.id, 0, PART)
     folder = begun.storage.folder(UUID(begun.id))
-    (folder / "00001-abc.upload").write_bytes(b"PAR1")  # killed while it was received
-    begun.storage.part(UUID(begun.id), 2).write_bytes(PART)  # killed before its row
+    (folder / "00001-abc.upload").write_bytes(b"PAR1")  # the server was killed while it received this
+    begun.storage.part(UUID(begun.id), 2).write_bytes(PART)  # the server was killed before this got a row
     forgotten = begun.storage.folder(uuid4())
     forgotten.mkdir(parents=True)
     (forgotten / "00000.sealed").write_bytes(PART)

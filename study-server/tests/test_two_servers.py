@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A study from its start to its report on two servers, three workers, one PostgreSQL and one S3 store.
 
-A server, a worker or the store is killed now and then: nothing acknowledged is lost, nothing is doubled, and
-nothing is left over. `tools/validate.sh servers` has the long form, with versitygw (HAPPE_VERSITYGW names the program)
-and 30 kills. `tools/validate.sh containers` has the same in the containers of packaging/container (HAPPE_COMPOSE).
+The test kills a server, a worker or the store at times. Nothing acknowledged is lost, nothing is doubled, and nothing
+is left over. `tools/validate.sh servers` has the long form, with versitygw (HAPPE_VERSITYGW names the program) and 30
+kills. `tools/validate.sh containers` does the same in the containers of packaging/container (HAPPE_COMPOSE).
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ LONGEST_MOMENT = 4.0  # seconds between two kills
 
 @pytest.fixture
 def lab(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Lab | Composed]:
-    """Moto forgets its objects when it is killed, so nobody kills the store of the short form."""
+    """Servers, workers and a store. A killed moto forgets its objects, so the short form does not kill the store."""
     if os.environ.get("HAPPE_COMPOSE"):
         with Composed() as composed:
             yield composed
@@ -80,25 +80,25 @@ def lab(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Lab | Compos
 
 
 class Victim(Protocol):
-    """What is killed and started again."""
+    """A process that tests kill and start again."""
 
     def kill(self) -> None:
-        """End it with SIGKILL."""
+        """Kill the process."""
 
     def start(self) -> None:
-        """Have it run again."""
+        """Let the process run again."""
 
 
 @dataclass
 class Killing:
-    """Kills at random moments, and starts again, one of each kind in turn, while something goes on."""
+    """Kills processes at random moments during some work, one of each kind in turn, and starts them again."""
 
     kinds: Sequence[Sequence[Victim]]
     killed: int = 0
     _random: random.Random = field(default_factory=lambda: random.Random(21))
 
     def during(self, work: Callable[[], None], kills: int) -> None:
-        """Do something and kill so many meanwhile, or afterwards if it ends early. Raises what it raises."""
+        """Do some work, and kill processes meanwhile, or afterwards if it ends early. Raises the work's errors."""
         with ThreadPoolExecutor(1) as thread:
             working = thread.submit(work)
             for _ in range(kills):
@@ -111,7 +111,7 @@ class Killing:
 
 
 def play(world: World, study: Study) -> list[str]:
-    """A participant plays every run, whose records and power are uploaded; the traces."""
+    """Let a participant play every run, upload records and power, and return the traces."""
     row, _link = people.participant(world, study)
     traces, known = list[str](), dict[str, list[int] | None]()
     for run in people.runs_of(world, row):
@@ -127,13 +127,13 @@ def play(world: World, study: Study) -> list[str]:
             known[run.application] = record["profile_after"]
         assert put_record(world.client(laptop.token), record).status_code == 201
         traces.append(given_power.uploaded(world, study, laptop, record))
-    with world.database.writing() as session:  # the clocks of these devices are another day's
+    with world.database.writing() as session:  # the clocks of these devices show another day
         session.execute(update(Sitting).values(started_us=given_power.SERVER_US - 60 * given_power.SECOND))
     return traces
 
 
 def ended(world: World, kind: str) -> Job:
-    """The newest job of a kind, when it has ended."""
+    """Wait until the newest job of a kind has ended, and return it."""
 
     def look() -> Job | None:
         with world.database.reading() as session:
@@ -146,7 +146,7 @@ def ended(world: World, kind: str) -> Job:
 
 
 def report(world: World, study: Study) -> None:
-    """Unblind, which has the power measured; check, report."""
+    """Unblind, which starts measuring the power; then check, and make a report."""
     given_reports.unblind(world, study)
     with world.database.writing() as session:
         jobs.ask(session, CHECKS, "a", study.id, conditions=True)
@@ -159,7 +159,7 @@ def report(world: World, study: Study) -> None:
 
 
 def keys(lab: Lab | Composed) -> list[str]:
-    """Every object of the bucket."""
+    """The key of every object in the bucket."""
     storage = lab.storages()[0]
     assert isinstance(storage, Bucket)
     return [each["path"] for page in obstore.list(storage._store) for each in page]  # noqa: SLF001 - all of it
@@ -184,7 +184,7 @@ def require_all(lab: Lab | Composed, traces: list[str]) -> None:
 
 
 def agreed(lab: Lab | Composed) -> list[dict[str, str]]:
-    """What `check` says on both servers: the same, and nothing failed."""
+    """The result of `check`. Asserts that both servers have the same, and that nothing failed."""
     said = []
     for number in range(len(lab.servers)):
         found = json.loads(lab.command(number, "check", "--deep", "--json").out)
@@ -195,20 +195,20 @@ def agreed(lab: Lab | Composed) -> list[dict[str, str]]:
 
 
 def sweep(lab: Lab | Composed) -> None:
-    """Remove what the kills left, as `check --sweep` does a minute later."""
+    """Remove the leftovers of the kills, as `check --sweep` does a minute later."""
     for storage in lab.storages():
         upkeep.sweep(lab.world.database, storage, older_than=0)
 
 
 def require_nothing_on_disks(lab: Lab | Composed) -> None:
-    """Assert that no folder has anything of a trace, or of a job that has ended. Its worker removes that afterwards."""
+    """Assert that no folder has a file of a trace or of an ended job, once the jobs' workers have removed theirs."""
     until(lambda: not left_on_disks(lab), "no disk has anything of a trace or of a job that has ended")
 
 
 def left_on_disks(lab: Lab | Composed) -> list[Path]:
     """The files of traces and jobs on all machines."""
     tops = [data / name for data in lab.data for name in ("traces", "jobs")]
-    walks = [step for top in tops for step in os.walk(top)]  # which skips a folder that a worker removes
+    walks = [step for top in tops for step in os.walk(top)]  # os.walk skips a folder that a worker removes
     files = [Path(folder, name) for folder, _folders, names in walks for name in names]
     return [path for path in files if ".matplotlib" not in path.parts]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The custodian unblinds a study for everybody, or in an emergency learns one run's condition alone."""
+"""The custodian unblinds a study for everybody, or in an emergency learns only one run's condition."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def unblind(world: World, order: Order = ORDER, secrets: str = "test") -> Check:
 
 @pytest.fixture
 def study(world: World) -> StudyRow:
-    """A study of four whose third participant dropped out and was replaced."""
+    """A study of four places. The third participant dropped out, and a fifth got the place."""
     made = given_studies.study(world, protocol=given_studies.small())
     participants = [enrol(world, made.id) for _ in range(4)]
     leave(world, participants[2])

@@ -45,7 +45,7 @@ def test_a_good_document_may_be_padded_so_that_its_size_tells_nothing(kind: Kind
 
 @pytest.mark.parametrize("kind", UPLOADS)
 def test_a_good_document_passes_however_its_text_is_escaped(kind: Kind) -> None:
-    raw = json.dumps(GOOD[kind], indent=1).replace("o", "\\u006f").encode()  # no literal of JSON has an o
+    raw = json.dumps(GOOD[kind], indent=1).replace("o", "\\u006f").encode()  # no keyword of JSON has an o
     assert read(kind, raw) == GOOD[kind]
 
 
@@ -153,4 +153,4 @@ def test_a_good_document_with_one_value_changed_is_good_or_bad_and_nothing_else(
     except BadDocumentError as bad:
         assert 1 <= len(bad.faults) <= MOST_FAULTS  # noqa: PT017 - either outcome is right
     except UnicodeEncodeError:
-        pass  # the change is half of a surrogate pair, which this test's writer can't write
+        pass  # the change is half of a surrogate pair, which this test can't encode

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whatever is done to an audit log, verifying it says what and where; what was erased lawfully does not count."""
+"""Verifying an audit log finds each change and its place. Lawful erasure is no fault."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SALT = bytes(range(16))
 
 
 def log(*actions: str, **details: int) -> list[Link]:
-    """A log as the server writes it, each detail naming its number."""
+    """A log as the server writes it. Each detail has its entry's number."""
     links: list[Link] = []
     before = GENESIS
     for number, action in enumerate(actions, start=1):
@@ -50,7 +50,7 @@ FIVE = ("a", "b", "c", "d", "e")
 
 
 def test_the_chain_is_what_its_description_says() -> None:
-    """Computed with nothing of ours but the words of audit/chain.py."""
+    """The test computes the chain only from the description in audit/chain.py."""
     detail = json.dumps({"by": "server", "number": 1}, sort_keys=True, separators=(",", ":")).encode()
     digest = hashlib.sha256(SALT + detail).hexdigest()
     chain = hashlib.sha256("\n".join(["0" * 64, "1", "1001", "a", digest]).encode()).hexdigest()

@@ -33,7 +33,7 @@ COMMIT = "5954821"  # version 0.1.0
 REVISION = "0009_traces_of_a_laptop"  # its last migration
 ROOT = Path(__file__).parents[2]
 SCRIPT = Path(__file__).with_name("version_0_1.py")
-# Version 0.1 takes profiles out of records again, and knows no SHA-256 of a manifest any more (migrations 0014, 0011).
+# After the downgrade, version 0.1 reads profiles from records again, and lacks manifests' SHA-256 (0014, 0011).
 LOST = {"run_records.taken_out", "traces.manifest_sha256"}
 KEY = fixed_secrets().allocation
 SOURCES = ("study-server", "packaging/cli", "profiles", "tests")
@@ -42,7 +42,7 @@ PATHS = ("study-server/src", "study-server/tests", "packaging/cli/src", "tests")
 
 @pytest.fixture(scope="module")
 def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tree of version 0.1, from git."""
+    """The files of version 0.1, from git."""
     tree = tmp_path_factory.mktemp("version_0_1")
     archive = subprocess.run(["git", "-C", ROOT, "archive", COMMIT, *SOURCES], check=True, capture_output=True)
     subprocess.run(["tar", "-x", "-C", tree], input=archive.stdout, check=True)
@@ -51,7 +51,7 @@ def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Operated]:
-    """A server whose database has nothing."""
+    """A server with an empty database."""
     if request.param == "sqlite":
         url = f"sqlite:///{tmp_path / 'server.db'}"
     else:
@@ -64,7 +64,7 @@ def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Operated]:
 
 
 def by_old_code(old: Path, *command: str | Path) -> str:
-    """What a command says that the code of version 0.1 runs."""
+    """Run a command with the code of version 0.1, and return its output."""
     variables = {"PATH": os.environ["PATH"], "PYTHONPATH": ":".join(str(old / each) for each in PATHS)}
     return subprocess.run(
         [sys.executable, "-P", *command],
@@ -81,13 +81,13 @@ Rows = dict[str, list[dict[str, str]]]
 
 
 def rows(old: Path, server: Operated) -> Rows:
-    """Every row, as version 0.1 reads them."""
+    """Every row, as version 0.1 reads it."""
     found: Rows = json.loads(by_old_code(old, SCRIPT, "rows", server.data, server.database_url))
     return found
 
 
 def files(server: Operated) -> dict[str, bytes]:
-    """The parts of traces."""
+    """The files of traces, by path."""
     return {
         str(path.relative_to(server.data)): path.read_bytes()
         for path in sorted((server.data / "traces").rglob("*"))
@@ -96,7 +96,7 @@ def files(server: Operated) -> dict[str, bytes]:
 
 
 def require_all(server: Operated, made: dict[str, Any]) -> None:
-    """Everything that version 0.1 wrote is there, in today's form, and today's checks find no fault."""
+    """Assert that all data of version 0.1 are there in today's form, and that today's checks find no fault."""
     checked = server.run("check", "--deep", "--json").json()
     assert [each for each in checked if each["verdict"] == "fail"] == []
     server.done("audit", "verify")
@@ -134,7 +134,7 @@ def test_what_version_0_1_wrote_is_taken_over_and_given_back(old: Path, empty: O
     empty.done("migrate")
     # then
     require_all(empty, made)
-    # when: back to version 0.1
+    # when it goes back to version 0.1
     empty.close()
     database = Database(empty.database_url)
     migrations.downgrade(database, REVISION, allocation=KEY, traces=empty.data / "traces")
@@ -146,7 +146,7 @@ def test_what_version_0_1_wrote_is_taken_over_and_given_back(old: Path, empty: O
     program = "from happe_study.cli import main; main()"
     checked = json.loads(by_old_code(old, "-c", program, "--config", empty.file, "check", "--deep", "--json"))
     assert [each for each in checked if each["verdict"] == "fail"] == []
-    # when: and up again
+    # when it goes up again
     empty.done("migrate")
     # then
     require_all(empty, made)

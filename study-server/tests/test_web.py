@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What every answer has, and what no request can do, whatever its route."""
+"""The headers of every answer, and the limits of every request, whatever its route."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SCRIPTS = re.compile(r"<script(?! src=\"/static/)|<style|\sstyle=|\son[a-z]+=|ja
 
 @pytest.fixture
 def https_world(sqlite_url: str, tmp_path: Path) -> Iterator[World]:
-    """A server that browsers reach by https."""
+    """A server behind https."""
     made = World(tmp_path, sqlite_url, public_url=HTTPS)
     yield made
     made.close()
@@ -115,7 +115,7 @@ def test_only_https_is_remembered_by_browsers(https_world: World) -> None:
 
 
 def cookie_of(answer: TestResponse) -> str:
-    """What is set as the session's cookie."""
+    """The session's cookie that an answer sets."""
     (cookie,) = answer.headers.getlist("Set-Cookie")
     return cookie
 
@@ -257,7 +257,7 @@ def test_wrong_values_are_named_by_where_they_are(small_world: World) -> None:
 
 
 def digest(world: World) -> str:
-    """All rows of all tables, except for the count of requests."""
+    """A digest of all rows of all tables, except for the counts of requests."""
     found = hashlib.sha256()
     with world.database.reading() as session:
         for table in (table for table in Base.metadata.sorted_tables if table.name != "rate_hits"):

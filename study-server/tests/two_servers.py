@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Two servers and three workers, each with a folder of its own, on one PostgreSQL and one S3 store, all real processes.
+"""Two servers and three workers, each with its own folder, on one PostgreSQL and one S3 store, all real processes.
 
-Devices send to either server, again until it answers, as docs/uploads.md asks of them.
+Devices send to both servers in turn, and repeat a request until a server answers, as docs/uploads.md asks.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ BUCKET = "happe"
 
 @dataclass(frozen=True)
 class Answered:
-    """An answer, as Flask's client gives it."""
+    """An answer in the form of Flask's client."""
 
     status_code: int
     text: str
@@ -56,7 +56,7 @@ class Device:
     token: str
 
     def put(self, path: str, **body: Any) -> Answered:  # noqa: ANN401 - as Flask's client
-        """Upload until it is answered with success. A success whose answer was lost counts as new."""
+        """Upload until a server answers with success. A success whose answer was lost counts as new."""
         again, ended = False, threading.Event()
         while True:
             answer = self.once("PUT", next(self.ports), path, **body)
@@ -78,7 +78,7 @@ class Device:
         headers: Mapping[str, str] | None = None,
         content_type: str = "application/json",
     ) -> Answered | None:
-        """One request to one server; None: it was not answered."""
+        """Send one request to one server. Returns None without an answer."""
         raw = data or _encoded(json)
         every = {"Authorization": f"Bearer {self.token}", "Content-Type": content_type, **(headers or {})}
         connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
@@ -97,33 +97,33 @@ def _encoded(document: object) -> bytes:
 
 
 class Process:
-    """`happe-server run` or `worker`, killed with all its children and started again."""
+    """`happe-server run` or `worker`. Tests kill it with all its children, and start it again."""
 
     def __init__(self, file: Path, log: Path, what: str, port: int | None = None) -> None:
         self.file, self.port, self._log, self._what = file, port, log, what
         self._process: Program | None = None
 
     def start(self) -> None:
-        """Start it."""
+        """Start the process."""
         self._process = Program(main, ["--config", str(self.file), self._what], log=self._log)
 
     def kill(self) -> None:
-        """End it with SIGKILL; its children end by themselves (workers of gunicorn within a second)."""
+        """Kill the process and its group. Children in other groups end by themselves."""
         assert self._process is not None
         self._process.kill()
-        with suppress(ProcessLookupError):  # it had no children yet
+        with suppress(ProcessLookupError):  # there is no group
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait(PATIENCE_S)
 
     def serves(self) -> bool:
-        """Whether it answers."""
+        """Whether the server answers."""
         assert self._process is not None
         assert self._process.poll() is None, self._log.read_text()
         return answers(self.port or 0)
 
 
 def answers(port: int) -> bool:
-    """Whether a server on this port says that it is well."""
+    """Whether the health check of a server on this port succeeds."""
     connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
     try:
         connection.request("GET", "/healthz")
@@ -135,23 +135,23 @@ def answers(port: int) -> bool:
 
 
 class Remote(World):
-    """The world in the servers' database. Devices upload to the servers, each time to another one."""
+    """A world on the servers' database. Devices upload to each server in turn."""
 
     def __init__(self, folder: Path, database_url: str, ports: list[int], **config: object) -> None:
         super().__init__(folder, database_url, **config)
         self._ports = ports
 
-    def client(self, token: str | None = None) -> Any:  # noqa: ANN401 - of Flask's client what uploads need
+    def client(self, token: str | None = None) -> Any:  # noqa: ANN401 - the part of Flask's client that uploads need
         """A device."""
         assert token is not None
         return Device(cycle(self._ports), token)
 
 
 class Lab:
-    """The servers, the workers, and what is in their database."""
+    """The servers, the workers, and their database's world."""
 
     def __init__(self, folder: Path, database_url: str, store: Store) -> None:
-        """Write secrets and configurations, and make the bucket; start nothing."""
+        """Write secrets and configurations, and make the bucket. Start nothing yet."""
         store.make_bucket(BUCKET)
         s3 = store.settings(BUCKET)
         self._folder, self._fields = folder, {"database_url": database_url, **AT_ONCE, "limits.free_bytes": 0}
@@ -175,7 +175,7 @@ class Lab:
 
     @property
     def data(self) -> list[Path]:
-        """The data folders of all."""
+        """The data folders of all processes."""
         return [process.file.with_suffix("") for process in self.servers + self.workers]
 
     def storages(self) -> list[Storage]:
@@ -187,7 +187,7 @@ class Lab:
         return happe_server("--config", self.servers[server].file, *arguments)
 
     def __enter__(self) -> Self:
-        """Start all."""
+        """Start all processes."""
         for process in self.servers + self.workers:
             process.start()
         for process in self.servers:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A device that uploads over real HTTP and tries again until it is answered, as docs/uploads.md asks of devices."""
+"""A device that uploads over real HTTP, and tries again until the server answers, as docs/uploads.md asks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PAUSE_SECONDS = 0.02
 
 @dataclass(frozen=True)
 class Item:
-    """One thing to upload: its address and what makes its headers and body."""
+    """An upload: its address, and a function that makes its headers and body."""
 
     path: str
     make: Callable[[], tuple[dict[str, str], bytes | list[bytes]]]
@@ -37,7 +37,7 @@ class Item:
 
 @dataclass
 class Uploader:
-    """Uploads items one after another on a connection that it keeps. `acknowledged` are paths, in order."""
+    """Uploads items one after another on one connection. `acknowledged` has their paths, in order."""
 
     port: int
     token: str
@@ -48,7 +48,7 @@ class Uploader:
     _connection: HTTPConnection | None = None
 
     def run(self, items: Iterator[Item]) -> None:
-        """Upload until the items or the time are over. An answer that is neither success nor to be retried fails."""
+        """Upload until the items end or `ended` is set. Any answer except success and reasons to retry is an error."""
         for item in items:
             while not self.ended.is_set():
                 status = self.send(item)
@@ -61,7 +61,7 @@ class Uploader:
                 return
 
     def send(self, item: Item) -> int | None:
-        """Upload once; the status, or None without an answer."""
+        """Upload once. Returns the status, or None without an answer."""
         headers, body = item.make()
         try:
             if self._connection is None:
@@ -85,7 +85,7 @@ class Uploader:
 
 @dataclass
 class Crowd:
-    """Uploaders in threads. An error in one is raised at the end."""
+    """Uploaders in threads. `end` raises the first error of any."""
 
     ended: threading.Event = field(default_factory=threading.Event)
     uploaders: list[Uploader] = field(default_factory=list)
@@ -93,7 +93,7 @@ class Crowd:
     _threads: list[threading.Thread] = field(default_factory=list)
 
     def add(self, port: int, token: str, items: Iterator[Item]) -> None:
-        """One more uploader begins."""
+        """Start one more uploader."""
         uploader = Uploader(port, token, self.ended)
         self.uploaders.append(uploader)
         thread = threading.Thread(target=self._run, args=(uploader, items), daemon=True)
@@ -101,7 +101,7 @@ class Crowd:
         thread.start()
 
     def end(self) -> None:
-        """Stop all of them, whatever they are about. Raises what went wrong."""
+        """Stop all uploaders at once. Raises the first error of any."""
         self.ended.set()
         for thread in self._threads:
             thread.join()
@@ -109,11 +109,11 @@ class Crowd:
             raise self.errors[0]
 
     def acknowledged(self) -> list[str]:
-        """The paths of all that was answered with success."""
+        """The paths of all acknowledged uploads."""
         return [path for uploader in self.uploaders for path in uploader.acknowledged]
 
     def wait_for(self, more: int) -> None:
-        """Wait until that many more uploads were acknowledged."""
+        """Wait until servers have acknowledged `more` more uploads."""
         wanted, deadline = len(self.acknowledged()) + more, time.monotonic() + PATIENCE_S
         while len(self.acknowledged()) < wanted:
             assert time.monotonic() < deadline, "the server takes nothing any more"
@@ -121,7 +121,7 @@ class Crowd:
             self.ended.wait(0.005)
 
     def wait_for_status(self, status: int, more: int) -> None:
-        """Wait until that many more answers had a status."""
+        """Wait until `more` more answers have had this status."""
         wanted, deadline = self.statuses()[status] + more, time.monotonic() + PATIENCE_S
         while self.statuses()[status] < wanted:
             assert time.monotonic() < deadline, f"no {status}: {self.statuses()}"
@@ -129,11 +129,11 @@ class Crowd:
             self.ended.wait(0.005)
 
     def statuses(self) -> Counter[int]:
-        """How often each status was answered."""
+        """The number of answers with each status."""
         return sum((uploader.statuses for uploader in self.uploaders), Counter())
 
     def lost(self) -> int:
-        """How many requests had no answer."""
+        """The number of requests without an answer."""
         return sum(uploader.lost for uploader in self.uploaders)
 
     def _run(self, uploader: Uploader, items: Iterator[Item]) -> None:

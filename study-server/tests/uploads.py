@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The bad uploads of data/bad_uploads.jsonl: how a line makes a document, and what checks it.
+"""The bad uploads of data/bad_uploads.jsonl: the documents of its lines, and their checks.
 
-A line is a good document of data/good_uploads.json, changed: `set` (pointer to value), `fill` (pointer to an item and
-how many), `remove` (a pointer), `replace` (two pieces of its text), `keep` (sixteenths of it from the start); or `raw`
-text, `hex` bytes, `repeat` (a piece, how often, and what closes each). `faults` is all that must be found, as pairs of
-pointer and detail, in any order; `*` ends a detail of which the rest is the JSON library's.
+A line is a change of a good document of data/good_uploads.json: `set` (pointer to value), `fill` (pointer to an item
+and how many), `remove` (a pointer), `replace` (two pieces of its text), `keep` (sixteenths of it from the start). Or it
+has the document itself: `raw` text, `hex` bytes, `repeat` (a piece, how often, and what closes each). `faults` has all
+faults that the checks must find, as pairs of pointer and detail, in any order. After `*`, the detail is the JSON
+library's.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def take(kind: Kind, raw: bytes) -> object:
 
 
 def upload(case: Json) -> bytes:
-    """The bytes that a case describes."""
+    """The bytes of a case."""
     if "raw" in case:
         return str(case["raw"]).encode()
     if "hex" in case:
@@ -69,7 +70,7 @@ def _changed(document: Json, case: Json) -> bytes:
 
 
 def _place(document: Any, at: str) -> tuple[Any, str | int]:  # noqa: ANN401 - JSON
-    """The object or array that a pointer's last part is in, and that part."""
+    """The object or array that contains a pointer's last part, and this part."""
     *way, last = (part.replace("~1", "/").replace("~0", "~") for part in at.split("/")[1:])
     for part in way:
         document = document[int(part) if isinstance(document, list) else part]

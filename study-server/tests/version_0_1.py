@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Run by the code and the tests' helpers of version 0.1: makes data as that version had it, or shows all rows.
+"""Make version 0.1's data, or show all rows. The code and the tests' helpers of that version run this program.
 
 version_0_1.py write|rows FOLDER DATABASE_URL
 """
@@ -20,7 +20,7 @@ from world import World
 
 
 def write(folder: Path, url: str) -> None:
-    """A blinded and an unblinded study, each with a run, its record and its power trace; accounts of staff."""
+    """Write a blinded and an unblinded study, each with a run, its record and power trace; and accounts of staff."""
     database = Database(url)
     migrations.upgrade(database)
     database.dispose()
@@ -36,7 +36,7 @@ def write(folder: Path, url: str) -> None:
 
 
 def rows(url: str) -> None:
-    """Every cell of every row of every table, as text."""
+    """Print every cell of every row of every table, as text."""
     database = Database(url)
     with database.reading() as session:
         found = {

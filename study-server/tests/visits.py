@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Participants at their pages."""
+"""Participants on their pages."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ if TYPE_CHECKING:
 
 
 class Visit:
-    """A participant with a browser, who has followed their link."""
+    """A participant who has followed their link in a browser."""
 
     def __init__(self, world: World, *, enrolled: bool, more: str = "") -> None:
-        """Begin at consent, or after the handout."""
+        """Begin before the consent, or with `enrolled` after the handout."""
         self.world = world
         self.study: Study = study(world, protocol=small() + more)
         self.participant: Participant
         self.participant, self.token = people.participant(world, self.study, enrolled=enrolled)
         self.browser: FlaskClient = people.browser(world, self.token)
         self.form: dict[str, str] = {}
-        self.sees("withdraw")  # a form that is always there, for its token
+        self.sees("withdraw")  # this form is always there; the test needs its token
 
     def sees(self, path: str = "") -> str:
-        """The page that a path leads to, whose hidden fields are kept for the next form."""
+        """Get the page to which a path leads, and keep its hidden fields for the next form."""
         answer = self.browser.get(f"/p/{path}", follow_redirects=True)
         assert answer.status_code == HTTPStatus.OK
         self.form |= people.hidden(answer.text)
         return answer.text
 
     def sends(self, path: str, **fields: str) -> TestResponse:
-        """The form of the page seen last."""
+        """Send the form of the last page."""
         return self.browser.post(f"/p/{path}", data=self.form | fields)
 
     @property
@@ -49,6 +49,6 @@ class Visit:
 
 
 def leads_to(answer: TestResponse) -> str:
-    """Where a form leads by 303."""
+    """The address to which a form's answer redirects (303)."""
     assert answer.status_code == HTTPStatus.SEE_OTHER, answer.text
     return answer.headers["Location"]
