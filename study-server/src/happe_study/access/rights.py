@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The rights of each role. Everything that is not listed here is denied."""
+"""The rights of each role. The server denies everything else."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ RIGHTS: dict[Role, frozenset[Right]] = {
 }
 
 # These roles exclude each other in the same study. A custodian who also rates, runs or analyses could look at
-# conditions, and nobody would be blind. Conditions are sealed to the keys of devices. An administrator enrols devices,
+# conditions, and nobody would be blind. Laptops open conditions with their own keys. An administrator enrols devices,
 # so they could enrol their own key, pose as a participant, and read the condition of the next slot. A reviewer who
 # judges what HAPPE learned must not have known the conditions while it learned.
 APART: dict[Role, frozenset[Role]] = {

@@ -44,7 +44,7 @@ class Who(StrEnum):
 class DeviceKind(StrEnum):
     """What devices may do in a study."""
 
-    LAPTOP = "laptop"  # runs participants' applications; has a public key that conditions are sealed to
+    LAPTOP = "laptop"  # runs participants' applications; conditions are sealed to its public key
     METER = "meter"  # measures power
 
 
@@ -87,7 +87,7 @@ class Caller:
 
 @dataclass(frozen=True)
 class Rule:
-    """The rule of an endpoint. A right that does not belong to one study is required in some study, or in every study.
+    """The rule of an endpoint. Outside of a study, it requires the right in some study, or in every study.
 
     `fresh`: staff must have given their password, for the session or the token, in the last minutes. So an open session
     or a token in a script is not enough for actions that can't be undone. `by_site`: the view hides other sites from an

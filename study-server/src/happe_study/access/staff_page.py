@@ -138,7 +138,7 @@ def field(name: str, *, shortest: int = 1, longest: int = 200, what: str = "") -
 
 
 def require_tick(name: str, asked: str) -> None:
-    """Raise Problem 422 unless a box was ticked."""
+    """Raise Problem 422 unless the person ticked a box."""
     if name not in request.form:
         raise mistake(name, asked)
 

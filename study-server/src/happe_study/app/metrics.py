@@ -35,7 +35,7 @@ NAMES = {
 
 
 class Metrics:
-    """The metrics of an application. After `share`, the values of all its processes are added up."""
+    """The metrics of an application. After `share`, they are the sums over all its processes."""
 
     def __init__(self) -> None:
         """Make every metric."""

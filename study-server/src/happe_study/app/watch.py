@@ -36,7 +36,7 @@ UNTIMED = frozenset({"records.put_record", "traces.put_part"})
 
 @dataclass
 class Seen:
-    """The facts about a request that are logged after its answer."""
+    """The facts that the server logs about a request after its answer."""
 
     method: str
     started: float

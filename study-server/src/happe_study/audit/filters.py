@@ -39,7 +39,7 @@ class Wanted:
     about: str = ""
 
     def said(self) -> dict[str, str]:
-        """The fields that are filled in, for the page's address."""
+        """The fields that have a value, for the page's address."""
         every = ((name, getattr(self, name)) for name in FIELDS)
         return {name: str(value) for name, value in every if value}
 

@@ -84,7 +84,7 @@ class Report:
         return not self.faults
 
     def complain(self, fault: Fault) -> None:
-        """Note a fault at the entry being looked at."""
+        """Note a fault at the present entry."""
         if len(self.faults) < MOST_FAULTS:
             self.faults.append((self.head.number, fault))
 

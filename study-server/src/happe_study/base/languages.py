@@ -29,7 +29,7 @@ LANGUAGES = {ENGLISH: "English", "de": "Deutsch"}  # each language's name in tha
 COOKIE = "happe_language"
 COOKIE_PATH = "/p"
 FOLDER = Path(__file__).parents[1] / "translations"
-SPEAKING: set[str] = set()  # the names of the blueprints whose pages are translated
+SPEAKING: set[str] = set()  # the names of blueprints with translated pages
 
 
 def install(app: Flask) -> None:

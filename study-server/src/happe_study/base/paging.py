@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Pages of a list, ordered by random codes. The order does not reveal when anything was created."""
+"""Pages of a list, ordered by random codes. The order reveals nothing about times of creation."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def rows_after(
 ) -> tuple[list[Row], str | None]:
     """A page of a query's rows, and the cursor of the next page (None after the last). Problem 422: a wrong cursor.
 
-    A row that is added while a client reads page by page appears on a later page, or belongs to one already read.
+    If a row comes while a client reads page by page, it appears on a later page, or belongs to one already read.
     """
     if page.cursor is not None:
         query = query.where(code > _code(page.cursor))

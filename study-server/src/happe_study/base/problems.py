@@ -121,7 +121,7 @@ def answer(problem: Problem) -> Response:
 
 
 def _lead(problem: Problem, door: str) -> Response:
-    """Lead to a page of DOORS, and back. A GET is redirected at once; after a POST the error page has a link."""
+    """Lead to a page of DOORS, and back. A GET redirects at once; after a POST the error page has a link."""
     if request.method in {"GET", "HEAD"}:
         back = request.full_path if request.query_string else request.path
         return make_response(redirect(f"{door}?{urlencode({'next': back})}", HTTPStatus.SEE_OTHER))

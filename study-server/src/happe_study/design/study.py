@@ -28,7 +28,7 @@ class Study(Base):
     id: Mapped[int] = mapped_column(Serial, primary_key=True)
     name: Mapped[str] = mapped_column(Name, unique=True)  # the protocol's; part of every URL
     title: Mapped[str] = mapped_column(Name)
-    protocol: Mapped[str] = mapped_column(Text)  # the TOML document as it was sent
+    protocol: Mapped[str] = mapped_column(Text)  # the TOML document as the sender wrote it
     protocol_sha256: Mapped[str] = mapped_column(Digest)
     protocol_file: Mapped[str | None] = mapped_column(Text)  # the name of its file, as the sender gave it
     state: Mapped[str] = mapped_column(Name, default=StudyState.DRAFT)

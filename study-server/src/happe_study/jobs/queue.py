@@ -25,5 +25,5 @@ def deliver(session: Session, job_id: int, priority: int = WHOLE) -> None:
 
 @cache
 def _sender() -> App:
-    """Procrastinate's app for sending. It is never opened, because it uses the caller's connection."""
+    """Procrastinate's app for sending. Nobody opens it, because it uses the caller's connection."""
     return App(connector=SyncPsycopgConnector())

@@ -62,7 +62,7 @@ def open_one(session: Session, kind: str, study_id: int | None, *, for_change: b
 def of_study(session: Session, study_id: int | None, kind: str | None = None, *, results: bool = True) -> Sequence[Job]:
     """The jobs of a study, or (None) of the server, newest first.
 
-    Without `results`, a job's result is read only on access, because a result can be a megabyte.
+    Without `results`, the database sends a job's result only on access, because a result can be a megabyte.
     """
     query = select(Job).where(Job.study_id == study_id, Job.whole_id.is_(None)).order_by(Job.id.desc())
     query = query if results else query.options(defer(Job.result))
@@ -141,7 +141,7 @@ def cancel(session: Session, job: Job) -> None:
 
 
 def retry(session: Session, job: Job) -> None:
-    """Start a job again that failed or was cancelled. Raises Problem 409 for any other job."""
+    """Start a failed or cancelled job again. Raises Problem 409 for any other job."""
     if job.state not in (JobState.FAILED, JobState.CANCELLED):
         raise conflict("job", f"The job is {job.state}: only one that failed or was cancelled can be tried again.")
     job.state, job.tries, job.failed, job.finished_us = JobState.WAITING, 0, None, None

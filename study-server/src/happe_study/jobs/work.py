@@ -27,7 +27,7 @@ LONGEST = 255
 
 
 class GoneError(Exception):
-    """The job was cancelled, deleted, or given to another worker: this worker's work for it has no effect."""
+    """Somebody cancelled or deleted the job, or another worker has it: this worker's work for it has no effect."""
 
 
 class FailedError(Exception):

@@ -67,7 +67,7 @@ class Connection(TConn):  # type: ignore[misc] # gunicorn has no types
     """A connection with a client. Its worker closes it properly, without blocking on the client."""
 
     def __init__(self, worker: GatheringWorker, client: socket.socket, address: Any, listener: socket.socket) -> None:  # noqa: ANN401 - the system's
-        """Wrap a connection that was just accepted."""
+        """Wrap a new connection."""
         super().__init__(worker.cfg, client, address, listener.getsockname())
         self._worker = worker
         self.initialized = True  # it has neither TLS nor HTTP/2
@@ -173,7 +173,7 @@ class GatheringWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no typ
             super().enqueue_req(conn)
 
     def finish_request(self, conn: Connection, fs: Any) -> None:  # noqa: ANN401 - gunicorn's
-        """Go on with a connection whose request is answered, and start the next large request."""
+        """Go on with a connection after the answer to its request, and start the next large request."""
         self._large.discard(conn)
         super().finish_request(conn, fs)
         self._begin_large()

@@ -68,7 +68,7 @@ class Person:
 
 
 def check(wish: Wish) -> Config:
-    """Check that a new server can be made, and return its configuration. ConfigError, OSError; KeyError: no owner."""
+    """Check that a new server is possible, and return its configuration. ConfigError, OSError; KeyError: no owner."""
     config = check_files(wish)
     if wish.database_url or wish.database_url_file:
         with as_owner(wish):

@@ -34,8 +34,8 @@ SECOND_US = 1_000_000
 class Custodian:
     """Somebody who may unblind a study, from `unblinds_from_us` on (None: without waiting).
 
-    `password_given_us` is when somebody else last chose the password. A disabled account (not `active`) is listed too,
-    because an administrator can enable it again.
+    `password_given_us` is when somebody else last chose the password. The list includes disabled accounts (not
+    `active`), because an administrator can enable them again.
     """
 
     email: str

@@ -49,7 +49,7 @@ class Axis:
             raise ValueError(f"an axis from {self.low} to {self.high}")
 
     def share(self, value: float) -> float:
-        """The position of a value: 0 at `low`, 1 at `high`. Values far outside are limited to -1 or 2."""
+        """The position of a value: 0 at `low`, 1 at `high`. It limits values far outside to -1 or 2."""
         if self.steps:
             return self._share_of_step(value)
         return min(max((value - self.low) / (self.high - self.low), -1.0), 2.0)

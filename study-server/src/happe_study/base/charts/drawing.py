@@ -34,7 +34,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Chart:
-    """Layers on two axes. `key` is its id in the page; `title` and `description` are read aloud; `height` in pixels."""
+    """Layers on two axes. `key`: its id in the page. Screen readers say `title` and `description`. `height`: pixels."""
 
     key: str
     title: str

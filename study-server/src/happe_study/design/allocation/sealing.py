@@ -3,9 +3,9 @@
 
 At rest: XChaCha20-Poly1305 under the server's key. Its associated data is the seal's purpose (a run's code, a slot's
 place, a study's name), so that a seal moved to another row does not open. On the network: a sealed box that only the
-enrolled device can open. Records of runs and manifests of power traces reveal conditions too. They are sealed under
-keys derived from the server's, and padded as runs/records/stored.py and evidence/traces/sealed.py say. Each power trace
-has its own key for its parts (evidence/traces/sealed_parts.py), which the database stores sealed.
+enrolled device can open. Records of runs and manifests of power traces reveal conditions too. The server seals them
+under keys derived from its own, and pads them (runs/records/stored.py, evidence/traces/sealed.py). Each power trace has
+its own key for its parts (evidence/traces/sealed_parts.py), which the database stores sealed.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 KEY_BYTES = nacl.secret.Aead.KEY_SIZE  # 32
-CONDITION_BYTES = 64  # a condition's label is padded to this
-SLOT_BLOCK_BYTES = 4096  # a slot's plan is padded to a multiple of this
+CONDITION_BYTES = 64  # the padded length of a condition's label
+SLOT_BLOCK_BYTES = 4096  # a slot's padded plan has a multiple of this length
 RECORDS, RECORD_DIGESTS = b"happe records", b"happe digests"
 TRACE_KEYS, MANIFESTS, PART_DIGESTS = (
     b"happe trace keys",
     b"happe manifests",
     b"happe parts",
 )  # purposes of derived keys; at most 16 bytes each
-DOCUMENT_BYTES = 512  # a device's document is padded to this
+DOCUMENT_BYTES = 512  # the padded length of a device's document
 DOCUMENT_FORMAT = "happe-condition/1"
 PROBES = b"happe probes"
 PUBLIC_KEY_BYTES = nacl.public.PublicKey.SIZE  # 32

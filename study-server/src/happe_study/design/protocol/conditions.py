@@ -17,7 +17,7 @@ _WITH_INDICATOR = "+indicator"
 
 
 class Scheme(StrEnum):
-    """The treatments that are compared, and their order (`order.scheme`)."""
+    """The treatments to compare, and their order (`order.scheme`)."""
 
     PAPER = "paper"
     LEVELS = "levels"
@@ -42,7 +42,7 @@ class Keys(StrEnum):
 
 @dataclass(frozen=True, order=True)
 class Condition:
-    """What controls the processor, and whether the battery indicator is shown. B-HAPPE always shows it."""
+    """What controls the processor, and whether the battery indicator is visible. B-HAPPE always shows it."""
 
     governor: str  # ondemand, T-, O-, B- or L-HAPPE, or fixed-N with N from 1 (the lowest frequency) to 64
     indicator: bool = False
@@ -56,7 +56,7 @@ class Condition:
 
     @property
     def label(self) -> str:
-        """Its name in exports: the governor's, plus `+indicator` if the indicator is shown (B-HAPPE implies it)."""
+        """Its name in exports: the governor's, plus `+indicator` if the indicator is visible (B-HAPPE implies it)."""
         shown = self.indicator and self.governor != "B-HAPPE"
         return self.governor + (_WITH_INDICATOR if shown else "")
 

@@ -24,9 +24,9 @@ _CLOSED = ConfigDict(extra="forbid")
 
 @dataclass(frozen=True, kw_only=True, config=_CLOSED)
 class Application:
-    """The application of a run. `cpu` is the CPU to which it is pinned; None: the kernel chooses.
+    """The application of a run. `cpu` is the CPU on which it must run; None: the kernel chooses.
 
-    With the scheme `field` it is a pair of days without a command: a run serves every application that is used.
+    With the scheme `field` it is a pair of days without a command: a run serves every application that people use.
     """
 
     key: Slug
@@ -95,7 +95,7 @@ class Withdrawal(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, config=_CLOSED)
 class Consent:
-    """The text to which participants agree. The version is stored with their consent."""
+    """The text to which participants agree. The server stores the version with their consent."""
 
     version: Version
     text: Text
@@ -264,7 +264,7 @@ DONT_KNOW = GuessChoice("dont-know", "I don't know")
 class Protocol:
     """A study's protocol: up to 16 applications, 1 to 10,000 participants.
 
-    A section that is left out has its defaults. A section that the scheme does not use is an error.
+    A missing section has its defaults. A section that the scheme does not use is an error.
     """
 
     name: Slug

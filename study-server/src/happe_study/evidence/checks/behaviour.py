@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from happe_study.evidence.documents.machines import PowerModel
     from happe_study.runs.records.demand import Ladder
 
-EXACT = ("setspeed", "simulated")  # back-ends that set exactly the frequency that was decided
+EXACT = ("setspeed", "simulated")  # back-ends that set exactly the decided frequency
 OF_ANOTHER = 0.05  # a ladder whose ends differ from the model's by a larger share is another machine's
-FEWEST_LINES = 5  # records with fewer observations are never called alike
+FEWEST_LINES = 5  # records with fewer observations never count as alike
 
 
 @dataclass(frozen=True)

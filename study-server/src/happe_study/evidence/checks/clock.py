@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 KEY, TITLE = "clock", "Clocks"
-READ_US = 1000  # smaller differences are not reported
+READ_US = 1000  # the check ignores smaller differences
 MOST_EARLY_US = 10_000_000  # from the server's answer to a start until the run begins
 MOST_LATE_US = 1_500_000  # from a run's end until the server hears of it
 # Seconds, small shifts first: of two shifts that fit equally well, the smaller one counts.

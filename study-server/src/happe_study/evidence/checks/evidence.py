@@ -87,7 +87,7 @@ class Evidence:
     doubts: Sequence[
         tuple[str, str]
     ] = ()  # a run, and a part of its profile that does not follow from the earlier facts
-    deep: bool = False  # whether every byte of the traces was read
+    deep: bool = False  # whether the reader read every byte of the traces
     names: Mapping[str, str] = field(default_factory=dict)  # of devices, by code
 
     @cached_property
@@ -121,7 +121,7 @@ class Evidence:
 
 
 def known_clock(name: str, estimates: Sequence[ClockEstimate]) -> ServerClock | None:
-    """The clock that the estimates give; None: there are no estimates, or the clock was set between two of them."""
+    """The clock that the estimates give; None: no estimates, or somebody set the clock between two of them."""
     try:
         return server_clock(name, estimates)
     except ClockSetError:

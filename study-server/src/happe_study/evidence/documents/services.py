@@ -45,13 +45,13 @@ def measures(session: Session, study: Study) -> dict[str, Measure] | None:
 
 
 def model(session: Session, study: Study) -> PowerModel | None:
-    """The machine's power model, if it was uploaded."""
+    """The machine's power model, if the study has one."""
     found = find(session, study, DocumentKind.MODEL)
     return model_in(found.content, NAMES[DocumentKind.MODEL]) if found else None
 
 
 def told(document: AnalysisDocument) -> dict[str, Any]:
-    """A document's summary. It is cached, because browsers ask every two seconds for a report that is being made."""
+    """A document's summary. It is cached, because browsers ask every two seconds while a job makes a report."""
     known = _REMEMBERED.get(document.sha256)
     if known is None:
         short = _measures_in_short if document.kind == DocumentKind.MEASURES else _model_in_short
@@ -87,7 +87,7 @@ def watts(session: Session, study: Study) -> dict[str, float]:
 
 
 def read(kind: DocumentKind, raw: bytes) -> None:
-    """Check a document that was sent. Raises InputError if it is wrong."""
+    """Check an uploaded document. Raises InputError if it is wrong."""
     if raw.count(b",") > MOST_VALUES:
         raise InputError([f"has more than {MOST_VALUES} values"])
     READERS[kind](raw, "")

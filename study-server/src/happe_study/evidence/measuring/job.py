@@ -42,8 +42,8 @@ LIMITS = Limits()
 def measure(work: Work) -> None:
     """Measure the study as it is now, and replace its document of measured power.
 
-    The result does not depend on the number of workers: the pieces follow from the study alone, and each run is
-    measured by itself.
+    The result does not depend on the number of workers: the pieces follow from the study alone, and no run affects the
+    measurement of another.
     """
     done = work.results()
     if not done and (pieces := _pieces(work)):
@@ -73,7 +73,7 @@ KIND_OF_PIECE = Kind(PIECE, "Measured power of some runs", Right.EXPORT, measure
 
 
 def _pieces(work: Work) -> list[list[str]]:
-    """The codes of the runs of each piece. Runs of a trace stay together, so that a shared part is opened once."""
+    """The codes of the runs of each piece. Runs of a trace stay together, so that a worker opens a shared part once."""
     work.doing("reading records and clocks")
     with work.database.reading() as session:
         wanted = asked(session, work.study_id, work.server.secrets.allocation)
@@ -107,7 +107,7 @@ def _documents(work: Work, codes: Collection[str]) -> Iterator[dict[str, Any]]:
 
 
 def _of_trace(work: Work, trace_id: int, runs: Sequence[StudyRun], server: ServerClock) -> Iterator[Measured]:
-    """Measure a trace's runs in the order of time, so that a part is opened once for all its runs."""
+    """Measure a trace's runs in the order of time, to open each part once for all its runs."""
     found = _opened(work, trace_id)
     for run in sorted(runs, key=lambda each: each.begin_us):
         yield Measured(run, found) if isinstance(found, Refusal) else _measured(run, found, server)

@@ -39,7 +39,7 @@ def begin(session: Session, study: Study, who: Caller | None) -> Job:
 
 
 def begin_by_itself(session: Session, study: Study, who: Caller | None) -> None:
-    """Start measuring the power of a study that was just unblinded, if it has a trace."""
+    """Start measuring the power of a study right after its unblinding, if it has a trace."""
     if session.scalar(select(Trace.id).where(Trace.study_id == study.id).limit(1)) is not None:
         _ask(session, study, who)
 

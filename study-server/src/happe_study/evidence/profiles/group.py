@@ -17,7 +17,7 @@ from happe_study.evidence.profiles.searching import levels_of
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
-KEPT_FROM = 100  # groups of at least so many profiles are cached; counting their levels takes a millisecond
+KEPT_FROM = 100  # cache groups of at least so many profiles; counting their levels takes a millisecond
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The history of a UAFP: its state after each lesson, replayed by Algorithm 4, and differences from what is stored.
+"""The history of a UAFP: its state after each lesson, replayed by Algorithm 4, and differences from stored profiles.
 
 Pure. Frequencies are kHz of the fastest ladder, times microseconds of a run's laptop.
 """

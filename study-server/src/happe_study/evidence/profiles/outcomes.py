@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from happe_study.design.study import Study
     from happe_study.evidence.profiles.models import Profile
 
-KEPT_FROM = 10_000  # at least so many values are cached; reading them takes tens of milliseconds
+KEPT_FROM = 10_000  # cache at least so many values; reading them takes tens of milliseconds
 REFERENCE = "ondemand"  # the reference of savings, unless the protocol's analysis names another condition
 GONE = (ParticipantState.WITHDRAWN, ParticipantState.REPLACED)
 
@@ -80,7 +80,7 @@ def outcomes(session: Session, study: Study, protocol: Protocol, one: Profile) -
 
 
 def reference(protocol: Protocol) -> str:
-    """The condition with which savings are compared."""
+    """The reference condition of savings."""
     return protocol.analysis.reference if protocol.analysis else REFERENCE
 
 

@@ -83,7 +83,7 @@ def take_out(session: Session, study_id: int, secrets: Secrets) -> Taken:
 
 
 def left(session: Session, study_id: int) -> list[str]:
-    """The codes of runs whose record has arrived and is not copied yet, at most 100.
+    """The codes of runs with a record that is not copied yet, at most 100.
 
     The inner query's limit makes SQLite start from the few records left, which an index has, not from every run.
     """

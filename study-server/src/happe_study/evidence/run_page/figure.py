@@ -32,7 +32,7 @@ Layers = list["Step | Line | Band"]
 
 
 class Kind(NamedTuple):
-    """A kind of key press, and how it is shown."""
+    """A kind of key press, and its look."""
 
     key: str
     counted: bool

@@ -81,7 +81,7 @@ class Placed:
 
 @dataclass(frozen=True)
 class Measured:
-    """A trace that was recorded during a run. If its power can't be shown, `placed` is None and `why` says why."""
+    """A trace recorded during a run. If the page can't show its power, `placed` is None and `why` says why."""
 
     trace: str
     meter: str
@@ -92,7 +92,7 @@ class Measured:
 
 
 def measured(session: Session, run: Run, record: Json, files: TraceFiles, *, keep: bool) -> list[Measured]:
-    """The traces of a run's laptop that were recorded during the run, by begin. `keep`: store summaries of parts."""
+    """The traces of a run's laptop recorded during the run, by begin. `keep`: store summaries of parts."""
     if run.device_id is None:
         return []
     query = select(Trace, Device.name).join(Device, Device.id == Trace.device_id).options(defer(Trace.manifest))
@@ -122,7 +122,7 @@ class NotPlacedError(Exception):
 
 @dataclass(frozen=True)
 class _Looking:
-    """The run whose power is wanted: its laptop, its record's clock, its begin and end."""
+    """The run: its laptop, its record's clock, its begin and end."""
 
     session: Session
     clock: str

@@ -2,7 +2,7 @@
 """Storage in an S3 bucket: objects `traces/UUID/NNNNN-SHA256.sealed`, each put once and never replaced.
 
 An object's name contains the digest of its sealed bytes, which differ for every upload. So a late put or removal of a
-server that was killed affects only that upload.
+killed server affects only that upload.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A study's power traces as folders that `happe-power` reads: docs/power-logger.md, Files.
 
-OUT/STUDY/UUID has the header, the parts, the gaps, the clock estimates and the manifest. Each part is opened and
-compared with the digest of what the meter sent. A folder gets its final name when all of it is on the disk, so an
-interrupted download leaves nothing that looks like a trace. The next download begins that trace again. It skips folders
-with a manifest, and fetches traces again that were not sealed before.
+OUT/STUDY/UUID has the header, the parts, the gaps, the clock estimates and the manifest. A download opens each part,
+and compares it with the digest of the bytes that the meter sent. A folder gets its final name when all of it is on the
+disk, so an interrupted download leaves nothing that looks like a trace. The next download begins that trace again. It
+skips folders with a manifest, and fetches traces again that had no seal before.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ HEADER, PARTS, GAPS, CLOCKS, MANIFEST = "header.json", "parts", "gaps.jsonl", "c
 
 @dataclass(frozen=True)
 class Downloaded:
-    """A downloaded trace, or in `faults` why it was not written. `bytes` is the size of its parts."""
+    """A downloaded trace, or in `faults` why it is missing. `bytes` is the size of its parts."""
 
     trace: str
     folder: Path

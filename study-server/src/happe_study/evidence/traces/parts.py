@@ -26,7 +26,7 @@ class BadHeaderError(Exception):
 
 
 def content_digest(field: str | None) -> bytes:
-    """The 32 bytes of SHA-256 in a Content-Digest field. Other algorithms are skipped. Raises BadHeaderError."""
+    """The 32 bytes of SHA-256 in a Content-Digest field. It skips other algorithms. Raises BadHeaderError."""
     if field is None:
         raise BadHeaderError("Content-Digest is missing: send sha-256=:BASE64:")
     digests = _members(field)
@@ -59,7 +59,7 @@ def _decoded(key: str, text: str) -> bytes:
 
 
 def require_if_none_match(field: str | None) -> None:
-    """Raise BadHeaderError for anything but `If-None-Match: *`: a part is made once and never replaced."""
+    """Raise BadHeaderError for anything but `If-None-Match: *`: nothing replaces a part."""
     if field is None:
         raise BadHeaderError("If-None-Match is missing: send *")
     if field.strip(" \t") != "*":

@@ -40,8 +40,8 @@ class Stretch:
     """Watts of a stretch of positions (indices with fractions), from `begin` to `end`.
 
     `columns`: a row (begin, lowest, highest, mean, number of samples) for each column with samples; columns are `width`
-    positions wide. With `single`, each column is one sample. `gaps` have no samples, `unread` is left for the next
-    request, `bad` says which parts can't be read.
+    positions wide. With `single`, each column is one sample. `gaps` have no samples, the next request reads `unread`,
+    and `bad` names unreadable parts.
     """
 
     begin: float

@@ -54,7 +54,7 @@ def seal_of(trace: Trace, number: int, key: bytes) -> Seal:
 
 
 def part_room(header: Json, most: int) -> int:
-    """The size in bytes to whose multiples a trace's parts are padded, from its header, at most `most`."""
+    """The bytes to whose multiples the server pads a trace's parts, from the header, at most `most`."""
     row_bytes = sum(channel.dtype.itemsize for channel in channels_of(header))
     return min(room(header["rate_hz"], header["part_seconds"], row_bytes), most)
 
@@ -67,7 +67,7 @@ def sealed_manifest(key: bytes, trace: str, document: Json) -> bytes:
 
 
 def open_manifests(session: Session, study_id: int, key: bytes) -> list[str]:
-    """Open every manifest of a study that is being unblinded. Returns the traces whose manifest does not open."""
+    """Open every manifest of a study at its unblinding. Returns the traces whose manifest does not open."""
     sealed = select(Trace.id).where(Trace.study_id == study_id, Trace.manifest_sealed.is_not(None))
     closed = []
     for number in session.scalars(sealed.order_by(Trace.id)).all():

@@ -60,7 +60,7 @@ class Seal:
 
 
 class Writing:
-    """A part while it is sealed into a file. `sha256` and `bytes` describe the file so far."""
+    """Seals a part into a file. `sha256` and `bytes` describe the file so far."""
 
     def __init__(self, file: IO[bytes], key: bytes, name: bytes, size: int, room: int) -> None:
         """Write the stream's header. Raises OSError, as all methods do."""

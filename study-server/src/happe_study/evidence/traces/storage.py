@@ -75,7 +75,7 @@ class Announced:
 
 @dataclass(frozen=True)
 class Received:
-    """A part that was sealed into a local file: the file's path, size and SHA-256."""
+    """A part sealed into a local file: the file's path, size and SHA-256."""
 
     path: Path
     bytes: int
@@ -115,7 +115,7 @@ class Storage(ABC):
 
     @abstractmethod
     def traces(self) -> Iterator[UUID]:
-        """The traces that have files in the store. Other files are ignored."""
+        """The traces that have files in the store. It ignores other files."""
 
     @abstractmethod
     def stored(self, trace: UUID) -> list[Stored]:
@@ -123,7 +123,7 @@ class Storage(ABC):
 
     @abstractmethod
     def summary(self, part: Part) -> bytes:
-        """The summary that was computed from a part. Raises FileNotFoundError."""
+        """A part's summary. Raises FileNotFoundError."""
 
     @abstractmethod
     def keep_summary(self, part: Part, content: bytes) -> None:

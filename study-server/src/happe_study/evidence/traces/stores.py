@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def storage_of(config: Config) -> Storage:
-    """The store of a server's traces. It is not connected yet. Raises ConfigError."""
+    """The store of a server's traces, not connected yet. Raises ConfigError."""
     if config.s3 is None:
         return Folder(config.traces_folder)
     from happe_study.evidence.traces.bucket import Bucket  # noqa: PLC0415 - it takes 30 MB, which a folder saves

@@ -125,7 +125,7 @@ def _watts_of(  # noqa: PLR0913, PLR0917 - a stretch of a part
 
 
 def reckoned(stretches: Iterator[tuple[int, NDArray[np.float64]]], step: int) -> Bins:
-    """Put watts into bins of `step` indices. A bin of two stretches occurs twice. Values not finite are left out."""
+    """Put watts into bins of `step` indices. A bin of two stretches occurs twice. It leaves out NaN and infinity."""
     pieces = [_binned(first, watts, step) for first, watts in stretches]
     whole = np.concatenate(pieces, axis=1) if pieces else np.empty((FIELDS, 0))
     return Bins(*whole)

@@ -45,7 +45,7 @@ class Readable(Protocol):
 
 
 class Target(Protocol):
-    """The place to which a backup is written."""
+    """The place of a new backup."""
 
     def add(self, path: str, source: Readable, size: int) -> None:
         """Add a file of this size."""
@@ -54,7 +54,7 @@ class Target(Protocol):
         """Wait until everything is on the disk."""
 
     def close(self) -> None:
-        """Close open files, whether the backup is finished or not."""
+        """Close open files of a finished or unfinished backup."""
 
 
 @dataclass(frozen=True)

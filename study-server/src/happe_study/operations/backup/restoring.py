@@ -38,7 +38,7 @@ MAY_BE_THERE = frozenset({"secrets", "lost+found", STAGE})
 
 
 class Source(Protocol):
-    """A backup that can be read."""
+    """A readable backup."""
 
     manifest: Manifest
 
@@ -54,7 +54,7 @@ class Restored:
     manifest: Manifest
     report: Report
     secrets: str
-    lost: list[str]  # keys of objects that are missing in the bucket, or damaged; some may have been erased since
+    lost: list[str]  # keys of missing or damaged objects in the bucket; the server may have erased some since
 
     @property
     def is_whole(self) -> bool:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-PAUSE_SECONDS = 2.0  # before it is started again
+PAUSE_SECONDS = 2.0  # before a new start
 
 
 class Beside:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Ending a process with its parent, even if the parent is killed."""
+"""Ending a process with its parent, even after a SIGKILL of the parent."""
 
 from __future__ import annotations
 

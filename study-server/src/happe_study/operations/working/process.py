@@ -68,7 +68,7 @@ def do(server: Parts, job: Job, folder: Path) -> None:
 def _run(kind: Kind, work: Work) -> None:
     """Run the kind's function, and again from its beginning while the store of power traces is away.
 
-    Raises what the function raises. If the job is cancelled meanwhile, the next report of progress raises GoneError.
+    Raises what the function raises. If somebody cancels the job, the next report of progress raises GoneError.
     """
     for pause in chain(AWAY_SECONDS, repeat(AWAY_SECONDS[-1])):
         try:

@@ -54,7 +54,7 @@ LOCK = "worker.lock"
 
 
 class AgainError(Exception):
-    """A job was not finished, because its process died."""
+    """A job's process died before the job's end."""
 
 
 class OtherWorkerError(Exception):
@@ -177,7 +177,7 @@ class Worker:
             raise AgainError(f"the process of job {job_id} died")
 
     async def _taken(self, job_id: int) -> Job | None:
-        """Take a job, if it is open. If the worker is stopped meanwhile, return the job to the waiting ones."""
+        """Take a job, if it is open. If the worker must stop meanwhile, return the job to the waiting ones."""
         taking = asyncio.create_task(asyncio.to_thread(services.take, self.database, job_id, self.name))
         try:
             return await asyncio.shield(taking)

@@ -25,7 +25,7 @@ class Account(Base, UserMixin):
     password_given: Mapped[bool] = mapped_column(default=False)  # somebody else chose it, so the owner must change it
     password_given_us: Mapped[int | None] = mapped_column(Micros)  # when somebody else last chose the password
     totp_secret: Mapped[bytes | None]  # sealed (second_factor.py); None: the account has no second factor
-    totp_step: Mapped[int | None] = mapped_column(BigInteger)  # the time step of the last code that was used
+    totp_step: Mapped[int | None] = mapped_column(BigInteger)  # the time step of the last used code
     fs_uniquifier: Mapped[str] = mapped_column(Name, unique=True)  # changing it ends every session
     created_us: Mapped[int] = mapped_column(Micros)
     grants: Mapped[list[Grant]] = relationship(back_populates="account", cascade="all, delete-orphan")
@@ -77,6 +77,6 @@ class Token(Base):
     device_id: Mapped[int | None] = mapped_column(ForeignKey("devices.id", ondelete="CASCADE"))
     account_id: Mapped[int | None] = mapped_column(ForeignKey("accounts.id", ondelete="CASCADE"))
     created_us: Mapped[int] = mapped_column(Micros)
-    proven_us: Mapped[int | None] = mapped_column(Micros)  # when the account's password was given for it
+    proven_us: Mapped[int | None] = mapped_column(Micros)  # when the owner gave the account's password for it
     expires_us: Mapped[int | None] = mapped_column(Micros)
     revoked_us: Mapped[int | None] = mapped_column(Micros)

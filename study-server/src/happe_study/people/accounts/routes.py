@@ -30,7 +30,7 @@ class In(BaseModel):
 
 
 class NewAccount(In):
-    """An account to be made. Its owner changes the password at the first sign-in."""
+    """A new account. Its owner changes the password at the first sign-in."""
 
     email: str = Field(max_length=254)
     password: str = Field(min_length=services.SHORTEST_PASSWORD, max_length=services.LONGEST_PASSWORD)

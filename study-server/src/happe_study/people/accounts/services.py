@@ -155,7 +155,7 @@ def set_password(session: Session, who: Caller | None, account: Account, passwor
 def keep_password(session: Session, changed: Account) -> None:
     """Store the new password that an account's owner chose, or the old password with a newer hash.
 
-    `changed` was read in another session. Its grants and `active` may be out of date by now, so they are not stored.
+    `changed` comes from another session. Its grants and `active` may be out of date, so this does not store them.
     """
     account = session.get_one(Account, changed.id, with_for_update=True)
     account.password = changed.password

@@ -38,7 +38,7 @@ ENROL_US = 24 * 3600 * 1_000_000  # how long an enrolment code works
 
 
 def create(session: Session, study_id: int, name: str, kind: DeviceKind, who: Caller | None) -> tuple[Device, str]:
-    """Create a device. Returns it and its enrolment code, to be shown once. Problem 409: the name is taken."""
+    """Create a device. Returns it and its enrolment code, to show once. Problem 409: another device has the name."""
     try:
         device = fresh.add(
             session, lambda code: Device(study_id=study_id, code=code, name=name, kind=kind, created_us=now_us())
@@ -81,7 +81,7 @@ def revoke(session: Session, device: Device, who: Caller | None) -> None:
 
 
 def enrol(session: Session, code: str, key: str | None) -> tuple[Device, str]:
-    """Enrol the device with this enrolment code. Returns it and its token, to be shown once.
+    """Enrol the device with this enrolment code. Returns it and its token, to show once.
 
     A laptop sends its X25519 public key in base64. Problem 403: the code is unknown, used or too old. 422: a bad key;
     the code stays valid.

@@ -53,6 +53,6 @@ class Participant(Base):
     answers: Mapped[dict[str, Any] | None]  # to the questionnaire, by item
     created_us: Mapped[int] = mapped_column(Micros)
     enrolled_us: Mapped[int | None] = mapped_column(Micros)
-    handout_us: Mapped[int | None] = mapped_column(Micros)  # when the handout was read
+    handout_us: Mapped[int | None] = mapped_column(Micros)  # when they read the handout
     done_us: Mapped[int | None] = mapped_column(Micros)
     ended_us: Mapped[int | None] = mapped_column(Micros)  # when withdrawn or replaced

@@ -33,7 +33,7 @@ class Answers:
 
 
 def read(items: Iterable[Item], form: Mapping[str, str]) -> Answers:
-    """Read the answers from a form. Fields without an item are ignored; an optional item may be left empty."""
+    """Read the answers from a form. It ignores fields without an item. An optional item may be empty."""
     found = Answers()
     for item in items:
         text = clean(form.get(item.key, ""))

@@ -4,7 +4,7 @@
 At a utilisation, the best possible saving is 1 - P(lowest frequency) / P(highest frequency). P comes from the machine's
 own power model, or else from Table A.2, the paper's ThinkPad T61, linear between the table's utilisations. The paper's
 40.63 % is the T61's at 100 %; at 80 and 90 % it is 37.03 and 38.81 %. This does not count work that a slower processor
-leaves undone, so a saving above the best possible means that less work was done.
+leaves undone, so with a saving above the best possible the processor did less work.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 
 Sources: James et al., Statistics in Medicine 15 (1996); Bang, Ni and Davis, Controlled Clinical Trials 25 (2004).
 James: 1 if all say "don't know", 0.5 at random guessing, 0 if all guess right. Right guesses have the weight 0, wrong
-ones 0.5, "don't know" 1. Blinding is called lacking if the upper limit is below 0.5. Bang, for each arm: (right -
+ones 0.5, "don't know" 1. Blinding is lacking if the upper limit is below 0.5. Bang, for each arm: (right -
 wrong) / all; 0 at random guessing, 1 if all guess right, -1 if all guess the other arm.
 
 The published standard errors assume independent guesses, but here each person guesses many times. So the intervals are

@@ -55,7 +55,7 @@ ASSUMPTIONS = (
 
 
 class Batch(NamedTuple):
-    """Studies of `size` participants that are simulated together. `number` counts the batches of a size from 0."""
+    """Studies of `size` participants, simulated together. `number` counts the batches of a size from 0."""
 
     size: int
     number: int

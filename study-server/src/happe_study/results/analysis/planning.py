@@ -4,8 +4,8 @@
 Each simulated participant rates each application under both conditions. Behind a rating is a normally distributed
 satisfaction: the person's level, the person's liking of the treatment, and chance. Under the reference its variance is
 1, and thresholds cut it into the points of the scale, as frequent as assumed. The treatment shifts it. A person's
-saving is normal on the scale of logarithms. Alternatively, participants are drawn from an existing study, real or
-simulated. Each resulting study is tested like a real one (`noninferiority`, `savings`). `plan` has the assumptions, and
+saving is normal on the scale of logarithms. Alternatively, it draws participants from an existing study, real or
+simulated. It tests each resulting study like a real one (`noninferiority`, `savings`). `plan` has the assumptions, and
 combines the counts of batches. Seeds are fixed.
 """
 

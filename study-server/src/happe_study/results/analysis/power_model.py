@@ -89,7 +89,7 @@ def fit(
 
 @dataclass(frozen=True)
 class _Model:
-    """The data, participants x runs. Participants with fewer runs are filled up with zeros, which change nothing.
+    """The data, participants x runs. Zeros fill up participants with fewer runs, and change nothing.
 
     `shared` says for each random part, participant and pair of runs whether both runs have the same level of the part.
     """

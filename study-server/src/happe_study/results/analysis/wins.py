@@ -2,7 +2,7 @@
 """The paired win probability: how likely a person rates the treatment above the reference, ties counted half.
 
 A participant's score is the mean over applications of 1 (rated higher), 1/2 (alike) or 0 (lower). The mean score
-estimates P(higher) + P(alike) / 2; 0.5 is no preference. `intervals` computes the limits, which are cut to 0..1; its
+estimates P(higher) + P(alike) / 2; 0.5 is no preference. `intervals` computes the limits, cut to 0..1; its
 unseen tenth of people may prefer one condition in all applications. The test is two-sided and flips signs: under H0, a
 score is as likely to lie equally far on the other side of 0.5. It uses all flips for up to 16 participants that lean to
 a side; for more it draws 20,000 flips and counts the observed one too (Phipson and Smyth, Statistical Applications in

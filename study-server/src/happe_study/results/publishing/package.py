@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """An export as a Frictionless data package (specs.frictionlessdata.io): tables, their schema, a codebook, loaders.
 
-The schema comes from the export's table `dictionary`, so a package describes its tables as they were exported.
+The schema comes from the export's table `dictionary`, so a package describes its tables at their export.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Row = dict[str, str]
 
 
 class UnfitError(Exception):
-    """An export cannot be published. `lines` say why."""
+    """An export is unfit for publishing. `lines` say why."""
 
     def __init__(self, *lines: str) -> None:
         """There must be at least one line."""

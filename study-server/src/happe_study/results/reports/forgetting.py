@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""When a participant withdraws, removing results that were computed from everybody's data."""
+"""Removing results from everybody's data when a participant withdraws."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The job that makes a report.
 
-When a participant withdraws, the server deletes the row of a report that is being made. So the job, which uses their
-data, can no longer store its result.
+When a participant withdraws, the server deletes the row of an unfinished report. So the job, which uses their data, can
+no longer store its result.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ pages = Blueprint("unblinding_pages", __name__)
 @pages.get("/studies/<study>/unblinding")
 @staff(Right.UNBLIND)
 def unblinding(study: str) -> Response:
-    """The page that shows what is unblinded, and links to the forms."""
+    """The page about the study's unblinding, with links to the forms."""
     return _page("results/unblinding", "Unblinding", study, None)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The power traces that belong to one participant alone, and so are erased with the participant."""
+"""The power traces that belong to one participant alone. The server erases them with the participant."""
 
 from __future__ import annotations
 

@@ -27,8 +27,8 @@ ON_WITHDRAWAL = "the participant withdrew"
 def withdraw(session: Session, participant: Participant, secrets: Secrets, who: Caller | None) -> OnWithdrawal:
     """Withdraw a participant, and erase or de-identify their data, as they chose in the consent. Returns the choice.
 
-    Their slot becomes free, unless they have completed every run and their data stays. The data of somebody who has not
-    consented yet is erased.
+    Their slot becomes free, unless they have completed every run and their data stays. This erases the data of somebody
+    who has not consented yet.
     """
     session.refresh(participant, with_for_update=True)
     chosen = OnWithdrawal(participant.on_withdrawal or OnWithdrawal.ERASE)

@@ -36,7 +36,7 @@ def enrol(session: Session, participant: Participant, study: Study, protocol: Pr
     appends to the audit log at the end of its transaction. Raises Problem 409: `not-open` if the study is not locked
     or is unblinded, `enrolled` if the participant has a slot, `full` if no slot of the stratum is free.
     """
-    with session.no_autoflush:  # so that the participant's row is written only once
+    with session.no_autoflush:  # to write the participant's row only once
         _require_open(session, study)
         planned = slots.take(session, study, participant, secrets)
     participant.state, participant.enrolled_us = ParticipantState.ENROLLED, now_us()
@@ -47,8 +47,8 @@ def enrol(session: Session, participant: Participant, study: Study, protocol: Pr
 def release(session: Session, participant: Participant) -> bool:
     """Free the slot of a participant who dropped out, for the next one of the stratum. Returns whether there was one.
 
-    If runs were started, a laptop knows their conditions, and the next participant has them in the same order. So the
-    audit log gets an entry about the slot, which does not name the slot.
+    A laptop knows the conditions of started runs, and the next participant has them in the same order. So in that case
+    the audit log gets an entry about the slot, which does not name the slot.
     """
     if not slots.give_back(session, participant):
         return False

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the participant's pages have in common: the participant, the next page, and errors in plain words.
 
-A form that is sent twice, from an old tab or after the Back button changes nothing. The answer is the participant's
+A form from an old tab, after the Back button, or sent twice changes nothing. The answer is the participant's
 next page, or a page that says what happened and has a link to the next page.
 """
 
@@ -91,7 +91,7 @@ def address(step: Step) -> str:
 
 
 def know(response: AnyResponse, token: str) -> None:
-    """Set the cookie with the participant's token. The browser deletes it when it is closed."""
+    """Set the cookie with the participant's token. The browser deletes it at its end."""
     https = parts().config.https
     response.set_cookie(PARTICIPANT_COOKIE, token, path=COOKIE_PATH, httponly=True, samesite="Strict", secure=https)
 

@@ -181,7 +181,7 @@ def handout() -> AnyResponse:
 @pages.post("/handout")
 @participant
 def read_handout() -> AnyResponse:
-    """Note that the instructions were read."""
+    """Note that the participant has read the instructions."""
     with parts().database.writing() as session:
         row = services.read_handout(session, caller().id, caller())
     return go_on(row)

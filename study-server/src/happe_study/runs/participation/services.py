@@ -51,7 +51,7 @@ ON_REPLACEMENT = "the participant dropped out"
 
 
 def invite(session: Session, study: Study, who: Caller | None, site: str | None = None) -> tuple[Participant, str]:
-    """Create a participant. Returns them and their link's token, to be shown once. Problem 409: the study is not open.
+    """Create a participant. Returns them and their link's token, to show once. Problem 409: the study is not open.
 
     `site`: the participant's site; by default the only one that the caller sees. 422: the protocol has no such site.
     """
