@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A server as an operator has it: a configuration file, a data folder with secrets, and the program `happe-server`."""
+"""A server with a configuration file, a data folder with secrets, and the program `happe-server`."""
 
 from __future__ import annotations
 

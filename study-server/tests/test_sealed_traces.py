@@ -202,7 +202,7 @@ def right(measured: Measured, feature: Mapping[str, float]) -> int:
 
 
 def by_database(file: Path) -> dict[str, dict[str, float]]:
-    """Numbers about each trace from the database alone: sizes, and lengths of texts and seals."""
+    """Numbers about each trace that the database reveals: sizes, and lengths of texts and seals."""
     found: dict[str, dict[str, float]] = defaultdict(dict)
     with closing(sqlite3.connect(file)) as connection:
         connection.row_factory = sqlite3.Row
@@ -217,7 +217,7 @@ def by_database(file: Path) -> dict[str, dict[str, float]]:
 
 
 def by_files(files: Mapping[str, Path]) -> dict[str, dict[str, float]]:
-    """Numbers about each trace from the files of parts: length, compressed length, watts."""
+    """Numbers about each trace that the files of parts reveal: length, compressed length, watts."""
     found: dict[str, dict[str, float]] = defaultdict(dict)
     for trace, path in files.items():
         content = path.read_bytes()

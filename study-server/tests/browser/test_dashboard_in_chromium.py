@@ -59,7 +59,7 @@ class Lab:
 
 @pytest.fixture(scope="module")
 def lab(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Lab]:
-    """An investigator who has signed in."""
+    """A lab with a signed-in investigator."""
     folder = tmp_path_factory.mktemp("dashboard")
     world = World(folder, sqlite_copy(sqlite_template, folder), limits=LIMITS)
     given_accounts.account(world, Role.INVESTIGATOR, email=EMAIL)

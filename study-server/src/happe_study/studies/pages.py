@@ -153,7 +153,7 @@ def roles(study: str) -> Response:
 
 
 def _sent() -> str:
-    """The protocol in the sent form: the file, if there is one, else the text."""
+    """The protocol that the browser sent: the file, if there is one, else the text."""
     file = request.files.get("file")
     if file is None or not file.filename:
         return request.form.get("protocol", "").replace("\r\n", "\n")

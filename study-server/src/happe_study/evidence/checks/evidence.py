@@ -87,7 +87,7 @@ class Evidence:
     doubts: Sequence[
         tuple[str, str]
     ] = ()  # a run, and a part of its profile that does not follow from the earlier facts
-    deep: bool = False  # whether the reader read every byte of the traces
+    deep: bool = False  # whether `gather` read every byte of the traces
     names: Mapping[str, str] = field(default_factory=dict)  # of devices, by code
 
     @cached_property

@@ -109,7 +109,7 @@ def heartbeat(session: Session, device_id: int, said: dict[str, Any]) -> None:
 def estimate_clock(
     session: Session, device_id: int, client_id: str, clock: str, probes: Sequence[Sequence[int]]
 ) -> tuple[ClockEstimate, bool]:
-    """Estimate a device's clock from probes, and say whether the estimate is new. 409: the id has other probes."""
+    """Estimate a device's clock from probes. Returns it, and whether it is new. 409: the id has other probes."""
     try:
         found = clocks.estimate(probes)
     except BadDocumentError as error:

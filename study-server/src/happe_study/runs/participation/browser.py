@@ -91,7 +91,7 @@ def address(step: Step) -> str:
 
 
 def know(response: AnyResponse, token: str) -> None:
-    """Set the cookie with the participant's token. The browser deletes it at its end."""
+    """Set the cookie with the participant's token. The browser deletes it when it closes."""
     https = parts().config.https
     response.set_cookie(PARTICIPANT_COOKIE, token, path=COOKIE_PATH, httponly=True, samesite="Strict", secure=https)
 
