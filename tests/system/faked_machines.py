@@ -33,7 +33,7 @@ class ReplayedStat:
         self.write()
 
     def go_on(self, sample: list[int | None]) -> None:
-        """Let the CPUs be as busy as in this sample for a moment."""
+        """Keep the CPUs as busy as in this sample for a moment."""
         for cpu, ticks in self.ticks.items():
             busy = sample[cpu] or 0
             ticks[0] += busy
@@ -41,7 +41,7 @@ class ReplayedStat:
         self.write()
 
     def write(self) -> None:
-        """Write the file in the same length each time. Even so a reader may see only a part of the change."""
+        """Write the file, always with the same length. A reader may still see only a part of the change."""
         lines = [f"cpu{cpu} {busy:012} 0 0 {idle:012}\n" for cpu, (busy, idle) in self.ticks.items()]
         with self.path.open("r+") as file:
             file.write("".join(lines))
@@ -51,7 +51,7 @@ class FakedMachine(Machine):
     """The files of a machine's cpufreq, CPU topology and driver switches."""
 
     def __init__(self, devices: Path, document: dict[str, Any], **changes: str) -> None:
-        """Make the files below this /sys/devices; some of each policy's as given."""
+        """Make the files below this /sys/devices. `changes` replaces some of each policy's files."""
         cpus = devices / "system/cpu"
         (cpus / "cpufreq").mkdir(parents=True, exist_ok=True)
         policies = {}

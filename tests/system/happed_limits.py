@@ -17,7 +17,7 @@ MOST_READS_A_TURN = 8
 
 
 def turns(happed: Happed, count: int, policies: int = 1) -> None:
-    """Wait until happed has made at least this number of turns."""
+    """Wait until happed has taken at least this number of turns."""
 
     def reads() -> int:
         counts = Path(f"/proc/{happed.pid}/io").read_text().split()

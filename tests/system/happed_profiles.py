@@ -53,7 +53,7 @@ class Desktop:
         return self.properties("Get", "ss", self.name, name)
 
     def choose(self, profile: str) -> None:
-        """Switch."""
+        """Switch to a profile."""
         self.properties("Set", "ssv", self.name, "ActiveProfile", ("s", profile))
 
     def hold(self, profile: str, reason: str = "", application: str = "") -> int:
@@ -68,18 +68,18 @@ class Desktop:
         return message.body
 
     def refused(self, call: int) -> tuple[str, str]:
-        """Return the refusal of a call: the last part of the error's name, and its message."""
+        """Make a call that the service must refuse. Return the last part of the error's name, and its message."""
         with pytest.raises(BusError) as refusal:
             self.peer.reply(call)
         return refusal.value.name.rpartition(".")[2], refusal.value.message
 
     def refused_choice(self, profile: str) -> tuple[str, str]:
-        """Try to switch."""
+        """Try to switch to a profile, and return the refusal."""
         interface = "org.freedesktop.DBus.Properties"
         return self.refused(self.send(interface, "Set", "ssv", self.name, "ActiveProfile", ("s", profile)))
 
     def refused_hold(self, *values: str) -> tuple[str, str]:
-        """Try to hold."""
+        """Try to hold a profile, and return the refusal."""
         return self.refused(self.send(self.name, "HoldProfile", "sss", *values))
 
 

@@ -31,7 +31,7 @@ class BusError(Exception):
     """An error in an answer."""
 
     def __init__(self, name: str, message: str) -> None:
-        """Keep both apart."""
+        """Keep the error's name and its message."""
         super().__init__(f"{name}: {message}")
         self.name = name
         self.message = message
@@ -80,14 +80,14 @@ def types(signature: str) -> Iterator[str]:
 
 
 class Writer:
-    """Marshals values. A variant is (signature, value). A string may be bytes, which are sent unchanged."""
+    """Marshals values. A variant is (signature, value). A string may be bytes: the writer sends them unchanged."""
 
     def __init__(self) -> None:
         """Begin a message or body."""
         self.data = bytearray()
 
     def pad(self, boundary: int) -> None:
-        """Fill up to a multiple of this."""
+        """Pad with zeros up to a multiple of this."""
         self.data += bytes(-len(self.data) % boundary)
 
     def put(self, signature: str, value: Any) -> None:
@@ -151,7 +151,7 @@ class Reader:
         return tuple(self.take(one) for one in types(signature[1:-1]))
 
     def take_array(self, signature: str) -> Any:
-        """Take an array; of dictionary entries, a dict."""
+        """Take an array. Return a dict for an array of dictionary entries."""
         length = self.number("I")
         self.at += -self.at % alignment(signature)
         end = self.at + length
@@ -185,7 +185,7 @@ class Peer:
 
     @classmethod
     def connect(cls, address: str, uid: int | None = None) -> Self:
-        """Connect to the bus, as this user if one is given, which only root may do."""
+        """Connect to the bus. Only root may name another user to connect as."""
         path = address.partition("unix:path=")[2].partition(",")[0]
         stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         stream.settimeout(PATIENCE_S)
@@ -207,7 +207,7 @@ class Peer:
         assert line.startswith(expected), line
 
     def __enter__(self) -> Self:
-        """Be there."""
+        """Return the connection."""
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -39,7 +39,7 @@ OTHER = 1  # another user, who can be at the machine instead of me
 OTHER_NAME = pwd.getpwuid(OTHER).pw_name
 EVERYBODY = [ME, 0] if IS_ROOT else [ME]  # the users who can have clients
 
-# The cgroup of the tests may belong to a session, which must then be the active one.
+# If the cgroup of the tests belongs to a session, that session must be the active one.
 MY_SESSION = "".join(re.findall(r"session-(\w+)\.scope", Path("/proc/self/cgroup").read_text())[:1]) or "me"
 
 NAME = "org.happe.Governor1"
@@ -62,7 +62,7 @@ class Client:
         self.peer = Peer.connect(address, uid)
 
     def __enter__(self) -> Self:
-        """Be there."""
+        """Return the client."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -88,7 +88,7 @@ class Client:
         return self.refused_later(self.send(member, signature, *values, **how))
 
     def refused_later(self, call: int) -> tuple[str, str]:
-        """Wait for the refusal of a call that was sent."""
+        """Wait until happed refuses a call that this client sent."""
         with pytest.raises(BusError) as refusal:
             self.peer.reply(call)
         return refusal.value.name.rpartition(".")[2], refusal.value.message
@@ -153,7 +153,7 @@ class World:
         return self.bus.address
 
     def there(self, name: str) -> bool:
-        """Return whether a program has this name on the bus."""
+        """Say whether a program has this name on the bus."""
         return bool(self.admin.bus("NameHasOwner", "s", name))
 
     def start_mock(self, template: str, name: str) -> None:
@@ -180,7 +180,7 @@ class World:
         process.wait(PATIENCE_S)
 
     def logind(self, path: str, interface: str, member: str, signature: str, *values: Any) -> Any:
-        """Call the mocked logind; the path is below its manager's."""
+        """Call the mocked logind. `path` is relative to its manager's path."""
         fields = {PATH: LOGIN + path, INTERFACE: interface, MEMBER: member, DESTINATION: "org.freedesktop.login1"}
         body = self.admin.call(fields, signature, *values).body
         return body[0] if body else None
@@ -214,7 +214,7 @@ class World:
         self.logind("", MOCK, "EmitSignal", "sssav", manager, "PrepareForSleep", "b", [("b", asleep)])
 
     def inhibitors(self) -> list[Any]:
-        """Return the programs that delay sleep."""
+        """Return the programs that delay sleep, by logind's list."""
         found: list[Any] = self.logind("", "org.freedesktop.login1.Manager", "ListInhibitors", "")
         return found
 
@@ -232,7 +232,7 @@ class World:
         self.activate(MY_SESSION)
 
     def as_before(self) -> None:
-        """Undo the changes that a test may have made."""
+        """Undo what a test may have changed."""
         if "polkitd" not in self.mocks:
             self.start_polkit()
         if "logind" not in self.mocks:
@@ -310,7 +310,7 @@ def press(keyboard: int, code: int, seconds_ago: int = 0) -> None:
 
 
 def full_disks_kill_nobody() -> None:
-    """Make a write beyond the limit of files fail instead of killing the process. For a process about to begin."""
+    """Ignore SIGXFSZ: a write beyond the file size limit fails and does not kill. For a process about to begin."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 
 
@@ -325,19 +325,19 @@ class Happed:
     clients: list[Client] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Make the files that it needs."""
+        """Make the files that happed needs."""
         (self.folder / "input").mkdir()
         (self.cpus / "cpufreq").mkdir(parents=True)
         self.configure(QUICK)
 
     @property
     def cpus(self) -> Path:
-        """The directory that it takes for the kernel's CPUs: without cpufreq, on every machine."""
+        """The directory that happed reads as the kernel's CPUs. It has no cpufreq, whatever the machine."""
         return self.folder / "mock/sys/devices/system/cpu"
 
     @property
     def environment(self) -> dict[str, str]:
-        """Return its environment: the bus and, by umockdev, a separate /sys."""
+        """Return happed's environment: the bus, and a separate /sys by umockdev."""
         mock = {"LD_PRELOAD": "libumockdev-preload.so.0", "UMOCKDEV_DIR": str(self.folder / "mock")}
         return self.world.bus.environment(**mock)
 
@@ -357,7 +357,7 @@ class Happed:
         (self.folder / "happe.toml").write_text(text)
 
     def command(self) -> list[str]:
-        """How it is started."""
+        """The command line that starts happed."""
         files = {
             "config": "happe.toml",
             "database": "p.db",

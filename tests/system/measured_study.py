@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A small study on a server, from the lock to the watts, as honest laptops and measuring hosts would leave it.
+"""A small study on a server, from the lock to the watts, as honest laptops and measuring hosts leave it.
 
-Two participants go through their ten runs of half a minute, each at a laptop with its own meter. Laptops and so their
-records follow the sealed conditions. Meters record, in happe-power's format, the power that Table A.2 gives for those
-records, and 24.4 W between the runs. Requests go to the server's API; the test controls its clock.
+Two participants go through their ten runs of half a minute, each at a laptop with its own meter. The laptops follow
+the sealed conditions, and so do their records. The meters record, in happe-power's format, the power that Table A.2
+gives for those records, and 24.4 W between the runs. Requests go to the server's API; the test controls its clock.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class MeasuredStudy:
         return found
 
     def copy(self, folder: Path) -> MeasuredStudy:
-        """The same again, to plant a mistake in."""
+        """Copy the study, so that a test can plant a mistake in the copy."""
         shutil.copytree(self.folder, folder)
         return MeasuredStudy(folder)
 
@@ -170,7 +170,7 @@ def _rig(world: World, study: Study, number: int) -> Rig:
 
 
 def _sit(world: World, study: Study, rig: Rig, clock: Clock, random: Random) -> None:
-    """A participant goes through all of their runs."""
+    """Let a participant go through all their runs."""
     row, _link = given_participants.participant(world, study)
     given_devices.seat(world, rig.laptop, row.id)
     client = world.client(rig.laptop.token)
@@ -199,7 +199,7 @@ def _sit(world: World, study: Study, rig: Rig, clock: Clock, random: Random) -> 
 
 
 def _played(made: dict[str, Any], rig: Rig, clock: Clock) -> dict[str, Any]:
-    """Let the laptop repeat a record. Return that record by its clock, and the watts that it draws."""
+    """Let the laptop repeat a record. Return the record by the laptop's clock, and the watts that the laptop draws."""
     begin_us = clock.us // SECOND * SECOND + 2 * SECOND - 500_000
     _idle_until(rig, begin_us)
     record = moved(made, begin_us - rig.offsets_us[0], f"monotonic:{rig.boot}")
@@ -225,7 +225,7 @@ def moved(record: dict[str, Any], started_us: int, clock: str) -> dict[str, Any]
 
 
 def _compare(world: World, rig: Rig, clock: Clock, random: Random) -> None:
-    """Both devices compare their clocks with the server's, to two milliseconds."""
+    """Compare both devices' clocks with the server's, to two milliseconds."""
     for device, boot, offset in (
         (rig.laptop, rig.boot, rig.offsets_us[0]),
         (rig.meter, BOOTS[0], rig.offsets_us[1]),
@@ -281,7 +281,7 @@ def _record(made: MeasuredStudy, study: Study, rig: Rig, clock: Clock) -> None:
 
 
 def _columns(rig: Rig, begin_us: int, samples: int) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
-    """Raw values of the shunt and of the divided supply for the watts that were drawn."""
+    """Return the raw values of the shunt and of the divided supply for the watts that the laptop drew."""
     ends = np.array([us for us, _ in rig.drawn])
     watts = np.array([w for _, w in rig.drawn])
     at = begin_us + (np.arange(samples) + 0.5) / RATE_HZ * SECOND
@@ -298,5 +298,5 @@ def shipped(ohm: float) -> Calibration:
 
 
 def record_toml(ohm: float) -> str:
-    """The same as a file."""
+    """Return such a record as the text of a file."""
     return calibration.to_toml(dataclasses.replace(RECORD, shunt_ohm=known(ohm, 5e-5), divider=known(DIVIDER, 0.002)))

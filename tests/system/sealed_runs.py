@@ -28,7 +28,7 @@ def begin(owner: Client, condition: str = "O-HAPPE", /, **changes: object) -> st
 
 
 def pressed(owner: Client, key: str) -> None:
-    """Press a key, and wait until it has counted."""
+    """Press a key, and wait until happed has counted the press."""
     owner("Feedback", "s", key)
     while owner.heard("KeyCounted") != [key]:
         pass

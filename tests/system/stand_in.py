@@ -34,7 +34,7 @@ def tell(**what: object) -> None:
 
 
 def variants(table: dict[str, Any]) -> dict[str, Any]:
-    """Return a table of [type, value] as one of variants; of the type "text" is a value as GLib writes it."""
+    """Turn a table of [type, value] into one of variants. A value of the type "text" is written as GLib writes it."""
     return {
         key: GLib.Variant.parse(None, value, None, None) if kind == "text" else GLib.Variant(kind, value)
         for key, (kind, value) in table.items()
@@ -95,7 +95,7 @@ class Served:
         return self.variant(interface, name)
 
     def variant(self, interface: str, name: str) -> Any:
-        """Return a property's value as its type; values of a{sv} come as [type, value], a{uu} as pairs."""
+        """Return a property's value in its type. Scripts give values of a{sv} as [type, value], and a{uu} as pairs."""
         signature = self.interfaces[interface].lookup_property(name).signature
         value = self.properties[name]
         if signature == "a{sv}":
@@ -107,7 +107,7 @@ class Served:
         return GLib.Variant(signature, value)
 
     def set(self, interface: str, name: str, value: object) -> None:
-        """Change a property and announce this as docs/dbus.md says for private ones."""
+        """Change a property and announce it, as docs/dbus.md says for private properties."""
         self.properties[name] = value
         body = GLib.Variant("(sa{sv}as)", (interface, {}, [name]))
         self.connection.emit_signal(None, self.path, "org.freedesktop.DBus.Properties", "PropertiesChanged", body)

@@ -27,7 +27,7 @@ def screen(request: pytest.FixtureRequest) -> Iterator[X11]:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    """A study server that no run of two seconds is too short for."""
+    """A study server that accepts runs as short as two seconds."""
     made = Server(tmp_path / "server", least_share_of_run=0.9)
     yield made
     made.close()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """happe-server as its staff runs it, for tests of its clients: commands and a process.
 
-It uses the server's internals only to open a part of a power trace and compare it with the sent one.
+It uses the server's internals only to open a part of a power trace and compare it with what the client sent.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ADMINISTRATOR, PASSWORD = "ana@example.org", "correct horse battery"
 
 
 class StudyServer:
-    """A server with a study in a folder. `start`, `kill` and `stop` it as often as you like; its port stays."""
+    """A server with a study in a folder. Tests may `start`, `kill` and `stop` it again and again; its port stays."""
 
     def __init__(self, folder: Path, protocol: Path = PROTOCOL, study: str = STUDY) -> None:
         """Make it, with the study of this protocol in it. Ana administrates; her password is in `password`."""
@@ -82,7 +82,7 @@ class StudyServer:
         assert process.poll() is None, (self.folder / "server.log").read_text()
 
     def kill(self) -> None:
-        """End all of its processes with SIGKILL, and wait until nobody listens."""
+        """End all of its processes with SIGKILL, and wait until its port is free."""
         assert self._process is not None
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
@@ -104,7 +104,7 @@ class StudyServer:
             resource.prlimit(pid, resource.RLIMIT_FSIZE, (most_bytes, hard))
 
     def digests(self, trace: str) -> dict[int, str]:
-        """Return SHA-256 of the opened parts of a trace on its disk, by number; none if the trace has not arrived."""
+        """Return the SHA-256 of each opened part of a trace on its disk, by number. Empty before the trace arrives."""
         data = self.folder / "data"
         key, files = load_secrets(data / "secrets").allocation, (data / "traces" / trace[:2] / trace).glob("*.sealed")
         database = Database(f"sqlite:///{data / 'server.db'}")

@@ -97,7 +97,7 @@ class Server(Operated):
     """A study server as a process that tests may kill, and its data."""
 
     def __init__(self, folder: Path, **fields: object) -> None:
-        """Make it; `fields` are of its configuration."""
+        """Make it. `fields` go into its configuration."""
         folder.mkdir()
         url = f"sqlite:///{folder / 'server.db'}"
         database = Database(url)
@@ -142,12 +142,12 @@ class Server(Operated):
         super().close()
 
     def laptop(self, study: Study) -> str:
-        """A new laptop's enrolment code."""
+        """Add a laptop. Return its enrolment code."""
         with self.world.database.writing() as session:
             return devices.create(session, study.id, "t61", DeviceKind.LAPTOP, None)[1]
 
     def study(self, scheme: str, applications: str, participants: int = 2, order: str = "") -> Study:
-        """A locked study."""
+        """Make and lock a study."""
         text = PROTOCOL.format(
             name="games", scheme=scheme, applications=applications, participants=participants, order=order
         )
@@ -174,7 +174,7 @@ class Server(Operated):
             return session.scalar(select(func.count()).select_from(ClockEstimate)) or 0
 
     def heartbeat(self) -> Json | None:
-        """Return the laptop's last sign of life."""
+        """Return the laptop's last heartbeat."""
         with self.world.database.reading() as session:
             said: Json | None = session.scalars(select(Device.heartbeat)).one()
             return said
@@ -268,7 +268,7 @@ class Laptop:
         return (pages[-1], len(pages)) if pages else ("", 0)
 
     def press(self, *keys: str) -> None:
-        """Press keys for the window that has the keyboard."""
+        """Press keys. They reach the window that has the keyboard."""
         self.screen.ask("xdotool", "key", *keys)
 
     def has_keyboard(self) -> bool:
@@ -287,7 +287,7 @@ class Laptop:
         until(lambda: self.page()[0] == page, f"{page}; {self.log}")
 
     def leads_on(self, *keys: str) -> str:
-        """Press keys, again if a busy desktop loses them, until another page appears. Return that page."""
+        """Press keys until another page appears, because a busy desktop may lose them. Return that page."""
         before = self.page()
         end = time.monotonic() + PATIENCE_S
         while True:
@@ -316,7 +316,7 @@ ANSWERS |= {"guess": ["1", "Return"]}
 
 
 def play(laptop: Laptop, last: str, meanwhile: Callable[[], object] = bool) -> None:
-    """Answer all questions until a page appears. Calls `meanwhile` again and again."""
+    """Answer all questions until a page appears. Call `meanwhile` again and again until then."""
     answered, since = 0, 0.0
 
     def answer() -> bool:
@@ -341,7 +341,7 @@ def alive(pid: int) -> bool:
 
 
 def command_lines() -> str:
-    """What `ps` shows of everybody."""
+    """Return the command lines of all users' processes, as `ps` shows them."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:

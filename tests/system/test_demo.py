@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`make demo`, with fewer people: what it measures is what was simulated, and Ctrl-C leaves nothing behind."""
+"""`make demo`, with fewer people: it measures what happe-sim simulated, and Ctrl-C leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def test_a_demonstration_measures_what_was_simulated_and_shows_it(happe_sim: Hap
 
 
 def assert_report_is_printed(report: bytes) -> None:
-    """The PDF has the answer first, then Table A.1 with its watts, and the reason where there is no test."""
+    """The PDF has the answer first, then Table A.1 with its watts. Where it has no statistical test, it says why."""
     assert report.startswith(b"%PDF-1.")
     assert report.rstrip().endswith(b"%%EOF")
     pages = pages_of(report)
@@ -204,7 +204,7 @@ def assert_report_is_printed(report: bytes) -> None:
 
 
 def asked(kept: Path, *command: str) -> Any:  # noqa: ANN401 - JSON of any kind
-    """Return the output of a server's command while the server does not run."""
+    """Run a server's command while the server does not run. Return the output."""
     program = [sys.executable, "-m", "happe_study", "--config", str(kept / "server.toml")]
     return json.loads(subprocess.run([*program, *command, "--json"], capture_output=True, check=True).stdout)
 
@@ -212,7 +212,7 @@ def asked(kept: Path, *command: str) -> Any:  # noqa: ANN401 - JSON of any kind
 def participants(
     runs: dict[str, dict[str, object]], ratings: dict[object, object], truth: dict[tuple[str, str, str], dict[str, str]]
 ) -> dict[str, str]:
-    """Return the simulation's number of each participant. Only their ratings tell it."""
+    """Return the simulation's number of each participant. Only the ratings tell who is who."""
     given: dict[str, dict[tuple[str, str], int]] = {}
     for code, run in runs.items():
         place = str(run["application"]), str(run["condition"])
@@ -228,7 +228,7 @@ def participants(
 
 
 def drift_ppm(file: Path) -> float:
-    """Return how much faster a meter's clock went than the server's, by the meter's own comparisons."""
+    """Return how much faster than the server's clock a meter's clock went, by the meter's own comparisons."""
     found = lines(file)
     first, last = ((int(str(each["monotonic_us"])), int(str(each["offset_us"]))) for each in (found[0], found[-1]))
     return -1e6 * (last[1] - first[1]) / (last[0] - first[0])

@@ -249,7 +249,7 @@ def test_a_bad_document_is_refused_before_happed_sees_it(
 def test_an_export_that_cannot_be_written_leaves_the_old_one(happectl: HappeCtl, tmp_path: Path) -> None:
     file = tmp_path / "profiles.json"
     file.write_text("old")
-    # Twice 512 bytes, fewer than the document has.
+    # Twice 512 bytes, which is less than the document.
     limited: list[str | Path] = [
         "sh",
         "-c",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""happectl keys set: the two keys, in the owner's file and in the happed that runs."""
+"""happectl keys set changes the two keys in the owner's file and in the running happed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def text_of(root: Path) -> str:
-    """Return the configuration, beside which there is nothing."""
+    """Return the configuration. Assert that no other file is beside it."""
     [file] = (root / "etc/happe").iterdir()
     return file.read_text()
 
@@ -123,12 +123,12 @@ def test_a_file_with_mistakes_is_named_with_its_line(happectl: HappeCtl, root: P
 
 
 def half_a_file() -> None:
-    """Let no file grow to this length. A process calls this right before it begins."""
+    """Let no file of this process grow beyond half of the new one. A process calls this right before it begins."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(WRITTEN) // 2, resource.RLIM_INFINITY))
 
 
 def full_disk() -> None:
-    """Let the disk be full after half of the file."""
+    """Make the disk full after half of the file."""
     half_a_file()
     full_disks_kill_nobody()
 

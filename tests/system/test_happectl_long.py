@@ -39,7 +39,7 @@ TRACE = '{"format":"happe-trace/1"}\n' * 10_000
 
 
 class Terminal:
-    """A terminal of this many columns, and what is shown there."""
+    """A terminal of this many columns, and what programs show there."""
 
     def __init__(self, columns: int) -> None:
         """Open it."""
@@ -49,7 +49,7 @@ class Terminal:
         self.shown = b""
 
     def until(self, wanted: bytes) -> None:
-        """Read until this is shown that was not shown before."""
+        """Read until the terminal shows this anew."""
         fresh = b""
         end = time.monotonic() + PATIENCE_S
         while wanted not in fresh and time.monotonic() < end:
@@ -220,7 +220,7 @@ def test_hold_passes_a_signal_to_the_command(happectl: HappeCtl) -> None:
 
 
 def test_a_key_reaches_the_command_once(happectl: HappeCtl, terminal: Terminal, tmp_path: Path) -> None:
-    """Ctrl-C sends a signal to all programs in front, so happectl adds none."""
+    """Ctrl-C sends a signal to all programs in the foreground, so happectl sends none of its own."""
     log = tmp_path / "log"
     script = f"trap 'echo int >>{log}' INT; echo ready; i=0; while [ $i -lt 8 ]; do sleep 0.1; i=$((i+1)); done; exit 6"
     foreground: list[str | Path] = ["setsid", "--ctty", "--wait", happectl.program, "hold", "--", "sh", "-c", script]
@@ -253,7 +253,7 @@ PLAN = ["run", "--condition", "O-HAPPE", "--subject", "P07", "--application", "t
 
 @pytest.fixture
 def left(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A trace as in happed."""
+    """A trace as happed keeps it."""
     file = tmp_path_factory.mktemp("happed") / "trace.jsonl"
     file.write_text(TRACE)
     return file
@@ -326,7 +326,7 @@ def test_a_run_without_a_place_for_its_trace_is_not_begun(happectl: HappeCtl) ->
 
 
 def test_a_trace_that_does_not_fit_is_kept_elsewhere(happectl: HappeCtl, left: Path) -> None:
-    rescued = Path(f"/var/tmp/happe-test-{os.getpid()}.jsonl")  # noqa: S108 - where a rescued trace goes
+    rescued = Path(f"/var/tmp/happe-test-{os.getpid()}.jsonl")  # noqa: S108 - happectl rescues a trace to there
     with happectl.daemon(StartRun=[f"test-{os.getpid()}"], StopRun={"descriptor": str(left)}):
         ran = happectl.run(*PLAN, "--out", "/dev/full", "--", "true")
     assert ran.returncode == EX_IOERR
@@ -372,7 +372,7 @@ def test_a_run_that_is_not_known_leaves_no_file(happectl: HappeCtl, tmp_path: Pa
 def test_killed_in_a_run_it_leaves_no_trace_under_the_wanted_name(
     happectl: HappeCtl, tmp_path: Path, left: Path
 ) -> None:
-    """The daemon keeps it: the owner has left the bus."""
+    """The daemon keeps the trace, because the run's owner has left the bus."""
     with happectl.daemon(StartRun=["4f2a"], StopRun={"descriptor": str(left)}) as daemon:
         with happectl.start(*PLAN, "--out", tmp_path / "t.jsonl") as process:
             daemon.until("call", "StartRun")
@@ -386,7 +386,7 @@ SEALED = ["run", "--sealed", "-", "--study", "paper-a3", "--run", "7ZK3M9QA"]
 
 
 def test_a_sealed_run_is_described_by_its_seal_alone(happectl: HappeCtl, tmp_path: Path, left: Path) -> None:
-    """As the server answers it, in base64."""
+    """The seal is in base64, as the server sends it."""
     box = bytes(range(256)) * 2
     out = tmp_path / "t.jsonl"
     with happectl.daemon(StartRun=["4f2a"], StopRun={"descriptor": str(left)}) as daemon:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""happectl mains: what HAPPE does on mains. It writes as `keys set` does, whose tests show that the file survives."""
+"""happectl mains sets what HAPPE does on mains. It writes as `keys set` does; the tests of that damage the file."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""happectl setup: the first run, at a terminal and without one. tests/packaging has it on an installed system."""
+"""happectl setup: the first run, at a terminal and without one. tests/packaging runs it on an installed system."""
 
 import contextlib
 import json
@@ -35,8 +35,7 @@ STARTED = ["multi-user.target.wants/happed.service", "sockets.target.wants/happe
 CALLER = 65534 if os.geteuid() == 0 else os.geteuid()
 EXTENSION = "usr/share/gnome-shell/extensions/happe@happe.org/metadata.json"
 QUESTION = "Enable HAPPE's extension in {}'s GNOME? {} "
-# Stands in for gsettings. It keeps each setting in a file. It also writes down which user runs it, with which
-# environment.
+# Stands in for gsettings. It keeps each setting in a file, and writes down its user and its environment.
 SETTINGS = """#!/bin/sh
 cd {folder}
 id -ru >who; id -u >>who; id -G >>who; grep ^NoNewPrivs /proc/self/status >>who; env >environment
@@ -94,7 +93,7 @@ def state_of(root: Path) -> dict[str, str]:
 
 
 def talk_to(happectl: HappeCtl, *arguments: str | Path, **environment: str) -> Conversation:
-    """Happectl at a terminal of its own."""
+    """Start happectl at a terminal of its own."""
     env = happectl.bus.environment(LC_ALL="C.UTF-8", TERM="xterm", **environment)
     return Conversation(
         lambda its: happectl.start(*arguments, stdin=its, stdout=its, stderr=its, start_new_session=True, env=env)
@@ -296,7 +295,7 @@ class Session:
         return {"SUDO_UID": str(CALLER), "PATH": f"{self.settings}:{os.environ['PATH']}", **more}
 
     def install(self, setting: str = 'echo "$4" >$3') -> None:
-        """Put gsettings there; `setting` is what it does to set something."""
+        """Install the stand-in for gsettings. `setting` is the command by which it sets something."""
         program = self.settings / "gsettings"
         program.write_text(SETTINGS.format(folder=self.settings, set=setting))
         program.chmod(0o755)
@@ -328,7 +327,7 @@ def gnome(root: Path) -> Iterator[Session]:
 def test_setup_offers_the_extension_to_the_person_who_called_sudo(installed: HappeCtl, gnome: Session) -> None:
     caller = pwd.getpwuid(CALLER)
     on, off = ("['other@example.org', 'happe@happe.org']", "[]"), ("['other@example.org']", "['happe@happe.org']")
-    # What is answered, and what is proposed before it: yes, until this person has said no.
+    # The proposal, and the person's answer. setup proposes yes until this person has said no.
     for proposal, answer, done, lists in (
         ("[Y/n]", "", "enabled", (on[0], "@as []")),
         ("[Y/n]", "n", "not enabled", off),
@@ -352,7 +351,7 @@ def test_setup_offers_the_extension_to_the_person_who_called_sudo(installed: Hap
 
 
 def extension_after(happectl: HappeCtl, root: Path, *options: str, **environment: Any) -> tuple[object, str]:  # noqa: ANN401 - mypy would take a str for cwd
-    """Set up without questions. Return whether the extension is enabled then, and the remarks."""
+    """Set up without questions. Return whether setup has enabled the extension, and its remarks."""
     ran = happectl.run("setup", "--root", root, "--yes", "--json", *options, **environment)
     assert ran.returncode == 0, ran.stderr
     return json.loads(ran.stdout)["extension"], ran.stderr
@@ -362,7 +361,7 @@ def test_without_questions_the_extension_is_as_its_owner_wants_it(installed: Hap
     environment = gnome.environment()
     assert extension_after(installed, gnome.root, **environment) == (True, "")
     on = gnome.lists()
-    gnome.install("exit 1")  # nothing is written twice
+    gnome.install("exit 1")  # setup does not write a setting twice
     assert extension_after(installed, gnome.root, **environment) == (True, "")
     gnome.install()
     assert extension_after(installed, gnome.root, "--extension", "off", **environment) == (False, "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""happed from outside: who is served, who may see and ask what."""
+"""happed from outside: whom it serves, and who may see and ask what."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def test_to_name_the_user_in_another_case_or_with_a_blank_is_to_name_another(hap
             assert caller.refused("ListProfiles", "s", name)[0] == "AccessDenied"
 
 
-# Who is served
+# Whom happed serves
 
 
 def test_the_active_sessions_user_is_served(me: Client) -> None:
@@ -315,7 +315,7 @@ def test_what_is_no_process_is_not_in_front(me: Client) -> None:
     ours, its = socket.socketpair()
     fake = os.memfd_create("Pid:\t1")
     os.write(fake, b"Pid:\t1\n")
-    with open("/proc/self/status") as status, ours, its:  # noqa: PTH123 - its descriptor is what counts
+    with open("/proc/self/status") as status, ours, its:  # noqa: PTH123 - the test needs its descriptor
         for descriptor in (fake, status.fileno(), ours.fileno()):
             refusal = me.refused("SetFocus", "hs", 0, "torcs", fds=(descriptor,))
             assert refusal == ("InvalidArgs", "process: not a pidfd")

@@ -51,13 +51,13 @@ def test_a_press_is_a_frequency_that_is_written(stopped: Happed, t61: T61) -> No
     assert event[7] == 1_200_000  # what it ran at
 
     me("Undo", "ssu", "", "", 1)
-    assert t61["scaling_governor"] == "userspace"  # no other governor until the next turn sets the frequency
+    assert t61["scaling_governor"] == "userspace"  # the governor stays until the next turn sets the frequency
 
 
 def test_told_to_end_it_gives_back_what_it_found(governing: Client, stopped: Happed, t61: T61) -> None:
     assert governing.get("State") == "governing"
     assert stopped.stop() == 0
-    assert set(t61.changed()) <= {"scaling_setspeed"}  # which only counts while the governor is userspace
+    assert set(t61.changed()) <= {"scaling_setspeed"}  # the kernel uses it only while the governor is userspace
     assert not (stopped.folder / "found.json").exists()
 
 
@@ -66,7 +66,7 @@ def test_killed_it_leaves_what_it_found_to_be_restored(governing: Client, stoppe
     stopped.kill()
     assert t61["scaling_governor"] == "userspace"
 
-    for _ in range(2):  # twice is as good as once
+    for _ in range(2):  # a second restore does no harm
         subprocess.run(
             [*stopped.command(), "--restore"],
             env=stopped.environment,

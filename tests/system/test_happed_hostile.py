@@ -283,7 +283,7 @@ def test_a_hundred_clients_at_once_are_all_answered(happed: Happed, me: Client) 
         except BusError as error:
             refusals[error.name] = refusals.get(error.name, 0) + 1
 
-    too_often = refusals.pop("org.freedesktop.DBus.Error.LimitsExceeded")  # most presses
+    too_often = refusals.pop("org.freedesktop.DBus.Error.LimitsExceeded")  # at most this many presses
     assert refusals == {"None": 2000 - too_often, "org.happe.Governor1.Error.NotFound": 3000}
     assert me.get("User") == MY_NAME
 
@@ -299,7 +299,7 @@ def test_clients_that_come_and_go_leave_no_memory_and_no_descriptor_behind(happe
                 one.get("User")
         until(lambda: me.get("Holds") == [])
 
-    come_and_go(300)  # more than are remembered
+    come_and_go(300)  # more than happed remembers
     before, open_before = memory_kib(happed.pid), descriptors(happed.pid)
     come_and_go(600)
 

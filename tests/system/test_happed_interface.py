@@ -26,7 +26,7 @@ Arguments = list[tuple[str, str, str]]  # direction, type, name
 
 
 def members(xml: str) -> dict[tuple[str, str], tuple[str, Arguments, dict[str, str]]]:
-    """Return each member's type if it is a property, its arguments and its annotations."""
+    """Return each member's type (of a property), its arguments and its annotations."""
     [interface] = ET.fromstring(xml).findall(f"interface[@name='{NAME}']")  # noqa: S314 - our own
     return {
         (member.tag, member.attrib["name"]): (
@@ -56,7 +56,7 @@ def first_code(cell: str) -> str:
 
 
 def documented_calls() -> dict[str, tuple[list[tuple[str, str]], str]]:
-    """Return each method's arguments (type and name), and what it returns."""
+    """Return each method's arguments (type and name) and its results."""
     calls = {}
     for row in rows("Methods"):
         found = re.fullmatch(r"(\w+)\((.*?)\)(?: -> (.*))?", first_code(row[0]))
@@ -154,7 +154,7 @@ def test_pkexec_knows_the_commands_of_the_owners_window_by_their_first_word() ->
 
 
 def test_polkits_defaults_are_those_of_the_page() -> None:
-    # Of somebody else, of an inactive session, of the active session.
+    # A client of another user, of an inactive session, and of the active session.
     explained = {
         "yes for an active local session, else administrator": ["auth_admin", "auth_admin", "yes"],
         "administrator": ["auth_admin", "auth_admin", "auth_admin"],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""happed-keys as systemd starts it: a socket is its standard input."""
+"""happed-keys as systemd starts it: with a socket as its standard input."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Helper:
     """The program with a connection to it."""
 
     def __init__(self, program: Path, folder: Path) -> None:
-        """Start it on the event devices and the configuration of a folder."""
+        """Start it with the event devices and the configuration in a folder."""
         self.mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.mine.settimeout(PATIENCE_S)
         options = ["--input-dir", str(folder / "input"), "--config", str(folder / "happe.toml")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""happed from its start to its end: configuration, keys, a bus that goes, a full disk, and a killer."""
+"""happed from its start to its end: configuration, keys, a bus that ends, a full disk, and kills."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def test_a_press_is_acted_on_at_once_if_feedback_is_immediate(stopped: Happed, k
 
 def test_a_press_that_a_keyboard_and_a_program_tell_of_counts_once(stopped: Happed, keyboards: Keyboards) -> None:
     me, keyboard = with_immediate_feedback(stopped, keyboards)
-    press(keyboard, KEY_PROG2, seconds_ago=-int(PATIENCE_S))  # so that a slow test is within the second that follows
+    press(keyboard, KEY_PROG2, seconds_ago=-int(PATIENCE_S))  # a slow test, too, is within the second after it
     assert me.heard("KeyCounted") == ["power"]
     me("Feedback", "s", "power")
     me("Feedback", "s", "performance")
@@ -418,7 +418,7 @@ def test_killed_amid_presses_it_has_lost_nothing_that_it_told_of(stopped: Happed
     me.listen()
     _, keyboard = keyboards.hand_out()
     me.sees("Keyboards", 1)
-    for number in range(150):  # of 200: each begins a series of its own
+    for number in range(150):  # of 200 presses; each begins a new series
         press(keyboard, KEY_PROG2 if number % 2 else KEY_PROG1, seconds_ago=200 - number)
         spend(0.01)
 
@@ -433,7 +433,7 @@ def test_killed_amid_presses_it_has_lost_nothing_that_it_told_of(stopped: Happed
 
 
 def wait_s(database: Path) -> int:
-    """Return how long the one stored profile waits before HAPPE tries less."""
+    """Return how long HAPPE waits before it tries less for the one stored profile."""
     with contextlib.closing(sqlite3.connect(database)) as connection:
         [[microseconds]] = connection.execute("SELECT json_extract(state, '$.wait_us') FROM uafp")
     return int(microseconds or 120_000_000) // 1_000_000

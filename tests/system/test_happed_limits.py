@@ -142,7 +142,7 @@ def test_forty_changes_are_never_exceeded_for_longer_than_a_period(stopped: Happ
     always_wants(me, TOP)
     until(lambda: machine[file] == str(TOP), "the profile's frequency is set")
     chance = random.Random(18)
-    for _ in range(40):  # `tools/validate.sh limits` makes a hundred, on a real kernel
+    for _ in range(40):  # `tools/validate.sh limits` makes a hundred changes on a real kernel
         limit = chance.choice(KHZ)
         machine["scaling_max_freq"] = str(limit)
         turns(stopped, 2)
@@ -156,7 +156,7 @@ def test_forty_changes_are_never_exceeded_for_longer_than_a_period(stopped: Happ
 def test_a_contest_ends_when_the_other_is_quiet(governing: Client, stopped: Happed, t61: T61) -> None:
     def insist() -> bool:
         t61["scaling_governor"] = "powersave"
-        t61["scaling_setspeed"] = "<unsupported>"  # as the kernel shows it, whatever happed wrote meanwhile
+        t61["scaling_setspeed"] = "<unsupported>"  # the kernel shows this, whatever happed wrote meanwhile
         return bool(governing.get("State") == "contested")
 
     until(insist, "happed gives up")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from happed_world import Happed, World
 
 POLICIES = 256
-FILES = 100  # happed may open so many files: fewer than one for each policy
+FILES = 100  # happed may open this many files: fewer than one for each policy
 
 
 @pytest.fixture

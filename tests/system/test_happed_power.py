@@ -99,7 +99,7 @@ def test_on_mains_it_may_step_aside(stopped: Happed, laptop: FakedMachine, charg
     me.sees("State", "released")
     charger.plug(plugged=False)
     me.sees("State", "governing")
-    (charger.supplies / "BAT0/type").write_text("\xff" * 5000)  # no file that makes sense
+    (charger.supplies / "BAT0/type").write_text("\xff" * 5000)  # a file that makes no sense
     charger.plug(plugged=True)
     me.sees("Source", "")
     assert me.get("State") == "governing"
@@ -168,7 +168,7 @@ def test_a_preference_that_the_driver_does_not_take_is_refused(
 def test_profiles_on_mains_and_on_battery_learn_on_their_own(
     stopped: Happed, laptop: FakedMachine, charger: Charger, world: World
 ) -> None:
-    """The one on mains begins as a copy."""
+    """The profile on mains begins as a copy of the other."""
     del laptop
     stopped.configure("period_ms = 100\nladder_steps = 4\nmains.own_profiles = true\n")
     me = stopped.start().serves()
@@ -184,8 +184,8 @@ def test_profiles_on_mains_and_on_battery_learn_on_their_own(
     charger.plug(plugged=True)
     until(lambda: me.get("Profile") == battery, "it is the other until it has a lesson")
     assert list(dict(me("ListProfiles", "s", ""))) == ["desktop"]
-    spend(1)  # a press within a second of one of the same key would not count
-    mains = learns("desktop/mains", "performance")  # whatever the load, one step above the copy
+    spend(1)  # happed does not count a press within a second of another one of the same key
+    mains = learns("desktop/mains", "performance")  # one step above the copy, whatever the load
     assert mains != battery
     assert me("ListProfiles", "s", "") == [("desktop", battery), ("desktop/mains", mains)]
 

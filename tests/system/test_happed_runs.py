@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Study runs on happed: blinded people see no condition, and every trace is complete."""
+"""Study runs on happed: people who are blinded see no condition, and every trace is complete."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_a_trace_tells_when_somebody_was_present(owner: Client, happed: Happed, 
 
     def present(*, idle: bool) -> bool:
         world.session(MY_SESSION, IdleHint=("b", idle))
-        known = len(lines(trace.read_bytes())) + 1  # the line after the next has seen it for its whole period
+        known = len(lines(trace.read_bytes())) + 1  # the period of the line after the next begins after the change
         until(lambda: len(lines(trace.read_bytes())) > known)
         return bool(lines(trace.read_bytes())[known].get("present", False))
 
@@ -168,7 +168,7 @@ def test_training_begins_untaught_and_operating_with_what_was_trained(owner: Cli
 
     known = [{"user": SUBJECT, "app": "torcs", "khz": taught}]
     assert headers == {"O-HAPPE": known, "B-HAPPE": known, "T-HAPPE": [], "O-HAPPE again": []}
-    assert happed.client()("ListProfiles", "s", "") == []  # my own are another matter
+    assert happed.client()("ListProfiles", "s", "") == []  # my own profiles are another matter
 
 
 def test_a_run_of_every_application_learns_for_each_that_is_in_front(

@@ -189,7 +189,7 @@ def test_a_runs_first_press_counts_however_soon_after_the_last_one_of_the_run_be
 
 
 def test_a_run_of_every_application_learns_for_its_condition_alone(owner: Client) -> None:
-    """The seed of two runs is the same, but each draws its own shams from it."""
+    """Two runs have the same seed, but each draws its own shams from it."""
     lessons: dict[str, list[int]] = {}
     for condition, seed in (("O-HAPPE", None), ("L-HAPPE", 7), ("L-HAPPE", 7)):
         run = begin(owner, condition, application=None, probe_seed=seed)
@@ -331,7 +331,7 @@ def test_what_is_sealed_and_is_no_condition_is_told_in_the_same_words(owner: Cli
 
 
 def test_a_condition_that_this_machine_lacks_is_told_of_no_condition(owner: Client, stopped: Happed, t61: T61) -> None:
-    """A ladder of five entries has no ninth; and a governor without its tunables cannot be set."""
+    """A ladder of five entries has no ninth, and happed cannot set a governor without its tunables."""
     (t61.policy.parent / "ondemand/up_threshold").unlink()
     for condition, changes in (("fixed-9", {}), ("ondemand", {"up_threshold": 80})):
         box = seals.seal(key_of(owner), seals.padded(seals.document(condition, **changes)))
@@ -367,7 +367,7 @@ def test_who_fights_over_a_sealed_run_is_told_of_it_without_its_frequencies(
 
     def insist() -> bool:
         if t61["scaling_governor"] == "ondemand":
-            t61["scaling_governor"] = "interact"  # as long: the file is plain
+            t61["scaling_governor"] = "interact"  # as long as the old value, because the file is plain
         return bool(owner.get("State") == "contested")
 
     until(insist, "happed gives up")
@@ -392,7 +392,7 @@ def test_a_limit_of_a_sealed_run_is_in_its_facts_alone(owner: Client, stopped: H
 
 
 def _knows_a_limit(happed: Happed) -> bool:
-    """Whether the file of what was found has a limit."""
+    """Say whether happed has stored a limit in the file of the state that it found."""
     return "unknown_max_khz" in (happed.folder / "found.json").read_text()
 
 
@@ -404,7 +404,7 @@ def test_the_facts_are_there_when_the_run_has_ended_and_no_sooner(owner: Client,
     assert owner.refused("RunFacts", "s", run) == ("Busy", f"run {run} is in progress")
     trace = end(owner, run)
     world.allow()
-    again = stopped.client()  # as after a crash: the same user, another name, no leave
+    again = stopped.client()  # as after a crash: the same user with another bus name, and without polkit's permission
 
     assert facts(again, run) == facts(owner, run)
     assert end(again, run) == trace

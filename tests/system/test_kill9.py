@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """kill -9 at any moment loses no acknowledged lesson, duplicates none, and leaves none half undone.
 
-A killed process's writes stay in the page cache. So this proves that every intermediate state is sound, but not that it
-survives a loss of power: for that the database has synchronous=FULL.
+A killed process's writes stay in the page cache. So these tests prove that every intermediate state is sound, but not
+that it survives a loss of power. For that the database has synchronous=FULL.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def learner() -> Path:
 
 
 def kill_while_learning(program: Path, database: Path, moment: random.Random, said: Acknowledged) -> None:
-    """Start it, let it learn for 50 to 250 ms after its first lesson, kill it, and read all of its output."""
+    """Start the learner, kill it 50 to 250 ms after its first lesson, and read all of its output."""
     command = [str(program), str(database), str(moment.randrange(2**32))]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout
@@ -128,7 +128,7 @@ EVENTS = "seq, undoes, level, to_khz, " + ", ".join(f"before_{level}" for level 
 
 
 def standing_lessons(path: Path) -> list[tuple[int, list[int]]]:
-    """Replay the one profile's history, and compare. Return the lessons not undone, with the profiles before them."""
+    """Replay the one profile's history, and compare. Return the lessons that stand, with the profiles before them."""
     with closing(sqlite3.connect(path)) as database:
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         events = database.execute(f"SELECT {EVENTS} FROM learning_event ORDER BY seq").fetchall()  # noqa: S608 - ours
@@ -148,7 +148,7 @@ def standing_lessons(path: Path) -> list[tuple[int, list[int]]]:
 
 
 def teach_undo_and_kill(happed: Happed, moment: random.Random) -> None:
-    """Let it learn and undo some lessons, and kill it somewhere on the way."""
+    """Let the learner learn and undo some lessons, and kill it at any moment."""
     me = happed.serves()
     before = me("ListEvents", "ssxu", "", "desktop", 0, 9_999)
     me("Feedback", "s", moment.choice(["performance", "power"]))

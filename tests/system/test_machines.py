@@ -64,7 +64,7 @@ def test_happed_governs_every_policy_and_leaves_all_as_it_was(stopped: Happed, f
     after = machine.found()
     assert {name for name in before if before[name] != after[name]} <= {
         f"{folder.name}/scaling_setspeed"
-        for folder in machine.policies  # counts under `userspace` alone
+        for folder in machine.policies  # the kernel uses it only under `userspace`
     }
 
 

@@ -38,7 +38,7 @@ def test_a_manual_page_has_no_warnings(page: Path) -> None:
 
 
 def test_man_shows_the_page(page: Path) -> None:
-    """With the sections that a page must have, and troff's escapes turned into what they stand for."""
+    """`man` shows the sections that a page must have, and turns troff's escapes into characters."""
     text = shown(page)
     for section in ("NAME", "DESCRIPTION", "OPTIONS", "SEE ALSO"):
         assert f"\n{section}\n" in text
@@ -46,7 +46,7 @@ def test_man_shows_the_page(page: Path) -> None:
 
 
 def test_the_simulators_page_has_its_commands_and_options(happe_sim: HappeSim) -> None:
-    """What --help lists is in the page."""
+    """The page has all that --help lists."""
     text = (SHARE / "man/man1/happe-sim.1").read_text(encoding="utf-8").replace("\\-", "-")
     for command in ("replay", "study", "play", "observe"):
         assert f'.SS "happe-sim {command}"' in text
@@ -57,7 +57,7 @@ def test_the_simulators_page_has_its_commands_and_options(happe_sim: HappeSim) -
 
 
 def test_the_configurations_page_has_the_options_that_the_document_has() -> None:
-    """docs/configuration.md is compared with the options themselves by a unit test."""
+    """A unit test compares docs/configuration.md with the options themselves."""
     manual = (SHARE / "man/man5/happe.toml.5").read_text(encoding="utf-8")
     documented = re.findall(r"^### `(.+)`$", (ROOT / "docs/configuration.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert documented
@@ -87,7 +87,7 @@ def test_the_configurations_page_has_the_options_that_the_document_has() -> None
     ids=lambda words: " ".join(sorted(words) if isinstance(words, set) else words),
 )
 def test_bash_completes(tmp_path: Path, words: list[str], offered: set[str]) -> None:
-    """Commands, options, the words of a choice, files where files go, nothing where nothing is known."""
+    """Bash offers commands, options, a choice's words, and files where they belong; nothing where it knows nothing."""
     (tmp_path / "folder").mkdir()
     (tmp_path / "trace.jsonl").touch()
     script = (SHARE / "bash-completion/completions/happe-sim").read_text(encoding="utf-8")
@@ -110,7 +110,7 @@ def test_bash_completes(tmp_path: Path, words: list[str], offered: set[str]) -> 
     ],
 )
 def test_zsh_completes(tmp_path: Path, typed: str, line: str) -> None:
-    """The same, at a terminal."""
+    """Zsh offers the same, at a terminal."""
     functions, cwd = tmp_path / "functions", tmp_path / "cwd"
     functions.mkdir()
     cwd.mkdir()
@@ -126,13 +126,13 @@ def test_zsh_completes(tmp_path: Path, typed: str, line: str) -> None:
 
 @pytest.mark.parametrize(("shell", "folder"), [("bash", "bash-completion/completions"), ("zsh", "zsh/site-functions")])
 def test_a_completion_is_good_syntax(shell: str, folder: str) -> None:
-    """The shell itself says so."""
+    """Each shell checks its own file."""
     for file in (SHARE / folder).iterdir():
         assert syntax_errors(shell, file.read_text(encoding="utf-8")) == "", file
 
 
 def test_a_full_disk_is_an_error(happe_sim: HappeSim) -> None:
-    """EX_IOERR, so that a build does not install half a page."""
+    """The program exits with EX_IOERR, so that a build does not install half a page."""
     with Path("/dev/full").open("wb") as full:
         command = [str(happe_sim.program), "--describe"]
         ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False, timeout=PATIENCE_S)

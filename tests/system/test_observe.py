@@ -183,7 +183,7 @@ def test_a_folder_locked_by_somebody_else_does_not_hang_it(happe_sim: HappeSim, 
 
 
 def test_nothing_is_pressed_where_there_is_no_standard_input(happe_sim: HappeSim, tmp_path: Path) -> None:
-    """/proc/stat, opened next, must not be read as keys."""
+    """The program must not read /proc/stat, which it opens next, as keys."""
     script = '"$SIM" observe --seconds 2 --record run.jsonl <&-'
     environment = {**os.environ, "SIM": str(happe_sim.program)}
     ran = subprocess.run(["/bin/sh", "-c", script], check=False, cwd=tmp_path, env=environment, capture_output=True)

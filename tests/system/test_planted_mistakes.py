@@ -113,7 +113,7 @@ def test_nothing_is_found_where_nothing_is_wrong(study: MeasuredStudy, measures:
     found = checks(study, measures, deep=True)
     assert suspect(found) == {}
     assert list(found) == ["clock", "conditions", "parts", "power", "doubles"]
-    # And the checks looked at everything
+    # And the checks looked at all the data
     assert "20 records against the server's times, the watts of" in found["clock"].looked_at
     assert found["conditions"].looked_at.startswith("20 records")
     assert found["parts"].looked_at.startswith("2 traces: every byte of their parts")
@@ -139,7 +139,7 @@ def test_a_laptop_whose_clock_steps_between_two_estimates(copy: MeasuredStudy, m
 
 
 def test_a_measuring_host_whose_clock_is_two_seconds_off(copy: MeasuredStudy) -> None:
-    # Given that it was so when the power was measured
+    # Given that the clock is off already when `happe-power measures` runs
     set_clock(copy, "meter 2")
     found = suspect(checks(copy, copy.measures()))
     assert list(found) == ["clock"]
@@ -164,7 +164,7 @@ def test_two_runs_whose_conditions_were_swapped(copy: MeasuredStudy, measures: M
 
 
 def test_a_run_that_began_with_another_profile_than_training_left(copy: MeasuredStudy, measures: Measures) -> None:
-    # Given that the levels which a run began with are those of another participant
+    # Given a run that began with the levels of another participant
     one = next(run for run in runs(copy)[:10] if run.condition == "O-HAPPE")
     with copy.world.database.writing() as session:
         mine = select(Uafp).where(Uafp.run_id == one.id, Uafp.moment == "before")
@@ -236,7 +236,7 @@ def test_a_wrong_shunt(copy: MeasuredStudy, measures: Measures) -> None:
     assert list(found) == ["power"]
     (line,) = found["power"]
     assert line.startswith("rig laptop 2 at meter 2, ")
-    assert "measures 0.79" in line  # of what the right one measures, 0.8
+    assert "measures 0.79" in line  # 0.8 = 0.1 / 0.125 of the right power
     assert "a wrong shunt, divider or gain" in line
 
 

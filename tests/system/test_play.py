@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`happe-sim play`: single runs, as they are asked for."""
+"""`happe-sim play`: single runs on request."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""docs/how-to/own-instrument.md's example as a package outside the tree: installed, recorded, uploaded, measured."""
+"""docs/how-to/own-instrument.md's example as a package outside the tree: install, record, upload, measure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WATTS = 15.0
 
 @pytest.fixture
 def python(tmp_path: Path) -> Path:
-    """Make a new environment with HAPPE, and with the example, which pip installs. Return its interpreter."""
+    """Make a new environment with HAPPE, and let pip install the example into it. Return its interpreter."""
     project, environment = tmp_path / "example", tmp_path / "environment"
     project.mkdir()
     blocks = re.findall(r"^```(?:toml|python)\n(.*?)^```", EXAMPLE, re.MULTILINE | re.DOTALL)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""happe-power and happe-server as two programs: the server gets exactly the recorded data, despite all failures."""
+"""happe-power and happe-server as two programs: the server gets exactly the recorded data, whatever fails."""
 
 from __future__ import annotations
 
@@ -67,15 +67,15 @@ class Meter:
             return subprocess.Popen(self.command(*arguments), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def ended(self, count: int, **options: Any) -> Given:  # noqa: ANN401 - those of power_traces.begin
-        """A trace of this host that has ended."""
+        """Make a trace of this host that has ended."""
         return power_traces.ended(self.spool, count, codes=(self.code, self.laptop), study=STUDY, **options)
 
     def begun(self) -> Given:
-        """A trace of this host that goes on."""
+        """Make a trace of this host that goes on."""
         return power_traces.begin(self.spool, codes=(self.code, self.laptop), study=STUDY)
 
     def assert_whole(self, folder: Path) -> None:
-        """Assert that a trace is sealed, and that its parts on the server equal the recorded ones."""
+        """Assert that the server has sealed a trace, and that its parts on the server equal the recorded ones."""
         manifest = json.loads((folder / "manifest.json").read_bytes())
         assert (folder / "seal.json").exists()
         wanted = {each["number"]: each["sha256"] for each in manifest["parts"]}
@@ -93,7 +93,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StudyServer]:
 
 @pytest.fixture(scope="module")
 def laptop(server: StudyServer) -> str:
-    """The code of the laptop that is measured."""
+    """The code of the laptop that the meters measure."""
     return str(server.device("t61", "laptop")["device"])
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 UPLOT = "metaflow_extensions/card_uplot/plugins/cards/uplot/uplot"
-# What the server serves, and which file of an installed package it is.
+# The scripts that the server serves, and the file of the package that has each.
 CARRIED = {
     "htmx.min.js": "django_htmx/static/django_htmx/htmx-2.min.js",
     "uplot.min.js": f"{UPLOT}/uPlot.iife.min.js",
@@ -30,7 +30,7 @@ SERVED = "study-server/src/happe_study/static/vendor"
 
 
 def test_the_demonstration_has_the_scripts_of_its_lock(tmp_path: Path) -> None:
-    """Nothing is missing here, so nothing is fetched; npm is not there."""
+    """No script is missing here, so the setup fetches none. npm is not there."""
     for name in PARTED:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)

@@ -30,7 +30,7 @@ def study(happe_sim: HappeSim, *arguments: str) -> dict[str, Any]:
 
 
 def test_the_papers_tables_are_reproduced_on_seeds_the_fit_has_not_seen(happe_sim: HappeSim) -> None:
-    """Each figure of Tables A.1 and A.3 and each overall saving, mean over ten seeds, within its tolerance."""
+    """Each figure of Tables A.1 and A.3 and each overall saving is within its tolerance, as a mean over ten seeds."""
     ran = happe_sim.run("study", "--seed", "1..10", "--jobs", "2", "--check", "--json")
     result = json.loads(ran.stdout)
     print("worst:", result["worst"])
@@ -112,7 +112,7 @@ def test_a_folder_gets_everything_and_its_traces_replay(happe_sim: HappeSim, tmp
 
 @pytest.mark.slow
 def test_its_folder_is_analysed_as_a_real_study_is(happe_sim: HappeSim, tmp_path: Path) -> None:
-    """The report of the study server finds the means and the key presses that the simulator counted itself."""
+    """The study server's report finds the same means and key presses as the simulator."""
     out = tmp_path / "out"
     own = study(happe_sim, "--seed", "4..5", "--participants", "5", "--also", "UDFS", "--out", str(out))
     with (out / "runs.csv").open() as opened:
@@ -220,7 +220,7 @@ def test_a_parameter_out_of_range_is_named(happe_sim: HappeSim, tmp_path: Path, 
 
 @pytest.mark.parametrize("name", ["../x", "a,b", "", "A", "x" * 300, "torcs\\u0000", "glest"])
 def test_an_application_is_named_for_files_and_tables(happe_sim: HappeSim, tmp_path: Path, name: str) -> None:
-    """What could leave a folder or break a table is refused, and a name given twice."""
+    """The program refuses a name that could leave a folder or break a table, and a name given twice."""
     file = tmp_path / "parameters.json"
     file.write_text(FITTED.read_text().replace('"name": "torcs"', f'"name": "{name}"'))
     ran = happe_sim.run("study", "--parameters", str(file), "--out", str(tmp_path / "out"))
@@ -240,7 +240,7 @@ def test_a_full_standard_output_is_an_error(happe_sim: HappeSim) -> None:
 
 
 def test_a_file_that_may_not_grow_is_an_error_and_leaves_no_half(happe_sim: HappeSim, tmp_path: Path) -> None:
-    """As on a full disk: the write fails after some bytes."""
+    """The write fails after some bytes, as on a full disk."""
 
     def limit() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -254,7 +254,7 @@ def test_a_file_that_may_not_grow_is_an_error_and_leaves_no_half(happe_sim: Happ
 
 
 def test_kill_9_leaves_whole_files_only(happe_sim: HappeSim, tmp_path: Path) -> None:
-    """What has its name is whole; a half has `.part` behind its name."""
+    """A file with its final name is whole; a half has `.part` at the end of its name."""
     for moment in range(12):
         out = tmp_path / str(moment)
         command = [str(happe_sim.program), "study", "--participants", "4", "--out", str(out)]
@@ -320,7 +320,7 @@ def test_groups_without_members_have_no_figure(happe_sim: HappeSim) -> None:
 
 
 def test_presses_are_counted_as_the_governor_counts_them(happe_sim: HappeSim, tmp_path: Path) -> None:
-    """With participants who do nothing but press."""
+    """The participants press all the time."""
     parameters = json.loads(FITTED.read_text())
     parameters["people"] |= {"pause_seconds": 0, "burst_share": 1}
     for application in parameters["applications"]:

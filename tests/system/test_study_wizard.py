@@ -44,12 +44,12 @@ SEED = 5
 
 
 def told(file: Path) -> list[Json]:
-    """What the stand-ins for a game said of themselves."""
+    """Return what the stand-ins for a game reported about themselves."""
     return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
 
 def until_games(file: Path, count: int) -> list[Json]:
-    """Wait until so many processes have said that they run."""
+    """Wait until this number of processes has reported that they run."""
     found: list[Json] = until(lambda: len(told(file)) >= count and told(file), f"{count} processes")
     return found
 
@@ -61,7 +61,7 @@ def press(page: Page, name: str) -> None:
 
 
 def take_part(address: str) -> None:
-    """Read, agree and answer in a browser that was given this address."""
+    """Read, agree and answer in a browser that opens this address."""
     with browsers() as start:
         page = start("chromium").new_page()
         page.set_default_timeout(1000 * PATIENCE_S)
@@ -84,7 +84,7 @@ def keep(laptop: Laptop, name: str) -> None:
 
 @contextlib.contextmanager
 def full_disk(laptop: Laptop) -> Iterator[None]:
-    """Let no file of the wizard's grow beyond what its log may still take."""
+    """Let no file of the wizard grow, except for a little room for its log."""
     assert laptop.process
     resource.prlimit(laptop.process.pid, resource.RLIMIT_FSIZE, (16384, resource.RLIM_INFINITY))
     yield
@@ -92,7 +92,7 @@ def full_disk(laptop: Laptop) -> Iterator[None]:
 
 
 def browser_that_writes_down(folder: Path) -> tuple[Path, Path]:
-    """A program that takes a browser's place, and the file to which it writes what it is given."""
+    """Make a program that takes a browser's place. Return it, and the file to which it writes its argument."""
     script, given = folder / "browser", folder / "opened"
     script.write_text(f'#!/bin/sh\nprintf %s "$1" > {given}.new && mv {given}.new {given}\n')
     script.chmod(0o755)
@@ -110,17 +110,17 @@ class Scene:
     token: str
 
     def all_have_ended(self) -> None:
-        """Wait until nothing of the game is left."""
+        """Wait until all processes of the game have ended."""
         until(lambda: not any(alive(each["pid"]) for each in told(self.games)), "all of the game have ended")
 
     def plays(self) -> None:
-        """The participant starts what is shown, and the game fills the screen."""
+        """The participant starts the run on the page, and the game fills the screen."""
         self.laptop.leads_on("Return")
         self.laptop.until_page("playing")
         until(lambda: desktop.fills(self.laptop.screen.seen(), "white"), "the game fills the screen")
 
     def experimenter_calls(self, how: Callable[[], object]) -> None:
-        """The experimenter's page comes, above the game."""
+        """Call the experimenter: the page comes, above the game."""
         before = self.laptop.log.count("the experimenter is asked")
         how()
         until(lambda: self.laptop.log.count("the experimenter is asked") > before, "the experimenter's page")
@@ -128,7 +128,7 @@ class Scene:
 
 
 def arrives(scene: Scene, folder: Path) -> Path:
-    """Somebody types their link, and consents and reads in a browser; the file that led there."""
+    """A participant types the link, and consents and reads in a browser. Return the file that led there."""
     laptop = scene.laptop
     script, opened = browser_that_writes_down(folder)
     laptop.browser = str(script)
@@ -157,7 +157,7 @@ def arrives(scene: Scene, folder: Path) -> Path:
 
 
 def leaves_at_the_questionnaire(scene: Scene, page: Path) -> None:
-    """Whoever has not consented is let go at once, and the laptop is free for the next one."""
+    """The experimenter lets a participant go who has not consented. The laptop is free for the next one at once."""
     scene.experimenter_calls(lambda: scene.laptop.run("abort"))
     scene.laptop.leads_on("Return")
     scene.laptop.until_page("welcome")
@@ -177,7 +177,7 @@ def practises(scene: Scene) -> None:
 
 
 def sees_the_game_crash(scene: Scene) -> None:
-    """Of this the first run is interrupted."""
+    """The crash interrupts the first run."""
     laptop, before = scene.laptop, len(told(scene.games))
     scene.plays()
     crashing = until_games(scene.games, before + 2)[before:]
@@ -206,7 +206,7 @@ def rates_and_guesses(scene: Scene) -> None:
 
 
 def is_stopped(scene: Scene) -> str:
-    """The second run, of which nobody sees anything; the code of the one that is planned in its place."""
+    """The experimenter stops the second run. Return the code of the run that the server plans in its place."""
     laptop, server = scene.laptop, scene.server
     scene.plays()
     titles = laptop.screen.ask("xwininfo", "-root", "-tree")
@@ -226,7 +226,7 @@ def is_stopped(scene: Scene) -> str:
 
 
 def starts_while_the_disk_is_full(scene: Scene) -> None:
-    """What has not been written down is not played: it begins again, with happed."""
+    """A run that the wizard cannot write down does not go on: it begins again, also in happed."""
     laptop, played = scene.laptop, scene.laptop.log.count(" begins\n")
     assert laptop.leads_on("Return") in ("waiting", "countdown")
     laptop.until_page("countdown")
@@ -238,7 +238,7 @@ def starts_while_the_disk_is_full(scene: Scene) -> None:
 
 
 def rates_while_the_disk_is_full(scene: Scene) -> None:
-    """The rating is kept as soon as it can be."""
+    """The wizard stores the rating as soon as the disk has room."""
     laptop = scene.laptop
     laptop.leads_on("Return")
     laptop.until_page("rate")
@@ -273,7 +273,7 @@ def test_a_sitting_from_the_link_to_the_goodbye(
     again = is_stopped(scene)
     starts_while_the_disk_is_full(scene)
     rates_while_the_disk_is_full(scene)
-    # A wizard that ends takes a sign of life, and a record, that it has not sent yet with it.
+    # A wizard that ends does not send a heartbeat or a record that still waits.
     until(lambda: (said := server.heartbeat()) and said["state"] == "idle", "the last sign of life")
     until(lambda: len(server.records()) == len(server.runs()), "the last record")
     assert laptop.stop() == 0
@@ -300,14 +300,14 @@ def test_a_sitting_from_the_link_to_the_goodbye(
 def test_what_waits_is_sent_without_a_window(
     tmp_path: Path, server: Server, laptop: Laptop, experimenter: Client
 ) -> None:
-    """The server goes while somebody plays, and comes back when the wizard has been left."""
+    """The server stops while a participant plays, and comes back after the wizard has ended."""
     # given
     assert experimenter.get("State") == "governing"
     study = server.study("levels", application("torcs", "Torcs", tmp_path / "games"), order="levels = 2")
     token = server.participant(study)
     server.start()
     laptop.enrol(server.laptop(study))
-    laptop.environment["XDG_CURRENT_DESKTOP"] = "GNOME"  # where Enter presses what has the keyboard
+    laptop.environment["XDG_CURRENT_DESKTOP"] = "GNOME"  # under GNOME, Enter presses the widget that has the keyboard
     laptop.start("--language=de", settle_ms=4000)
     laptop.until_page("welcome")
     laptop.type(token)
@@ -344,7 +344,7 @@ def test_what_waits_is_sent_without_a_window(
 
 
 def rates_what_has_no_record(laptop: Laptop) -> None:
-    """The second run, of which nobody can read what happed has kept."""
+    """Play the second run, and spoil its stored trace."""
     laptop.start()
     laptop.until_page("ready")
     laptop.leads_on("Return")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""CMake finds what the desktop's programs need, and leaves them out where it is missing; wlroots' Wayland protocols.
+"""CMake finds wlroots' Wayland protocols, which the desktop's programs need, and else leaves these programs out.
 
-A small project looks in a root of its own.
+A small project looks for them in a root of its own.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Project:
     """A project that looks for them, with one build folder."""
 
     def __init__(self, folder: Path, module: str = "WlrProtocols") -> None:
-        """Nothing is found yet."""
+        """Configure nothing yet."""
         self.root = folder / "root"
         self._folder = folder
         (folder / "pkgconfig").mkdir()
@@ -44,14 +44,14 @@ class Project:
         return folder
 
     def has_package(self) -> Path:
-        """The package wlr-protocols."""
+        """Put the package wlr-protocols below the root."""
         folder = self.has(OF_ITS_OWN)
         described = f"Name: wlr-protocols\nDescription: x\nVersion: 1\npkgdatadir={folder}\n"
         (self._folder / "pkgconfig/wlr-protocols.pc").write_text(described)
         return folder
 
     def is_on(self, release: str) -> None:
-        """Be this distribution."""
+        """Make the root say that it is this distribution."""
         (self.root / "etc").mkdir(parents=True, exist_ok=True)
         (self.root / "etc/os-release").write_text(release)
 
@@ -90,7 +90,7 @@ def test_a_miss_names_the_package_and_is_not_kept(tmp_path: Path, release: str, 
 
 
 def test_it_looks_again_where_nothing_is_any_more(tmp_path: Path) -> None:
-    """After an upgrade, and where the cache of an older tree has an empty value."""
+    """CMake looks again after an upgrade, and where the cache of an older tree has an empty value."""
     project = Project(tmp_path)
     old = project.has(DEBIAN_12)
     assert project.finds() == str(old)
