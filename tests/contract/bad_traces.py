@@ -1,9 +1,9 @@
-"""The traces of bad_traces.json, and as files: `python tests/contract/bad_traces.py FOLDER`.
+"""Reads the traces of bad_traces.json. `python tests/contract/bad_traces.py FOLDER` writes them as files.
 
 The file has a good trace and the ways to spoil it. One character there is one byte. A case either gives the whole file
 (`raw`, pieces to join) or replaces a text that occurs once in the good trace (`replace`: old, new). `fill` gives the
 text for a placeholder that is too long to write out: [text, times] or the numbers {"from", "to"}. `line` is the line of
-the error. The error must name one of `fields`; any field if that list is empty.
+the error. The error must name one of `fields`, or any field if that list is empty.
 """
 
 import json
@@ -18,7 +18,7 @@ GOOD: str = "".join(TRACES["good"])
 
 
 def filling(fill: list[Any] | Json) -> str:
-    """Return what a placeholder stands for."""
+    """Return the text that a placeholder stands for."""
     if isinstance(fill, dict):
         return ",".join(map(str, range(fill["from"], fill["to"] + 1)))
     text: str = fill[0]
@@ -42,7 +42,7 @@ def spoiled(case: Json) -> bytes:
 
 
 def main(folder: Path) -> None:
-    """Write a file for each."""
+    """Write a file for each bad trace."""
     folder.mkdir(parents=True, exist_ok=True)
     for case in TRACES["bad"]:
         (folder / f"{case['name']}.jsonl").write_bytes(spoiled(case))

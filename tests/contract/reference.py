@@ -1,8 +1,8 @@
-"""A second implementation of HAPPE's decisions, only from docs/traces.md, for comparison with the governor.
+"""A second implementation of HAPPE's decisions, made only from docs/traces.md, for comparison with the governor.
 
-It is clear rather than fast, and only for valid traces: it only refuses obsolete settings. Units are those of the
-trace: kHz, ppm and microseconds, all integers; a normalised utilisation is an exact fraction of a million, of the
-policy's own f_max.
+It is clear rather than fast. It takes valid traces, and refuses nothing but obsolete settings. Units are those of the
+trace: kHz, ppm and microseconds, all integers. A normalised utilisation is relative to the policy's own f_max; it is
+an exact fraction, in ppm.
 
     python3 reference.py [TRACE.jsonl]      # prints what `happe-sim replay` must print
 """
@@ -58,7 +58,7 @@ class Ladder:
         return khz * self.ref_khz // self.khz[-1]
 
     def entry(self, value: int) -> int:
-        """Answer a UAFP's `value`: the lowest entry at or above it, or the top."""
+        """Return the entry for a UAFP's `value`: the lowest one at or above it, or the top."""
         return next((f for f in self.khz if f * self.ref_khz >= value * self.khz[-1]), self.khz[-1])
 
 
@@ -74,7 +74,7 @@ class Measured:
 
     @property
     def speed(self) -> int:
-        """Return the speed that counts."""
+        """Return the speed to calculate with."""
         speed = self.ladder.speed(self.khz)
         return speed if self.ran_khz is None else min(self.ran_khz, speed)
 
@@ -99,7 +99,7 @@ class Demand:
     """A domain's demand on one line: its listed policies, the fastest of them, and the demand in ppm."""
 
     policies: list[Measured]
-    fastest: Measured  # the busiest of those with the highest top: a press steps from its frequency
+    fastest: Measured  # the busiest of the policies with the highest top: a press steps from its frequency
     normalised: Fraction
 
 
@@ -129,14 +129,14 @@ def level_of(normalised: Fraction) -> int:
 
 
 def learn(levels: list[int], level: int, khz: int) -> list[int]:
-    """Algorithm 4: ten kHz in, ten kHz out."""
+    """Apply Algorithm 4 to the ten kHz of a UAFP; return the new ten."""
     below = [min(value, khz) for value in levels[:level]]
     return [*below, khz, *(max(value, khz) for value in levels[level + 1 :])]
 
 
 @dataclass
 class Patience:
-    """How long HAPPE waits before it tries less for a profile, and how much of this has passed, in microseconds."""
+    """How long HAPPE waits before it tries less for a profile, and how long it has waited, in microseconds."""
 
     wait_us: int = FIRST_WAIT_US
     quiet_us: int = 0
@@ -168,17 +168,17 @@ class Governor:
     patience: dict[Name, Patience] = field(default_factory=dict)
     held: dict[int, dict[int, int]] = field(default_factory=dict)  # a domain's lowest policy -> level -> t_us
     probe: Probe | None = None
-    probed_us: int | None = None  # when a probe was begun last
+    probed_us: int | None = None  # when the last probe began
     last_us: int | None = None  # of the previous line, if it served the same user and application
     lasted_us: int = 0  # duration of the present line's period
     drawn: int = 0  # number of draws for sham probes
 
     def entry(self, ladder: Ladder, value: int) -> int:
-        """Answer a UAFP's `value`; with `power_saver` one entry lower."""
+        """Return the entry for a UAFP's `value`, or with `power_saver` the next lower one."""
         return ladder.step(ladder.entry(value), up=False) if self.power_saver else ladder.entry(value)
 
     def series_begun(self, keys: list[Json]) -> set[str]:
-        """Return the keys of which a series of presses begins on this line."""
+        """Return the keys that begin a series of presses on this line."""
         begun = set()
         for press in keys:
             key, t_us = press["key"], press["t_us"]
@@ -201,7 +201,7 @@ class Governor:
         return [lowest] * 10
 
     def tried(self, name: Name) -> list[int]:
-        """Return the ten kHz that look-ups use: a running probe's, else the UAFP's."""
+        """Return the ten kHz for look-ups: a running probe's, else the UAFP's."""
         return self.uafp(name) if self.probe is None or self.probe.sham else self.probe.levels
 
     def measure(self, seen: Json) -> Measured:
@@ -311,7 +311,7 @@ class Governor:
         values: dict[int, int] = {}
         answer: Json = {}
         if demands:
-            first = max(demands, key=lambda domain: demands[domain].normalised)  # the first of equals
+            first = max(demands, key=lambda domain: demands[domain].normalised)  # of equals the first
             key = "performance" if "performance" in begun else "power"
             acts = bool(begun) and not self.sham
             tried = self.probe
@@ -370,7 +370,7 @@ def start(header: Json) -> Governor:
 
 
 def decide(lines: Iterable[Json]) -> Iterator[Json]:
-    """Yield a decision for each observation of a valid trace, of which the first line is the header."""
+    """Yield a decision for each observation of a valid trace. The first of `lines` is the header."""
     documents = iter(lines)
     governor = start(next(documents))
     yield from map(governor.observe, documents)

@@ -16,20 +16,20 @@ EX_OK, EX_USAGE, EX_DATAERR, EX_NOINPUT = 0, os.EX_USAGE, os.EX_DATAERR, os.EX_N
 
 
 def decisions(trace: bytes) -> bytes:
-    """Return what must be printed for good lines."""
+    """Return what happe-sim must print for good lines."""
     lines = [json.loads(line) for line in trace.splitlines()]
     return "".join(compact(decision) + "\n" for decision in decide(lines)).encode() if lines else b""
 
 
 def test_there_are_bad_traces_and_each_has_a_name_of_its_own() -> None:
-    """A thinned list is an error, not a success."""
+    """A list that has lost cases is an error, not a success."""
     names = [case["name"] for case in TRACES["bad"]]
     assert len(names) >= AT_LEAST
     assert len(set(names)) == len(names)
 
 
 def test_a_bad_trace_is_refused_where_it_is_bad(happe_sim: HappeSim, subtests: pytest.Subtests) -> None:
-    """EX_DATAERR, one line that names file, line and field, and the decisions of the lines before."""
+    """happe-sim prints the decisions before the error, and a message with file, line and field; exit EX_DATAERR."""
     for case in TRACES["bad"]:
         with subtests.test(case["name"]):
             trace = spoiled(case)
@@ -47,7 +47,7 @@ def test_a_bad_trace_is_refused_where_it_is_bad(happe_sim: HappeSim, subtests: p
 
 
 def test_the_good_trace_is_good(happe_sim: HappeSim) -> None:
-    """Or nothing could be reported of its spoiled copies."""
+    """Otherwise the reports about its spoiled copies would prove nothing."""
     ran = happe_sim.replay(GOOD.encode())
     assert (ran.returncode, ran.stdout, ran.stderr) == (EX_OK, decisions(GOOD.encode()), b"")
 
@@ -56,7 +56,7 @@ def test_the_good_trace_is_good(happe_sim: HappeSim) -> None:
 def test_a_trace_that_used_a_setting_that_is_gone_is_refused_by_name(
     happe_sim: HappeSim, setting: str, on: int
 ) -> None:
-    """By program and reference; the good trace has both settings off, as HAPPE 0.1 wrote them."""
+    """Program and reference refuse it. The good trace has both settings off, as HAPPE 0.1 wrote them."""
     header = json.loads(GOOD.splitlines()[0])
     assert not header["settings"][setting]
     header["settings"][setting] = on
@@ -68,7 +68,7 @@ def test_a_trace_that_used_a_setting_that_is_gone_is_refused_by_name(
 
 
 def test_the_last_line_needs_no_newline(happe_sim: HappeSim) -> None:
-    """A complete document is a line, newline or not."""
+    """A complete document is a line, with or without a newline."""
     ran = happe_sim.replay(GOOD.removesuffix("\n").encode())
     assert (ran.returncode, ran.stdout, ran.stderr) == (EX_OK, decisions(GOOD.encode()), b"")
 
@@ -82,7 +82,7 @@ def test_a_header_alone_decides_nothing(happe_sim: HappeSim, end: str) -> None:
 
 
 def test_names_of_255_bytes_and_limits_of_every_range_are_good(happe_sim: HappeSim) -> None:
-    """What lies just inside the limits is not refused."""
+    """happe-sim accepts values just inside the limits."""
     lines = list(map(json.loads, GOOD.splitlines()))
     lines[0]["period_us"] = 3_600_000_000
     lines[0]["ladders_khz"] = {"0": list(range(1, 65)), "1": [20_000_000], "1023": [1]}
@@ -99,7 +99,7 @@ def test_names_of_255_bytes_and_limits_of_every_range_are_good(happe_sim: HappeS
 
 
 def test_a_file_is_called_by_its_name(happe_sim: HappeSim, tmp_path: Path) -> None:
-    """The message says which of the files on a command line it means."""
+    """The message names the file as the command line does."""
     trace = tmp_path / "bad.jsonl"
     trace.write_text(GOOD.replace('{"t_us":2000000', '{"t_us":1000000'), encoding="utf-8")
     ran = happe_sim.run("replay", str(trace))
@@ -108,7 +108,7 @@ def test_a_file_is_called_by_its_name(happe_sim: HappeSim, tmp_path: Path) -> No
 
 
 def test_a_missing_file_is_no_input(happe_sim: HappeSim, tmp_path: Path) -> None:
-    """EX_NOINPUT, and the message names the file."""
+    """The status is EX_NOINPUT, and the message names the file."""
     ran = happe_sim.run("replay", str(tmp_path / "none.jsonl"))
     assert (ran.returncode, ran.stdout) == (EX_NOINPUT, b"")
     assert b"none.jsonl" in ran.stderr
@@ -126,6 +126,6 @@ def test_a_missing_file_is_no_input(happe_sim: HappeSim, tmp_path: Path) -> None
     ],
 )
 def test_bad_usage_is_said_so(happe_sim: HappeSim, arguments: str, said: str) -> None:
-    """EX_USAGE, an explanation, and nothing on standard output."""
+    """The status is EX_USAGE, with an explanation, and nothing on standard output."""
     ran = happe_sim.run(*arguments.split())
     assert (ran.returncode, ran.stdout, ran.stderr.decode()) == (EX_USAGE, b"", f"happe-sim: {said}\n")

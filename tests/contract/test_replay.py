@@ -46,7 +46,7 @@ KEYS = ["performance", "power"]
 
 
 def written(trace: list[Json], *, ascii_only: bool) -> bytes:
-    """Write a trace as JSON Lines; `ascii_only` escapes names, which must make no difference."""
+    """Write a trace as JSON Lines. `ascii_only` escapes names; this must not change a decision."""
     lines = (json.dumps(line, ensure_ascii=ascii_only) + "\n" for line in trace)
     return "".join(lines).encode()
 
@@ -109,7 +109,7 @@ def within_range(khz: int) -> int:
 
 
 class Author:
-    """Writes the trace of a Shape, in kHz, ppm and us. Remembers the state for the format's rules of order."""
+    """Writes the trace of a Shape, in kHz, ppm and us. Keeps the state that the format's rules of order need."""
 
     def __init__(self, shape: Shape) -> None:
         """Draw the machine and the starting profiles."""
@@ -121,7 +121,7 @@ class Author:
         self.t_us = 0
         self.last_press: dict[str, int] = {}
         self.who: Who = PEOPLE[0]
-        self.restless = self.random.choice([0.02, 0.05, 0.4])  # how often somebody presses or changes the application
+        self.restless = self.random.choice([0.02, 0.05, 0.4])  # how often a press or another application comes
 
     def ladder(self) -> list[int]:
         """Draw a ladder of the shape's kind of machine."""
@@ -185,7 +185,7 @@ class Author:
         return header
 
     def domains(self) -> list[list[int]]:
-        """Draw which policies share work: all, or some with some, in any order."""
+        """Draw the domains: all policies share work, or some with some, in any order."""
         draw, policies = self.random, list(self.ladders)
         draw.shuffle(policies)
         if self.shape.domains == "one":
@@ -211,7 +211,7 @@ class Author:
         ladder = self.ladders[policy]
         speeds = dict(zip(ladder, self.speeds[policy] or ladder, strict=True))
         normalised = draw.randint(0, 10) * 100_000
-        exact = -(-normalised * speeds[ladder[-1]] // speeds.get(khz, khz))  # the least that reaches it
+        exact = -(-normalised * speeds[ladder[-1]] // speeds.get(khz, khz))  # the least utilisation that reaches it
         return min(max(exact - draw.choice([0, 1]), 0), FULL)
 
     def policy(self, policy: int) -> Json:
@@ -295,7 +295,7 @@ def features(shape: Shape, decisions: list[Json]) -> Counter[str]:
 
 @pytest.mark.slow
 def test_long_traces_are_decided_alike(happe_sim: HappeSim) -> None:
-    """At least 1,000 observations a trace, 0 differences, every kind of machine, setting and feedback among them."""
+    """Each trace has 1,000 observations or more; together they have every kind of machine, setting and feedback."""
     compared, exercised = 0, Counter[str]()
 
     @settings(max_examples=TRACES, deadline=None, derandomize=True, database=None, phases=[Phase.generate])

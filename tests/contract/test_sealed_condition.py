@@ -66,7 +66,7 @@ def test_the_server_enrols_the_key_as_happectl_prints_it(experimenter: Client, h
     assert shown == f"public key  {base64.b64encode(key).decode()}\nSHA-256     {printed['key_sha256']}\n"
 
 
-# Values for each field, those that are right and those that are not.
+# Values for each field: valid ones and invalid ones.
 VALUES: dict[str, list[Any]] = {
     "format": ["happe-condition/1", "happe-condition/2", None],
     "study": ["a", "a" * 40, "a" * 41, "", "A", "3", "a_-9", "a b", None],
@@ -109,7 +109,7 @@ def as_sealed(document: Json) -> bytes:
 
 
 def is_read(client: Client, what: dict[str, tuple[str, Any]]) -> bool:
-    """Return whether happed accepts the document, even if it cannot run it."""
+    """Return whether happed accepts the document, even if this machine cannot run it."""
     try:
         end(client, client("StartRun", "a{sv}", what))
     except BusError as error:
@@ -119,7 +119,7 @@ def is_read(client: Client, what: dict[str, tuple[str, Any]]) -> bool:
 
 @pytest.mark.slow
 def test_happed_reads_what_the_schema_allows_and_nothing_else(experimenter: Client) -> None:
-    """Where a document has a pad of its own, its length is another, and neither takes it."""
+    """A document with a pad of its own has a wrong length, so both refuse it."""
     schema = validator("sealed-condition.schema.json")
     key = key_of(experimenter)
     for document in variants():

@@ -30,7 +30,7 @@ def test_the_governors_table_has_the_same_figures() -> None:
 
 @pytest.mark.slow
 def test_the_governors_program_prints_the_same_watts(tmp_path: Path) -> None:
-    """On two CPUs that are idle, then busy, by a /proc/stat of ours: at 0.8 GHz, and what that would be at 2.3 GHz."""
+    """By our own /proc/stat, two CPUs idle, then work. It prints watts at 0.8 GHz, and at 2.3 GHz in comparison."""
     stat = tmp_path / "stat"
     idle, busy = 1000, 1000
     write_stat(stat, busy, idle)
@@ -56,7 +56,7 @@ def write_stat(file: Path, busy: int, idle: int) -> None:
 
 
 def watts_in(line: str) -> list[float]:
-    """Watts at 0.8 GHz, and at 2.3 GHz."""
+    """Read the watts at 0.8 GHz, and at 2.3 GHz."""
     told = re.match(r"0\.8 GHz .* ([\d.]+) W \(at 2\.3 GHz ([\d.]+) W\)", line)
     assert told, line
     return [float(watts) for watts in told.groups()]

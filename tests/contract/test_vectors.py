@@ -1,4 +1,4 @@
-"""The vectors in profiles/vectors are well formed and explained, and both programs decide as they say."""
+"""The vectors in profiles/vectors are well formed and explained, and both programs decide as the vectors say."""
 
 import json
 from collections.abc import Iterator
@@ -49,14 +49,14 @@ def objects(node: object) -> Iterator[Json]:
 
 
 def test_the_folder_holds_vectors() -> None:
-    """An empty or thinned folder is an error, not a success."""
+    """A folder that has lost vectors is an error, not a success."""
     assert len(VECTORS) >= AT_LEAST
     assert "vector.schema.json" in SCHEMAS
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_a_schema_is_one_and_admits_nothing_unknown(name: str) -> None:
-    """Every object a schema describes is closed, and says of each property what it means."""
+    """Every object in a schema is closed, and the schema says what each property means."""
     Draft202012Validator.check_schema(schema(name))
     closed = list(objects(schema(name)))
     assert all(each["additionalProperties"] is False for each in closed)
@@ -65,7 +65,7 @@ def test_a_schema_is_one_and_admits_nothing_unknown(name: str) -> None:
 
 
 def test_a_vector_is_well_formed_and_derives_each_decision(subtests: pytest.Subtests) -> None:
-    """Each line is also checked as a document of its own, since a line is what crosses from one process to another."""
+    """The test also checks each line as a document of its own, because processes exchange single lines."""
     whole = validator("vector.schema.json")
     header, line, answer = (
         validator(f"{name}.schema.json") for name in ("trace-header", "trace-observation", "decision")
@@ -86,7 +86,7 @@ def test_a_vector_is_well_formed_and_derives_each_decision(subtests: pytest.Subt
 def test_reference_and_program_decide_as_derived(
     happe_sim: HappeSim, tmp_path: Path, subtests: pytest.Subtests
 ) -> None:
-    """The independent statement of the rules and the governor's own loop agree with the hand, byte for byte."""
+    """The reference and the governor's own loop agree with the decisions made by hand, byte for byte."""
     for path in VECTORS:
         with subtests.test(path.stem):
             vector = load(path)

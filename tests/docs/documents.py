@@ -39,7 +39,7 @@ class Document:
     links: list[tuple[int, str]] = field(default_factory=list)
     anchors: set[str] = field(default_factory=set)
     spans: list[tuple[int, str]] = field(default_factory=list)  # `code` in a line
-    blocks: list[tuple[int, str]] = field(default_factory=list)  # each line of a block that may be a command
+    blocks: list[tuple[int, str]] = field(default_factory=list)  # each line of the blocks that may have commands
 
     @property
     def name(self) -> str:
@@ -56,7 +56,7 @@ def documents() -> tuple[Document, ...]:
 
 @cache
 def program_pages() -> tuple[manuals.Page, ...]:
-    """Return the manuals that all programs describe. This takes seconds."""
+    """Return the manual pages of all programs, by their own descriptions. This takes seconds."""
     return tuple(manuals.pages(ROOT / "build/bin"))
 
 
@@ -75,7 +75,7 @@ def read(path: Path) -> Document:
 
 
 def joined(text: str, line: int) -> Iterator[tuple[int, str]]:
-    """Lines with their numbers. Lines continued by a backslash are one line."""
+    """Yield lines with their numbers. Join lines that a backslash continues."""
     begun = ""
     for number, each in enumerate(text.splitlines(), start=line):
         if each.endswith("\\"):
@@ -95,7 +95,7 @@ def _read_inline(document: Document, token: Token, line: int) -> None:
             if address := child.attrGet(name):
                 document.links.append((line, str(address)))
         line += child.type == "softbreak"
-    if token.level == 1:  # paragraphs have no anchor, but nothing is lost if they did
+    if token.level == 1:  # paragraphs have no anchor, but an extra one does no harm
         document.anchors.add(anchor(text))
 
 
@@ -105,7 +105,7 @@ def anchor(heading: str) -> str:
 
 
 def commands(text: str) -> Iterator[list[str]]:
-    """Return the commands of a shell's line, each as its words, without prompts, assignments and redirections."""
+    """Yield the commands of a shell's line as lists of words, without prompts, assignments and redirections."""
     for part in re.split(r"\s(?:\||&&|\|\||;)\s|;\s|,\s(?=happe)|\s#\s.*$|\s{3,}.*$", text.strip()):
         words = [word for word in _words(part) if not _REDIRECTION.fullmatch(word)]
         while words and (words[0] in _PROMPTS or _SET.fullmatch(words[0])):
@@ -117,7 +117,7 @@ def commands(text: str) -> Iterator[list[str]]:
 def _words(text: str) -> list[str]:
     try:
         return shlex.split(text, comments=True)
-    except ValueError:  # a quote that another line ends
+    except ValueError:  # a later line ends the quote
         return text.split()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The scripts of `make bench` start as it, and as the documents say: their modules are found."""
+"""The scripts of `make bench` find their modules, started as `make bench` and as the documents start them."""
 
 from __future__ import annotations
 

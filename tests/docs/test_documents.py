@@ -17,7 +17,7 @@ import pytest
 from documents import Document, anchor, commands, documents, program_pages, read, unknown_words
 from program import ROOT
 
-# What begins a path of the tree.
+# The first folders of the tree's paths.
 FOLDERS = (
     *("demo/", "docs/", "governor/", "packaging/", "power-logger/", "study-server/", "tests/", "tools/", "ui/"),
     *("profiles/machines/", "profiles/schema", "profiles/sql", "profiles/vectors"),  # other profiles/ are a server's
@@ -71,7 +71,7 @@ def test_links_lead_somewhere(subtests: pytest.Subtests) -> None:
 
 
 def test_a_page_is_short() -> None:
-    """README can be read at once; a page has one purpose."""
+    """A person can read README at once. A page has one purpose."""
     most = {"README.md": 100, "CHANGELOG.md": 10_000}
     lines = {each.name: len(each.path.read_text(encoding="utf-8").splitlines()) for each in documents()}
     assert {name: count for name, count in lines.items() if count > most.get(name, 200)} == {}
@@ -86,7 +86,7 @@ def test_a_document_is_named_by_a_link(subtests: pytest.Subtests) -> None:
 
 
 def wrong_command(words: list[str]) -> str | None:
-    """Return the fault of a command of ours; None if there is none, or if the command is not ours."""
+    """Return the fault of a command of ours. None if it is right, or if the command is not ours."""
     program = words[0].removeprefix("build/bin/").rpartition("/usr/sbin/")[2]
     if program in known_commands():
         return unknown_words([program, *words[1:]], known_commands())
@@ -109,7 +109,7 @@ def test_commands_and_options_exist(subtests: pytest.Subtests) -> None:
 
 
 def test_no_line_holds_what_belongs_on_two() -> None:
-    """Who fills paragraphs may join a list's items, or the commands of a block that is indented in a list."""
+    """An editor that fills paragraphs may join a list's items, or the commands of a block in a list."""
     for document in documents():
         lists = re.findall(r"[:;.] - \S.*", document.path.read_text(encoding="utf-8"))
         lines = [(line, words) for line, text in document.blocks for words in commands(text)]
@@ -167,7 +167,7 @@ def test_the_calibration_that_is_shown_stands_in_the_shipped_file() -> None:
 
 @pytest.mark.slow
 def test_there_is_no_lint() -> None:
-    """What [tool.pymarkdown] of pyproject.toml leaves on."""
+    """[tool.pymarkdown] of pyproject.toml chooses the rules."""
     scan = [sys.executable, "-m", "pymarkdown", "scan", "-r", *(str(each.path) for each in documents())]
     ran = subprocess.run(scan, capture_output=True, check=False, text=True, cwd=ROOT)
     assert (ran.stdout, ran.stderr, ran.returncode) == ("", "", 0)
@@ -182,7 +182,7 @@ ROWS = [
 
 
 def test_a_figure_is_what_its_page_says(subtests: pytest.Subtests) -> None:
-    """Each number of the figure, and of what it is compared with, is where the page tells how it was measured."""
+    """The page has each number of the figure and of its comparison where it tells how we measured it."""
     for row in ROWS:
         with subtests.test(row[0]):
             _what, figure, goal, _command, more = row
@@ -193,7 +193,7 @@ def test_a_figure_is_what_its_page_says(subtests: pytest.Subtests) -> None:
 
 
 def section(page: Path, heading: str) -> str:
-    """What a page has below a heading, given as its anchor, with the headings below that."""
+    """Return the text below a heading, with the headings below it. The heading is given as its anchor."""
     parts = re.split(r"^(#+) (.*)\n", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
     found = list(zip(parts[1::3], parts[2::3], parts[3::3], strict=True))
     at = next(number for number, (_level, title, _text) in enumerate(found) if anchor(title) == heading)
@@ -202,7 +202,7 @@ def section(page: Path, heading: str) -> str:
 
 
 def test_each_figure_has_a_command() -> None:
-    """`the same` is that of the row above it."""
+    """`the same` means the command of the row above."""
     above = ""
     for row in ROWS:
         above = row[3] if row[3] != "the same" else above
@@ -210,7 +210,7 @@ def test_each_figure_has_a_command() -> None:
 
 
 def test_the_example_of_user_a_is_the_vectors() -> None:
-    """Times, loads, keys and profiles of docs/explanation/algorithm.md are those of the hand-derived vector."""
+    """docs/explanation/algorithm.md has the times, loads, keys and profiles of the hand-derived vector."""
     vector = json.loads((ROOT / "profiles/vectors/user-a-plays-torcs.json").read_text(encoding="utf-8"))
     seen = {each["t_us"]: each for each in vector["observations"]}
     expected = []

@@ -39,7 +39,7 @@ def tree(tmp_path: Path) -> Path:
     for name in filter(os.path.lexists, (str(ROOT / name) for name in listed.splitlines())):
         place = copy / Path(name).relative_to(ROOT)
         place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(name, place, follow_symlinks=False)  # keeps the time, by which ninja finds changed files
+        shutil.copy2(name, place, follow_symlinks=False)  # keeps the times, because ninja finds changed files by them
     (copy / "build/venv").mkdir(parents=True)
     if (ROOT / "build/dev").exists():
         shutil.copytree(ROOT / "build/dev", copy / "build/dev", symlinks=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Pages of docs/ that a program names are in its package, under the name that the program prints."""
+"""A program's package has the pages of docs/ that the program names, under the names that it prints."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_package_has_the_pages_that_its_programs_name(package: str) -> None:
 
 
 def test_programs_name_pages() -> None:
-    """A change of the words would blind the test above."""
+    """If the programs used other words, the test above would find no pages."""
     assert "docs/traces.md" in named_in(ROOT / "governor/happectl/run.cpp")
     assert "docs/uploads.md" in named_in(ROOT / "study-server/src/happe_study/base/uploads.py")
     assert "docs/protocol.md" in named_in(ROOT / "study-server/src/happe_study/results/analysis/plan.py")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The linter of the documents' English finds what its rules say, and takes the better sentence."""
+"""The linter of the documents' English finds the faults of its rules, and accepts the better sentences."""
 
 from __future__ import annotations
 

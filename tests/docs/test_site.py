@@ -30,7 +30,7 @@ STYLED = re.compile(r"""@import|url\(\s*["']?(?!data:|\#)(?:https?:)?//""")
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site's folder. Warnings of the generator are errors, as are pages that no table of contents has."""
+    """The site's folder. The generator's warnings are errors, and so are pages in no table of contents."""
     folder = tmp_path_factory.mktemp("site")
     ran = subprocess.run([ROOT / "tools/docs.sh", folder], capture_output=True, check=False, text=True)
     assert (ran.returncode, ran.stderr) == (0, ""), ran.stderr
@@ -41,14 +41,14 @@ class Loads(HTMLParser):
     """The files that a page loads, the targets of its links, and whether it names its language."""
 
     def __init__(self) -> None:
-        """Of one page."""
+        """Begin a page."""
         super().__init__()
         self.addresses: list[str] = []
         self.links: list[str] = []
         self.language = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note what it loads."""
+        """Note what the tag loads."""
         given = dict(attrs)
         self.addresses.append(given.get(LOADS.get(tag, ""), "") or "")
         self.links += [given["href"] or ""] if tag == "a" and "href" in given else []
@@ -75,7 +75,7 @@ def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
 
 
 def test_no_link_is_dead(site: Path) -> None:
-    """Also those to files outside docs/."""
+    """Nor is a link to a file outside docs/."""
     for file in site.rglob("*.html"):
         page = Loads()
         page.feed(file.read_text(encoding="utf-8"))
@@ -136,7 +136,7 @@ def test_a_list_of_links_becomes_a_table_of_contents() -> None:
 
 
 def test_the_list_of_packages_is_cyclonedx_and_whole(tmp_path: Path) -> None:
-    """Everything that is pinned or installed is in it, with a version; making it again gives the same bytes."""
+    """It has everything that we pin or install, with a version. Making it again gives the same bytes."""
     first, second = tmp_path / "first.json", tmp_path / "second.json"
     assert [sbom.main([str(first)]), sbom.main([str(second)])] == [0, 0]
     text = first.read_text(encoding="utf-8")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """docs/tutorials: runs the commands of "Your first study" and of the reviewer's page in their order.
 
-They run in a network namespace, so the ports are those of the page, and with an empty /var/lib. Here nobody plays:
+They run with an empty /var/lib, and in a network namespace, so they can use the page's ports. Here nobody plays:
 tests/vm/laboratory and ui/tests have a laptop with happed. The laptop owner's tutorial runs in the emulated T61
 (tests/vm/guest_tests/real_time).
 """
@@ -53,7 +53,7 @@ class Terminal:
         self.folder = folder
         self._going_on: list[subprocess.Popen[bytes]] = []
         for path in ROOT.iterdir():
-            if path.name != "try":  # of a reader who followed the tutorial here
+            if path.name != "try":  # left by a reader who followed the tutorial here
                 (folder / path.name).symlink_to(path)
         (folder / "bin").mkdir()
         (folder / "bin/sudo").write_text('#!/bin/sh\nexec "$@"\n', encoding="utf-8")
@@ -131,7 +131,7 @@ def ended(process: subprocess.Popen[bytes], by: signal.Signals, log: Path) -> No
 
 
 def edited(protocol: str, checked: str) -> str:
-    """The protocol as section 2 tells to edit it: one application, four participants, every placeholder filled in."""
+    """Edit the protocol as section 2 says: one application, four participants, every placeholder filled in."""
     found = re.findall(r":\d+: (.+) must still be filled in$", checked, re.MULTILINE)
     assert len(found) > 5
     for words in found:
@@ -172,7 +172,7 @@ def test_the_first_study_up_to_its_sittings_and_a_reviewers_account(terminal: Te
     assert "participants" in terminal.run(plan)
     terminal.run(create)
 
-    # A reviewer's account, of another page
+    # A reviewer's account, from another page
     add, grant = blocks(REVIEWER, "1. Get an account")[0].splitlines()
     terminal.run(add, PASSWORD, PASSWORD)
     assert terminal.run(grant) == "rita@example.org is reviewer of crossover.\n"

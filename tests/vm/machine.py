@@ -27,36 +27,34 @@ if TYPE_CHECKING:
 
 BROKEN = 125
 MEMORY_MIB = 1280
-RESULTS_MIB = 256  # room for results; a sparse file
+RESULTS_MIB = 256  # room for results, in a sparse file
 NANOSECONDS_SHIFT = 2  # virtual time: 2^2 ns for each instruction
 CONSOLE_TAIL = 40
 KERNEL_PARAMETERS = (
     "console=ttyS0 quiet mitigations=off security=none audit=0 cryptomgr.notests systemd.show_status=0 panic=-1"
-    " no_timer_check"  # which fails where the host is so busy that it lets a guest's timer wait
+    " no_timer_check"  # the kernel's check fails if a busy host delays a guest's timer
 )
 
 
 @dataclass(frozen=True)
 class Boot:
-    """How the machine is to boot."""
+    """How to boot the machine."""
 
-    virtual_time: bool = False  # time is instructions, idle time is skipped; one processor
+    virtual_time: bool = False  # time counts instructions and skips idle time; one processor
     deep_sleep: bool = False  # can wake from suspend to RAM; some seconds slower to boot
     per_cpu: bool = False  # eight processors with a policy each
-    newer_processor: bool = False  # with the instructions that wheels of numpy and pyarrow need, which a T61 hasn't
+    newer_processor: bool = False  # has instructions that wheels of numpy and pyarrow need and a T61 lacks
     desktops: bool = False  # the image with desktops
     memory_mib: int = MEMORY_MIB
     timeout_s: float = 300.0
-    ports: Mapping[str, Path] = field(default_factory=dict)  # by name in the guest: Unix sockets, which are made
+    ports: Mapping[str, Path] = field(default_factory=dict)  # by name in the guest: the Unix sockets to make
 
 
 @dataclass(frozen=True)
 class Work:
     """The work of a guest."""
 
-    folder: (
-        Path | list[Path]
-    )  # one folder whose contents, or several folders which themselves, are the command's folder
+    folder: Path | list[Path]  # the command's folder gets one folder's contents, or several folders
     command: str  # for sh
     root: Path | None = None  # files installed over / first
 
@@ -87,7 +85,7 @@ def pack(work: Work, tar: Path) -> None:
 
 
 def unpack(tar: Path, results: Path) -> int:
-    """Take the results from the guest's second disk; return the command's status, BROKEN if there is none."""
+    """Take the results from the guest's second disk. Return the command's status, or BROKEN without one."""
     results.mkdir(parents=True, exist_ok=True)
     status = results / "status"
     status.unlink(missing_ok=True)
@@ -96,7 +94,7 @@ def unpack(tar: Path, results: Path) -> int:
 
 
 def qemu(image: Image, boot: Boot, scratch: Path, *, person: bool) -> list[str]:
-    """QEMU's command. The console goes to a file, the command's output to standard output."""
+    """Return QEMU's command. The console goes to a file, the command's output to standard output."""
     processors = ["-smp", "8" if boot.per_cpu else "2", "-accel", "tcg,thread=multi"]
     if boot.virtual_time:
         clock = ["-icount", f"shift={NANOSECONDS_SHIFT},sleep=off", "-rtc", "base=2026-01-01,clock=vm"]
@@ -104,11 +102,11 @@ def qemu(image: Image, boot: Boot, scratch: Path, *, person: bool) -> list[str]:
     processor = "core2duo,+sse4.1,+sse4.2,+popcnt" if boot.newer_processor else "core2duo"
     kernel = image.packed_kernel if boot.deep_sleep else image.kernel
     lines = ["-serial", "stdio"] if person else ["-serial", f"file:{scratch}/console", "-serial", "stdio"]
-    lines += ["-serial", "null", "-serial", "null"] if boot.per_cpu else []  # whose scratch registers it has
+    lines += ["-serial", "null", "-serial", "null"] if boot.per_cpu else []  # the table uses their scratch registers
     table = image.per_cpu_table if boot.per_cpu else image.table
     run = "" if person else " vm.run systemd.mask=serial-getty@ttyS0.service"
     return [
-        "setpriv", "--pdeathsig", "KILL",  # no guest outlives us
+        "setpriv", "--pdeathsig", "KILL",  # ends the guest with us
         "qemu-system-x86_64", "-M", "pc", "-cpu", processor, "-m", str(boot.memory_mib), *processors,
         "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", *lines,
         "-acpitable", f"file={table}", "-device", "pc-testdev", "-device", "virtio-rng-pci",
@@ -120,7 +118,7 @@ def qemu(image: Image, boot: Boot, scratch: Path, *, person: bool) -> list[str]:
 
 
 def serial_ports(ports: Mapping[str, Path]) -> Iterator[str]:
-    """QEMU's words for ports of virtio's serial line: /dev/virtio-ports/NAME in the guest, by virtio_console."""
+    """Yield QEMU's options for serial ports of virtio. In the guest virtio_console makes /dev/virtio-ports/NAME."""
     if ports:
         yield from ("-device", "virtio-serial-pci")
     for name, socket in ports.items():
@@ -161,7 +159,7 @@ def run(work: Work, boot: Boot, results: Path, image: Image | None = None) -> Ou
                 relay(process.stdout, outcome.lines)
             finally:
                 timer.cancel()
-                process.kill()  # has ended, unless we were interrupted
+                process.kill()  # it has ended, unless somebody interrupted us
         outcome.status = unpack(scratch / "results.tar", results)
         if outcome.status == BROKEN:
             show_console(scratch / "console")
@@ -190,12 +188,12 @@ def shell(work: Work, boot: Boot) -> int:
 
 
 def tidy_when_terminated() -> None:
-    """Let SIGTERM end us as Ctrl+C does, so that nothing is left behind."""
+    """Let SIGTERM end us as Ctrl+C does, so that we leave nothing behind."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def main() -> int:
-    """Exit status."""
+    """Boot and run. Return the exit status."""
     tidy_when_terminated()
     parser = argparse.ArgumentParser(description="Run a command in the emulated T61, as root.")
     parser.add_argument("--virtual-time", action="store_true", help="time is instructions; one processor")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Make the folder with which the emulated T61 can run happe-power: the program, and what it needs of build/venv.
+"""Makes the folder that the emulated T61 needs to run happe-power: the program, and its packages from build/venv.
 
-usage: power_tree.py FOLDER       FOLDER is made again
+usage: power_tree.py FOLDER       makes FOLDER anew
 
-The guest's Python is the one the packages of build/venv are for, Debian 12's. They go there compiled, as compiling them
-in the guest would take longer than the tests, and without what the power logger has no use for.
+The packages of build/venv are for Debian 12's Python, which the guest has. This program compiles them, because
+compiling them in the guest would take longer than the tests. It leaves out what the power logger does not use.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sysconfig
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-# Imported by the commands that are tested: record, verify, sources.
+# Imports of the commands that the tests run: record, verify, sources.
 PACKAGES = [
     "click", "jsonschema_rs", "numpy", "numpy.libs", "pyarrow", "tomlkit", "tree_sitter", "tree_sitter_toml", "urllib3",
 ]  # fmt: skip
@@ -27,7 +27,7 @@ UNUSED = shutil.ignore_patterns(
 
 
 def make(folder: Path, site: Path) -> None:
-    """Copy and compile. Exits if a package is not in `site`."""
+    """Copy and compile the packages. Exits if one is not in `site`."""
     shutil.rmtree(folder, ignore_errors=True)
     for name in PACKAGES:
         if not (site / name).exists():

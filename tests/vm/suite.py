@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Run the tests inside the emulated T61, a boot for each folder of guest_tests/.
+"""Runs the tests inside the emulated T61, with a boot for each folder of guest_tests/.
 
 usage: suite.py [--root TREE] [--with [BOOT=]FOLDER]... [--results FOLDER] [--boot NAME]... [-- PYTEST'S ARGUMENTS]
 
@@ -21,7 +21,8 @@ from pathlib import Path
 from image import BUILD, HERE, Image, build
 from machine import BROKEN, Boot, Work, run, tidy_when_terminated
 
-# The folders of guest_tests/, in this order. Tests of what must not depend on the host's load belong in virtual_time.
+# The folders of guest_tests/, in this order. A test whose result must not depend on the host's load belongs in
+# virtual_time.
 BOOTS = {
     "real_time": Boot(timeout_s=2400),
     "virtual_time": Boot(virtual_time=True, timeout_s=2400),
@@ -29,10 +30,10 @@ BOOTS = {
     "deep_sleep": Boot(deep_sleep=True, timeout_s=1200),
     "power": Boot(newer_processor=True, memory_mib=1536, timeout_s=1800),
     "packages": Boot(timeout_s=2400),
-    "servers": Boot(newer_processor=True, memory_mib=5120, timeout_s=3600),  # half of it is the disk
-    "session": Boot(desktops=True, newer_processor=True, memory_mib=5120, timeout_s=5400),  # here too
+    "servers": Boot(newer_processor=True, memory_mib=5120, timeout_s=3600),  # half of the memory is the disk
+    "session": Boot(desktops=True, newer_processor=True, memory_mib=5120, timeout_s=5400),  # the same here
 }
-# What needs more than a build folder, which packaging/package-vm-test.sh brings, or another image, which takes long.
+# These need packages, which packaging/package-vm-test.sh brings, or another image, which takes long to build.
 ON_REQUEST = {"packages", "servers", "session"}
 # Guest seconds until a test counts as hung.
 TEST_TIMEOUT_S = {
@@ -44,19 +45,19 @@ CLOSING_LINE = re.compile(r"=+ .* in \d+\.\d+s.* =+$")
 
 
 def pytest_in(boot: str, arguments: list[str]) -> str:
-    """Shell command for the guest."""
+    """Return the guest's shell command for pytest."""
     options = ["--junitxml=../results/junit.xml", f"--timeout={TEST_TIMEOUT_S[boot]}", *arguments]
     return f"cd guest_tests && {shlex.join(['/usr/bin/python3', '-B', '-m', 'pytest', *options, boot])}"
 
 
 def beside(more: list[str], boot: str) -> list[Path]:
-    """The folders that a boot is to have beside the tests: those for all, and those for this one."""
+    """Return the folders that a boot gets beside the tests: those for all boots, and those for this one."""
     named = [word.rpartition("=") for word in more]
     return [Path(folder) for wanted, _, folder in named if wanted in ("", boot)]
 
 
 def run_boot(name: str, work: Work, image: Image, results: Path) -> tuple[bool, str]:
-    """Whether all is well in one boot, and lines that say what happened."""
+    """Run one boot. Return whether all is well, and lines that report it."""
     shutil.rmtree(results, ignore_errors=True)
     begin = time.monotonic()
     print(f"\nvm-test: {name}", flush=True)
@@ -71,7 +72,7 @@ def run_boot(name: str, work: Work, image: Image, results: Path) -> tuple[bool, 
 
 
 def main() -> int:
-    """Exit status."""
+    """Run the boots. Return the exit status."""
     tidy_when_terminated()
     parser = argparse.ArgumentParser(description="Run the tests inside the emulated T61.")
     parser.add_argument("--root", type=Path, metavar="TREE", help="what `cmake --install` left; installed in the guest")

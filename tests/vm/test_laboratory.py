@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The emulated laboratory's judgement: a correct study has no complaint, and each fault has its own."""
+"""The emulated laboratory's judgement: a correct study gets no complaint, and each fault gets its own."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 ORDER = ("T-HAPPE", "ondemand", "B-HAPPE", "ondemand+indicator", "O-HAPPE")
 TRYING = ("T-HAPPE", "L-HAPPE", "O-HAPPE")
 RUN_US, LOOKS = 1_200_000_000, 20
-AHEAD_US = 1_700_000_000_000_000  # the server's clock, of the laptop's
+AHEAD_US = 1_700_000_000_000_000  # the server's clock minus the laptop's
 
 
 def look(condition: str, begin_us: int, number: int) -> dict[str, Any]:
-    """One look in a run: every half a second the frequency has changed, and half a second was spent at 1.6 GHz."""
+    """Return a look in a run. Each look adds one change of the frequency and half a second at 1.6 GHz."""
     at = begin_us + number * RUN_US // LOOKS
     spent = {str(khz): begin_us / 1e6 + (number / 2 if khz == LADDER_KHZ[2] else 0) for khz in LADDER_KHZ}
     governor = "userspace" if condition.endswith("-HAPPE") else "ondemand"
@@ -38,7 +38,7 @@ def look(condition: str, begin_us: int, number: int) -> dict[str, Any]:
 
 
 def study(scheme: str = CROSSOVER, order: Sequence[str] = ORDER) -> Found:
-    """One participant's sitting: at 1.6 GHz under HAPPE, at 2.3 GHz under ondemand, always half busy."""
+    """Return one participant's sitting: at 1.6 GHz under HAPPE, at 2.3 GHz under ondemand, always half busy."""
     names = ("runs", "ratings", "records", "samples", "keys", "probes", "learning_events", "traces", "clocks")
     tables: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
     looks, told, measured = [], [], {}
@@ -56,7 +56,7 @@ def study(scheme: str = CROSSOVER, order: Sequence[str] = ORDER) -> Found:
         told += [(begin - 1_000_000, khz, 0.5), (begin + RUN_US, LADDER_KHZ[0], 0.0)]
         tables["learning_events"] += [{"run": run, "condition": condition}] * (condition == "T-HAPPE")
         looks += [look(condition, begin, number) for number in range(LOOKS)]
-        looks.append(look("ondemand", begin, LOOKS))  # of no run
+        looks.append(look("ondemand", begin, LOOKS))  # in no run
         measured[run] = {"mean_w": watts(khz, 0.5) + 0.3, "expanded_uncertainty": 0.2}
     tables["traces"].append({"sealed_us": 1})
     for device, offset, uncertainty in (("T61", AHEAD_US, 10), ("T61", 0, 5000), ("BENCH", 0, 1)):
@@ -70,7 +70,7 @@ def study(scheme: str = CROSSOVER, order: Sequence[str] = ORDER) -> Found:
 
 
 def extended() -> Found:
-    """The same under `extended`. A sham probe changes nothing. A real one takes a step, and is refused."""
+    """Return one under `extended`. A sham probe changes nothing. A real one takes a step, and a press refuses it."""
     found = study(EXTENDED, TRYING)
     begin, minute = 4 * RUN_US, 60_000_000
     times = (begin + 10 * minute, begin + 13 * minute)
@@ -97,7 +97,7 @@ def test_a_study_as_it_must_be_has_no_complaint_and_a_line_for_each_run() -> Non
 
 
 def governed_by(place: int, governor: str) -> Callable[[Found], None]:
-    """Another governor at one moment of a run."""
+    """Make another governor appear in one look of a run."""
 
     def change(found: Found) -> None:
         found.sitting["looks"][place * (LOOKS + 1) + 3]["governor"] = governor
@@ -106,7 +106,7 @@ def governed_by(place: int, governor: str) -> Callable[[Found], None]:
 
 
 def fixed(place: int) -> Callable[[Found], None]:
-    """A frequency that nobody changes in a run."""
+    """Make a run's frequency constant."""
 
     def change(found: Found) -> None:
         for one in found.sitting["looks"][place * (LOOKS + 1) :][:LOOKS]:
@@ -196,7 +196,7 @@ def test_what_is_wrong_with_probes_is_told(complaint: str) -> None:
 
 @pytest.fixture
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A tree with HAPPE in it; of the desktop one program is wanted."""
+    """A tree with HAPPE in it, to which `desktop.make` adds one program."""
     made = tmp_path / "tree"
     for name in ("usr/bin/happe-study", "usr/libexec/happe/happe-keep"):
         (made / name).parent.mkdir(parents=True)

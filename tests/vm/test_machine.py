@@ -13,7 +13,7 @@ import suite
 from image import Image
 from machine import BROKEN, Boot, Outcome, Work
 
-# The guest's side: its console is the first serial line, its disks are the two drives.
+# The guest's side: its console is the first serial line; its disks are the two drives.
 GUEST = """#!/bin/sh
 for word; do
     case $word in
@@ -36,7 +36,7 @@ HANG = "exec sleep 60"
 
 @pytest.fixture
 def run_with(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], Outcome]:
-    """Run a command in a guest that behaves as told; results go to tmp_path/results."""
+    """Run a command in a guest that behaves like this. Results go to tmp_path/results."""
     monkeypatch.setattr(machine, "BUILD", tmp_path / "build")
     given = tmp_path / "work"
     given.mkdir()

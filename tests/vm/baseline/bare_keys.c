@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The least a program can do between a key and a frequency: reads an event, writes a file. The time that happed takes
-// is stated as a multiple of this.
+// The least that a program can do between a key and a frequency: it reads an event and writes a file. The documents
+// state happed's time as a multiple of this one.
 //   usage: bare-keys /dev/input/eventN SCALING_SETSPEED KHZ-OF-KEY_PROG1 KHZ-OF-KEY_PROG2
 #include <fcntl.h>
 #include <linux/input.h>

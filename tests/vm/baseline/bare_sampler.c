@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The least a governor can do that samples once a second and keeps to the limits of others: waits as a daemon does that
-// also has keys and a bus, reads the files that it is given, /proc/stat and some of cpufreq, reads their numbers, and
-// does nothing with them. The documents state the cost of happed as a multiple of this.
+// The least work of a governor that samples once a second and keeps to the limits of others. It waits like a daemon
+// that also has keys and a bus, reads the numbers in the given files (/proc/stat and some of cpufreq), and ignores
+// them. The documents state the cost of happed as a multiple of this.
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/epoll.h>
@@ -11,7 +11,7 @@
 
 enum { MOST_FILES = 1024 };
 
-// The sum of all numbers, so that the compiler leaves none out. Of /proc/stat those before "intr", as happed does.
+// Adds all numbers, so that the compiler reads them all. Of /proc/stat it reads those before "intr", as happed does.
 static unsigned long sum_of(const char* text, long length) {
     unsigned long sum = 0;
     unsigned long number = 0;

@@ -29,7 +29,7 @@ RESULTS = Path(__file__).parents[1] / "results"
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Result[pytest.TestReport], None]:
-    """Show with a failure what HAPPE's units, and those of people, have written meanwhile."""
+    """Show with a failure what HAPPE's units and the users' units have logged meanwhile."""
     outcome = yield
     report = outcome.get_result()
     if report.failed:
@@ -55,7 +55,7 @@ def show(capsys: pytest.CaptureFixture[str]) -> Callable[[str, list[str]], None]
 
 @pytest.fixture
 def policy() -> Iterator[Policy]:
-    """The T61's policy: ondemand governs with its own tunables, no limits; and again after the test."""
+    """The T61's policy: ondemand governs with its own tunables and no limits, before the test and after it."""
     one = Policy()
     back_to_ondemand(one)
     yield one
@@ -85,7 +85,7 @@ def keyboard() -> Iterator[Keyboard]:
 
 @pytest.fixture
 def alice() -> Iterator[Session]:
-    """Alice, logged in on tty1, which is in front."""
+    """Alice, logged in on tty1 in the foreground."""
     session = log_in("alice", vt=1)
     yield session
     session.close()
@@ -93,7 +93,7 @@ def alice() -> Iterator[Session]:
 
 @pytest.fixture
 def bob(alice: Session) -> Iterator[Session]:
-    """Bob, logged in on tty2 while Alice, logged in too, is in front."""
+    """Bob, logged in on tty2. Alice is logged in too, in the foreground."""
     session = log_in("bob", vt=2)
     alice.activate()
     yield session
@@ -102,7 +102,7 @@ def bob(alice: Session) -> Iterator[Session]:
 
 @pytest.fixture
 def happed(policy: Policy, alice: Session) -> Iterator[Happed]:
-    """Start the installed daemon, which governs for Alice; when it is stopped the machine is as it was found."""
+    """Start the installed daemon, which governs for Alice. Stopped, it has restored the machine."""
     from t61.happe import FOUND, Happed  # noqa: PLC0415 - slow to import here
 
     found = policy.state()

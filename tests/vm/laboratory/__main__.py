@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A study in the emulated laboratory, from the protocol to its figures (docs/laboratory.md).
+"""Runs a study in the emulated laboratory, from the protocol to its figures (docs/laboratory.md).
 
 usage: python -m laboratory --root TREE [--results FOLDER] [--protocol crossover|extended] [--participants N] [--seed N]
 
@@ -29,7 +29,7 @@ PYTHONPATH=/run/vm/work exec python3 -m t61.stand_in /run/laboratory/screen
 
 
 def main() -> int:
-    """Exit status."""
+    """Run the study. Return the exit status."""
     tidy_when_terminated()
     parser = argparse.ArgumentParser(prog="laboratory", description="A study in the emulated laboratory.")
     parser.add_argument("--root", type=Path, required=True, metavar="TREE", help="what `cmake --install` left")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Unblinding on the record, the export, the power of each run, the report; and all of it in one place."""
+"""Unblinds on the record, exports, calculates each run's power, makes the report, and gathers the results."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ TABLES = ("runs", "ratings", "records", "samples", "keys", "probes", "learning_e
 
 @dataclass(frozen=True)
 class Found:
-    """The results of the study. Rows are those of its export, by table; `watts` has `happe-power measures` by run.
+    """The results of the study. `tables` has its export's rows by table; `watts` has `happe-power measures` by run.
 
-    `tables["runs"]` are those of people who sat at the laptop. `told`: the laptop's messages to the station:
+    `tables["runs"]` has the runs of people who sat at the laptop. `told` has the laptop's messages to the station:
     microseconds of CLOCK_MONOTONIC, kHz, CPU 0's utilisation.
     """
 
@@ -35,12 +35,12 @@ class Found:
     results: Json
 
     def rows(self, table: str, run: str) -> list[Json]:
-        """A run's rows of a table."""
+        """Return a run's rows of a table."""
         return [row for row in self.tables[table] if row["run"] == run]
 
 
 def analyse(laboratory: Laboratory) -> Found:
-    """From the last run to the figures. Exits where a program does not do its part."""
+    """Go from the last run to the figures. Exits if a program fails."""
     server, folder = laboratory.server, laboratory.folder
     who = ("--custodian", ADMINISTRATOR, "--reason", "every run is complete")
     password = ("--password-file", str(server.folder / "password"))
@@ -66,5 +66,5 @@ def analyse(laboratory: Laboratory) -> Found:
 
 
 def rows_of(file: Path) -> list[Json]:
-    """A table of an export."""
+    """Return the rows of a table of an export."""
     return [json.loads(line) for line in file.read_text().splitlines()]

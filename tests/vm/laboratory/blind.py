@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 OWN_PASSWORD = "another horse battery"  # noqa: S105 - of nobody
 CONDITIONS = ("-HAPPE", "ondemand", "sham")
 HIDDEN = ("rating", "guess", "condition")
-OF_THE_PROTOCOL = ("-study", "-dictionary")  # tables of an export that name conditions, as everybody may
+OF_THE_PROTOCOL = ("-study", "-dictionary")  # tables of an export that may name conditions, even to the blinded
 API = f"/api/v1/studies/{STUDY}"
 
 
 def complaints(server: StudyServer, participants: Sequence[str], folder: Path) -> list[str]:
-    """Return texts that reveal a condition, and runs that she sees wrongly. `folder` is for an export."""
+    """Return texts that reveal a condition, and runs that the experimenter sees wrongly. `folder` is for an export."""
     visitor = visits.first_sign_in(server.url, EXPERIMENTER, PASSWORD, OWN_PASSWORD)
     token = server.run("user", "token", EXPERIMENTER).strip()
     pages = ["", "/participants", "/devices", *(f"/participants/{code}" for code in participants)]
@@ -40,7 +40,7 @@ def complaints(server: StudyServer, participants: Sequence[str], folder: Path) -
 
 
 def of_runs(answer: str, participants: Sequence[str]) -> Iterator[str]:
-    """The API's list of runs, of which these people's are complete."""
+    """Check the API's list of runs: these people's runs must be complete."""
     for run in json.loads(answer)["runs"]:
         if run["state"] != "complete" and run["participant"] in participants:
             yield f"the experimenter sees that run {run['code']} is {run['state']}"
@@ -48,7 +48,7 @@ def of_runs(answer: str, participants: Sequence[str]) -> Iterator[str]:
 
 
 def exported(server: StudyServer, folder: Path) -> str:
-    """All that can be exported now, as one text."""
+    """Return all that the experimenter can export now, as one text."""
     server.run("study", "export", STUDY, "--out", str(folder))
     files = [path for path in folder.iterdir() if not path.stem.endswith(OF_THE_PROTOCOL)]
     return "\n".join(path.read_text() for path in files)

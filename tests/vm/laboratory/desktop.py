@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Collects the guest's files for the wizard's window: an X server, a window manager, xdotool, Qt and a font.
 
-It comes from this machine, a Debian 12 as the guest is. The image has none of it, so other boots are no slower.
+The files come from this machine, a Debian 12 like the guest. The image has none of them, so other boots stay fast.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FONTS_CONF = "<fontconfig><dir>/usr/share/fonts</dir><cachedir>/var/cache/fontco
 
 
 def make(tree: Path, image: Image) -> None:
-    """Add it to a tree whose programs are installed in it. Exits if this machine lacks something."""
+    """Add them to a tree of installed programs. Exits if this machine lacks something."""
     ours = [tree / "usr/bin/happe-study", tree / "usr/libexec/happe/happe-keep"]
     for path in (*PROGRAMS, PLUGIN, FONT, *FOLDERS, *ours):
         if not path.exists():
@@ -45,19 +45,19 @@ def make(tree: Path, image: Image) -> None:
 
 
 def add(tree: Path, path: Path) -> None:
-    """Copy a file to its own place; what a link leads to, under the link's name."""
+    """Copy a file to the same path in the tree. A link becomes a copy of its target."""
     target = tree / path.relative_to("/")
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy2(path, target)
 
 
 def needed(programs: Iterable[Path]) -> set[Path]:
-    """The libraries that they are linked with, and those that these are."""
+    """Return the libraries that the files need, and the libraries that those need."""
     return {library for program in programs for library in linked(program)}
 
 
 def linked(program: Path) -> Iterator[Path]:
-    """What ldd says of one. Exits if a library is not there."""
+    """Return the libraries that ldd lists for a file. Exits if one is missing."""
     said = subprocess.run(["ldd", program], check=True, capture_output=True, text=True).stdout
     for line in said.splitlines():
         name, arrow, found = line.strip().partition(" => ")
@@ -68,6 +68,6 @@ def linked(program: Path) -> Iterator[Path]:
 
 
 def names_in(image: Image) -> set[str]:
-    """The names of the files in the guest's own system, whose libraries must stay: they are in use."""
+    """Return the names of the files in the guest's own system. Its libraries must stay, because they are in use."""
     listed = subprocess.run(["bsdtar", "-tf", image.root], check=True, capture_output=True, text=True).stdout
     return {line.rpartition("/")[2] for line in listed.splitlines()}

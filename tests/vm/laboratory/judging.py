@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 TRAINING = "T-HAPPE"
 KERNELS = ("ondemand", "ondemand+indicator")
 LEARNED = ("O-HAPPE", "B-HAPPE")
-CONDITIONS = {  # of each participant
+CONDITIONS = {  # the runs of each participant
     CROSSOVER: Counter((TRAINING, *KERNELS, *LEARNED)),
     EXTENDED: Counter((TRAINING, "O-HAPPE", probing.CONDITION)),
 }
-LEAST_LOOKS = 3  # in a run; a busy host lets few through
-LEAST_CHANGES = 2  # by ondemand itself, between two looks
-NEAR_W = 1.5  # what was measured, and Table A.2 at what the laptop told; a busy host hands a line on late
+LEAST_LOOKS = 3  # in a run; on a busy host only a few succeed
+LEAST_CHANGES = 2  # by ondemand, between the first and the last look
+NEAR_W = 1.5  # the measured power to Table A.2 for the laptop's lines; a busy host forwards a line late
 
 
 def complaints(found: Found) -> Iterator[str]:
@@ -54,7 +54,7 @@ def _of_the_study(found: Found) -> Iterator[str]:
     if found.sitting["status"]["waiting"] or found.sitting["status"]["refused"]:
         yield f"the laptop has not sent everything: {found.sitting['status']}"
     pressed, recorded = sum(found.sitting["presses"].values()), len(found.tables["keys"])
-    if not 0 <= pressed - recorded <= len(found.tables["runs"]):  # one when a game is just over is of no run
+    if not 0 <= pressed - recorded <= len(found.tables["runs"]):  # a press just after a game belongs to no run
         yield f"of {pressed} presses {recorded} were recorded"
     if [bool(trace["sealed_us"]) for trace in found.tables["traces"]] != [True]:
         yield f"there is not one sealed trace: {found.tables['traces']}"
@@ -100,25 +100,25 @@ def _of_the_power(found: Found, run: str) -> Iterator[str]:
 
 
 def played(found: Found) -> list[Json]:
-    """The runs in the order in which they began."""
+    """Return the runs in the order in which they began."""
     return sorted(found.tables["runs"], key=lambda run: run["started_us"] or 0)
 
 
 def looks(found: Found, run: str) -> list[Json]:
-    """What the kernel did between a run's second sample and its last: happed decides first at the end of the first."""
+    """Return the looks from a run's second sample to its last: happed decides first at the end of the first sample."""
     times = sorted({sample["t_us"] for sample in found.rows("samples", run)})
     begin, end = (times[1], times[-1]) if len(times) > 1 and found.rows("records", run) else (0, 0)
     return [look for look in found.sitting["looks"] if begin <= look["from_us"] and look["to_us"] <= end]
 
 
 def seconds(found: Found, run: str) -> dict[int, float]:
-    """The kernel's time in state between a run's first look and its last."""
+    """Return the kernel's time in state between a run's first look and its last."""
     seen = looks(found, run)
     return {khz: seen[-1]["seconds"][str(khz)] - seen[0]["seconds"][str(khz)] for khz in LADDER_KHZ}
 
 
 def expected_w(found: Found, run: str) -> float:
-    """Table A.2 at what the laptop told, between the times of the run's record, which are of the same clock."""
+    """Return the watts of Table A.2 for the laptop's lines during the run. The run's record has the same clock."""
     [record] = found.rows("records", run)
     begin, end = record["started_us"], record["ended_us"]
     following = [at for at, _, _ in found.told[1:]] + [end]
@@ -128,7 +128,7 @@ def expected_w(found: Found, run: str) -> float:
 
 
 def savings(found: Found) -> dict[str, float]:
-    """Return the saving of each HAPPE condition over ondemand, by the report's Table A.1; nothing without ondemand."""
+    """Return the saving of each HAPPE condition over ondemand, by the report's Table A.1; empty without ondemand."""
     if found.scheme != CROSSOVER:
         return {}
     [section] = [each for each in found.results["sections"] if each["key"] == "table-a1"]
@@ -137,7 +137,7 @@ def savings(found: Found) -> dict[str, float]:
 
 
 def table(found: Found) -> Iterator[str]:
-    """The runs in the order in which they were played, then what was saved."""
+    """Yield a line for each run, in the order of play, then the savings."""
     head = "  ".join(f"{khz / 1e6:.1f}" for khz in LADDER_KHZ)
     yield f"participant  condition           % of time at {head} GHz  presses  taught  watts          Table A.2"
     for run in played(found):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The host's side while somebody sits at the laptop: server, measuring station, experimenter, the laptop's lines."""
+"""The host's side during a sitting at the laptop: server, measuring station, experimenter, the laptop's lines."""
 
 from __future__ import annotations
 
@@ -30,28 +30,28 @@ SOURCE = "rate=1000,noise=0.001,drift=0.0001"
 CALIBRATION = Path(__file__).with_name("calibration.toml")
 PACKAGES = ("profiles/python/src", "power-logger/src")
 PATIENCE_S = 120
-SITTING_S = 2400  # of a participant, at most
+SITTING_S = 2400  # the longest time of a participant
 BOTH_KINDS = [True, False]  # a sham probe, then a real one
-MOST_INVITED = 64  # the protocol's; fewer than two of them have both in one study of four million
+MOST_INVITED = 64  # the protocol's limit; in one study of four million fewer than two of them get both kinds
 
 
 class Laboratory:
-    """Everything is there, and the laptop can be switched on; its plan comes when the server and the station run."""
+    """Everything around the laptop, which may start now: its plan comes when the server and the station run."""
 
     def __init__(self, folder: Path, scheme: str, participants: int, seed: int) -> None:
-        """Begin to prepare. An error in that is reported, and ends this program as SIGTERM does."""
+        """Begin to prepare. An error there prints its trace back and ends this program, as SIGTERM does."""
         self.folder = folder
         self.sitting = folder / "sitting"
-        self.participants: list[str] = []  # their codes, once they are invited
+        self.participants: list[str] = []  # their codes, after the invitation
         self.scheme, self._count, self._seed = scheme, participants, seed
         self._server: StudyServer | None = None
-        self._sockets = tempfile.TemporaryDirectory(prefix="laboratory-")  # a socket's path is short
+        self._sockets = tempfile.TemporaryDirectory(prefix="laboratory-")  # a socket's path must be short
         self._station: subprocess.Popen[bytes] | None = None
         self._preparing = threading.Thread(target=self._prepare, daemon=True)
         self._preparing.start()
 
     def __enter__(self) -> Self:
-        """Preparing already."""
+        """Return the laboratory, which is preparing already."""
         return self
 
     def __exit__(
@@ -67,15 +67,15 @@ class Laboratory:
     @property
     def server(self) -> StudyServer:
         """The study server, once it is prepared."""
-        assert self._server  # noqa: S101 - whoever asks has waited for it
+        assert self._server  # noqa: S101 - callers have waited for it
         return self._server
 
     def socket(self, name: str) -> Path:
-        """Where the guest's port of this name leads."""
+        """Return the socket to the guest's port of this name."""
         return Path(self._sockets.name) / name
 
     def close(self) -> None:
-        """End the recording, once the sitting is over; the server has the trace then."""
+        """End the recording after the sitting. Then the server has the trace."""
         self._preparing.join(PATIENCE_S)
         assert self._station  # noqa: S101 - the laptop had its plan
         self._station.send_signal(signal.SIGINT)
@@ -85,23 +85,23 @@ class Laboratory:
             sys.exit(f"laboratory: the station ended with {status}: {said[-1000:]}")
 
     def station(self, *words: str) -> list[str]:
-        """A command line of happe-power at the measuring station."""
+        """Return a command line of happe-power at the measuring station."""
         return [sys.executable, str(STATION), "--config", str(self.folder / "station.toml"), *words]
 
     @property
     def environment(self) -> dict[str, str]:
-        """Where it finds its packages."""
+        """Return the environment in which happe-power finds its packages."""
         return {**os.environ, "PYTHONPATH": ":".join(str(ROOT / each) for each in PACKAGES)}
 
     def _prepare(self) -> None:
         try:
             self._seat()
-        except BaseException as error:  # noqa: BLE001 - it is reported, and ends the guest
+        except BaseException as error:  # noqa: BLE001 - prints it, and ends the guest
             traceback.print_exception(error)
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
 
     def _seat(self) -> None:
-        """Enrol everybody and everything, begin to measure, and tell the laptop."""
+        """Enrol the devices, let people take part, begin to measure, and send the laptop its plan."""
         server = self._server = StudyServer(self.folder / "server", self.scheme)
         server.start()
         laptop = server.json("device", "enrol", STUDY, "t61", "--kind", "laptop")
@@ -114,14 +114,14 @@ class Laboratory:
         threading.Thread(target=relay.run, daemon=True).start()
         plan = {"server": server.url, "port": server.port, "enrolment_code": laptop["enrolment_code"]}
         plan |= {"links": links, "within_s": SITTING_S, "seed": self._seed}
-        self._plan = connected(self.socket("plan"))  # open until the end, as what is not read goes with it
+        self._plan = connected(self.socket("plan"))  # stays open, or the guest would lose unread lines
         self._plan.sendall(json.dumps(plan).encode() + b"\n")
 
     def _seated(self, server: StudyServer) -> list[str]:
-        """Let people take part until there is somebody for each seat; the links of those who sit at the laptop.
+        """Let people take part until each seat is taken. Return the links of those who sit at the laptop.
 
-        Chance makes a probe a sham. A run has the time for two, so under `extended` only those sit whose first one is a
-        sham and whose second one is real: a quarter of all.
+        Chance makes a probe a sham. A run has time for two probes. Under `extended` only those people sit whose first
+        probe is a sham and whose second one is real: a quarter of all.
         """
         invited = self._count if self.scheme != EXTENDED else MOST_INVITED
         links: list[str] = []
@@ -153,7 +153,7 @@ class Laboratory:
 
 
 def connected(path: Path) -> socket.socket:
-    """A connection to a port of the guest, whose socket is there since the laptop was switched on."""
+    """Connect to a port of the guest. Its socket exists from the moment the laptop starts."""
     made = socket.socket(socket.AF_UNIX)
     made.connect(str(path))
     return made

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from laboratory.server import Json
 
 CONDITION = "L-HAPPE"
-WINDOW_US = 60_000_000  # a press within it counts, and a probe lasts as long
-KINDS = {True: ("sham", "accepted"), False: ("real", "refused")}  # the hands press when the game is slow, else never
+WINDOW_US = 60_000_000  # a press within this time counts for the probe, and a probe lasts this long
+KINDS = {True: ("sham", "accepted"), False: ("real", "refused")}  # the hands press only when the game is slow
 
 
 def complaints(found: Found) -> Iterator[str]:
@@ -52,7 +52,7 @@ def _of_the_report(found: Found) -> Iterator[str]:
 
 
 def counts(found: Found) -> dict[str, Json]:
-    """The number of probes of each kind, and of those that a press followed, as in the report."""
+    """Count the probes of each kind, and those that a press followed, as the report does."""
     made = {}
     for sham, (name, _) in KINDS.items():
         mine = [probe for probe in found.tables["probes"] if probe["sham"] is sham]
@@ -68,7 +68,7 @@ def pressed(found: Found, probe: Json) -> bool:
 
 
 def frequencies(found: Found, probe: Json) -> list[int]:
-    """The kHz of the sample before the probe, and then of its own samples, each change once."""
+    """Return the kHz of the sample before the probe and of its own samples, without repetitions."""
     begin, end = probe["t_us"], probe["t_us"] + WINDOW_US
     ran = sorted((sample["t_us"], sample["cur_khz"]) for sample in found.rows("samples", probe["run"]))
     khz = [khz for at, khz in ran if begin <= at <= end]
@@ -76,7 +76,7 @@ def frequencies(found: Found, probe: Json) -> list[int]:
 
 
 def table(found: Found) -> Iterator[str]:
-    """A line for each probe."""
+    """Yield a line for each probe."""
     for probe in found.tables["probes"]:
         ran = " to ".join(f"{khz / 1e6:.1f}" for khz in frequencies(found, probe))
         press = "a press" if pressed(found, probe) else "no press"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The study server of the emulated laboratory, run as its operator would."""
+"""The study server of the emulated laboratory, run as an operator runs it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class StudyServer(study_server.StudyServer):
     """A server in a new folder, with the study locked in it."""
 
     def __init__(self, folder: Path, scheme: str) -> None:
-        """Make it. Ana administrates and holds the custody, Ines investigates, Eve experiments."""
+        """Make it. Ana is administrator and custodian, Ines is investigator, Eve is experimenter."""
         folder.mkdir()
         super().__init__(folder, Path(__file__).with_name(f"{scheme}.toml"), STUDY)
         self.run("user", "grant", ADMINISTRATOR, "custodian", "--study", STUDY)
@@ -46,7 +46,7 @@ class StudyServer(study_server.StudyServer):
         self.run("study", "lock", STUDY, "--yes")
 
     def shams(self, participant: str, probes: int) -> list[bool]:
-        """Whether each of the first probes of somebody's L-HAPPE run will be a sham. Only the secrets tell."""
+        """Tell, from the study's secrets, which of the first probes of a person's L-HAPPE run will be shams."""
         key = load_secrets(self.folder / "data/secrets").allocation
         with self._reading() as session:
             runs = session.scalars(select(Run).join(Participant).where(Participant.code == participant)).all()
@@ -54,13 +54,13 @@ class StudyServer(study_server.StudyServer):
         return [is_sham(probe_seed(key, code), number) for number in range(1, probes + 1)]
 
     def record_sizes(self) -> set[int]:
-        """The lengths of the sealed records in the database."""
+        """Return the lengths of the sealed records in the database."""
         with self._reading() as session:
             return set(session.scalars(select(func.length(RunRecord.document))))
 
     @contextmanager
     def _reading(self) -> Iterator[Session]:
-        """A look into the server's database."""
+        """Open the server's database for reading."""
         database = Database(f"sqlite:///{self.folder / 'data/server.db'}")
         with database.reading() as session:
             yield session

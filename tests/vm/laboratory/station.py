@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The measuring station: happe-power, but that its simulated T61 does what the emulated one tells at this moment.
+"""The measuring station: happe-power with a simulated T61 that follows the emulated T61's messages.
 
 usage: station.py [--config FILE] record --source sim:SOCKET,rate=1000,... ...      all else is happe-power's
 
-SOCKET is where the laptop's lines "KHZ SHARE" come from, which count from when they come until the next one. Until the
-first one the laptop idles. Noise, drift, 16 bits and a wrong rate are those of the source `sim`.
+The laptop sends lines "KHZ SHARE" to SOCKET. A line is valid from its arrival to the next one's. Before the first line
+the laptop idles. Noise, drift, 16 bits and a wrong rate are those of the source `sim`.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ IDLE = (800_000, 0.0)
 
 
 class Laptop:
-    """The power of the laptop, by its messages. Times are CLOCK_MONOTONIC in microseconds."""
+    """The power of the laptop, calculated from its messages. Times are CLOCK_MONOTONIC in microseconds."""
 
     def __init__(self) -> None:
-        """It idles."""
+        """Begin with an idle laptop."""
         table = t61.table_a2()
         self._from_us, self._watts = [0], [table.at(*IDLE)]
 
     def told(self, at_us: int, line: str) -> None:
-        """Take a line that came at this time, later than the previous one. ValueError if the line is invalid."""
+        """Take a line that came at this time, after the previous one. Raises ValueError if the line is invalid."""
         khz, share = line.split()
         self._watts.append(t61.table_a2().at(int(khz), float(share)))
         self._from_us.append(at_us)
 
     def watts(self, edges_us: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Mean watts between each of some times and the next, none of which is in the future."""
+        """Return the mean watts between each of these times and the next. No time may be in the future."""
         known = min(len(self._from_us), len(self._watts))
         first = max(bisect_right(self._from_us, float(edges_us[0])) - 1, 0)
         return t61.Load(tuple(self._from_us[first:known]), tuple(self._watts[first:known])).means(edges_us)
@@ -55,26 +55,26 @@ class Laptop:
 
 @dataclasses.dataclass(frozen=True)
 class Followed(t61.Load):
-    """The load of a laptop from a moment on."""
+    """The load of a laptop from one moment on."""
 
     laptop: Laptop
     since_us: list[int]  # the moment, once it is known
 
     def means(self, edges_us: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Mean watts between times after the moment."""
+        """Return the mean watts between times after the moment."""
         return self.laptop.watts(edges_us + self.since_us[0])
 
 
 class Station(sim.Sim):
-    """The simulated rig with a laptop that is followed."""
+    """The simulated rig of a laptop that sends messages."""
 
     def __init__(self, rig: sim.Rig, load: Followed, clock: Clock) -> None:
-        """As the simulated T61 in real time."""
+        """Make it like the simulated T61 in real time."""
         super().__init__(rig, clock, paced=True)
         self.load = load
 
     def start(self, first_index: int) -> TimePair:
-        """Begin. The moment is that of sample 0."""
+        """Begin. Sample 0 sets the moment."""
         pair = super().start(first_index)
         if not self.load.since_us:
             self.load.since_us.append(pair.monotonic_us)

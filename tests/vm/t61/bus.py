@@ -16,7 +16,7 @@ READY_S = 120.0
 
 
 class Signals:
-    """Collects the signals of a match rule from when it is made; `with Signals("member='X'") as signals:`."""
+    """Collects the signals of a match rule from its creation on; `with Signals("member='X'") as signals:`."""
 
     def __init__(self, match: str) -> None:
         """Return once the bus has the rule."""
@@ -30,18 +30,18 @@ class Signals:
         self._selector.register(self._stream, selectors.EVENT_READ)
 
     def __enter__(self) -> Self:
-        """Listening already."""
+        """Return the collector, which is listening already."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Listen no more."""
+        """Stop listening."""
         self._process.kill()
         self._process.communicate()
 
     def next(self, timeout_s: float = READY_S) -> dict[str, Any]:
-        """Return the next signal: "member", "path", "sender", "payload" (its arguments); none in time is a failure."""
+        """Return the next signal: "member", "path", "sender", "payload" (its arguments). Fails if none comes."""
         if not self._selector.select(timeout_s):
             raise AssertionError(f"no signal within {timeout_s} s")
         message: dict[str, Any] = json.loads(self._stream.readline())

@@ -20,21 +20,21 @@ class Conversation:
     """A conversation with a program that asks questions."""
 
     def __init__(self, start: Callable[[int], subprocess.Popen[str]]) -> None:
-        """Start it; `start` gets the descriptor of the terminal."""
+        """Start the program. `start` gets the descriptor of the terminal."""
         self.mine, its = pty.openpty()
         self.process = start(its)
         os.close(its)
         self.said = ""
 
     def hears(self, words: str) -> None:
-        """Wait until it has printed this since the last answer."""
+        """Wait until the program has printed this since the last answer."""
         end = time.monotonic() + PATIENCE_S
         while words not in self.said:
             if not self._says_more(end - time.monotonic()):
                 raise AssertionError(f"it ended without {words!r}: {self.said}")
 
     def answers(self, question: str, answer: str) -> None:
-        """Wait for a question; answer it."""
+        """Wait for a question, and answer it."""
         self.hears(question)
         self.said = ""
         os.write(self.mine, f"{answer}\n".encode())
@@ -52,6 +52,6 @@ class Conversation:
             raise AssertionError(f"it says nothing more: {self.said}")
         try:
             self.said += os.read(self.mine, 4096).decode()
-        except OSError:  # EIO: nobody has the other end of the terminal any more
+        except OSError:  # EIO: no process has the other end of the terminal any more
             return False
         return True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Measures processes: CPU time, wake-ups and memory; and records when the kernel changed a frequency."""
+"""Measures processes' CPU time, wake-ups and memory, and records when the kernel changes a frequency."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FREQUENCY_LINE = re.compile(r"\s(\d+)\.(\d{6}): cpu_frequency: state=(\d+) ")
 
 @dataclass(frozen=True)
 class Spent:
-    """The use of processes, all their threads together."""
+    """The CPU time and wake-ups of processes, all their threads together."""
 
     cpu_ns: int
     wake_ups: int
@@ -40,12 +40,12 @@ class Spent:
 
 
 def processes_of(unit: str) -> list[int]:
-    """A service's processes."""
+    """Return a service's processes."""
     return [int(pid) for pid in Path(f"/sys/fs/cgroup/system.slice/{unit}/cgroup.procs").read_text().split()]
 
 
 def spent(pids: list[int]) -> Spent:
-    """What these processes have used since they started; a wake-up is a sleep that ended."""
+    """Return what these processes have used since their start. A wake-up is a sleep that ended."""
     threads = [thread for pid in pids for thread in Path(f"/proc/{pid}/task").iterdir()]
     return Spent(
         sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads),
@@ -55,7 +55,7 @@ def spent(pids: list[int]) -> Spent:
 
 @contextmanager
 def running(*words: str | Path) -> Iterator[int]:
-    """A program that runs meanwhile; gives its process."""
+    """Run a program meanwhile. Yields its process id."""
     with subprocess.Popen(words) as process:
         try:
             yield process.pid
@@ -64,7 +64,7 @@ def running(*words: str | Path) -> Iterator[int]:
 
 
 def setspeed_files(policies: list[Policy]) -> list[Path]:
-    """What happed reads in each period where it sets the frequency, besides the two files of beside_bare_reads()."""
+    """Return the files that happed reads each period when it sets the speed, besides the two of beside_bare_reads()."""
     return [
         policy.folder / name
         for policy in policies
@@ -73,16 +73,16 @@ def setspeed_files(policies: list[Policy]) -> list[Path]:
 
 
 def cap_files(policies: list[Policy]) -> list[Path]:
-    """The same where it sets a limit. While nothing is busy it asks one policy for its speed."""
+    """Return those for when it sets a limit. While no CPU is busy it asks one policy for its speed."""
     limits = [policy.folder / name for policy in policies for name in ("scaling_max_freq", "scaling_min_freq")]
     return [*limits, policies[0].folder / "scaling_cur_freq"]
 
 
 def beside_bare_reads(pid: int, files: list[Path], samples: int) -> tuple[Spent, Spent]:
-    """Return the use of happed, and of a loop that reads the same files once a second.
+    """Return what happed uses, and what a loop uses that reads the same files once a second.
 
-    The CPU time is the median of a second's, so that a moment in which the host was busy does not count; the wake-ups
-    are all of them. Both also read /proc/stat and the driver's name.
+    The CPU time is the median over seconds, so that moments on a busy host do not count. The wake-ups are the sum.
+    Both programs also read /proc/stat and the driver's name.
     """
     with running(BASELINE / "bare-sampler", "/proc/stat", files[0].parent / "scaling_driver", *files) as bare:
         spend(SETTLE_S)
@@ -101,7 +101,7 @@ def of_a_second(counts: list[Spent]) -> Spent:
 
 
 def sample_table(mine: Spent, least: Spent) -> list[str]:
-    """What happed used for a sample, and the loop."""
+    """Make the table of what happed and the loop used for a sample."""
     rows = [
         f"{name:32} {used.cpu_ns / 1e3:13.1f} {used.wake_ups:11}"
         for name, used in [("happed, somebody there", mine), ("bare-sampler", least)]
@@ -111,7 +111,7 @@ def sample_table(mine: Spent, least: Spent) -> list[str]:
 
 
 def memory_kib(pids: list[int]) -> tuple[int, int]:
-    """RSS and PSS."""
+    """Return the RSS and the PSS."""
     maps = [Path(f"/proc/{pid}/smaps_rollup").read_text() for pid in pids]
     return sum(field(text, "Rss") for text in maps), sum(field(text, "Pss") for text in maps)
 
@@ -122,13 +122,13 @@ def peak_kib(pids: list[int]) -> int:
 
 
 def field(text: str, name: str) -> int:
-    """A number of one of /proc's tables."""
+    """Read a number in one of /proc's tables."""
     return int(text.split(f"\n{name}:")[1].split(maxsplit=1)[0])
 
 
 @contextmanager
 def lowest_priority() -> Iterator[None]:
-    """Run this process only when no other runs, so that others start at once when they wake."""
+    """Run this process only when no other one runs, so that others start at once when they wake."""
     os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     try:
         yield
@@ -137,7 +137,7 @@ def lowest_priority() -> Iterator[None]:
 
 
 def traceable() -> None:
-    """Have the kernel's tracing at hand, with the times of CLOCK_MONOTONIC."""
+    """Prepare the kernel's tracing, with the times of CLOCK_MONOTONIC."""
     if not FREQUENCY_EVENT.exists():
         subprocess.run(["mount", "-t", "tracefs", "tracefs", TRACING], check=True)
     (TRACING / "trace_clock").write_text("mono")
@@ -145,7 +145,7 @@ def traceable() -> None:
 
 @contextmanager
 def frequency_trace() -> Iterator[Path]:
-    """Record when the kernel has changed a frequency, by CLOCK_MONOTONIC; see frequencies()."""
+    """Record when the kernel changes a frequency, by CLOCK_MONOTONIC; see frequencies()."""
     traceable()
     FREQUENCY_EVENT.write_text("1")
     try:
@@ -155,6 +155,6 @@ def frequency_trace() -> Iterator[Path]:
 
 
 def frequencies(trace: str) -> list[tuple[int, int]]:
-    """The changes that were recorded: CLOCK_MONOTONIC in microseconds, and kHz."""
+    """Return the recorded changes: CLOCK_MONOTONIC in microseconds, and kHz."""
     found = (FREQUENCY_LINE.search(line) for line in trace.splitlines())
     return [(int(match[1]) * 1_000_000 + int(match[2]), int(match[3])) for match in found if match]

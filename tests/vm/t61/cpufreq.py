@@ -21,18 +21,18 @@ PERF_CTL_PORT = 0xE0
 
 
 class Policy:
-    """A policy's files; the T61 has but one."""
+    """A policy's files. The T61 has one policy."""
 
     def __init__(self, number: int = 0) -> None:
-        """Nothing is read yet."""
+        """Name the policy's folder."""
         self.folder = CPUFREQ / f"policy{number}"
 
     def read(self, name: str) -> str:
-        """A file's content; lists have single spaces."""
+        """Read a file. Lists get single spaces."""
         return " ".join((self.folder / name).read_text().split())
 
     def write(self, name: str, value: object) -> None:
-        """Write a file; the kernel may refuse."""
+        """Write a file. The kernel may refuse it."""
         (self.folder / name).write_text(f"{value}\n")
 
     def khz(self, name: str) -> int:
@@ -58,18 +58,18 @@ class Policy:
         self.write("stats/reset", 1)
 
     def time_in_state_s(self) -> dict[int, float]:
-        """Seconds at each kHz since the reset, in the kernel's hundredths."""
+        """Return the seconds at each kHz since the reset. The kernel counts hundredths."""
         words = self.read("stats/time_in_state").split()
         return {int(khz): int(ticks) / 100 for khz, ticks in zip(words[::2], words[1::2], strict=True)}
 
     def share_at(self, khz: int) -> float:
-        """The part of the time since the reset at a frequency, 0 to 1."""
+        """Return the part of the time since the reset at a frequency, 0 to 1."""
         times = self.time_in_state_s()
         return times[khz] / max(sum(times.values()), 0.01)
 
 
 def tunables() -> dict[str, str]:
-    """Values of ondemand's tunables; none while it governs nothing."""
+    """Return the values of ondemand's tunables. There are none while it governs nothing."""
     return {f"ondemand/{file.name}": file.read_text().strip() for file in sorted((CPUFREQ / "ondemand").glob("*"))}
 
 
@@ -79,7 +79,7 @@ def set_tunable(name: str, value: int) -> None:
 
 
 def perf_ctl() -> int:
-    """What the driver last wrote to the processors' control register, which is an I/O port here."""
+    """Return what the driver last wrote to the processors' control register, here an I/O port."""
     port = os.open("/dev/port", os.O_RDONLY)
     try:
         return int.from_bytes(os.pread(port, 2, PERF_CTL_PORT), "little")
@@ -88,13 +88,13 @@ def perf_ctl() -> int:
 
 
 def set_online(cpu: int, *, online: bool) -> None:
-    """Take a processor off or on; CPU 0 can't be taken off."""
+    """Switch a processor off or on. CPU 0 stays on."""
     (CPUS / f"cpu{cpu}/online").write_text("1" if online else "0")
 
 
 @contextmanager
 def without_userspace(policies: list[Policy]) -> Iterator[None]:
-    """Hide `userspace` from the kernel's lists, so that happed caps as on intel_pstate; all else is real."""
+    """Hide `userspace` in the kernel's lists, so that happed caps as on intel_pstate. All else is real."""
     with TemporaryDirectory() as folder, ExitStack() as stack:
         governors = Path(folder) / "governors"
         governors.write_text("performance powersave \n")
@@ -108,7 +108,7 @@ def without_userspace(policies: list[Policy]) -> Iterator[None]:
 
 @contextmanager
 def busy(cpu: int) -> Iterator[int]:
-    """Keep a CPU busy; gives the process's id."""
+    """Keep a CPU busy. Yields the process's id."""
     command = ["taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"]
     with subprocess.Popen(command) as process:
         try:

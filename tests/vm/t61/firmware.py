@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the platform says: the highest P-state allowed, the mains, the battery (tests/vm/t61.asl)."""
+"""The firmware's readings: the highest P-state allowed, the mains, the battery (tests/vm/t61.asl)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NOTIFY_BATTERY = 4
 
 
 def platform_says(readings: dict[Reading, int]) -> None:
-    """Change readings, and have the firmware tell the drivers."""
+    """Change readings, and let the firmware tell the drivers."""
     memory = os.open("/dev/mem", os.O_RDWR | os.O_SYNC)
     try:
         with mmap.mmap(memory, mmap.PAGESIZE, offset=MAILBOX) as page, memoryview(page).cast("I") as mailbox:

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 GREEN, YELLOW = ecodes.KEY_PROG1, ecodes.KEY_PROG2
 LOOK_S = 0.1
 REACTION_S = (0.4, 0.8)
-PATIENCE_S = 2.2  # the time for a press to help: happed acts at the end of its second
-CONTENT_S = (4.0, 6.0)  # how long it is smooth until she would save power, once in a game
+PATIENCE_S = 2.2  # how long a press takes to help: happed acts at the end of its second
+CONTENT_S = (4.0, 6.0)  # how long the game is smooth before she wants to save power, once in a game
 
 
 class Hands(threading.Thread):
     """Play whenever a game is on the screen."""
 
     def __init__(self, keyboard: Keyboard, screen: Path, seed: int) -> None:
-        """The same seed has the same patience."""
+        """Draw the participant's patience from the seed."""
         super().__init__(daemon=True)
         self.presses: list[int] = []
         self._keyboard = keyboard

@@ -25,19 +25,19 @@ CONFIGURATION = Path("/etc/happe/happe.toml")
 
 
 class Happed:
-    """The daemon, running from when this is made until stop()."""
+    """The daemon. It runs from the object's creation to stop()."""
 
     def __init__(self) -> None:
-        """Start it; it is on the bus when this returns."""
+        """Start it, and wait until it is on the bus."""
         self.start()
 
     def start(self) -> None:
-        """Start it again after it was stopped or killed."""
+        """Start it again after a stop or a kill."""
         subprocess.run(["systemctl", "reset-failed", UNIT], check=False, stderr=subprocess.DEVNULL)
         command("systemctl", "start", UNIT)
 
     def stop(self) -> None:
-        """Stop it. It has restored the machine when this returns."""
+        """Stop it, and wait until it has restored the machine."""
         command("systemctl", "stop", UNIT)
 
     @property
@@ -46,7 +46,7 @@ class Happed:
         return int(command("systemctl", "show", "--property=MainPID", "--value", UNIT))
 
     def property(self, name: str) -> Any:  # noqa: ANN401 - a variant
-        """A property as root sees it."""
+        """Read a property as root."""
         return json.loads(command(*BUS, "get-property", *OBJECT, name))["data"]
 
     def call(self, method: str, *arguments: str) -> Any:  # noqa: ANN401 - whatever the method answers
@@ -63,12 +63,12 @@ class Happed:
         wait_until(lambda: self.property("Keyboards") == count, f"happed has {count} keyboards")
 
     def journal(self) -> list[dict[str, str]]:
-        """What it has written since the machine started, with its fields."""
+        """Return the lines that it has logged since the machine started, with their fields."""
         lines = command("journalctl", "--boot", f"--unit={UNIT}", "--output=json", "--all").splitlines()
         return [json.loads(line) for line in lines]
 
     def wake_ups(self) -> int:
-        """How often it has slept and been woken since it started."""
+        """Return how often it has slept and woken up since it started."""
         status = Path(f"/proc/{self.pid}/status").read_text()
         return int(status.split("\nvoluntary_ctxt_switches:")[1].split()[0])
 
@@ -82,7 +82,7 @@ def wants(happed: Happed, khz: int) -> None:
 
 @contextmanager
 def no_restart() -> Iterator[None]:
-    """After a kill systemd only restores the machine."""
+    """Make systemd only restore the machine after a kill, and not start happed again."""
     override = Path(f"/run/systemd/system/{UNIT}.d/no-restart.conf")
     override.parent.mkdir(parents=True, exist_ok=True)
     override.write_text("[Service]\nRestart=no\n")

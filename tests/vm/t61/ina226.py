@@ -13,19 +13,19 @@ CONVERSION_READY = 0x0008
 
 
 class Ina226:
-    """The chip, as far as a driver can tell: a stub that keeps the registers it is given."""
+    """The chip, as far as a driver can tell: a stub that keeps the given registers."""
 
     def __init__(self, bus: str) -> None:
-        """On the bus i2c-N."""
+        """Put the chip on the bus i2c-N."""
         self._bus = bus
 
     def set(self, register: str, value: int) -> None:
-        """Sixteen bits; the chip sends the upper byte first, SMBus the lower."""
+        """Set a register's sixteen bits. The chip sends the upper byte first, SMBus the lower."""
         word = (value & 0xFF) << 8 | (value >> 8) & 0xFF
         subprocess.run(["/usr/sbin/i2cset", "-f", "-y", self._bus, ADDRESS, register, f"{word:#06x}", "w"], check=True)
 
     def show(self, *, shunt: int, bus: int) -> None:
-        """Counts of 2.5 uV over the shunt and of 1.25 mV of the supply, converted and ready."""
+        """Show counts of 2.5 uV over the shunt and of 1.25 mV of the supply as a finished conversion."""
         self.set(SHUNT, shunt)
         self.set(BUS, bus)
         self.set(MASK, CONVERSION_READY)

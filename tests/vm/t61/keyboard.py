@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Keyboards, plugged in and out (uinput)."""
+"""Keyboards to plug in and unplug (uinput)."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ DOWN, UP = 1, 0
 
 
 class Keyboard:
-    """A USB keyboard, there until it is unplugged."""
+    """A USB keyboard, plugged in until unplug()."""
 
     def __init__(self, keys: list[int] | None = None, name: str = "a keyboard") -> None:
-        """Plug it in; udev knows it when this returns."""
+        """Plug it in, and wait until udev knows it."""
         self._uinput = UInput({ecodes.EV_KEY: keys or LETTERS + SPECIAL}, name=name, vendor=0x17EF, product=0x6009)
         settle()
         self.node: str = self._uinput.device.path
 
     def __enter__(self) -> Self:
-        """Plugged in already."""
+        """Return the keyboard, which is plugged in already."""
         return self
 
     def __exit__(
@@ -55,5 +55,5 @@ class Keyboard:
 
 
 def settle() -> None:
-    """Wait for udev to have handled what it knows of."""
+    """Wait until udev has handled its queue."""
     subprocess.run(["udevadm", "settle"], check=True)

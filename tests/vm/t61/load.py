@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Work for CPU 0, to the moment."""
+"""Work for CPU 0 with exact times."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def sleep_until(moment: float) -> None:
 
 
 def play(begin: float, seconds: Sequence[float], presses: Sequence[tuple[float, Callable[[], None]]]) -> None:
-    """From `begin` on be busy for the given part of each second, at its start; press keys at (seconds after begin)."""
+    """From `begin` on, be busy for the given part of each second, at its start. Press keys at (seconds after begin)."""
     os.sched_setaffinity(0, {0})
     waiting = sorted(presses, key=lambda press: press[0])
     for index, part in enumerate(seconds):
@@ -47,8 +47,8 @@ def play(begin: float, seconds: Sequence[float], presses: Sequence[tuple[float, 
 def game(policy: Policy, demands: Sequence[float]) -> dict[int, tuple[float, float]]:
     """Play a game that wants these parts of the top speed, one a second, in frames of 50 ms.
 
-    Work that takes a share d of the time at the top frequency takes d * top / f at f, at most all. Returns seconds and
-    busy seconds at each kHz.
+    Work that takes a share d of the time at the top frequency takes d * top / f at f, at most the whole time. Returns
+    seconds and busy seconds at each kHz.
     """
     os.sched_setaffinity(0, {0})
     top = policy.khz("cpuinfo_max_freq")

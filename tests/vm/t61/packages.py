@@ -12,35 +12,35 @@ from pathlib import Path
 
 from t61.sessions import command
 
-DEBS = Path(__file__).parents[1] / "packages"  # packaging/package-vm-test.sh puts them there
+DEBS = Path(__file__).parents[1] / "packages"  # packaging/package-vm-test.sh puts the packages there
 OLD = "0.0.1~vm"
 LOOKED_AT = ["/etc", "/usr", "/var/lib", "/var/backups", "/run/happe"]
-# What dpkg, systemd and the linker note of any package.
+# Files that dpkg, systemd and the linker change for any package.
 NOT_LOOKED_AT = {"/var/lib/dpkg", "/var/lib/systemd", "/etc/ld.so.cache"}
 
 
 def debs(*names: str, old: bool = False) -> list[str]:
-    """The files of packages: those that were built, or the same under a lower version."""
+    """Return the files of packages: those of the build, or the same ones with a lower version."""
     found = {path for path in DEBS.glob("*.deb") if path.name.split("_")[1].startswith(OLD) == old}
     return [str(next(path for path in found if path.name.startswith(f"{name}_"))) for name in names]
 
 
 def dpkg(*words: str) -> None:
-    """Change packages. A failure says what dpkg said."""
+    """Install or remove packages. A failure shows dpkg's output."""
     done = subprocess.run(["dpkg", *words], check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode:
         raise AssertionError(f"dpkg {' '.join(words)} ended with {done.returncode}:\n{done.stdout}")
 
 
 def unit(name: str) -> tuple[str, str]:
-    """Whether a unit is active, and whether it is enabled."""
+    """Return whether a unit is active, and whether it is enabled."""
     asked = [["systemctl", word, name] for word in ("is-active", "is-enabled")]
     active, enabled = (subprocess.run(each, check=False, stdout=subprocess.PIPE, text=True).stdout for each in asked)
     return active.strip(), enabled.strip()
 
 
 def files() -> dict[str, tuple[int, int, str]]:
-    """Everything that is looked at: mode, size, and where a link leads."""
+    """Return the mode, the size and the link's target of each file that the tests watch."""
     found = {}
     for folder, folders, names in (each for top in LOOKED_AT for each in os.walk(top)):
         folders[:] = [name for name in folders if f"{folder}/{name}" not in NOT_LOOKED_AT and name != "__pycache__"]
@@ -63,7 +63,7 @@ class Machine:
 
 
 def machine() -> Machine:
-    """The machine as it is."""
+    """Return the present state of the machine."""
     return Machine(
         files(),
         {user.pw_name for user in pwd.getpwall()},

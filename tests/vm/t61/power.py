@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The power of a T61 by Table A.2 of the paper, because the emulated one draws none."""
+"""The power of a T61 by Table A.2 of the paper, because the emulated T61 draws none."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TABLE_A2 = {
 
 
 def watts(khz: int, utilisation: float) -> float:
-    """Interpolated along utilisation, 0 to 1."""
+    """Interpolate Table A.2 along the utilisation, 0 to 1."""
     row = TABLE_A2[khz]
     left = min(int(utilisation * 10), 9)
     return row[left] + (utilisation * 10 - left) * (row[left + 1] - row[left])

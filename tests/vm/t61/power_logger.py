@@ -22,14 +22,14 @@ STUDY = "in-the-guest"
 
 
 def run(*words: str | Path, status: int = 0) -> str:
-    """What a command prints, which must end with this status."""
+    """Run a command that must end with this status. Return its output."""
     ended = subprocess.run([*PROGRAM, *words], check=False, env=ENVIRONMENT, capture_output=True, text=True)
     assert ended.returncode == status, f"{words}: {ended.returncode}\n{ended.stdout}\n{ended.stderr}"  # noqa: S101 - a helper of tests
     return ended.stdout
 
 
 def begin(source: str, spool: Path, seconds: float) -> subprocess.Popen[str]:
-    """A recording that has begun to write a trace when its first line is read from it."""
+    """Start a recording. It has begun a trace when it prints its first line."""
     words: list[str | Path] = [
         "record",
         "--source",
@@ -46,7 +46,7 @@ def begin(source: str, spool: Path, seconds: float) -> subprocess.Popen[str]:
 
 
 def record(source: str, spool: Path, seconds: float, *, may_lose: bool = False) -> Kept:
-    """A recording of so many seconds. Polling may lose a sample, as the emulated machine is slow."""
+    """Record for this number of seconds. Polling may lose a sample, because the emulated machine is slow."""
     with begin(source, spool, seconds) as process:
         output = process.communicate()[0]
     assert process.returncode == 0 or (may_lose and process.returncode == 1), output  # noqa: S101 - a helper of tests
@@ -70,7 +70,7 @@ class Kept:
         return json.loads((self.folder / "manifest.json").read_text())
 
     def column(self, name: str) -> NDArray[np.generic]:
-        """All rows of a channel, read by pyarrow and nothing of happe_power."""
+        """Read all rows of a channel with pyarrow, without happe_power."""
         import numpy as np  # noqa: PLC0415 - slow to import here
         from pyarrow import parquet  # noqa: PLC0415 - the same
 
@@ -78,13 +78,13 @@ class Kept:
         return np.concatenate([parquet.read_table(part, columns=[name])[name].to_numpy() for part in parts])
 
     def values(self, channel: int) -> NDArray[np.float64]:
-        """All rows of a channel in its unit."""
+        """Return all rows of a channel in its unit."""
         told = self.header["channels"][channel]
         converted: NDArray[np.float64] = self.column(told["name"]) * told["scale"] + told["offset"]
         return converted
 
     def unexplained(self) -> int:
-        """Indices that are neither a row nor in a gap, by the manifest alone."""
+        """Count the indices that are neither a row nor in a gap, by the manifest alone."""
         manifest = self.manifest
         lost = sum(gap["to_index"] - gap["from_index"] for gap in manifest["gaps"])
         indices: int = manifest["end_index"] - self.header["started"]["index"]
@@ -92,7 +92,7 @@ class Kept:
 
 
 def kept(spool: Path) -> Kept:
-    """The one trace in a spool, which happe-power finds good."""
+    """Return the one trace in a spool. happe-power must find it good."""
     [folder] = (spool / STUDY).iterdir()
     [verdict] = json.loads(run("verify", "--json", folder))
     assert verdict["good"], verdict  # noqa: S101 - a helper of tests

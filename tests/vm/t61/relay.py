@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Connections carried over one serial line: the guest has no network, and reaches one port of the host by this.
+"""Carries connections over one serial line. The guest has no network, and so reaches one port of the host.
 
-A message is the connection's number and a length, 4 bytes each, big-endian, then the bytes; no bytes mean that whoever
-sent it sends no more. The side that listens numbers the connections.
+A message is the connection's number and a length, 4 bytes each, big-endian, then the bytes. A message without bytes
+means that its sender sends no more. The side that listens numbers the connections.
 
-usage: relay.py LINE PORT       in the guest: who connects to PORT of its loopback talks to the port that the host chose
+usage: relay.py LINE PORT       in the guest: connects clients of PORT on its loopback to the port that the host chose
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ class Line(Protocol):
     """The serial line: a raw file, or a socket's."""
 
     def read(self, size: int, /) -> bytes | None:
-        """At most so many bytes; none at the end."""
+        """Read at most this number of bytes; none at the end."""
 
     def write(self, data: bytes, /) -> int | None:
-        """Write; how many of them were."""
+        """Write the bytes. Return how many it has written."""
 
 
 class Relay:
-    """One side of the relay. `dial` makes the connection for a number that the other side begins, if given."""
+    """One side of the relay. `dial`, if given, makes the connection for a new number from the other side."""
 
     def __init__(self, line: Line, dial: Callable[[], socket.socket] | None = None) -> None:
-        """Nothing runs yet."""
+        """Make a relay that does not run yet."""
         self._line = line
         self._dial = dial
         self._writing = threading.Lock()
-        self._keeping = threading.Lock()  # never that of writing: who reads must not wait for a line that is full
+        self._keeping = threading.Lock()  # not the lock of writing: the reader must not wait while the line is full
         self._open: dict[int, socket.socket] = {}
-        self._half: set[int] = set()  # of which one side sends no more
+        self._half: set[int] = set()  # connections with one side that sends no more
 
     def run(self) -> None:
-        """Hand on what comes until the line ends, and with it every connection."""
+        """Hand on messages until the line ends. Then end every connection."""
         try:
             while head := self._exactly(HEAD.size):
                 number, length = HEAD.unpack(head)
@@ -73,7 +73,7 @@ class Relay:
                 data = connection.recv(MOST)
             except OSError:
                 data = b""
-            with suppress(OSError):  # a line that has ended; `run` says so
+            with suppress(OSError):  # the line has ended; `run` notices it
                 self._send(number, data)
         self._ended(number)
 
@@ -85,7 +85,7 @@ class Relay:
 
     def _hand_on(self, number: int, data: bytes) -> None:
         connection = self._open.get(number)
-        with suppress(OSError):  # who went away needs no answer
+        with suppress(OSError):  # a client that has left needs no answer
             if connection and data:
                 connection.sendall(data)
             elif connection:
@@ -94,7 +94,7 @@ class Relay:
             self._ended(number)
 
     def _ended(self, number: int) -> None:
-        """One side sends no more; when both do, the connection is over."""
+        """Note that one side sends no more. When neither side sends, the connection is over."""
         with self._keeping:
             if number not in self._open:
                 return
@@ -108,12 +108,12 @@ class Relay:
         with self._keeping:
             for connection in self._open.values():
                 with suppress(OSError):
-                    connection.shutdown(socket.SHUT_RDWR)  # which wakes who waits for it
+                    connection.shutdown(socket.SHUT_RDWR)  # this wakes the thread that waits for it
                 connection.close()
             self._open.clear()
 
     def _exactly(self, size: int) -> bytes:
-        """So many bytes; fewer at the line's end."""
+        """Read this number of bytes; fewer at the line's end."""
         data = b""
         while len(data) < size and (more := self._line.read(size - len(data))):
             data += more
@@ -121,7 +121,7 @@ class Relay:
 
 
 def listen(line: Line, listener: socket.socket) -> None:
-    """Carry who connects to `listener` to the other side, until this program ends."""
+    """Carry the connections to `listener` to the other side, until this program ends."""
     relay = Relay(line)
     threading.Thread(target=relay.run, daemon=True).start()
     for number in itertools.count(1):

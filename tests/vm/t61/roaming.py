@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A thread that is always busy, and moves from CPU to CPU.
 
-usage: python -m t61.roaming CPUS FIRST PERIOD_S     begins on CPU FIRST and is on the next one each period; 0: stays
-                                                     there; CPUS 0: is wherever the scheduler puts it
+usage: python -m t61.roaming CPUS FIRST PERIOD_S     begins on CPU FIRST and moves to the next one each period
+                                                     PERIOD_S 0: stays there; CPUS 0: the scheduler places it
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def roaming(cpus: int, first: int, period_s: float) -> Iterator[None]:
-    """Have such a thread meanwhile."""
+    """Run such a thread meanwhile."""
     words = [sys.executable, "-B", "-m", "t61.roaming", str(cpus), str(first), str(period_s)]
     with subprocess.Popen(words, cwd=Path(__file__).parents[1]) as process:
         try:
@@ -34,7 +34,7 @@ def roaming(cpus: int, first: int, period_s: float) -> Iterator[None]:
 
 
 def roam(cpus: int, cpu: int, period_s: float) -> None:
-    """Until the process is killed."""
+    """Roam until somebody kills the process."""
     moment = time.monotonic()
     while True:
         if cpus:

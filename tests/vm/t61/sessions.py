@@ -19,7 +19,7 @@ LOGIND = "org.freedesktop.login1"
 
 
 def command(*words: str) -> str:
-    """Standard output of a command that must succeed."""
+    """Run a command that must succeed. Return its standard output."""
     return subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
 
 
@@ -45,12 +45,12 @@ def active_session() -> str:
 
 @dataclass
 class Session:
-    """Somebody logged in at seat0, on a virtual terminal of their own."""
+    """A person logged in at seat0, on their own virtual terminal."""
 
     user: str
     vt: int
     identity: str
-    pid: int  # of its first process
+    pid: int  # its first process
     unit: str
 
     @property
@@ -64,11 +64,11 @@ class Session:
         wait_until(lambda: active_session() == self.identity, f"session {self.identity} of {self.user} is active")
 
     def property(self, name: str) -> str:
-        """What logind says: "Class", "Active", "LockedHint", ..."""
+        """Return a property from logind: "Class", "Active", "LockedHint", ..."""
         return command("loginctl", "show-session", self.identity, f"--property={name}", "--value")
 
     def lock(self) -> None:
-        """Lock the screen: the Lock signal, and the hint that a lock screen sets when it is up."""
+        """Lock the screen: send the Lock signal, and set the hint as a lock screen does."""
         command("loginctl", "lock-session", self.identity)
         self._hint_locked(locked=True)
 
@@ -85,9 +85,9 @@ class Session:
         command("busctl", "call", LOGIND, path, f"{LOGIND}.Session", "SetLockedHint", "b", hint)
 
     def start(self, *words: str, terminal: int | None = None) -> subprocess.Popen[str]:
-        """Start a program in the session: its user, its cgroup, so that polkit and logind count it in.
+        """Start a program with the session's user and cgroup, so that polkit and logind count it to the session.
 
-        terminal: a descriptor of one that the program reads from and writes to, instead of pipes that it writes to.
+        terminal: the descriptor of a terminal for the program to read and write, in place of pipes for its output.
         """
         scope = cgroup(self.pid)
         person = pwd.getpwnam(self.user)
@@ -112,13 +112,13 @@ class Session:
         return subprocess.CompletedProcess(words, process.returncode, out, errors)
 
     def close(self) -> None:
-        """Log out; a second time does nothing."""
+        """Log out. A second call does nothing."""
         subprocess.run(["systemctl", "stop", "--quiet", self.unit], check=False, stderr=subprocess.DEVNULL)
         wait_until(lambda: not Path(f"/run/systemd/sessions/{self.identity}").exists(), f"{self.user} is logged out")
 
 
 def cgroup(pid: int) -> str:
-    """A process's cgroup, as a path from the hierarchy's root."""
+    """Return a process's cgroup, as a path from the hierarchy's root."""
     return Path(f"/proc/{pid}/cgroup").read_text().strip().removeprefix("0::")
 
 
@@ -143,5 +143,5 @@ def log_in(user: str, vt: int = 1, *, session_class: str = "user", session_type:
 
 
 def main_pid(unit: str) -> str:
-    """A unit's main process; empty if there is none."""
+    """Return a unit's main process; empty if there is none."""
     return command("systemctl", "show", "--property=MainPID", "--value", unit).removeprefix("0")

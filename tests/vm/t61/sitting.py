@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The laptop's side of the emulated laboratory: enrol it, seat each participant, and write down what the kernel did.
+"""The laptop's side of the emulated laboratory: enrols it, seats each participant, and notes what the kernel does.
 
-usage: python -m t61.sitting      the host sends the plan by the port `plan`; sitting.json is left in results/
+usage: python -m t61.sitting      the host sends the plan by the port `plan`; this program leaves results/sitting.json
 
-Nothing here knows a run or its condition: the notes only have times.
+This program knows no run and no condition: its notes only have times.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from t61.wizard import Wizard
 PORTS = Path("/dev/virtio-ports")
 HERS = Path("/run/laboratory")
 SCREEN = HERS / "screen"
-PLAN_S = 1200  # on a busy host it takes minutes to find people with both kinds of probes
+PLAN_S = 1200  # a busy host takes minutes to find people with both kinds of probes
 RESULT = Path("results/sitting.json")
 PICTURE = RESULT.with_name("guess.xwd")
 RULE = """polkit.addRule(function (action, subject) {
@@ -44,16 +44,16 @@ Json = dict[str, Any]
 
 
 class Notes:
-    """What the kernel does in runs: looks at it, each between two times of CLOCK_MONOTONIC."""
+    """Notes what the kernel does in runs. Each look has two times of CLOCK_MONOTONIC around it."""
 
     def __init__(self, policy: Policy) -> None:
-        """Nothing yet. happed is on the bus."""
+        """Connect to happed, which must be on the bus."""
         self.looks: list[Json] = []
         self._policy = policy
         self._happed = dbus.Interface(dbus.SystemBus().get_object(NAME, OBJECT[1]), dbus.PROPERTIES_IFACE)
 
     def look(self, page: str) -> None:
-        """Look, if somebody plays. It counts if happed says before and after that it is in the same run."""
+        """Look while somebody plays. Keep the look if happed names the same run before and after it."""
         if page != "playing" or (run := self._run())[0] != "run":
             return
         look: Json = {"from_us": now_us(), "governor": self._policy.governor, "indicator": run[2]}
@@ -64,36 +64,36 @@ class Notes:
             self.looks.append(look)
 
     def _run(self) -> tuple[str, str, bool]:
-        """The state of happed, the run it is in, and whether the indicator is visible."""
+        """Return happed's state, its run, and whether the indicator is visible."""
         told = self._happed.GetAll(NAME)
         return str(told["State"]), str(told["Run"]), bool(told["Indicator"])
 
 
 def now_us() -> int:
-    """CLOCK_MONOTONIC, which happed's times are of."""
+    """Return CLOCK_MONOTONIC, which happed uses too."""
     return time.monotonic_ns() // 1000
 
 
 def prepare() -> None:
-    """An experimenter's account that may start runs, a folder for her, the way to the server, the station's line."""
+    """Make an experimenter's account that may start runs, her folder, and the serial ports to the host."""
     command("modprobe", "virtio_console")
     command("udevadm", "settle")
     Path("/etc/polkit-1/rules.d/50-happe-study.rules").write_text(RULE)
     command("groupadd", "happe-study")
     command("usermod", "--append", "--groups", "happe-study", "alice")
     command("install", "--directory", "--owner=alice", str(HERS))
-    command(sys.executable, "-m", "compileall", "-q", str(Path(__file__).parent))  # a game starts faster
+    command(sys.executable, "-m", "compileall", "-q", str(Path(__file__).parent))  # so that a game starts faster
 
 
 def told_plan() -> Json:
-    """What the host wants done. A port is at its end until somebody has connected to it there."""
+    """Read the host's plan. A port is at its end until the host has connected to it."""
     with (PORTS / "plan").open("rb") as line:
         plan: Json = json.loads(wait_until(line.readline, "there is a plan", PLAN_S))
     return plan
 
 
 def begin(module: str, *words: str) -> None:
-    """Start one of our programs on CPU 1, above whatever else runs, until the machine is off."""
+    """Start one of our programs on CPU 1 with a high priority, until the machine is off."""
     program = ["taskset", "-c", "1", "nice", "-n", "-10", sys.executable, "-B", "-m", f"t61.{module}", *words]
     subprocess.Popen(program)
 
@@ -112,7 +112,7 @@ def sit(plan: Json, alice: Session, notes: Notes) -> Json:
 
     def watch(page: str) -> None:
         notes.look(page)
-        if page == "guess" and not PICTURE.exists():  # the window is there since the rating
+        if page == "guess" and not PICTURE.exists():  # the window is there, because the rating came before
             wizard.keep(PICTURE)
 
     for number, link in enumerate(plan["links"], start=1):
@@ -128,12 +128,12 @@ def sit(plan: Json, alice: Session, notes: Notes) -> Json:
 
 
 def say(what: str) -> None:
-    """Tell the host, with the seconds since the machine was switched on."""
+    """Tell the host, with the seconds since the machine started."""
     print(f"sitting: {time.monotonic():6.1f} s  {what}", flush=True)
 
 
 def main() -> None:
-    """A whole sitting; an AssertionError says what went wrong."""
+    """Run a whole sitting. An AssertionError says what went wrong."""
     os.sched_setaffinity(0, {1})  # CPU 0 is the game's
     say("the laptop is up")
     prepare()

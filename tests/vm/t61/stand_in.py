@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Stands in for a game: easy scenes and hard ones, whose frames take the longer the lower the frequency is.
+"""Stands in for a game: easy scenes and hard ones. Their frames take longer at a lower frequency.
 
-usage: python -m t61.stand_in SCREEN       shows SMOOTH or SLOW there, each frame again, until it is ended
+usage: python -m t61.stand_in SCREEN       writes SMOOTH or SLOW to SCREEN at each frame, until somebody ends it
 
-The emulated processor is as fast at any frequency, so what a frame takes is computed: demand * top / f of its time.
+The emulated processor has the same speed at any frequency. So this program computes what a frame takes:
+demand * top / f of its time.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ if TYPE_CHECKING:
 
 SMOOTH, SLOW = b"+", b"-"
 STALE_S = 1.0
-# Seconds, and the part of the top speed that is wanted: enough at 0.8 GHz, and at 1.6 GHz.
+# Seconds, and the wanted part of the top speed: 0.8 GHz is enough for EASY, 1.6 GHz for HARD.
 EASY, HARD = (2.0, 0.25), (60.0, 0.65)
 
 
 def demand(after_s: float) -> float:
-    """What the scene wants."""
+    """Return the part of the top speed that the scene wants."""
     return EASY[1] if after_s % (EASY[0] + HARD[0]) < EASY[0] else HARD[1]
 
 
@@ -45,7 +46,7 @@ def play(screen: int, policy: Policy) -> None:
 
 
 def seen(screen: Path) -> bytes:
-    """What is on the screen; nothing if no game draws there."""
+    """Return what is on the screen; nothing if no game draws there."""
     with suppress(FileNotFoundError):
         if time.time() - screen.stat().st_mtime < STALE_S:
             return screen.read_bytes()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reports the laptop's work to the measuring station, in place of its current: the emulated one draws none.
+"""Reports the laptop's work to the measuring station in place of its current, because the emulated T61 draws none.
 
 usage: python -m t61.telling LINE LOG     20 times a second "KHZ SHARE": what PERF_CTL holds, and how busy CPU 0 was;
                                           in the log after the microseconds of CLOCK_MONOTONIC
@@ -20,13 +20,13 @@ IDLE, IO_WAIT = 3, 4  # columns of /proc/stat, in ticks
 
 
 def ticks() -> tuple[int, int]:
-    """CPU 0's ticks since the machine started: all, and idle ones."""
+    """Return CPU 0's ticks since the machine started: all, and the idle ones."""
     numbers = [int(word) for word in Path("/proc/stat").read_text().splitlines()[1].split()[1:9]]
     return sum(numbers), numbers[IDLE] + numbers[IO_WAIT]
 
 
 def tell(line: Path, log: Path) -> None:
-    """Until the machine is off."""
+    """Report until the machine is off."""
     with line.open("wb", buffering=0) as told, log.open("w", buffering=1) as noted:
         before, share = ticks(), 0.0
         moment = time.monotonic()

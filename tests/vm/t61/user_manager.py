@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Somebody's own systemd (`systemd --user`), and happe-indicator as its unit."""
+"""A user's own systemd (`systemd --user`), and happe-indicator as its unit."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from t61.sessions import Session
 
 TARGET = "graphical-session.target"
-EVERY_S = 0.5  # each question starts programs, which the guest has little time for
+EVERY_S = 0.5  # each question starts programs, and the guest is slow
 
 
 @dataclass(frozen=True)
 class UserManager:
-    """The systemd that runs somebody's units as long as they are logged in."""
+    """The systemd that runs a user's units during their login."""
 
     session: Session
 
@@ -47,7 +47,7 @@ class UserManager:
         self.systemctl("set-environment", *settings)
 
     def end(self) -> None:
-        """End it and all its units, as a while after the last logout."""
+        """End it and all its units, as happens a while after the last logout."""
         user = command("id", "--user", self.session.user)
         subprocess.run(["systemctl", "stop", f"user@{user}.service"], check=True)
 
@@ -61,24 +61,24 @@ class Indicator:
     unit = "happe-indicator.service"
 
     def state(self) -> dict[str, str]:
-        """How systemd sees it."""
+        """Return its state by systemd."""
         names = "ActiveState,Result,NRestarts,InvocationID,MainPID,ExecMainStatus"
         return dict(
             line.split("=", 1) for line in self.manager.systemctl("show", f"--property={names}", self.unit).splitlines()
         )
 
     def starts(self, timeout_s: float = 120.0) -> None:
-        """Wait until it runs, for the first time since somebody started it."""
+        """Wait until it runs, in its first run since somebody started it."""
         self.manager.wait_for(self.unit, "active", timeout_s)
         self.invocation = self.state()["InvocationID"]
         self.goes_on()
 
     def goes_on(self) -> None:
-        """It is the same run as ever."""
+        """Assert that it is still in the same run."""
         self._is(ActiveState="active", NRestarts="0", InvocationID=self.invocation)
 
     def stops(self, timeout_s: float = 120.0) -> None:
-        """Wait until it has stopped, in order: systemd has not had to kill it, and does not start it again."""
+        """Wait until it has stopped by itself: systemd did not kill it, and does not start it again."""
         self.manager.wait_for(self.unit, "inactive", timeout_s)
         self._is(Result="success", NRestarts="0")
 
@@ -88,9 +88,9 @@ class Indicator:
             raise AssertionError(f"it is {found}, not {wanted}; it has written: {self.journal()}")
 
     def says(self, text: str, timeout_s: float = 120.0) -> None:
-        """Wait until this run has written this."""
+        """Wait until this run has logged this."""
         wait_until(lambda: text in self.journal(), f"happe-indicator says {text!r}", timeout_s, EVERY_S)
 
     def journal(self) -> str:
-        """What this run has written."""
+        """Return what this run has logged."""
         return command("journalctl", "--boot", "--output=cat", f"_SYSTEMD_INVOCATION_ID={self.invocation}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Somebody at the study server's pages, by HTTP: forms are filled in and sent as they are, hidden fields and all."""
+"""A visitor of the study server's pages, by HTTP: fills in forms and sends them with their hidden fields."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ PATIENCE_S = 120
 
 
 class Visitor:
-    """A browser of somebody's own. Pages that are refused raise urllib.error.HTTPError."""
+    """One person's browser. If the server refuses a page, it raises urllib.error.HTTPError."""
 
     def __init__(self, server: str) -> None:
-        """Nobody knows it yet."""
+        """Start without cookies."""
         self._server = server
         self._opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
 
     def sees(self, path: str) -> str:
-        """A page's HTML, wherever its address leads."""
+        """Return a page's HTML. Follows redirections."""
         return self._asks(path, None)
 
     def sends(self, path: str, **fields: str) -> str:
-        """Send the form of a page with these fields filled in; the page that comes."""
+        """Fill in these fields of a page's form and send it. Return the next page."""
         hidden = {name: html.unescape(value) for name, value in HIDDEN.findall(self.sees(path))}
         return self._asks(path, urllib.parse.urlencode(hidden | fields).encode())
 
     def _asks(self, path: str, form: bytes | None) -> str:
-        # A browser says where a form was; over plain HTTP on loopback the server does not ask.
+        # A browser also names the form's page; the server does not ask for it over plain HTTP on loopback.
         with self._opener.open(urllib.parse.urljoin(self._server, path), form, timeout=PATIENCE_S) as answer:
             text: str = answer.read().decode()
             return text
 
 
 def enrolled(server: str, code: str, public_key: bytes) -> str:
-    """The code of a laptop that enrols with a key that is not used."""
+    """Enrol a laptop with a key that it will not use. Return its code."""
     said = json.dumps({"code": code, "public_key": base64.b64encode(public_key).decode()}).encode()
     address = urllib.parse.urljoin(server, "/api/v1/devices/enrol")
     request = urllib.request.Request(address, said, {"Content-Type": "application/json"})  # noqa: S310 - ours
@@ -50,7 +50,7 @@ def enrolled(server: str, code: str, public_key: bytes) -> str:
 
 
 def asked(server: str, path: str, token: str) -> str:
-    """What the API answers to a program that has somebody's token."""
+    """Return the API's answer to a program with this token."""
     headers = {"Authorization": f"Bearer {token}"}
     request = urllib.request.Request(urllib.parse.urljoin(server, path), headers=headers)  # noqa: S310 - ours
     with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:  # noqa: S310 - ours
@@ -59,7 +59,7 @@ def asked(server: str, path: str, token: str) -> str:
 
 
 def take_part(server: str, link: str, **answers: str) -> None:
-    """Follow a participant's link, consent, answer the questionnaire with this, and read the instructions."""
+    """Follow a participant's link, consent, answer the questionnaire, and read the instructions."""
     visitor = Visitor(server)
     visitor.sends(link)
     visitor.sends("/p/consent", decision="agree", on_withdrawal="erase")
@@ -68,7 +68,7 @@ def take_part(server: str, link: str, **answers: str) -> None:
 
 
 def first_sign_in(server: str, email: str, given: str, chosen: str) -> Visitor:
-    """Somebody of the staff, who has chosen a password of their own."""
+    """Sign in as a member of staff who then chooses a new password."""
     visitor = Visitor(server)
     visitor.sends("/sign-in", email=email, password=given)
     visitor.sends("/password", password=given, new_password=chosen, new_password_confirm=chosen)

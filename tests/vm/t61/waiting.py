@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def wait_until(condition: Callable[[], T | None], what: str, timeout_s: float = 120.0, every_s: float = 0.05) -> T:
-    """Return the condition's first true answer; a test that waits in vain fails and says for what."""
+    """Return the condition's first true value. A test that waits in vain fails and names what it waited for."""
     end = time.monotonic() + timeout_s
     while True:
         if answer := condition():
@@ -24,5 +24,5 @@ def wait_until(condition: Callable[[], T | None], what: str, timeout_s: float = 
 
 
 def spend(seconds: float) -> None:
-    """Let time pass that is itself under test: a load's pace, a measurement, a stretch in which nothing may happen."""
+    """Let time pass that the test is about: a load's pace, a measurement, or a stretch in which nothing may happen."""
     time.sleep(seconds)

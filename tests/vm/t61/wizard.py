@@ -28,10 +28,10 @@ OPTIONS = ("--countdown=0", "--settle=150", "--browser=/bin/true", "--language=e
 
 
 class Wizard:
-    """The window from when this is made until close()."""
+    """The wizard's window. It is open from the object's creation to close()."""
 
     def __init__(self, alice: Session, folder: Path) -> None:
-        """Start desktop and wizard. Their output is in `folder`, which is Alice's."""
+        """Start desktop and wizard. Their output is in `folder`, which Alice owns."""
         self.log = folder / "wizard.log"
         self._screen = folder / "Xvfb_screen0"
         server = ("Xvfb", DISPLAY, "-screen", "0", "1024x768x24", "-fbdir", str(folder), "-nolisten", "tcp", "-ac")
@@ -43,7 +43,7 @@ class Wizard:
         self.until("welcome")
 
     def pages(self) -> list[str]:
-        """The pages that took answers, the last one being that which takes them now."""
+        """Return the pages that took answers. The last one takes them now."""
         return PAGE.findall(self.log.read_text()) if self.log.exists() else []
 
     def until(self, page: str) -> None:
@@ -55,7 +55,7 @@ class Wizard:
         self._xdotool("key", *keys)
 
     def sit_down(self, link: str) -> None:
-        """Type a participant's link on the first page, in place of its text, until the page is another."""
+        """Replace the text on the first page by a participant's link, until another page appears."""
         wait_until(lambda: self._xdotool("getwindowfocus", "getwindowname") == "HAPPE", "it has the keyboard")
         for _ in range(TYPED_MOST):
             self.press("ctrl+a")
@@ -71,10 +71,10 @@ class Wizard:
     def answer(
         self, answers: dict[str, list[str]], last: str, within_s: float, meanwhile: Callable[[str], None]
     ) -> None:
-        """Press a page's keys whenever it comes, until the last page; `meanwhile` receives the page all the time."""
+        """Press each page's keys until the last page comes. `meanwhile` gets the page again and again."""
         answered, pressed_at, end = 0, 0.0, time.monotonic() + within_s
         while (pages := self.pages())[-1] != last:
-            assert time.monotonic() < end, self.log.read_text()  # noqa: S101 - a test's
+            assert time.monotonic() < end, self.log.read_text()  # noqa: S101 - this is a test
             meanwhile(pages[-1])
             if pages[-1] in answers and (len(pages) > answered or time.monotonic() - pressed_at > AGAIN_S):
                 self.press(*answers[pages[-1]])
@@ -82,11 +82,11 @@ class Wizard:
             spend(0.1)
 
     def keep(self, picture: Path) -> None:
-        """Keep what is on the screen, as in xwd."""
+        """Write the screen's picture to a file with xwd."""
         shutil.copy(self._screen, picture)
 
     def close(self) -> None:
-        """End all of it."""
+        """End desktop and wizard."""
         for process in reversed(self._started):
             process.terminate()
             process.wait(PATIENCE_S)
@@ -98,5 +98,5 @@ class Wizard:
 
 
 def start(alice: Session, log: Path, *words: str) -> subprocess.Popen[str]:
-    """Start a program of Alice's that writes to a file of hers."""
+    """Start a program as Alice, with its output in a file of hers."""
     return alice.start("sh", "-c", f'exec "$@" >{log} 2>&1', "sh", *words)

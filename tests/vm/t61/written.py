@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Who wrote what to cpufreq: the kernel's record."""
+"""Reads who wrote what to cpufreq from the kernel's record."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Write:
 
 @contextmanager
 def written() -> Iterator[Path]:
-    """Record each write, by probes of the kernel's functions that take it; see writes()."""
+    """Record each write with probes of the kernel's functions for it; see writes()."""
     traceable()
     probes = TRACING / "kprobe_events"
     probes.write_text("".join(f"p:happe/{file} store_{file} text=+0($arg2):string\n" for file in FILES))
@@ -45,5 +45,5 @@ def written() -> Iterator[Path]:
 
 
 def writes(trace: str) -> list[Write]:
-    """The writes that were recorded."""
+    """Return the recorded writes."""
     return [Write(float(at), who, file, text.strip()) for who, at, file, text in WRITE.findall(trace)]

@@ -30,7 +30,7 @@ KEYS = ("--performance", "KEY_PROG1", "--power", "KEY_PROG2")
 
 @pytest.fixture(autouse=True)
 def cpufreq(policy: Policy, alice: Session) -> Iterator[dict[str, str]]:
-    """The machine without HAPPE, with limits and tunables of its owner's; it is that again after a purge."""
+    """The machine without HAPPE, with the owner's limits and tunables. A purge restores this state."""
     assert alice.identity
     policy.write("scaling_max_freq", LADDER_KHZ[3])
     set_tunable("up_threshold", 71)
@@ -48,7 +48,7 @@ def cpufreq(policy: Policy, alice: Session) -> Iterator[dict[str, str]]:
 
 @pytest.fixture
 def set_up(policy: Policy, keyboard: Keyboard) -> Callable[[], Happed]:
-    """Answer `happectl setup`; HAPPE governs when this returns."""
+    """Answer `happectl setup`, and wait until HAPPE governs."""
 
     def answer() -> Happed:
         assert keyboard.node
@@ -63,7 +63,7 @@ def set_up(policy: Policy, keyboard: Keyboard) -> Callable[[], Happed]:
 
 
 def teach(happed: Happed, policy: Policy, keyboard: Keyboard) -> None:
-    """Alice asks for more speed, and has it."""
+    """Alice asks for more speed, and gets it."""
     wait_until(lambda: policy.khz("scaling_setspeed") == LADDER_KHZ[1], "it begins in the middle of 2.3 GHz")
     keyboard.press(ecodes.KEY_PROG1)
     wait_until(lambda: policy.khz("scaling_setspeed") > LADDER_KHZ[1], "the frequency rises")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Eight CPUs with a policy each: a busy thread needs as many presses wherever it runs and however often it moves."""
+"""Eight CPUs with a policy each: a busy thread needs the same number of presses on any CPU, however often it moves."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SAMPLES = 60
 
 @dataclass(frozen=True)
 class Motion:
-    """How busy threads move: a CPU further each period; 0 is never, and no period the scheduler's choice."""
+    """How busy threads move: to the next CPU each period. 0 means never; None leaves it to the scheduler."""
 
     name: str
     period_s: float | None
@@ -56,7 +56,7 @@ MOTIONS = [
 class Person:
     """Alice at her keyboard.
 
-    While she waits, the tests do almost nothing: their own work would count as a program's.
+    While she waits, the tests do almost nothing, because happed would count their work as a program's.
     """
 
     def __init__(self, happed: Happed, keyboard: Keyboard) -> None:
@@ -65,7 +65,7 @@ class Person:
         happed.wait_for_keyboards(1)
 
     def forget(self) -> int:
-        """Teach the lowest frequency for every level, and wait until it is set; return the last lesson's number."""
+        """Teach the lowest frequency for every level, and wait until it is set. Return the last lesson's number."""
         profile = {"user": "alice", "app": "desktop", "khz": [LADDER_KHZ[0]] * 10}
         document = {"format": "happe-profile/1", "f_max_khz": LADDER_KHZ[-1], "profiles": [profile]}
         self.happed.call("ImportProfiles", "ss", "alice", json.dumps(document))
@@ -73,7 +73,7 @@ class Person:
         return max((event[0] for event in self.events(0)), default=0)
 
     def events(self, after: int) -> list[Any]:
-        """The lessons after this one."""
+        """Return the lessons after this one."""
         found: list[Any] = self.happed.call("ListEvents", "ssxu", "alice", "desktop", str(after), "50")[0]
         return found
 
@@ -93,7 +93,7 @@ class Person:
         return presses, levels
 
     def look_on(self) -> None:
-        """Wait for two samples after a press, or more."""
+        """Wait for at least two samples after a press."""
         before = spent([self.pid]).wake_ups
         spend(PERIODS_S)
         wait_until(lambda: spent([self.pid]).wake_ups >= before + PERIODS_S, "happed samples", every_s=0.5)
@@ -150,7 +150,7 @@ def test_a_sample_with_caps_beside_bare_reads(show: Show) -> None:
 
 
 def compare_with_bare_reads(happed: Happed, files: list[Path], name: str, show: Show) -> None:
-    """Real time's figures: the test in virtual time judges."""
+    """Real time's figures, for information: the test in virtual time judges."""
     mine, least = beside_bare_reads(happed.pid, files, SAMPLES)
     show(name, sample_table(mine, least))
     assert least.wake_ups == pytest.approx(SAMPLES, abs=SAMPLES // 4)

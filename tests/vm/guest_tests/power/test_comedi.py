@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The kernel's simulated board, streamed. Its sawtooth of 100 ms goes by CLOCK_MONOTONIC and tells every sample's time.
+"""The kernel's simulated board, streamed. Its sawtooth of 100 ms follows CLOCK_MONOTONIC, so it dates every sample.
 
-drivers/comedi/drivers/comedi_test.c: channel 0 climbs from the lowest to the highest value in each period of 100 ms,
-whose beginning is a multiple of 100 ms of ktime_get().
+drivers/comedi/drivers/comedi_test.c: channel 0 climbs from the lowest to the highest value in each period of 100 ms.
+A period begins at each multiple of 100 ms of ktime_get().
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PERIOD_US = 100_000
 PERIOD = RATE * PERIOD_US // 1_000_000
 MINUTE_S = 60
 STALL_S, BUFFER_S = 4.0, 1.0
-LATE_S = 0.5  # how late the emulated machine lets a stalled reader go on
+LATE_S = 0.5  # how late the emulated machine may resume a stalled reader
 SOURCE = f"rate={RATE},channels=0+1,range=5+5,aref=ground"
 
 
@@ -41,7 +41,7 @@ def test_a_minute_at_200_ks_has_no_index_unexplained(
     assert manifest["samples"] == manifest["end_index"] >= MINUTE_S * RATE * 0.99
     sawtooth = trace.column("shunt")
     whole = sawtooth[: len(sawtooth) // PERIOD * PERIOD].reshape(-1, PERIOD)
-    assert (whole == whole[0]).all()  # not a sample missing, doubled or out of its place
+    assert (whole == whole[0]).all()  # no sample is missing, doubled or in a wrong place
     rate = measured_hz(trace)
     assert abs(rate / RATE - 1) < 0.002
     show("comedi", [f"comedi_test: {manifest['samples']} samples of 2 channels, {rate:.0f} a second, 0 unexplained"])
@@ -59,7 +59,7 @@ def test_a_reader_that_stalls_has_one_gap_of_the_right_length(
         process.send_signal(signal.SIGCONT)
         stalled = time.monotonic() - stopped
         process.communicate()
-    assert process.returncode == 1  # something was lost
+    assert process.returncode == 1  # the recording lost something
     trace = power_logger.kept(tmp_path)
     [gap] = trace.manifest["gaps"]
     lost = gap["to_index"] - gap["from_index"]
@@ -68,7 +68,7 @@ def test_a_reader_that_stalls_has_one_gap_of_the_right_length(
     # The buffer was between empty and full when the reader stalled.
     assert stalled - BUFFER_S - PERIOD_US / 1e6 < lost / RATE < stalled + LATE_S
     assert abs(measured_hz(trace) / RATE - 1) < 0.005
-    # The sawtooth's phase before and after says by how much the gap is wrong, except for whole periods.
+    # The sawtooth's phases before and after the gap show the error of its length, except for whole periods.
     phases = phases_us(trace.column("shunt"))
     at = gap["from_index"]
     wrong_us = (phases[at] - phases[at - 1] - (lost + 1) * 10 + PERIOD_US / 2) % PERIOD_US - PERIOD_US / 2
@@ -78,13 +78,13 @@ def test_a_reader_that_stalls_has_one_gap_of_the_right_length(
 
 
 def measured_hz(trace: power_logger.Kept) -> float:
-    """Samples a second by the first and last pair of index and time."""
+    """Return the samples a second, by the first and last pair of index and time."""
     first, last = trace.header["started"], trace.manifest["ended"]
     return float((last["index"] - first["index"]) * 1e6 / (last["monotonic_us"] - first["monotonic_us"]))
 
 
 def phases_us(sawtooth: NDArray[np.generic]) -> NDArray[np.float64]:
-    """Microseconds since the last multiple of 100 ms of the kernel's clock."""
+    """Return the microseconds since the last multiple of 100 ms of the kernel's clock."""
     values = sawtooth.astype(float)
     climbed: NDArray[np.float64] = (values - values.min()) / (values.max() - values.min()) * PERIOD_US
     return climbed

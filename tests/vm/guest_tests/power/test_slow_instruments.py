@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Instruments that are polled or fill a small buffer: an INA226 through IIO, and the laptop's own battery."""
+"""Instruments that happe-power polls, or that fill a small buffer: an INA226 through IIO, the laptop's battery."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from t61.ina226 import Ina226
 
-SHUNT_V, BUS_V = 2.5e-6, 1.25e-3  # a count, by the data sheet
+SHUNT_V, BUS_V = 2.5e-6, 1.25e-3  # volts of one count, by the data sheet
 
 
 def test_an_ina226_is_polled_through_iio(ina226: Ina226, tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The state that happed found is restored, whatever ends its governing; and happed governs again afterwards."""
+"""happed restores the state that it found, whatever ends its governing, and governs again afterwards."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ SEED = 2026
 
 @pytest.fixture(autouse=True)
 def owners_choice(policy: Policy) -> Iterator[dict[str, str]]:
-    """Limits and tunables that the owner has changed, because defaults would prove little."""
+    """The owner has changed limits and tunables. A restored default would prove little."""
     policy.write("scaling_max_freq", LADDER_KHZ[3])
     set_tunable("up_threshold", 71)
     set_tunable("sampling_rate", 123_000)
-    # The kernel brings limits into force a moment after they are written.
+    # The kernel applies new limits a moment after the write.
     wait_until(lambda: policy.khz("scaling_max_freq") == LADDER_KHZ[3], "the owner's limit is in force")
     yield policy.state()
     limit(0)
@@ -113,7 +113,7 @@ def test_another_user_is_served_when_they_come_to_the_front(happed: Happed, poli
 
 
 def test_it_is_given_back_during_sleep(happed: Happed, policy: Policy, owners_choice: dict[str, str]) -> None:
-    """The kernel's rehearsal, up to the processors; happed's witness is the kernel's log of governors."""
+    """The kernel rehearses sleep, up to the processors. A hook of systemd reads the governor just before."""
     test = Path("/sys/power/pm_test")
     seen = Path("/run/seen-in-sleep")
     hook = Path("/usr/lib/systemd/system-sleep/look")
@@ -156,13 +156,13 @@ def test_a_governor_set_by_another_is_taken_back_three_times_then_left(happed: H
     for _ in range(3):
         policy.governor = "performance"
         governs(policy)
-        happed.wait_for("governing")  # and has read what it wrote
+        happed.wait_for("governing")  # and has read back what it wrote
     policy.governor = "performance"
     happed.wait_for("contested")
     assert "performance" in happed.property("Reason")
     spend(3)
     assert policy.governor == "performance"
-    policy.governor = "ondemand"  # the owner ends it
+    policy.governor = "ondemand"  # the owner ends the contest
     set_tunable("up_threshold", 71)
     set_tunable("sampling_rate", 123_000)
     happed.call("Reload")

@@ -24,7 +24,7 @@ NOT_ALLOWED = 77
 
 
 def happectl(*words: str) -> subprocess.CompletedProcess[str]:
-    """As root, outside of every session."""
+    """Run happectl as root, outside of every session."""
     return subprocess.run(["happectl", *words], check=False, capture_output=True, text=True)
 
 
@@ -113,7 +113,7 @@ def test_doctor_finds_what_is_in_the_way_and_says_what_to_do(taught: Happed, ali
     try:
         found = alice.run("happectl", "doctor", "--json")
         (told,) = [check for check in json.loads(found.stdout) if check["check"] == "power-profiles-daemon"]
-        assert told["verdict"] == "warn"  # acpi-cpufreq has no energy preference that it could set
+        assert told["verdict"] == "warn"  # acpi-cpufreq has no energy preference for that daemon
         assert "systemctl" in told["advice"]
     finally:
         command("systemctl", "stop", "power-profiles-daemon.service")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The two keys teach; every other key is unknown to happed."""
+"""The two keys teach. happed learns of no other key."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ KEYS_SOCKET = "/run/happe-keys.sock"
 
 
 def read_bytes(pid: int) -> int:
-    """All that a process has read."""
+    """Return the number of bytes that a process has read."""
     return int(Path(f"/proc/{pid}/io").read_text().split("rchar:")[1].split()[0])
 
 
 def type_foreign_keys(keyboard: Keyboard, events: int) -> None:
-    """Letters, with and without modifiers."""
+    """Type letters with a modifier."""
     for _ in range(events // 4):
         keyboard.press(ecodes.KEY_LEFTCTRL, ecodes.KEY_A)
 
 
 def idle(happed: Happed, alice: Session) -> None:
-    """Lock the screen: then happed has nothing to do, and whatever wakes it is the keyboard."""
+    """Lock the screen. Then happed has nothing to do, and only the keyboard can wake it."""
     alice.lock()
     happed.wait_for("released")
     spend(1)
@@ -94,7 +94,7 @@ def test_ten_thousand_foreign_key_events_neither_wake_it_nor_are_read(
 
 
 def hand_over_unmasked(node: str, ready: threading.Event, answers: int) -> None:
-    """Be a happed-keys that forgets the mask."""
+    """Act as a happed-keys that forgets the mask."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
         Path(KEYS_SOCKET).unlink(missing_ok=True)
         listener.bind(KEYS_SOCKET)
@@ -160,7 +160,7 @@ def test_the_process_that_goes_on_makes_no_ioctl(happed: Happed, keyboard: Keybo
 
 
 def test_in_its_unit_no_ioctl_is_allowed_and_no_device_can_be_opened(keyboard: Keyboard) -> None:
-    """A program that tries, in the place of happed."""
+    """A program in the place of happed tries it."""
     tries = (
         "ioctl(STDIN, 0x80604518, my $keys = chr(0) x 96) or print qq($!\\n);"  # EVIOCGKEY
         f"open(my $node, '<', '{keyboard.node}') or print qq($!\\n);"

@@ -52,7 +52,7 @@ class Handed:
         return [(code, value) for _, kind, code, value in self.events() if kind == ecodes.EV_KEY]
 
     def mask(self, kind: int, codes: int) -> set[int]:
-        """Which codes of a type the kernel lets through; the types themselves for EV_SYN."""
+        """Return the codes of a type that the kernel lets through. For EV_SYN these are the types."""
         bits = array.array("B", bytes(codes // 8 + 7 & ~7))
         address, _ = bits.buffer_info()
         fcntl.ioctl(self.file, EVIOCGMASK, struct.pack("@IIQ", kind, len(bits), address))
@@ -70,7 +70,7 @@ def connection() -> Iterator[socket.socket]:
 
 
 def answers(connection: socket.socket) -> tuple[list[Handed], list[str]]:
-    """Return all keyboards that are handed over, and all other packets."""
+    """Return all keyboards that the helper hands over, and all other packets."""
     handed: list[Handed] = []
     said: list[str] = []
     while True:

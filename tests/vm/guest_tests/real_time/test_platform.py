@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The emulated T61 itself. If one of these fails, the others' failures say nothing about HAPPE."""
+"""The emulated T61 itself. If one of these tests fails, the others' failures say nothing about HAPPE."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class InputMask(ctypes.Structure):
 
 
 def allow_only(device: int, event_type: int, codes: set[int]) -> None:
-    """Have the kernel queue nothing else of this type for this descriptor."""
+    """Make the kernel queue no other code of this type for this descriptor."""
     bits = bytearray(KEY_CODES // 8)
     for code in codes:
         bits[code // 8] |= 1 << code % 8
@@ -148,7 +148,7 @@ def test_rivals_are_installed_and_do_not_run(name: str) -> None:
 
 
 def test_what_was_built_runs() -> None:
-    """The programs were linked on the host: every library must be here."""
+    """The host has linked the programs, so this machine must have every library."""
     programs = [
         path
         for path in (Path("/usr/bin/happe-sim"), Path("/usr/bin/happectl"), Path("/usr/sbin/happed"))

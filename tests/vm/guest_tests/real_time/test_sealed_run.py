@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Sealed runs on a real kernel: what governs, who learns it, and what the run's facts say of the machine."""
+"""Sealed runs on a real kernel: what governs, who can see it, and what the run's facts say about the machine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PRIVATE = ("Targets", "User", "Application", "Profile", "Sample")
 
 
 def sealed(key: bytes, condition: str) -> str:
-    """A condition as the study server seals it, in base64; by libsodium itself."""
+    """Seal a condition with libsodium, as the study server does. Return it in base64."""
     happe = condition.endswith("-HAPPE")
     document: dict[str, Any] = {"format": "happe-condition/1", "study": STUDY, "run": RUN, "subject": "4HT2XC0N"}
     document |= {"application": "torcs", "condition": condition, "indicator": condition == "B-HAPPE"}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """docs/tutorials/laptop-owner.md: runs its commands from step 2 to step 8 in their order.
 
-Here HAPPE is installed from a build folder. tools/releases.sh runs what the tutorial types to apt; ui/tests start the
-indicator and its window, which want a desktop.
+Here HAPPE comes from a build folder. tools/releases.sh runs the tutorial's commands for apt. ui/tests start the
+indicator and its window, which need a desktop.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SOCKET = "happed-keys.socket"
 
 
 def lines(heading: str) -> list[str]:
-    """A section's commands. The tutorial tells its reader to name another application; make is not on this machine."""
+    """Return a section's commands, with another application in place of make, which this machine lacks."""
     text = "".join(blocks(PAGE, heading))
     return [
         re.sub(r"\s+#.*", "", line).replace("torcs", "desktop").replace("make -j8", "true")
@@ -46,7 +46,7 @@ def lines(heading: str) -> list[str]:
 
 
 def at(person: Session, line: str) -> Conversation:
-    """Type a line at a terminal; with sudo, root's."""
+    """Type a line at a terminal. With sudo it is root's terminal."""
     if line.startswith("sudo "):
         words = ["sh", "-c", f"exec {line.removeprefix('sudo ')}"]
         return Conversation(lambda its: subprocess.Popen(words, stdin=its, stdout=its, stderr=its, text=True))
@@ -68,7 +68,7 @@ def interrupted(talk: Conversation) -> str:
 
 
 def reader_of(keyboard: Keyboard, besides: str = "") -> str | None:
-    """The process of happed-keys that has the keyboard open."""
+    """Return the process of happed-keys that has the keyboard open."""
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             named = (process / "comm").read_text() == "happed-keys\n" and process.name != besides
@@ -79,8 +79,8 @@ def reader_of(keyboard: Keyboard, besides: str = "") -> str | None:
 
 @pytest.fixture
 def as_before(policy: Policy) -> Iterator[dict[str, str]]:
-    """The machine before HAPPE, which comes back."""
-    shutil.rmtree("/var/lib/happe", ignore_errors=True)  # an earlier test taught it
+    """Return the state of the machine before HAPPE, which the tutorial must restore."""
+    shutil.rmtree("/var/lib/happe", ignore_errors=True)  # left by an earlier test
     before, configured = policy.state(), CONFIGURATION.read_text() if CONFIGURATION.exists() else None
     yield before
     command("systemctl", "disable", "--quiet", "--now", UNIT, SOCKET)

@@ -30,7 +30,7 @@ DATA = Path("/var/lib/happe-server")
 SPOOL = Path("/var/lib/happe-power/spool")
 LIBRARY = Path("/usr/lib/happe-study-server")
 PROTOCOL = "lib/python3.11/site-packages/happe_study/design/protocol/examples/paper-a3.toml"
-SLOW_S = 300.0  # for an emulated processor
+SLOW_S = 300.0  # an emulated processor is slow
 ADDRESS, HEALTH = "http://127.0.0.1:8080", "http://127.0.0.1:8080/healthz"
 STUDY = "paper-a3"
 ANSWERS = {"computer_experience": "moderate", "game_experience": "beginner", "field_of_study": "EECS"}
@@ -49,7 +49,7 @@ print(migrations.current(server.database))
 
 @pytest.fixture
 def patience() -> Iterator[None]:
-    """Units may take as long to start as the emulated processor does to import their programs."""
+    """Let units take longer to start, because the emulated processor imports their programs slowly."""
     folders = [Path(f"/run/systemd/system/{name}.service.d") for name in ("happe-server", "happe-power@")]
     for folder in folders:
         folder.mkdir(parents=True)
@@ -62,7 +62,7 @@ def patience() -> Iterator[None]:
 
 @pytest.fixture
 def without() -> Iterator[None]:
-    """The machine without HAPPE; it is that again after a purge, except for users, which stay."""
+    """The machine without HAPPE. A purge restores this state, except for users, which stay."""
     before = machine()
     yield
     dpkg("--purge", *reversed(PACKAGES))
@@ -75,12 +75,12 @@ def without() -> Iterator[None]:
 
 
 def revision(*down: str) -> str:
-    """The database's revision, after it was taken down if that is asked for."""
+    """Return the database's revision, after a downgrade if the test names one."""
     return command(f"{LIBRARY}/bin/python3", "-I", "-c", REVISION, *down)
 
 
 def wait_until_it_serves() -> None:
-    """Until the server answers."""
+    """Wait until the server answers."""
 
     def answers() -> bool:
         try:
@@ -93,25 +93,25 @@ def wait_until_it_serves() -> None:
 
 
 def listening() -> set[str]:
-    """The addresses on which the server's user listens, in the kernel's hexadecimal."""
+    """Return the addresses on which the server's user listens, in the kernel's hexadecimal."""
     number = str(pwd.getpwnam("happe-server").pw_uid)
     rows = [line.split() for each in ("tcp", "tcp6") for line in Path(f"/proc/net/{each}").read_text().splitlines()[1:]]
     return {row[1].partition(":")[0] for row in rows if row[3] == "0A" and row[7] == number}
 
 
 def staff(*words: str) -> Any:  # noqa: ANN401 - JSON
-    """What a command of the server's says in JSON."""
+    """Return the JSON output of a server's command."""
     return json.loads(command("happe-server", *words, "--json"))
 
 
 def enrol(name: str, kind: str) -> str:
-    """The code by which a device enrols."""
+    """Add a device. Return the code by which it enrols."""
     code: str = staff("device", "enrol", STUDY, name, "--kind", kind)["enrolment_code"]
     return code
 
 
 def begin_study() -> str:
-    """Lock it, and have a participant agree; the code of the laptop to measure."""
+    """Lock the study, and let a participant agree. Return the code of the laptop to measure."""
     for email, role in (("ana@example.org", "custodian"), ("ines@example.org", "investigator")):
         command("happe-server", "user", "grant", email, role, "--study", STUDY)
     command("happe-server", "study", "lock", STUDY, "--yes")
@@ -121,13 +121,13 @@ def begin_study() -> str:
 
 
 def how_far() -> dict[str, int]:
-    """The participants, by how far they are."""
+    """Return the number of participants at each stage."""
     participants: dict[str, int] = staff("study", "status", STUDY)["participants"]
     return participants
 
 
 def start_recording() -> Path:
-    """Have the logger's unit record; the folder of its trace."""
+    """Let the logger's unit record. Return the folder of its trace."""
     before = set(SPOOL.rglob("header.json"))
     command("systemctl", "start", LOGGER)
     made = wait_until(lambda: set(SPOOL.rglob("header.json")) - before, "it records", SLOW_S)
@@ -135,7 +135,7 @@ def start_recording() -> Path:
 
 
 def record_for_the_study(measured: str) -> None:
-    """Have the host enrol as people do, once its service has run; what it records then is uploaded and sealed."""
+    """Enrol the host as people do, after its service has run. It then records, uploads and seals a trace."""
     settings = Path("/etc/happe/power-bench.toml")
     settings.write_text('[record]\nsource = "sim,rate=200"\nstudy = "alone"\nno_upload = true\n')
     start_recording()
@@ -171,16 +171,16 @@ def test_from_first_run_to_purge(tmp_path: Path) -> None:
     there = how_far()
     trace = start_recording()
 
-    command("systemctl", "stop", LOGGER)  # which waits for the server's seal
+    command("systemctl", "stop", LOGGER)  # it waits for the server's seal
     newest = revision()
     assert revision("-1") != newest
-    dpkg("--install", *debs(*PACKAGES))  # while it serves
+    dpkg("--install", *debs(*PACKAGES))  # while the server serves
     assert revision() == newest
     assert {path.owner() for path in DATA.glob("before-*.db")} == {"happe-server"}
     wait_until_it_serves()  # the package has started it again
     assert how_far() == there
     command("happe-server", "audit", "verify")
-    assert trace.joinpath("manifest.json").is_file()  # stopped, it has ended its trace
+    assert trace.joinpath("manifest.json").is_file()  # the stopped logger has ended its trace
 
     command("systemctl", "start", LOGGER)
     dpkg("--remove", *reversed(PACKAGES))

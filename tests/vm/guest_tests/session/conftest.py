@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Alice with her own systemd, for which happe-indicator is installed and enabled; desktops for her to start."""
+"""Alice with her own systemd, which has happe-indicator installed and enabled, and desktops for her to start."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def alice() -> Iterator[Session]:
 
 @pytest.fixture
 def manager(alice: Session) -> Iterator[UserManager]:
-    """Alice's systemd, in which nothing runs yet."""
+    """Alice's systemd, before anything runs in it."""
     one = UserManager(alice)
     yield one
     one.end()
@@ -46,7 +46,7 @@ def manager(alice: Session) -> Iterator[UserManager]:
 
 @pytest.fixture
 def indicator(manager: UserManager, happed: Happed) -> Indicator:
-    """Its unit, which waits for a graphical session; happed governs."""
+    """The indicator's unit, which waits for a graphical session. happed governs."""
     happed.wait_for("governing")
     one = Indicator(manager)
     manager.systemctl("enable", one.unit)

@@ -20,10 +20,10 @@ EXTENSION = "happe@happe.org"
 SHELL = "org.gnome.Shell@wayland.service"
 WINDOW = "weston-flower"
 YOUNG = Path("/run/user/1000/gnome-shell-disable-extensions")
-SLOW_S = 900.0  # an emulated processor draws for GNOME Shell
+SLOW_S = 900.0  # an emulated processor draws GNOME Shell
 
 
-# Leaves the overview, which follows the start and in which no window has the focus; brings the window to the front.
+# Leaves the overview, which GNOME Shell starts with and which gives no window the focus. Raises the window.
 TO_FRONT = """
     Main.overview.hide();
     const window = global.get_window_actors().map(a => a.meta_window).find(w => !w.is_override_redirect());
@@ -33,7 +33,7 @@ TO_FRONT = """
 
 
 def logs_into_gnome(alice: Session, manager: UserManager, indicator: Indicator) -> subprocess.Popen[str]:
-    """Start what a display manager starts; its process, when the session is there."""
+    """Start what a display manager starts. Return its process when the session is there."""
     environment = ("env", "XDG_SESSION_TYPE=wayland", "XDG_CURRENT_DESKTOP=GNOME")
     leader = alice.start(*environment, "gnome-session", "--session=shell", "--disable-acceleration-check")
     manager.wait_for(TARGET, "active", SLOW_S)
@@ -48,7 +48,7 @@ def opens_window(manager: UserManager) -> None:
 
 
 def evaluate(manager: UserManager, script: str) -> str:
-    """Run JavaScript in GNOME Shell; whether it succeeded, and its value."""
+    """Run JavaScript in GNOME Shell. Return whether it succeeded, and its value."""
     shell = ("gdbus", "call", "--session", "-d", "org.gnome.Shell", "-o", "/org/gnome/Shell")
     return manager.run(*shell, "-m", "org.gnome.Shell.Eval", script)
 
@@ -74,7 +74,7 @@ def test_it_follows_the_extension_and_the_session(
     serves(happed, WINDOW)
     indicator.goes_on()
 
-    # A shell that dies in its first minute has the extensions switched off. GNOME ends the session with its shell.
+    # If the shell dies in its first minute, GNOME switches the extensions off. It ends the session with its shell.
     wait_until(lambda: not YOUNG.exists(), "the shell is a minute old", SLOW_S, EVERY_S)
     manager.systemctl("kill", "--signal=KILL", SHELL)
     indicator.stops(SLOW_S)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""happe-indicator is a unit: it starts and stops with the session, and systemd starts it no more than five times."""
+"""happe-indicator is a unit: it starts and stops with the session, and systemd starts it at most five times."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_it_stops_in_order_at_any_time(display: str, manager: UserManager, indic
     for tenths in range(10):
         manager.systemctl("stop", indicator.unit)
         indicator.stops()
-        manager.systemctl("reset-failed", indicator.unit)  # forgets how often it has started
+        manager.systemctl("reset-failed", indicator.unit)  # makes systemd forget how often it has started the unit
         manager.systemctl("start", indicator.unit)
         spend(tenths / 10)
 

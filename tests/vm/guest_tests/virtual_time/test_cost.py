@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The cost of happed, compared with other daemons and with the least work of any such program (docs/cost.md).
+"""Compares the cost of happed with other daemons and with the least work of any such program (docs/cost.md).
 
-Time is instructions here, so that the figures are the same on any host. Each test prints its table, and leaves it in
+Here time counts instructions, so the figures are the same on any host. Each test prints its table and leaves it in
 the results.
 """
 
@@ -58,7 +58,7 @@ ExecStart=/usr/sbin/thermald --systemd --dbus-enable --adaptive --ignore-cpuid-c
 """
 
 IDLE_S = 300
-SAMPLES = 240  # two of the watchdog's
+SAMPLES = 240  # two periods of the watchdog
 PRESSES = 61
 RARE_PRESSES = 21
 EVIOCSCLOCKID = 0x400445A0
@@ -66,7 +66,7 @@ EVIOCSCLOCKID = 0x400445A0
 
 @pytest.fixture
 def thermald() -> Iterator[None]:
-    """Have thermald run here: it would not in a virtual machine, nor on a processor of this age."""
+    """Make thermald run here. By itself it refuses virtual machines and processors of this age."""
     folder = Path("/run/systemd/system/thermald.service.d")
     folder.mkdir(parents=True)
     (folder / "here.conf").write_text(THERMALD_HERE)
@@ -88,7 +88,7 @@ class Idle:
 
     @property
     def wake_ups_a_minute(self) -> float:
-        """By which it kept the processor from sleeping."""
+        """Return how often it woke the processor."""
         return self.used.wake_ups * 60 / IDLE_S
 
     def line(self) -> str:
@@ -158,16 +158,16 @@ def test_a_sample_costs_at_most_one_and_a_half_bare_reads(policy: Policy, happed
 
 
 def latencies_us(keyboard: Keyboard, presses: int, apart_s: float) -> list[int]:
-    """From the kernel's time of each press to the kernel's time of the frequency it led to, except for the first press.
+    """Return the time from each press but the first to the new frequency, both by the kernel's clock.
 
-    The first begins a sample, so that the sample of every other is old enough to be acted on at once.
+    The first press begins a sample. So at every other press the sample is old enough, and happed acts at once.
     """
     from evdev import InputDevice, ecodes  # noqa: PLC0415 - slow to import here
 
     from t61.keyboard import DOWN, UP  # noqa: PLC0415 - slow to import here
 
     with frequency_trace() as trace, lowest_priority():
-        watcher = InputDevice(keyboard.node)  # reads later, and so is not woken
+        watcher = InputDevice(keyboard.node)  # this process reads it later, so that a press does not wake it
         fcntl.ioctl(watcher.fd, EVIOCSCLOCKID, array.array("i", [time.CLOCK_MONOTONIC]))
         found = []
         for number in range(presses):

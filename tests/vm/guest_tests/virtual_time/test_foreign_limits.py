@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""happed caps on the real kernel while another program changes its limit: who wrote what, by the kernel's record."""
+"""happed caps on the real kernel while another program changes its limit. The kernel records who writes what."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ US = "happed"
 
 @pytest.fixture
 def capped(policy: Policy) -> Iterator[Policy]:
-    """Have happed cap this policy."""
+    """Make happed cap this policy."""
     with without_userspace([policy]):
         yield policy
 
@@ -84,7 +84,7 @@ def test_all_limits_are_kept_and_the_newest_is_left_after_stops_and_kills(
             wants(happed, cap)
             newest = change_limits(policy, moments, cap)
             if number % 2:
-                spend(PERIOD_S + moments.uniform(LATE_S, 2.5))  # only what happed has read outlives a kill
+                spend(PERIOD_S + moments.uniform(LATE_S, 2.5))  # a kill loses what happed has not read yet
                 os.kill(happed.pid, signal.SIGKILL)
             else:
                 happed.stop()

@@ -39,10 +39,10 @@ KEYS = {"performance": ecodes.KEY_PROG1, "power": ecodes.KEY_PROG2}
 
 
 class Run:
-    """A study's run by happectl, until the given second."""
+    """A study's run by happectl."""
 
     def __init__(self, condition: str, out: Path, *options: str) -> None:
-        """Begin it; the first period has begun when this returns."""
+        """Begin the run. Return when its first period has begun."""
         words = ["--condition", condition, "--subject", SUBJECT, "--application", APPLICATION, "--out", str(out)]
         self.out = out
         before = set(RUNS.glob("*.jsonl"))
@@ -52,12 +52,12 @@ class Run:
         [self.trace] = set(RUNS.glob("*.jsonl")) - before
 
     def first_line_s(self) -> float:
-        """When the trace's first period ended, by CLOCK_MONOTONIC."""
+        """Return when the trace's first period ended, by CLOCK_MONOTONIC."""
         wait_until(lambda: self.trace.read_text().count("\n") > 1, "the first period is over")
         return float(json.loads(self.trace.read_text().splitlines()[1])["t_us"]) / 1e6
 
     def end(self) -> list[dict[str, Any]]:
-        """Stop it, as Ctrl-C does; the trace's observations."""
+        """Stop the run, as Ctrl-C does. Return the trace's observations."""
         self.process.send_signal(2)
         status = self.process.wait(timeout=120)
         self.log.close()
@@ -72,7 +72,7 @@ def replayed(trace: Path) -> list[dict[str, Any]]:
 
 
 def scheduled(vector: dict[str, Any]) -> list[float]:
-    """The busy part of each of user A's seconds; a light one in the middle of its level."""
+    """Return the busy part of each of user A's seconds. A light second gets the middle of its level."""
     parts = []
     for observation in vector["observations"]:
         [policy] = observation["policies"]
@@ -90,13 +90,13 @@ def lived(observations: list[dict[str, Any]], decisions: list[dict[str, Any]]) -
 
 
 def what(decision: dict[str, Any]) -> tuple[Any, ...]:
-    """A decision without its time and user."""
+    """Return a decision without its time and user."""
     learned = decision.get("learned")
     return decision["targets"], learned and (learned["level"], learned["khz"], learned["uafp_khz"])
 
 
 def seconds_at(observations: list[dict[str, Any]]) -> dict[int, int]:
-    """Periods at each kHz."""
+    """Count the periods at each kHz."""
     ran = [observation["policies"][0]["cur_khz"] for observation in observations]
     return {khz: ran.count(khz) for khz in LADDER_KHZ}
 
@@ -141,12 +141,12 @@ def test_ten_minutes_of_user_a_are_decided_as_in_the_paper(
     show("user-a", [heading, *(f"{khz:9} {in_state[khz]:9.2f} {counted[khz]:6}" for khz in LADDER_KHZ)])
 
 
-# Demanded parts of the top speed: a game's minute.
+# A game's minute: the part of the top speed that each second demands.
 DEMANDS = [0.35] * 5 + [0.9] * 25 + [0.6] * 10 + [0.2] * 5 + [0.85] * 15
 
 
 def measured(policy: Policy, condition: str, out: Path, *options: str) -> dict[int, tuple[float, float]]:
-    """Kernel's seconds and mean watts at each kHz of a game under a condition."""
+    """Play a game under a condition. Return the kernel's seconds and the mean watts at each kHz."""
     run = Run(condition, out, *options)
     run.first_line_s()
     if condition == "ondemand":
@@ -169,7 +169,7 @@ def measured(policy: Policy, condition: str, out: Path, *options: str) -> dict[i
 def test_o_happe_draws_less_than_ondemand_on_the_same_game(
     happed: Happed, policy: Policy, show: Show, tmp_path: Path
 ) -> None:
-    """With what user A has taught in the paper."""
+    """The profile is the one that user A has taught in the paper."""
     expected = json.loads(VECTOR.read_text())["expected"]
     taught = [decision["learned"]["uafp_khz"] for decision in expected if "learned" in decision][-1]
     profile = {"user": SUBJECT, "app": APPLICATION, "khz": taught}
@@ -192,5 +192,5 @@ def test_o_happe_draws_less_than_ondemand_on_the_same_game(
 
 
 def energy(table: dict[int, tuple[float, float]]) -> float:
-    """Mean watts of (seconds, watts) at each kHz."""
+    """Return the mean watts of (seconds, watts) at each kHz."""
     return sum(seconds * power for seconds, power in table.values()) / sum(seconds for seconds, _ in table.values())

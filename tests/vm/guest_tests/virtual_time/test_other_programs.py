@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""happed beside Debian's TLP, tuned and thermald: who wrote what to cpufreq, by the kernel's record.
+"""happed beside Debian's TLP, tuned and thermald. The kernel records who writes what to cpufreq.
 
-And what the kernel tells happed of mains and battery.
+One test is about what the kernel tells happed of mains and battery.
 """
 
 from __future__ import annotations
@@ -113,14 +113,14 @@ def has(policy: Policy, file: str, value: object) -> None:
 
 
 def settles(policy: Policy) -> None:
-    """HAPPE governs, at the frequency that was taught, and has forgotten what it took back (60 s)."""
+    """Wait until HAPPE governs at the taught frequency and has forgotten what it took back (60 s)."""
     has(policy, "scaling_governor", "userspace")
     has(policy, "scaling_setspeed", WANTED)
     spend(61)
 
 
 def time_line(found: list[Write]) -> list[str]:
-    """The table."""
+    """Make the table of writes over time."""
     rows = [f"{write.at_s - found[0].at_s:7.1f}  {write.who:10} {write.file:17} {write.text}" for write in found]
     return [f"{'s':>7}  {'who':10} {'file':17} what", *rows]
 

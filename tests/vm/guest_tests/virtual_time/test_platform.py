@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The emulated T61 in virtual time: one processor, idle time takes none of the host's."""
+"""The emulated T61 in virtual time: it has one processor, and its idle time takes no time of the host."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_one_processor_has_the_five_frequencies(policy: Policy) -> None:
 
 
 def test_idle_time_is_exact_and_costs_nothing(policy: Policy) -> None:
-    """Ten minutes: the host's limit for this boot is shorter."""
+    """Sleep for ten minutes. The host's limit for this boot is shorter."""
     policy.governor = "userspace"
     policy.write("scaling_setspeed", LADDER_KHZ[1])
     policy.reset_stats()
