@@ -40,7 +40,7 @@ class ScreenReader:
         address = ("busctl", f"--address={session_bus}", "call", "org.a11y.Bus", "/org/a11y/bus", "org.a11y.Bus")
 
         def runs() -> bool:
-            with contextlib.suppress(CalledProcessError):  # nobody has that name yet
+            with contextlib.suppress(CalledProcessError):  # no program has that name yet
                 return bool(desktop.ask(*AS_USER, *address, "GetAddress"))
             return False
 
@@ -48,7 +48,7 @@ class ScreenReader:
         try:
             yield cls(desktop, session_bus, name)
         finally:
-            launcher.terminate()  # it ends its bus, which would stay after a kill
+            launcher.terminate()  # at SIGTERM it ends its bus; after a kill the bus would stay
             launcher.wait(PATIENCE_S)
 
     def _ask(self, *words: str) -> str:
@@ -56,7 +56,7 @@ class ScreenReader:
         return self.desktop.ask(*AS_USER, "env", bus, *READER, self.name, *words)
 
     def elements(self) -> list[dict[str, Any]]:
-        """Return the shown elements: each one's role, name, description and states."""
+        """Return the visible elements, each with its role, name, description and states."""
         found: list[dict[str, Any]] = json.loads(self._ask())
         return found
 

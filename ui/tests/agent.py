@@ -28,7 +28,7 @@ BOXED = (
 
 
 def window(desktop: Desktop, name: str, platform: str = "", *, boxed: bool = False, **environment: str) -> int:
-    """Put a window on the desktop, of a program of this name and of happed's user; its process, or the box it is in."""
+    """Put a program's window on the desktop, as happed's user. Return its process, or its PID namespace's."""
     command = f"exec -a {name} {program('happe-ui-window')} black small"
     platform = platform or desktop.platform
     # # Otherwise it waits for a bus that xfwm4 has started as root.
@@ -51,7 +51,7 @@ def window_of(desktop: X11, pid: int) -> str:
 
 @dataclass
 class Agent:
-    """A running happe-indicator, which shows nothing unless a place is given."""
+    """A running happe-indicator. It shows nothing unless the test gives it a place."""
 
     desktop: Desktop
     happed: Happed
@@ -59,7 +59,7 @@ class Agent:
     process: subprocess.Popen[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Be served."""
+        """Connect a client that happed serves."""
         self.me = self.happed.serves()
 
     def start(self, *options: str, **environment: str) -> Self:
@@ -88,11 +88,11 @@ class Agent:
             raise
 
     def is_idle(self) -> None:
-        """Wait until it has nothing more to do."""
+        """Wait until the agent has nothing more to do."""
         until(lambda: wake_ups_in(self.process.pid, SETTLED_S) == 0, "the agent sleeps")
 
     def serves_for_good(self, application: str) -> None:
-        """Wait until happed serves this application, and nothing is under way that could change it."""
+        """Wait until happed serves this application, and the agent has nothing more to do that could change this."""
         self.serves(application)
         self.is_idle()
         assert self.me.get("Application") == application

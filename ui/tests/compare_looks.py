@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Pictures of HAPPE beside GNOME's power panel and Plasma's battery applet, light and dark, for docs/look.md.
+"""Takes pictures of HAPPE beside GNOME's power panel and Plasma's battery applet, light and dark, for docs/look.md.
 
 It tests nothing, so pytest finds it only by its name: HAPPE_PICTURES=1 tools/desktops.sh trixie -k looks
 """
@@ -47,7 +47,7 @@ PRESSES = (
 
 
 def lessons() -> list[list[Any]]:
-    """Return the presses as in ListEvents: four minutes between two."""
+    """Return the presses in the form of ListEvents, four minutes apart."""
     now = int(time.time()) * 1_000_000
     begin = now - 240_000_000 * len(PRESSES)
     return [
@@ -58,7 +58,7 @@ def lessons() -> list[list[Any]]:
 
 @pytest.fixture
 def laptop(bus: PrivateBus) -> Iterator[PrivateBus]:
-    """Have a happed that governs a game, on a laptop on its battery, with three power modes."""
+    """A laptop on battery with three power modes, and a happed that governs a game."""
     answers = {"ListEvents": [lessons()], "ListProfiles": [[["torcs", UAFP_KHZ]]]}
     happed = {"xml": INTERFACE, "properties": GOVERNING, "answers": answers}
     with stand_in(bus, NAME, {OBJECT: happed}), contextlib.ExitStack() as mocks:
@@ -71,7 +71,7 @@ def laptop(bus: PrivateBus) -> Iterator[PrivateBus]:
 
 
 def unplug(desktop: Shell) -> None:
-    """Let UPower have a battery that discharges."""
+    """Give UPower a battery that discharges."""
     up = (UPOWER, "/org/freedesktop/UPower", MOCK)
     desktop.await_name(UPOWER)
     desktop.bus(*up, "AddDischargingBattery", "BAT0", "ThinkPad", CHARGE, SECONDS_LEFT)
@@ -81,7 +81,7 @@ def unplug(desktop: Shell) -> None:
 
 
 class GnomeOfAnOwner(Gnome):
-    """With a game among its applications, and HAPPE's icon."""
+    """GNOME with a game among its applications, and HAPPE's icon."""
 
     other = "org.gnome.Settings"
     command = (*Gnome.command[:-1], "1600x760")
@@ -96,7 +96,7 @@ class GnomeOfAnOwner(Gnome):
         self.ask(*AS_USER, "gsettings", "set", f"org.gnome.desktop.{schema}", key, value)
 
     def becomes(self, style: str) -> None:
-        """Let it be dark or light."""
+        """Switch to the dark or the light style."""
         self.set("interface", "color-scheme", f"prefer-{style}")
 
     def names(self) -> str:
@@ -116,7 +116,7 @@ class GnomeOfAnOwner(Gnome):
 
 
 class PlasmaOfAnOwner(KWin6):
-    """With a game among its applications, HAPPE's icon, and Plasma's styles."""
+    """Plasma with a game among its applications, HAPPE's icon, and Plasma's styles."""
 
     other = "org.kde.plasmawindowed"
 
@@ -130,7 +130,7 @@ class PlasmaOfAnOwner(KWin6):
         self.becomes("light")
 
     def becomes(self, style: str) -> None:
-        """Be dark or light after the next start."""
+        """Set the dark or the light style for the next start."""
         file = Path(self.environment["HOME"]) / ".config/kdeglobals"
         shutil.copy(SCHEMES / f"Breeze{style.title()}.colors", file)
 
@@ -163,7 +163,7 @@ def install_applications(home: Path) -> None:
 
 
 def opened(desktop: GnomeOfAnOwner | PlasmaOfAnOwner, *other: str) -> None:
-    """Open another window, HAPPE's, and the overlay, beside each other."""
+    """Open another program's window, HAPPE's window and the overlay, beside each other."""
     happe = program("happe-indicator")
     for command in (other, (happe, "--window"), (happe,)):
         desktop.start(*AS_USER, *command, QT_QPA_PLATFORM="wayland")
@@ -173,7 +173,7 @@ def opened(desktop: GnomeOfAnOwner | PlasmaOfAnOwner, *other: str) -> None:
 
 
 def still(desktop: Shell) -> Image.Image:
-    """Return what is on the screen, when that stays the same."""
+    """Return the screen's picture once it stays the same."""
 
     def same() -> Image.Image | None:
         seen = desktop.seen()
@@ -185,7 +185,7 @@ def still(desktop: Shell) -> Image.Image:
 
 
 def below_each_other(pictures: list[Image.Image], name: str) -> None:
-    """Keep two pictures as one."""
+    """Save two pictures as one, the second below the first."""
     width, height = pictures[0].size
     both = Image.new("RGB", (width, 2 * height))
     for number, picture in enumerate(pictures):

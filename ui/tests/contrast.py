@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from PIL import Image
 
 Pixel = tuple[int, int, int]
-CORNER = 10  # of the plate, which is round
-RIM = 3  # of the plate, without text
+CORNER = 10  # pixels of the plate's round corners
+RIM = 3  # pixels of the plate's rim, which has no text
 
 
 def linear(channel: int) -> float:
-    """Return the light of a channel of sRGB, 0 to 1."""
+    """Return the linear light of an sRGB channel, 0 to 1."""
     share = channel / 255
     return share / 12.92 if share <= 0.04045 else float(((share + 0.055) / 1.055) ** 2.4)
 
@@ -57,5 +57,5 @@ def writing(picture: Image.Image, box: tuple[int, int, int, int]) -> Pixel:
 
 
 def least(colour: Pixel, behind: Iterable[Pixel]) -> float:
-    """Return the least contrast of a colour to any of those behind it."""
+    """Return the least contrast of a colour to the colours behind it."""
     return min(contrast(luminance(colour), luminance(other)) for other in behind)

@@ -16,14 +16,14 @@ def resident_kib(pid: int) -> int:
 
 
 def wake_ups(pid: int) -> dict[str, int]:
-    """Return how often each of its threads has gone to sleep, which equals its wake-ups."""
+    """Return how often each of its threads has gone to sleep. This equals its wake-ups."""
     count = re.compile(r"^voluntary_ctxt_switches:\s+(\d+)", re.MULTILINE)
     tasks = Path(f"/proc/{pid}/task").iterdir()
     return {task.name: int(count.findall((task / "status").read_text())[0]) for task in tasks}
 
 
 def wake_ups_in(pid: int, seconds: float) -> int:
-    """Return how often it wakes up in a time; a thread that ends wakes up for it."""
+    """Return how often it wakes up in a time. A thread also wakes up to end."""
     before = wake_ups(pid)
     spend(seconds)
     after = wake_ups(pid)

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 SIZE = (1280, 800)
 MARGIN = 16
-# Sway is for users: run by root, the tests run it as nobody.
+# Sway refuses root. So when root runs the tests, sway runs as nobody.
 AS_USER = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
 USER = 65534 if os.geteuid() == 0 else os.geteuid()
 
 
 def program(name: str) -> str:
-    """Return the path of our program: beside the one that HAPPE_INDICATOR names, or where `make build` puts it."""
+    """Return the path of our program: beside the one in HAPPE_INDICATOR, or where `make build` puts it."""
     folder = Path(os.environ.get("HAPPE_INDICATOR", ROOT / "build/bin/happe-indicator")).absolute().parent
     path = folder / name
     assert path.is_file(), f"{path} is missing: `make test` builds it, and HAPPE_INDICATOR may name one elsewhere"
@@ -50,7 +50,7 @@ class Told:
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self) -> None:
-        with contextlib.suppress(ValueError):  # of a closed file: the desktop has ended the program
+        with contextlib.suppress(ValueError):  # the file is closed, because the desktop has ended the program
             for line in there(self.process.stdout):
                 self._new.put(line.strip())
         self._new.put(None)
@@ -76,12 +76,12 @@ class Told:
 class Desktop:
     """A running desktop."""
 
-    platform: ClassVar[str]  # as Qt calls it
+    platform: ClassVar[str]  # Qt's name for it
     environment: dict[str, str]
     running: list[subprocess.Popen[str]] = field(default_factory=list)
 
     def start(self, *command: str, **environment: str) -> subprocess.Popen[str]:
-        """Start a program on it; it ends with the desktop."""
+        """Start a program on the desktop. It ends with the desktop."""
         process = subprocess.Popen(
             command,
             env={**self.environment, **environment},
@@ -106,7 +106,7 @@ class Desktop:
         return ran.stdout
 
     def seen(self) -> Image.Image:
-        """Return what is on its screens."""
+        """Return a picture of its screens."""
         raise NotImplementedError
 
     def click(self, x: int, y: int) -> None:
@@ -140,7 +140,7 @@ class X11(Desktop):
     platform = "xcb"
 
     def seen(self) -> Image.Image:
-        """Return what is on its screens."""
+        """Return a picture of its screens."""
         return ImageGrab.grab(xdisplay=self.environment["DISPLAY"]).convert("RGB")
 
     def click(self, x: int, y: int) -> None:
@@ -159,21 +159,21 @@ class X11(Desktop):
         """Start a window manager."""
         options = ["--compositor=off"] if manager == "xfwm4" else []
         self.start(manager, *options)
-        # openbox gives its name first, and loses a window that comes before its list of windows.
+        # openbox sets its name before its list of windows, and loses a window that comes between.
         last = "_NET_CLIENT_LIST" if manager == "openbox" else "_NET_SUPPORTING_WM_CHECK"
         until(lambda: "window id" in self.root_property(last), f"{manager} manages")
 
     def composite(self) -> int:
-        """Start a compositor; its process, which ends with the server at the latest."""
+        """Start a compositor. Return its process, which ends with the server at the latest."""
         file = Path(self.environment["HOME"]) / "picom.pid"
         self.ask("picom", "--backend", "xrender", "--config", "/dev/null", "-b", "--write-pid-path", str(file))
         return int(file.read_text())
 
 
 def click_in(desktop: Desktop, size: tuple[int, int], x: int, y: int) -> None:
-    """Click there on a wlroots compositor, with a temporary pointer. `size`: of all outputs together."""
+    """Click there on a wlroots compositor, with a temporary pointer. `size` is that of all outputs together."""
     pointer = desktop.start(program("happe-ui-pointer"), *map(str, (x, y, *size)))
-    spend(0.2)  # clients ask for a new pointer, and nothing shows when they have
+    spend(0.2)  # clients ask for a new pointer, and no sign tells the test when they have it
     there(pointer.stdin).write("\n")
     there(pointer.stdin).flush()
     spend(0.1)
@@ -182,14 +182,14 @@ def click_in(desktop: Desktop, size: tuple[int, int], x: int, y: int) -> None:
 
 
 def without_layers(desktop: Desktop) -> str:
-    """Start a compositor beside a desktop that has no wlr-layer-shell, as GNOME has none; its WAYLAND_DISPLAY."""
+    """Start a compositor without wlr-layer-shell, like GNOME's, beside a desktop. Return its WAYLAND_DISPLAY."""
     desktop.start(*AS_USER, "weston", "--backend=headless-backend.so", "--socket=weston")
     until((Path(desktop.environment["XDG_RUNTIME_DIR"]) / "weston").exists, "Weston runs")
     return "weston"
 
 
 def fills(seen: Image.Image, backdrop: str) -> bool:
-    """Return whether only the backdrop is visible, in a cross that leaves out the corners."""
+    """Return whether only the backdrop is visible on a cross through the middle, without the corners."""
     width, height = seen.size
     cross = ((width // 2 - 50, 0, width // 2 + 50, height), (0, height // 2 - 50, width, height // 2 + 50))
     wanted = {"black": {(0, 0)}, "white": {(255, 255)}, "noise": {(0, 255)}}[backdrop]
@@ -238,7 +238,7 @@ class Wayland(Desktop):
     running_sway: subprocess.Popen[str]
 
     def sway(self, command: str) -> str:
-        """Have sway do something."""
+        """Send sway a command."""
         return self.ask("swaymsg", "-r", command)
 
     def outputs(self) -> list[dict[str, Any]]:
@@ -247,7 +247,7 @@ class Wayland(Desktop):
         return found
 
     def seen(self, output: str = "") -> Image.Image:
-        """Return what is on its screens, or on one of them."""
+        """Return a picture of its screens, or of one of them."""
         file = Path(self.environment["HOME"]) / "seen.ppm"
         self.ask("grim", "-t", "ppm", *(["-o", output] if output else []), str(file))
         return Image.open(file).convert("RGB")
@@ -274,7 +274,7 @@ class Wayland(Desktop):
         self.start_sway()
 
     def is_ready(self) -> bool:
-        """Return whether it shows its background: it answers swaymsg before clients find it and its output."""
+        """Return whether sway shows its background. It answers swaymsg before clients find it and its output."""
         try:
             return changed(self.empty(), self.seen()) is None
         except subprocess.CalledProcessError:
@@ -321,7 +321,7 @@ def wayland(xwayland: str = "disable") -> Iterator[Wayland]:
 
 @contextlib.contextmanager
 def nested(outer: Wayland) -> Iterator[Wayland]:
-    """Run another sway in two windows of this one: its outputs WL-1 and WL-2 go when the window is closed."""
+    """Run another sway in two windows of this one. Its output WL-1 or WL-2 goes when its window closes."""
     desktop = Wayland({**outer.environment, "WLR_BACKENDS": "wayland", "WLR_WL_OUTPUTS": "2"})
     (Path(outer.environment["HOME"]) / "config").write_text(f"{SWAY}xwayland disable\n")
     try:
@@ -333,7 +333,7 @@ def nested(outer: Wayland) -> Iterator[Wayland]:
 
 
 def keep(seen: Image.Image, name: str) -> None:
-    """Keep a picture of the screen if the documents' pictures are wanted (tools/pictures.sh)."""
+    """Save a picture of the screen if somebody renews the documents' pictures (tools/pictures.sh)."""
     if os.environ.get("HAPPE_PICTURES"):
         folder = ROOT / "build/pictures/ui"
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Pointer and keyboard in KWin, by org_kde_kwin_fake_input, whose description Debian has only for developers of KDE.
+"""Pointer and keyboard in KWin, by org_kde_kwin_fake_input. Debian has its description only for developers of KDE.
 
-usage: python3 kwin_input.py in KWin's session, whose KWIN_WAYLAND_NO_PERMISSION_CHECKS is 1. It executes each line of
-its input, and prints "done" when KWin has done so: "click X Y", in units of KWin's layout, or "press CODE...", keys by
+usage: python3 kwin_input.py in KWin's session, with KWIN_WAYLAND_NO_PERMISSION_CHECKS=1. It executes each line of its
+input, and prints "done" when KWin has handled it: "click X Y", in units of KWin's layout, or "press CODE...", keys by
 the kernel's numbers, all at once.
 """
 
@@ -13,16 +13,16 @@ import socket
 import struct
 import sys
 
-DISPLAY, REGISTRY, FIRST_SYNC, INPUT = 1, 2, 3, 4  # objects, which have numbers without a gap
-SYNC, GET_REGISTRY = 0, 1  # what the display does
-AUTHENTICATE, BUTTON, MOTION_ABSOLUTE, KEY = 0, 2, 9, 10  # what the input does
+DISPLAY, REGISTRY, FIRST_SYNC, INPUT = 1, 2, 3, 4  # objects; their numbers have no gap
+SYNC, GET_REGISTRY = 0, 1  # requests of the display
+AUTHENTICATE, BUTTON, MOTION_ABSOLUTE, KEY = 0, 2, 9, 10  # requests of the input
 LEFT = 0x110
 PROTOCOL, VERSION = "org_kde_kwin_fake_input", 4
-FIXED = 256  # times one, as the protocol writes numbers with a fraction
+FIXED = 256  # 1 as the protocol writes numbers with a fraction
 
 
 def text(said: str) -> bytes:
-    """A string as Wayland sends it: its length with the final NUL, filled up to whole words."""
+    """Return a string as Wayland sends it: its length with the final NUL, and padding to whole words."""
     data = said.encode() + b"\0"
     return struct.pack("=I", len(data)) + data + bytes(-len(data) % 4)
 
@@ -87,7 +87,7 @@ class Input:
 
 
 def main() -> None:
-    """Do it."""
+    """Execute the lines of the input."""
     mine = Input(f"{os.environ['XDG_RUNTIME_DIR']}/{os.environ['WAYLAND_DISPLAY']}")
     for line in sys.stdin:
         word, *numbers = line.split()

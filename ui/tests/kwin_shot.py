@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A picture of KWin's screen, by its own interface, which hands out the pixels through a pipe.
+"""Takes a picture of KWin's screen by KWin's own interface, which sends the pixels through a pipe.
 
 usage: python3 kwin_shot.py FILE SCREEN     with Debian's python3-gi, in KWin's session. FILE gets the pixels of the
-screen of this name, four bytes each (blue, green, red, alpha); it prints width, height and the bytes of a line.
+screen of this name, four bytes each (blue, green, red, alpha). It prints width, height and the bytes of a line.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PATIENCE_MS = 300_000
 
 
 def main(file: str, screen: str) -> None:
-    """Take it."""
+    """Take the picture."""
     read, write = os.pipe()
     handles = Gio.UnixFDList.new()
     handles.append(write)
@@ -32,7 +32,7 @@ def main(file: str, screen: str) -> None:
     where = ("org.kde.KWin", "/org/kde/KWin/ScreenShot2", NAME, "CaptureScreen")
     bus = Gio.bus_get_sync(Gio.BusType.SESSION)
     answer, _ = bus.call_with_unix_fd_list_sync(*where, call, None, 0, PATIENCE_MS, handles, None)
-    del handles  # the pipe's end that is open here
+    del handles  # our own end of the pipe
     (about,) = answer.unpack()
     reader.join()
     Path(file).write_bytes(pixels[0])

@@ -52,6 +52,6 @@ def portal(bus: PrivateBus) -> AbstractContextManager[StandIn]:
 
 
 def becomes(desk: StandIn, style: str) -> None:
-    """Let the desktop become dark or light."""
+    """Make the desktop dark or light."""
     change = ("org.freedesktop.appearance", "color-scheme", ["u", STYLES[style]])
     desk.tell("signal", PORTAL, SETTINGS, "SettingChanged", "(ssv)", change)

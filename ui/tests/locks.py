@@ -29,7 +29,7 @@ IN_LOGIND = "org.freedesktop.login1"
 
 @contextlib.contextmanager
 def lockable(world: World) -> Iterator[None]:
-    """Let desktops lock their screens: they ask logind for the caller's session, and GNOME wants a display manager."""
+    """Let desktops lock their screens: they ask logind for the caller's session, and GNOME needs a display manager."""
     SEATS.mkdir(parents=True, exist_ok=True)
     answer = f"ret = '{LOGIN}/session/' + args[0].replace('auto', '{MY_SESSION}')"
     world.logind("", MOCK, "AddMethod", "sssss", f"{IN_LOGIND}.Manager", "GetSession", "s", "o", answer)
@@ -66,7 +66,7 @@ def rests_while_locked(desktop: Shell, agent: Agent, box: Box, press: Callable[[
     assert not locked(world)
 
     def seen() -> bool:
-        desktop.wake()  # GNOME 48 unlocks and stays dark until somebody is there
+        desktop.wake()  # GNOME 48 unlocks, and stays dark until it notices a person
         return has_bright_writing(desktop, box)
 
     until(seen, "the overlay is there again")
@@ -74,5 +74,5 @@ def rests_while_locked(desktop: Shell, agent: Agent, box: Box, press: Callable[[
 
 
 def has_bright_writing(desktop: Shell, box: Box) -> bool:
-    """Return whether the box has a pixel as bright as the overlay's text. No lock screen has one in its corner."""
+    """Return whether the box has a pixel as bright as the overlay's text. No lock screen has such a pixel there."""
     return max(desktop.seen().crop(box).convert("L").tobytes()) > 128

@@ -60,7 +60,7 @@ class Overlay:
     process: subprocess.Popen[str] = field(init=False)
 
     def start(self, *options: str, **environment: str) -> Self:
-        """Start it, with the simulated battery unless told otherwise."""
+        """Start it. By default it has the simulated battery."""
         buses = dict.fromkeys(BUSES, self.bus.address)
         battery = () if "--battery" in options else ("--battery", "simulated")
         command = (program("happe-indicator"), *battery, *options)
@@ -68,7 +68,7 @@ class Overlay:
         return self
 
     def appears(self, before: Image.Image) -> tuple[Image.Image, Box]:
-        """Wait until it is visible and steady. Return the picture, and where it differs from before."""
+        """Wait until the overlay is visible and steady. Return the picture, and where it differs from before."""
 
         def there() -> tuple[Image.Image, Box] | None:
             seen = self.desktop.seen()
@@ -79,12 +79,12 @@ class Overlay:
         return found
 
     def vanishes(self, before: Image.Image) -> None:
-        """Wait until all is as before."""
+        """Wait until the screen is as before."""
         until(lambda: changed(before, self.desktop.seen()) is None, "the overlay has vanished")
 
 
 def is_in_the_corner(box: Box, size: tuple[int, int], margin: int = MARGIN) -> None:
-    """Assert that it is in the bottom-left corner, and large enough to read."""
+    """Assert that the overlay is in the bottom-left corner, and large enough to read."""
     left, _top, _right, bottom = box
     assert (left, bottom) == (margin, size[1] - margin)
     assert 100 <= box[2] - left <= 400

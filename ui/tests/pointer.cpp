@@ -53,6 +53,6 @@ int main(int argc, char** argv) {
         zwlr_virtual_pointer_v1_frame(pointer);
         wl_display_roundtrip(display);
     }
-    std::getchar();  // it lives until it is no longer needed
+    std::getchar();  // the pointer lasts until the caller ends this program
     return EXIT_SUCCESS;
 }

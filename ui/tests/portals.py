@@ -19,11 +19,11 @@ PORTAL = "org.freedesktop.portal.Desktop"
 class WithPortal(Shell):
     """A desktop whose bus starts no programs: the test starts them."""
 
-    behind: ClassVar[tuple[str, ...]]  # bus names of the programs behind the front program
+    behind: ClassVar[tuple[str, ...]]  # bus names of the desktop's programs behind the front program
     portals_platform: ClassVar[str] = "offscreen"  # Qt's name of it
 
     def install(self) -> None:
-        """Add our desktop entry, by which later portals know our program."""
+        """Add our desktop entry. Later portals know our program by it."""
         super().install()
         self.add_desktop_entry()
 
@@ -33,7 +33,7 @@ class WithPortal(Shell):
 
 
 class WithPlasmasPortal(WithPortal, KWin):
-    """Plasma 5, with a program that opens addresses for the portal: it only notes them."""
+    """Plasma 5, with a stand-in for the program that opens addresses for the portal: it only notes them."""
 
     command = tuple(word for word in KWin.command if word != "--no-global-shortcuts")
     behind = ("org.freedesktop.impl.portal.desktop.kde",)
@@ -48,7 +48,7 @@ class WithPlasmasPortal(WithPortal, KWin):
         self.environment["PATH"] = f"{home}:{os.environ['PATH']}"
 
     def opened(self) -> list[str]:
-        """Return the addresses that somebody has opened."""
+        """Return the addresses that the portal has opened."""
         noted = Path(self.environment["HOME"]) / "opened"
         return noted.read_text().split() if noted.exists() else []
 
@@ -98,7 +98,7 @@ class GnomeWithPortal(WithPortal, Gnome):
         return "true" in self.evaluate(f"{windows}.includes('{self.asks}')")
 
     def has_shortcut(self, accelerator: str) -> bool:
-        """Return whether a program has this shortcut, so that no other could get it."""
+        """Return whether a program has this shortcut, so that no other program could get it."""
         grab = f"global.display.grab_accelerator('{accelerator}', 0)"
         return "true" in self.evaluate(f"const got = {grab}; global.display.ungrab_accelerator(got); got === 0")
 

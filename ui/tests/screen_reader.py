@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Reads the elements that a program shows to a screen reader, over AT-SPI.
 
-usage: python3 screen_reader.py NAME           with Debian's python3-gi: prints the elements that are shown, as JSON
+usage: python3 screen_reader.py NAME           with Debian's python3-gi: prints the visible elements as JSON
        python3 screen_reader.py NAME press ELEMENT     presses the element of this name
 """
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import gi
 
 gi.require_version("Atspi", "2.0")
-from gi.repository import Atspi  # noqa: E402 - of the version above
+from gi.repository import Atspi  # noqa: E402 - after the version above
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 STATES = (Atspi.StateType.CHECKED, Atspi.StateType.FOCUSABLE, Atspi.StateType.FOCUSED, Atspi.StateType.SENSITIVE)
 
 
-def elements(parent: Any) -> Iterator[Any]:  # noqa: ANN401 - of a library without types
-    """Return the shown elements below an element, in order."""
+def elements(parent: Any) -> Iterator[Any]:  # noqa: ANN401 - the library has no types
+    """Return the visible elements below an element, in order."""
     for at in range(parent.get_child_count()):
         child = parent.get_child_at_index(at)
         if child is not None and child.get_state_set().contains(Atspi.StateType.VISIBLE):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 LARGE = (1600, 1000)  # GNOME refuses 200 % if that leaves fewer than 800 by 480
 EXTENSION = "happe@happe.org"
 SAID = "KWin says: "
-# JavaScript for GNOME Shell; in GNOME 51 only the stage knows its backend.
+# JavaScript for GNOME Shell. In GNOME 51 only the stage knows its backend.
 SEAT = (
     "const {Clutter, GLib} = imports.gi;"
     "const seat = (Clutter.get_default_backend?.() ?? global.stage.context.get_backend()).get_default_seat();"
@@ -51,9 +51,9 @@ X_SOCKETS = Path("/tmp/.X11-unix")  # noqa: S108 - where X servers listen
 
 # A file with an invisible pointer: header, table of contents, image (Xcursor(3)).
 NO_CURSOR = struct.pack("<4s15I", b"Xcur", 16, 0x10000, 1, 0xFFFD0002, 24, 28, 36, 0xFFFD0002, 24, 1, 24, 24, 0, 0, 0)
-NO_CURSOR += bytes(4 * 24 * 24)  # pixels: from a single one labwc 0.20 makes none at 150 %, and ends
+NO_CURSOR += bytes(4 * 24 * 24)  # pixels: labwc 0.20 scales a single one to none at 150 %, and ends
 
-# A wlroots compositor runs it at its start.
+# A wlroots compositor runs this command at its start.
 SAY_HOW_TO_REACH_IT = "echo $WAYLAND_DISPLAY $DISPLAY >~/new && mv ~/new ~/started"
 
 AnyShell = TypeVar("AnyShell", bound="Shell")
@@ -65,7 +65,7 @@ class Shell(Desktop):
     platform = "wayland"
     command: ClassVar[tuple[str, ...]]
     desktop: ClassVar[str]
-    options: tuple[str, ...] = ()  # more words of its command
+    options: tuple[str, ...] = ()  # further words of its command
     seen_while_locked: ClassVar[bool] = True
     compositor: subprocess.Popen[str]
 
@@ -88,11 +88,11 @@ class Shell(Desktop):
         raise NotImplementedError
 
     def add_desktop_entry(self) -> None:
-        """Put our desktop entry into HOME, for the program that is built."""
+        """Put our desktop entry into HOME, for the program of this build."""
         folder = Path(self.environment["HOME"]) / ".local/share/applications"
         folder.mkdir(parents=True, exist_ok=True)
         entry = (ROOT / "packaging/desktop" / DESKTOP_ENTRY).read_text()
-        # GLib refuses the entry of a program that is missing.
+        # GLib refuses the entry of a missing program.
         (folder / DESKTOP_ENTRY).write_text(entry.replace("Exec=", f"Exec={ROOT}/build/bin/"))
 
     def activate(self, *names: str) -> None:
@@ -100,7 +100,7 @@ class Shell(Desktop):
         raise NotImplementedError
 
     def active(self) -> str:
-        """Return whose window it says is in front."""
+        """Return the program of the window in front, by the compositor."""
         raise NotImplementedError
 
     def press(self, *codes: int) -> None:
@@ -119,7 +119,7 @@ class Shell(Desktop):
         self.stop(self.compositor)
 
     def bus(self, name: str, path: str, interface: str, method: str, *arguments: str) -> str:
-        """Call a method on the session bus, with arguments in gdbus's form; return the answer."""
+        """Call a method on the session bus, with arguments in gdbus's form. Return the answer."""
         call = ("gdbus", "call", "--session", "-d", name, "-o", path, "-m", f"{interface}.{method}")
         return self.ask(*AS_USER, *call, *arguments)
 
@@ -133,7 +133,7 @@ class Shell(Desktop):
         return process
 
     def await_name(self, name: str) -> None:
-        """Wait until somebody has this name on the bus."""
+        """Wait until a program has this name on the bus."""
         dbus = "org.freedesktop.DBus"
         until(lambda: "true" in self.bus(dbus, "/", dbus, "NameHasOwner", name), f"{name} has come")
 
@@ -142,7 +142,7 @@ class Gnome(Shell):
     """GNOME Shell on Wayland, with HAPPE's extension installed and switched off."""
 
     desktop = "GNOME"
-    places: ClassVar[Iterator[int]] = itertools.cycle(range(LARGE[0]))  # of the pointer, when it moves
+    places: ClassVar[Iterator[int]] = itertools.cycle(range(LARGE[0]))  # the pointer's, when it moves
     command: ClassVar[tuple[str, ...]] = (
         "gnome-shell", "--wayland", "--headless", "--unsafe-mode", "--wayland-display", "happe-0",
         "--virtual-monitor", f"{LARGE[0]}x{LARGE[1]}",
@@ -161,13 +161,13 @@ class Gnome(Shell):
     def leaves_overview(self) -> bool:
         """Leave the overview, in which no window has the focus, and let no notification cover the screen.
 
-        Returns whether it is left.
+        Returns whether it has left the overview.
         """
         self.evaluate("Main.messageTray.bannerBlocked = true; Main.overview.hide()")
         return "false" in self.evaluate("Main.overview.visible")
 
     def seen(self) -> Image.Image:
-        """Return what is on its screens."""
+        """Return a picture of its screens."""
         file = Path(self.environment["HOME"]) / "seen.png"
         screenshot = "org.gnome.Shell.Screenshot"
         self.bus(screenshot, "/org/gnome/Shell/Screenshot", screenshot, "Screenshot", "false", "false", str(file))
@@ -193,7 +193,7 @@ class Gnome(Shell):
         self.bus(*where, "ApplyMonitorsConfig", serial[1], "1", f"[{', '.join(monitors)}]", "@a{sv} {}")
 
     def point(self, x: int, y: int, then: str = "") -> None:
-        """Move there with the shell's own pointer, and then run more JavaScript."""
+        """Move the shell's own pointer there, and then run more JavaScript."""
         self.evaluate(
             SEAT + "global.pointer ??= seat.create_virtual_device(Clutter.InputDeviceType.POINTER_DEVICE);"
             "const now = () => GLib.get_monotonic_time();"
@@ -236,10 +236,10 @@ class Gnome(Shell):
             self.start_no_input_methods(home / "ibusManager.js")
 
     def start_no_input_methods(self, overlay: Path) -> None:
-        """Keep GNOME 43 from starting ibus-daemon, which often hangs it at its start.
+        """Keep GNOME 43 from starting ibus-daemon, because this often hangs the shell at its start.
 
-        The shell forks, and the child runs JavaScript before exec. There it waits for a lock that another thread of the
-        parent held.
+        The shell forks, and the child runs JavaScript before exec. The child then waits for a lock that another thread
+        of the parent held.
         """
         script = self.ask("gresource", "extract", str(SHELL_43), IBUS_MANAGER)
         changed_script = script.replace("        this._queueSpawn();\n", "")
@@ -277,7 +277,7 @@ class Gnome(Shell):
         )
 
     def active(self) -> str:
-        """Return whose window it says is in front."""
+        """Return the program of the window in front, by the compositor."""
         return self.evaluate("global.display.focus_window?.get_wm_class()").strip("')\"\n")
 
 
@@ -312,7 +312,7 @@ class KWin(Shell):
     input: Told | None = None
 
     def install(self) -> None:
-        """Copy the program without its file capabilities, with which it does not run here."""
+        """Copy the program without its file capabilities, because it does not run with them here."""
         shutil.copy("/usr/bin/kwin_wayland", self.environment["HOME"])
         settings = Path(self.environment["HOME"]) / ".config/kscreenlockerrc"
         settings.parent.mkdir()
@@ -336,7 +336,7 @@ class KWin(Shell):
         self.start_shell()
 
     def run(self, script: str, last: str = "") -> str:
-        """Run JavaScript in KWin until it has logged `last`. Return all that it logged."""
+        """Run JavaScript in KWin until it has logged `last`. Return its log."""
         home = Path(self.environment["HOME"])
         file, log = home / "script.js", home / "compositor.log"
         file.write_text(KWIN_WORDS + script)
@@ -362,7 +362,7 @@ class KWin(Shell):
         )
 
     def active(self) -> str:
-        """Return whose window it says is in front."""
+        """Return the program of the window in front, by the compositor."""
         return str(self.said("workspace[front] ? workspace[front].resourceClass : ''"))
 
     def said(self, value: str) -> Any:  # noqa: ANN401 - whatever it is
@@ -380,7 +380,7 @@ class KWin(Shell):
 
     def do(self, what: str) -> None:
         """Click or press keys (kwin_input.py)."""
-        # The pointer stays: a program that has just learned of a pointer may miss its first click.
+        # The pointer stays, because a program may miss the first click of a new pointer.
         if not self.input:
             self.input = Told(self.start(*AS_USER, "/usr/bin/python3", str(ROOT / "ui/tests/kwin_input.py")))
         to_input = there(self.input.process.stdin)
@@ -389,7 +389,7 @@ class KWin(Shell):
         self.input.until("done")
 
     def seen(self, screen: str = "") -> Image.Image:
-        """Return what is on its screen of this name, or the first one."""
+        """Return a picture of its screen of this name, or of the first one."""
         file = Path(self.environment["HOME"]) / "seen"
         shot = str(ROOT / "ui/tests/kwin_shot.py")
         said = self.ask(*AS_USER, "/usr/bin/python3", shot, str(file), screen or self.screens[0])
@@ -403,14 +403,14 @@ class KWin(Shell):
         return False
 
     def display(self) -> str | None:
-        """Return the name of its XWayland, which KWin 6 starts when a program asks for it, if KWin has taken one."""
+        """Return the name of its XWayland, if KWin has taken one. KWin 6 starts XWayland when a program needs it."""
         locks = Path(X_SOCKETS.parent).glob(".X*-lock")
         mine = (lock for lock in locks if lock.read_text().strip() == str(self.compositor.pid))
         return next((f":{lock.name[2:-5]}" for lock in mine), None)
 
 
 class KWin6(KWin):
-    """KWin 6, in windows of an X server: without a GPU, its virtual screens show nothing."""
+    """KWin 6, in windows of an X server, because its virtual screens show nothing without a GPU."""
 
     screens = ("X11-0", "X11-1")
     seen_while_locked: ClassVar[bool] = True
@@ -432,20 +432,20 @@ class KWin6(KWin):
         return self.ask("env", f"DISPLAY={self.server}", "xdotool", *words)
 
     def await_shell(self, log: Path) -> None:
-        """Put its screens beside each other, too."""
+        """Wait, and put its screens beside each other."""
         super().await_shell(log)
         windows = until(self.windows, "KWin has its windows")
         for number, window in enumerate(windows):
             self.move("windowmove", window, str(number * 2 * SIZE[0]), "0")
 
     def windows(self) -> list[str]:
-        """Return the ids of its windows, if all exist, in the order of their creation."""
+        """Return the ids of its windows in the order of their creation, if all exist."""
         tree = self.ask("xwininfo", "-display", self.server, "-root", "-children")
         found = re.findall(r'(0x[0-9a-f]+) "KDE Wayland', tree)
         return sorted(found, key=lambda number: int(number, 16)) if len(found) == self.count else []
 
     def restart_at(self, scale: float, screens: int = 1) -> None:
-        """Set the scale, too: its windows are only as large as for that scale."""
+        """Kill it, set the scale, and start it again. The scale also sets the size of its windows."""
         self.scale, self.count = scale, screens
         super().restart_at(scale, screens)
         backend = ("env", "KSCREEN_BACKEND=kwayland", "KSCREEN_BACKEND_INPROCESS=1")
@@ -454,14 +454,14 @@ class KWin6(KWin):
             self.ask(*AS_USER, *backend, "kscreen-doctor", *settings)
 
     def seen(self, screen: str = "") -> Image.Image:
-        """Return what is on its screen of this name, or the first one."""
+        """Return a picture of its screen of this name, or of the first one."""
         left = self.screens.index(screen or self.screens[0]) * 2 * SIZE[0]
         width, height = (round(self.scale * side) for side in SIZE)
         return ImageGrab.grab(xdisplay=self.server).convert("RGB").crop((left, 0, left + width, height))
 
 
 def kwin() -> type[KWin]:
-    """Return the class for this system's KWin. The program cannot report its version here: see `install`."""
+    """Return the class for this system's KWin. KWin cannot report its version here: see `install`."""
     return KWin6 if any(Path("/usr/lib").glob("*/libkwin.so.6")) else KWin
 
 
@@ -507,7 +507,7 @@ class Labwc(Shell):
         self.ask("sh", "-c", focus, "sh", *names)
 
     def active(self) -> str:
-        """Return whose window it says is in front."""
+        """Return the program of the window in front, by the compositor."""
         return self.ask("wlrctl", "toplevel", "list", "state:active").partition(":")[0].strip()
 
     def click(self, x: int, y: int) -> None:
@@ -515,14 +515,14 @@ class Labwc(Shell):
         click_in(self, (len(self.screens) * SIZE[0], SIZE[1]), x, y)
 
     def seen(self, screen: str = "") -> Image.Image:
-        """Return what is on its output of this name, or the first one."""
+        """Return a picture of its output of this name, or of the first one."""
         file = Path(self.environment["HOME"]) / "seen.ppm"
         self.ask("grim", "-t", "ppm", "-o", screen or self.screens[0], str(file))
         return Image.open(file).convert("RGB")
 
 
 class Wayfire(Labwc):
-    """wayfire on the same outputs; from 0.10 on it draws without a GPU."""
+    """wayfire on the same outputs. From 0.10 on it draws without a GPU."""
 
     desktop = "Wayfire:wlroots"
     command = ("wayfire",)
@@ -539,7 +539,7 @@ class Wayfire(Labwc):
 
 
 def opens_the_owners_window(desktop: Shell, picture: str) -> None:
-    """Open the owner's window above the present windows, and keep a picture of the screen (desktop.keep)."""
+    """Open the owner's window above the present windows, and save a picture of the screen (desktop.keep)."""
     before = desktop.seen()
     owner = desktop.start(*AS_USER, program("happe-indicator"), "--window", QT_QPA_PLATFORM=desktop.platform)
 
@@ -578,7 +578,7 @@ def shell(kind: type[AnyShell], bus: str) -> Iterator[AnyShell]:
     )
     try:
         (home / "run").mkdir(mode=0o700)
-        if not X_SOCKETS.exists():  # writable for everybody, as a display manager's X server makes it
+        if not X_SOCKETS.exists():  # writable for everybody, like the folder of a display manager's X server
             X_SOCKETS.mkdir()
             X_SOCKETS.chmod(0o1777)
         running.install()

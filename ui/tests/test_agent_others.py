@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The session agent and the compositors that Debian 12 lacks: stand-ins that speak their protocols, the real happed."""
+"""The session agent with stand-ins for the compositors that Debian 12 lacks, and the real happed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SHELL_XML = """<node><interface name="org.gnome.Shell.Extensions">
   <method name="GetExtensionInfo"><arg type="s" direction="in"/><arg type="a{sv}" direction="out"/></method>
 </interface></node>"""
 
-# KWin's side of the script, in the words of Plasma 5 and of Plasma 6: a timer without time is due when KWin is idle.
+# KWin's side of the script, in the words of Plasma 5 and of Plasma 6. A timer without time fires when KWin is idle.
 PLASMA = """
 let activated, due = null;
 const workspace = { [ACTIVATED]: { connect: (f) => { activated = f; } }, [ACTIVE]: { pid: 7, resourceClass: "first" } };
@@ -74,7 +74,7 @@ turn();
 
 @pytest.fixture
 def desktop() -> Iterator[Desktop]:
-    """A session that consists only of environment variables."""
+    """A session that is only environment variables."""
     home = tempfile.mkdtemp(prefix="happe-session-")
     os.chown(home, USER, -1)
     kept = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "SWAYSOCK")}
@@ -148,7 +148,7 @@ def test_what_is_no_pid_is_refused(desktop: Desktop, happed: Happed, pid: str) -
 
 
 def test_kwins_x11_windows_are_whose_the_x_server_says(happed: Happed) -> None:
-    """A program in a PID namespace, as Flatpak's are, takes itself for process 1."""
+    """A program in a PID namespace, such as Flatpak's, believes that it is process 1."""
     with kwin(happed) as compositor, x11() as desktop:
         agent = Agent(desktop, happed).start("--focus", "kwin")
         compositor.until("call", "start")
@@ -166,7 +166,7 @@ def test_kwins_x11_windows_are_whose_the_x_server_says(happed: Happed) -> None:
 
 
 def test_the_x_server_says_which_of_its_windows_is_active_where_kwin_has_no_number(happed: Happed) -> None:
-    """It may say so later than KWin, and have another window until then."""
+    """The X server may know it later than KWin, and name another window until then."""
     with kwin(happed) as compositor, x11() as desktop:
         agent = Agent(desktop, happed).start("--focus", "kwin")
         compositor.until("call", "start")
@@ -267,7 +267,7 @@ class Hyprland:
         self.told, _ = self.listeners[-1].accept()
 
     def focus(self, answer: dict[str, object] | bytes) -> None:
-        """Put another window in front, as these bytes say."""
+        """Put the window of these bytes in front."""
         self.answer = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
         self.tell(b"activewindow>>x,y\nactivewindowv2>>55d2\n")
 

@@ -22,7 +22,7 @@ CHANGES = 1000
 
 
 def serves_boxed_windows(agent: Agent) -> None:
-    """Put windows of programs in PID namespaces on the desktop, and have them served."""
+    """Put windows of programs in PID namespaces on the desktop. happed serves each."""
     for platform in ("wayland", "xcb"):
         window(agent.desktop, f"boxed-{platform}", platform, boxed=True)
         agent.serves(f"boxed-{platform}")
@@ -31,7 +31,7 @@ def serves_boxed_windows(agent: Agent) -> None:
 def serves_the_last_of_a_thousand_changes(agent: Agent) -> None:
     """Activate the four windows in turn, and then ask the shell which one is in front.
 
-    XWayland confirms the focus of its windows late. So KWin may have one of them in front after the last one that the
+    XWayland confirms the focus of its windows late. So KWin may put one of them in front after the last one that the
     test asked for.
     """
     desktop = agent.desktop
@@ -57,7 +57,7 @@ def outlives_the_shell(agent: Agent) -> None:
 
 
 def test_the_agent_follows_gnome_shell_and_its_extension(happed: Happed) -> None:
-    """In one shell, because it takes seconds to start."""
+    """One shell runs all parts, because it takes seconds to start."""
     with shell(Gnome, happed.world.address) as desktop:
         agent = Agent(desktop, happed).start()
         until(lambda: "in front: X11" in agent.log, "XWayland is asked while the extension is off")
@@ -85,7 +85,7 @@ def test_the_agent_follows_gnome_shell_and_its_extension(happed: Happed) -> None
 
 
 def serves_every_window_and_outlives_the_shell(agent: Agent) -> None:
-    """Windows of Wayland and XWayland, boxed ones, the last of many in a row, and those after the shell was killed."""
+    """Serve windows of Wayland and XWayland, boxed ones, the last of many in a row, and those after a killed shell."""
     window(agent.desktop, "native")
     agent.serves("native")
     window(agent.desktop, "ancient", "xcb")
@@ -96,7 +96,7 @@ def serves_every_window_and_outlives_the_shell(agent: Agent) -> None:
 
 
 def test_the_agent_follows_kwin(happed: Happed) -> None:
-    """In one KWin, because it takes seconds to start."""
+    """One KWin runs all parts, because it takes seconds to start."""
     with shell(kwin(), happed.world.address) as desktop:
         agent = Agent(desktop, happed).start()
         until(lambda: "in front: KWin" in agent.log, "KWin takes the script")
@@ -111,7 +111,7 @@ def test_the_agent_follows_kwin(happed: Happed) -> None:
 
 @pytest.mark.parametrize("kind", [Labwc, Wayfire])
 def test_the_agent_follows_a_wlroots_compositor(happed: Happed, kind: type[Labwc]) -> None:
-    """In one labwc or wayfire, whose windows have app ids and no processes."""
+    """One labwc or wayfire runs all parts. Its windows have app ids and no processes."""
     with shell(kind, happed.world.address) as desktop:
         agent = Agent(desktop, happed).start()
         until(lambda: "in front: wlr-foreign-toplevel" in agent.log, "the compositor says which window is in front")

@@ -35,7 +35,7 @@ def desktop() -> Iterator[Wayland]:
 
 
 def x_display(desktop: Wayland) -> str:
-    """Return where sway's XWayland is, which it tells those that it starts."""
+    """Return the DISPLAY of sway's XWayland, which sway tells only the programs that it starts."""
     file = Path(desktop.environment["HOME"]) / "display"
     desktop.sway(f'exec "echo $DISPLAY >{file}.new && mv {file}.new {file}"')
     until(file.exists, "sway starts a program")
@@ -43,7 +43,7 @@ def x_display(desktop: Wayland) -> str:
 
 
 def containers(desktop: Wayland, number: str = "id") -> dict[int, int]:
-    """Return the number of each process's container, or of its X11 window."""
+    """Return the number of each process's container or X11 window."""
     found: dict[int, int] = {}
 
     def visit(node: dict[str, Any]) -> None:
@@ -130,7 +130,7 @@ def test_it_follows_sway_when_that_starts_anew(desktop: Wayland, happed: Happed)
     agent.serves("desktop")
     window(desktop, "another")
     agent.serves("another")
-    # Where sway starts slowly, the agent says meanwhile what it lacks.
+    # While sway starts slowly, the agent reports what it lacks.
     until(lambda: agent.log.endswith("in front: sway\n"), "it has found sway's new socket")
     assert agent.log.startswith("happe-indicator: in front: sway\nhappe-indicator: in front: sway is gone\n")
 
@@ -142,7 +142,7 @@ def test_another_source_takes_over_where_sways_own_is_not_there(desktop: Wayland
     agent = Agent(desktop, happed).start()
     desktop.environment["SWAYSOCK"] = str(hidden)
     first = window(desktop, "first")
-    agent.serves("first")  # by its app id, for this source knows no processes
+    agent.serves("first")  # by its app id, because this source knows no processes
     window(desktop, "second")
     agent.serves("second")
     desktop.sway(f"[con_id={containers(desktop)[first]}] focus")

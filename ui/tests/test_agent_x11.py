@@ -34,12 +34,12 @@ NO_TRAY = "this desktop has no tray; GNOME has one with the extension AppIndicat
 
 
 def windows(desktop: X11, *names: str) -> dict[str, str]:
-    """Put windows on the desktop; the X11 window of each name."""
+    """Put windows on the desktop. Return the X11 window of each name."""
     return {name: window_of(desktop, window(desktop, name)) for name in names}
 
 
 def active(desktop: Desktop, known: dict[str, str]) -> str:
-    """Return the name of the active window, because xfwm4 drops some of many requests at once."""
+    """Return the name of the active window. xfwm4 drops some of many requests at once, so the test must look."""
     shown = desktop.ask("xprop", "-root", "_NET_ACTIVE_WINDOW")
     number = shown.partition("# ")[2].partition(",")[0]
     return next((name for name, window in known.items() if int(window) == int(number, 16)), "desktop")
@@ -109,7 +109,7 @@ def test_what_names_no_programs_window_is_nothing_in_front(happed: Happed) -> No
 
 
 def make_active(desktop: X11, number: int) -> None:
-    """Set _NET_ACTIVE_WINDOW as a window manager would; what xprop sets is never of the type WINDOW."""
+    """Set _NET_ACTIVE_WINDOW as a window manager does. xprop cannot set a property of the type WINDOW."""
     x = ctypes.CDLL("libX11.so.6")
     x.XOpenDisplay.restype = ctypes.c_void_p
     display = ctypes.c_void_p(x.XOpenDisplay(desktop.environment["DISPLAY"].encode()))
@@ -156,7 +156,7 @@ def test_when_it_has_ended_nothing_is_in_front(happed: Happed) -> None:
         agent.serves("game")
         agent.process.terminate()
         assert agent.process.wait(PATIENCE_S) == 0
-        agent.serves("desktop")  # the bus has told happed that it left
+        agent.serves("desktop")  # the bus has told happed that the agent has left
 
 
 def test_it_says_that_no_window_manager_is_there(happed: Happed) -> None:
@@ -174,7 +174,7 @@ def test_it_says_that_no_window_manager_is_there(happed: Happed) -> None:
 def test_without_layers_a_window_of_xwayland_shows_the_overlay_and_status_says_what_a_tray_lacks(
     happed: Happed,
 ) -> None:
-    """As on GNOME without extensions: no wlr-layer-shell, no tray, and XWayland."""
+    """The desktop is like GNOME without extensions: no wlr-layer-shell, no tray, but XWayland."""
     with x11() as desktop:
         compositor = without_layers(desktop)
         agent = Agent(desktop, happed).start("--where", "auto", WAYLAND_DISPLAY=compositor)
@@ -200,7 +200,7 @@ def test_without_layers_a_window_of_xwayland_shows_the_overlay_and_status_says_w
 
 @contextlib.contextmanager
 def silent_x_server() -> Iterator[str]:
-    """Have an X server that accepts connections and never answers; its DISPLAY."""
+    """Run an X server that accepts connections and never answers. Yield its DISPLAY."""
     with socket.socket(socket.AF_UNIX) as server:
         for number in range(90, 200):
             with contextlib.suppress(OSError):
@@ -222,7 +222,7 @@ def test_an_x_server_that_never_answers_is_abandoned_and_the_agent_goes_on(happe
             until(lambda: ONLY_AN_AGENT in agent.log, "it goes on as an agent")
             assert agent.log.splitlines()[0] == "happe-indicator: in front: no X server answers where DISPLAY says"
             assert agent.process.poll() is None
-            agent.process.terminate()  # perhaps while it waits for the server again
+            agent.process.terminate()  # perhaps while the agent waits for the server again
             assert agent.process.wait(PATIENCE_S) == 0
 
 
@@ -248,7 +248,7 @@ def test_an_x_server_without_a_tray_and_a_session_without_a_bus_do_not_end_it(ha
 
 
 def test_the_agent_outlives_the_overlay(happed: Happed) -> None:
-    """The overlay's compositor does not come back; the X server, which says what is in front, is another one."""
+    """The overlay's compositor does not come back. The X server that reports the window in front is another one."""
     with x11() as desktop, wayland() as shown:
         place = {name: shown.environment[name] for name in ("WAYLAND_DISPLAY", "XDG_RUNTIME_DIR")}
         agent = Agent(desktop, happed).start("--where", "wayland", "--focus", "x11", **place)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""happe-indicator as a program: its output, files and cost, and the tray icon where there can be no overlay."""
+"""happe-indicator as a program: its output, files and cost, and the tray icon on desktops without an overlay."""
 
 from __future__ import annotations
 
@@ -122,14 +122,14 @@ def test_says_details_on_request_and_where_the_watts_are_from(bus: PrivateBus, t
         assert json.loads(asked(bus, "--details", "--json", *model))["watts_from"] == "model"
         told = asked(bus, "--details", "--battery", "simulated")
         assert "1.6 GHz." in told
-        assert "power:" not in told  # of this machine nothing is known
+        assert "power:" not in told  # the program knows nothing of this machine
         daemon.tell("set", OBJECT, NAME, "Run", "K7QX")
         assert "GHz" not in asked(bus, "--details")
         assert "power:" not in asked(bus, "--details")
 
 
 def asked(bus: PrivateBus, *arguments: str) -> str:
-    """Return what --status prints."""
+    """Return the output of --status."""
     return run("--status", *arguments, **buses(bus)).stdout
 
 
@@ -191,7 +191,7 @@ def test_reads_its_settings_and_the_command_line_has_the_last_word(bus: PrivateB
 
 
 def test_the_translations_are_complete(tmp_path: Path) -> None:
-    """German has every text that lupdate finds in the sources, and no other. English has plural forms alone."""
+    """German has exactly the texts that lupdate finds in the sources. English has only plural forms."""
     for file in sorted((ROOT / "ui/translations").glob("*.ts")):
         english = file.stem == "happe_en"
         renewed = tmp_path / file.name
@@ -221,7 +221,7 @@ def test_knows_the_interface_by_the_names_it_has() -> None:
 
 @pytest.mark.parametrize("battery", ["real", "simulated"])
 def test_never_wakes_up_while_nothing_changes(bus: PrivateBus, battery: str) -> None:
-    """The real battery changes nothing by itself; the simulated one does while somebody is served."""
+    """The real battery changes nothing by itself. The simulated one does while happed serves somebody."""
     served = {"Targets": [[0, 1_600_000]] if battery == "real" else []}
     with happed(bus, **served), x11() as desktop:
         before = desktop.seen()
@@ -274,7 +274,7 @@ def items(bus: PrivateBus) -> list[str]:
     """Return the texts of the icons in the tray."""
     base = ["busctl", f"--address={bus.address}", "--timeout=20"]
     listed = subprocess.run([*base, "list", "--no-pager", "--unique"], capture_output=True, text=True, check=True)
-    names = re.findall(r"^:\S+", listed.stdout, re.MULTILINE)  # in a chroot it does not say whose they are
+    names = re.findall(r"^:\S+", listed.stdout, re.MULTILINE)  # in a chroot the tool does not name their owners
     said = [*base, "get-property"]
     where = ["/StatusNotifierItem", "org.kde.StatusNotifierItem", "ToolTip"]
     found = [subprocess.run([*said, name, *where], capture_output=True, text=True, check=False) for name in names]
@@ -293,7 +293,7 @@ def test_a_tray_icon_takes_its_place_where_it_is_asked_for(bus: PrivateBus) -> N
 
 
 def start_without_tray(desktop: Desktop, bus: PrivateBus, *options: str, **environment: str) -> Told:
-    """Start it where there is no tray, and wait until it has said so."""
+    """Start it where there is no tray, and wait until it has reported this."""
     command = ("sh", "-c", 'exec "$@" 2>&1', "sh", program("happe-indicator"), "--battery", "simulated", *options)
     told = Told(desktop.start(*command, **buses(bus), QT_QPA_PLATFORM="xcb", **environment))
     until(lambda: any("shows nothing" in line for line in told.so_far()), "it has said that there is no tray")
@@ -323,7 +323,7 @@ def test_the_icon_waits_for_the_program_that_shows_icons(bus: PrivateBus) -> Non
 
 @pytest.mark.slow
 def test_a_tray_icon_takes_its_place_where_the_compositor_has_no_layers(bus: PrivateBus) -> None:
-    """As on GNOME without XWayland: Weston has no wlr-layer-shell."""
+    """Weston has no wlr-layer-shell, like GNOME; and there is no XWayland."""
     with x11() as desktop, happed(bus), stand_in(bus, WATCHER, TRAY):
         process = Overlay(desktop, bus).start(WAYLAND_DISPLAY=without_layers(desktop), DISPLAY="").process
         until(lambda: any("1 hour 39 minutes" in said for said in items(bus)), "a tray icon takes its place")
@@ -332,7 +332,7 @@ def test_a_tray_icon_takes_its_place_where_the_compositor_has_no_layers(bus: Pri
 
 @pytest.mark.slow
 def test_only_an_overlay_without_a_place_moves_to_a_tray_that_comes(bus: PrivateBus) -> None:
-    """As on GNOME, when the extension for tray icons is switched on: XWayland is a better place."""
+    """GNOME gets a tray when its user switches the extension for it on. XWayland is a better place."""
     with x11() as desktop, happed(bus) as daemon:
         weston = without_layers(desktop)
         before = desktop.seen()

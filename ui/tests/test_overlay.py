@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The overlay on any desktop: above full-screen windows, readable on each of them, and not there for the pointer."""
+"""The overlay on any desktop: above full-screen windows, readable on each of them, and open to clicks through it."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-GAME = "happe-ui-window"  # as happed calls the full-screen program
+GAME = "happe-ui-window"  # happed's name for the full-screen program
 KEY_G = 34
 TOGGLE = (
     "const {menu} = Main.panel.statusArea.quickSettings;"
@@ -59,7 +59,7 @@ def shows_a_press(desktop: Gnome, me: Client, keyboard: int, game: Image.Image) 
     other_keys = itertools.cycle((KEY_PROG2, KEY_PROG1))
 
     def wider() -> bool:
-        """Press the other key if not: a screenshot of a busy machine may come after the effect's ten seconds."""
+        """Look, or press the other key: on a busy machine a screenshot may come after the effect's ten seconds."""
         seen = (changed(game, desktop.seen()) or narrow)[2] > narrow[2]
         if not seen:
             press(keyboard, next(other_keys))
@@ -69,7 +69,7 @@ def shows_a_press(desktop: Gnome, me: Client, keyboard: int, game: Image.Image) 
 
 
 def grows_with_the_monitors_scale(desktop: Gnome, game: Image.Image) -> None:
-    """Let the monitor have 200 %."""
+    """Set the monitor's scale to 200 %."""
     _, small = overlay_on(desktop, game)
     desktop.scale(2)
 
@@ -85,7 +85,7 @@ def grows_with_the_monitors_scale(desktop: Gnome, game: Image.Image) -> None:
 
 
 def xwaylands_window_grows_with_the_dpi(desktop: Gnome, game: Image.Image) -> None:
-    """Set what GNOME's settings daemon sets for a monitor of 200 %, and then for one of 100 %."""
+    """Set the DPI that GNOME's settings daemon sets for a monitor of 200 %, and then the DPI for 100 %."""
     _, small = overlay_on(desktop, game)
     width, height = small[2] - small[0], small[3] - small[1]
     for scale in (2, 1):
@@ -156,7 +156,7 @@ def comes_back_with_the_shell(desktop: Gnome, game: Image.Image) -> None:
 
 
 def test_gnome_shows_the_overlay_of_a_press_above_a_full_screen_game(stopped: Happed) -> None:
-    """In one shell, because it takes seconds to start."""
+    """One shell runs all parts, because it takes seconds to start."""
     keyboards = Keyboards(stopped.folder / "keys")
     happed = stopped.start()
     _, keyboard = keyboards.hand_out()
@@ -204,7 +204,7 @@ def test_gnome_shows_the_overlay_at_150_percent_on_the_monitor_with_the_game(hap
 
 
 def overlay_left_and_below(seen: Image.Image) -> tuple[int, int, int] | None:
-    """Return on which of two monitors the overlay is, and how many pixels there are at its left and below it."""
-    lower = seen.crop((0, seen.height // 2, *seen.size))  # there is no panel
+    """Return which of two monitors has the overlay, and how many pixels are at its left and below it."""
+    lower = seen.crop((0, seen.height // 2, *seen.size))  # the lower half has no panel
     box = changed(Image.new("RGB", lower.size), lower)
     return box and (2 * box[0] // seen.width, box[0] % (seen.width // 2), lower.height - box[3])

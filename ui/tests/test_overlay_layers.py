@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-GAME = "happe-ui-window"  # as happed calls the full-screen program
+GAME = "happe-ui-window"  # happed's name for the full-screen program
 LAYERS = "windows.map(window => [window.pid, String(window).startsWith('KWin::X11') ? 0 : window.layer])"
 
 
 def looks(desktop: KWin | Labwc, *screen: str) -> tuple[Image.Image, Box | None]:
-    """Return a steady picture of a screen, and where it is not black."""
+    """Return a steady picture of a screen, and the box of all that is not black."""
 
     def same() -> tuple[Image.Image, Box | None] | None:
         seen = desktop.seen(*screen)
@@ -40,7 +40,7 @@ def looks(desktop: KWin | Labwc, *screen: str) -> tuple[Image.Image, Box | None]
 
 
 def overlay_on(desktop: KWin | Labwc, scale: float = 1) -> Box:
-    """Wait until the overlay is on the first screen, in its corner, and readable; where it is, in pixels of it."""
+    """Wait until the overlay is on the first screen, in its corner, and readable. Return its place in the pixels."""
     seen, box = until(lambda: (found := looks(desktop))[1] and found, "the overlay is seen")
     assert box
     if scale == 1:
@@ -74,7 +74,7 @@ def goes_where_a_click_puts_the_focus(desktop: KWin | Labwc, agent: Agent) -> No
 
 
 def goes_while_the_session_is_locked(desktop: Labwc, happed: Happed) -> None:
-    """Lock the session, as a locker that logind knows does it, and unlock it."""
+    """Lock the session as logind's screen lockers do, and unlock it."""
     happed.world.session(MY_SESSION, LockedHint=("b", True))
     until(lambda: looks(desktop)[1] is None, "the overlay is gone")
     happed.world.session(MY_SESSION, LockedHint=("b", False))
@@ -82,7 +82,7 @@ def goes_while_the_session_is_locked(desktop: Labwc, happed: Happed) -> None:
 
 
 def test_kwin_shows_the_overlay_above_a_full_screen_game(happed: Happed) -> None:
-    """In one KWin, which is killed and comes back with other monitors."""
+    """One KWin runs all parts. The test kills it, and it comes back with other monitors."""
     with lockable(happed.world), shell(kwin(), happed.world.address) as desktop:
         agent = Agent(desktop, happed).start("--where", "auto", "--battery", "simulated")
         window = desktop.window("black", *AS_USER)
@@ -106,7 +106,7 @@ def test_kwin_shows_the_overlay_above_a_full_screen_game(happed: Happed) -> None
 
 @pytest.mark.parametrize("kind", [Labwc, Wayfire])
 def test_a_wlroots_compositor_shows_the_overlay_above_a_full_screen_game(happed: Happed, kind: type[Labwc]) -> None:
-    """In one labwc or wayfire, whose outputs change their scale, and which is killed and comes back."""
+    """One labwc or wayfire runs all parts. Its outputs change their scale; the test kills it, and it comes back."""
     with shell(kind, happed.world.address) as desktop:
         agent = Agent(desktop, happed).start("--where", "auto", "--battery", "simulated")
         window = desktop.window("black", *AS_USER)
@@ -131,6 +131,6 @@ def test_a_wlroots_compositor_shows_the_overlay_above_a_full_screen_game(happed:
 
 
 def overlay_is_high(desktop: Labwc, pixels: float) -> bool:
-    """Whether the overlay on the first screen is so high."""
+    """Return whether the overlay on the first screen has this height."""
     box = looks(desktop)[1]
     return box is not None and abs(box[3] - box[1] - pixels) <= 2

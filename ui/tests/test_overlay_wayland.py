@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The overlay on Wayland: above full-screen windows, readable on any of them, and not there for the pointer."""
+"""The overlay on Wayland: above full-screen windows, readable on any of them, and open to clicks through it."""
 
 from __future__ import annotations
 
@@ -93,12 +93,12 @@ def test_it_moves_to_the_output_with_the_focus(bus: PrivateBus) -> None:
 
 
 def is_on(desktop: Wayland, output: str, scale: int = 1) -> bool:
-    """Whether the overlay is seen on this output, on which there is nothing else."""
+    """Return whether this output, which has nothing else, shows the overlay."""
     if not any(known["name"] == output and known["active"] for known in desktop.outputs()):
         return False
     seen = desktop.seen(output)
     box = changed(Image.new("RGB", seen.size, GREY), seen)
-    # A picture of whole logical pixels may have an empty row.
+    # The overlay's size is whole logical pixels, so a row of its picture may be empty.
     return box is not None and box[0] == scale * MARGIN and 0 <= seen.height - scale * MARGIN - box[3] < scale
 
 
@@ -114,7 +114,7 @@ def test_it_comes_back_with_the_compositor(bus: PrivateBus) -> None:
 
 
 def test_it_waits_for_a_compositor_that_does_not_answer_yet(bus: PrivateBus) -> None:
-    """As one that starts on a busy machine: its socket is there before it answers."""
+    """On a busy machine a starting compositor has its socket before it answers."""
     with happed(bus), wayland() as desktop, socket.socket(socket.AF_UNIX) as busy:
         before = desktop.seen()
         late = Path(desktop.environment["XDG_RUNTIME_DIR"]) / "late"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The overlay on X11: above full-screen windows, readable on any of them, and not there for the pointer."""
+"""The overlay on X11: above full-screen windows, readable on any of them, and open to clicks through it."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_key_changes_what_is_seen_and_what_is_said(bus: PrivateBus) -> None:
             seen, box = overlay.appears(before)
             return (seen, box) if box[2] > narrow[2] else None
 
-        seen, wide = until(wider, "there is room for it")  # a busy compositor shows it later than the title says it
+        seen, wide = until(wider, "there is room for it")  # a busy compositor shows it after the title changes
         is_readable(seen, wide)
         keep(seen.crop((0, SIZE[1] - 110, 400, SIZE[1])), "overlay")
 
@@ -92,7 +92,7 @@ def test_details_show_the_power_that_the_battery_measures(bus: PrivateBus) -> No
         seen, box = overlay.appears(before)
         is_readable(seen, box)
         assert 100 <= box[3] - box[1] <= 140  # there is a graph
-        pace = 30 if os.environ.get("HAPPE_PICTURES") else 0  # a picture needs minutes of power
+        pace = 30 if os.environ.get("HAPPE_PICTURES") else 0  # a graph needs some minutes of power
         for watts in (14.1, 14.6, 22.5, 21.9, 17.2, 16.8, 12.4):
             spend(pace)
             upower.tell("set", BATTERY, f"{UPOWER}.Device", "EnergyRate", watts)
@@ -121,7 +121,7 @@ def test_in_a_sealed_run_it_looks_at_what_the_kernel_shows_for_happed_tells_nobo
 
 
 def title(desktop: X11) -> str:
-    """Return what the overlay's window is called."""
+    """Return the title of the overlay's window."""
     tree = desktop.ask("xwininfo", "-root", "-tree", "-int")
     window = next(line.split()[0] for line in tree.splitlines() if "happe-indicator" in line)
     return desktop.ask("xprop", "-id", window, "_NET_WM_NAME")
@@ -163,7 +163,7 @@ def test_it_moves_to_the_screen_with_the_focused_window(bus: PrivateBus) -> None
             edge = MARGIN + (640 if left >= 640 else 0)
 
             def is_there(edge: int = edge) -> bool:
-                """Tell whether the lowest thing that is seen is the overlay, in the corner of this screen."""
+                """Return whether the lowest visible thing is the overlay, in the corner of this screen."""
                 lowest = changed(Image.new("RGB", (SIZE[0], 100)), desktop.seen().crop((0, SIZE[1] - 100, *SIZE)))
                 return lowest is not None and lowest[0] == edge
 

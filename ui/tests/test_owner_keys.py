@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The window's settings that need a password, by a screen reader, before the real happed and happectl."""
+"""The window's settings that need a password, by a screen reader, with the real happed and happectl."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SAVE = "Save power: Press another key"
 
 
 class Owner(Window):
-    """The window of an owner who may change the configuration, and whose keys are pressed by the test."""
+    """The window of an owner who may change the configuration. The test presses the owner's keys."""
 
     keyboards: Keyboards
 
@@ -54,7 +54,7 @@ class Owner(Window):
 
 @pytest.fixture
 def owner(stopped: Happed) -> Iterator[Owner]:
-    """Have happed read a file that the window's user may write."""
+    """The owner, with a configuration of happed that the window's user may write."""
     root = stopped.world.bus.folder / stopped.folder.name
     file = root / "etc/happe/happe.toml"
     file.parent.mkdir(parents=True)
@@ -81,7 +81,7 @@ def says(reader: ScreenReader, words: str) -> None:
 
 
 def opens_dialog(owner: Window, reader: ScreenReader) -> None:
-    """Open it, once the window knows the keys."""
+    """Open the dialog, once the window knows the keys."""
     says(reader, "Faster: Program 1\nSave power: Program 2\n")
     owner.key("alt+k")
     until(lambda: FASTER in reader.names("button"), "the dialog is there")
@@ -109,7 +109,7 @@ def test_the_keys_are_pressed_and_set(owner: Owner) -> None:
         says(reader, "The keys are set.")
         settings = owner.me.get("Settings")
         assert (settings["keys.performance"], settings["keys.power"]) == ("KEY_F14", "KEY_F13")
-        says(reader, "Faster: F14\nSave power: F13\n")  # the window behind it
+        says(reader, "Faster: F14\nSave power: F13\n")  # in the window behind the dialog
     keys = '\n[keys]\nperformance = "KEY_F14"\npower = "KEY_F13"\n'
     assert (owner.happed.folder / "happe.toml").read_text() == QUICK + "# mine\n" + keys
 
@@ -127,7 +127,7 @@ def test_who_may_not_or_stops_changes_nothing(owner: Owner) -> None:
         with owner.looks_for_a_key():
             owner.key("Escape")
             until(lambda: FASTER in reader.names("button"), "the dialog no longer waits for one")
-            reader.press(SAVE)  # happed would refuse it if it still waited for the first
+            reader.press(SAVE)  # happed would refuse this if it still waited for the first key
             owner.presses("KEY_F13")
         says(reader, "Chosen: F13.")
         owner.key("Escape")
@@ -141,7 +141,7 @@ OWN = "Learn separate profiles on mains"
 
 
 def becomes(reader: ScreenReader, name: str, *states: str) -> None:
-    """Wait until this, and no more, holds of a box, apart from the keyboard."""
+    """Wait until a box is in these states and no others, keyboard focus aside."""
     until(lambda: reader.box(name) & {"checked", "sensitive"} == set(states), f"{name}: {states}")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The owner's window and the tray's menu, by keyboard alone, before the real happed."""
+"""The owner's window and the tray's menu, by keyboard alone, with the real happed."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ TRAY = {"/StatusNotifierWatcher": {"xml": WATCHER_XML, "properties": {"IsStatusN
 
 @dataclass
 class Window:
-    """The window, on a desktop with a game for which keys were pressed."""
+    """The window, on a desktop with a game that presses have taught."""
 
     desktop: X11
     happed: Happed
@@ -74,13 +74,13 @@ class Window:
 
     @contextlib.contextmanager
     def read_out(self) -> Iterator[ScreenReader]:
-        """Open it beside a screen reader."""
+        """Open the window beside a screen reader."""
         with ScreenReader.beside(self.desktop, self.happed.world.address, "happe-tray") as reader:
             self.start(**TELLS).opens()
             yield reader
 
     def opens(self) -> None:
-        """Wait until it has the keyboard."""
+        """Wait until the window has the keyboard."""
         title = ["xdotool", "getactivewindow", "getwindowname"]
 
         def active() -> bool:
@@ -95,14 +95,14 @@ class Window:
         self.desktop.ask("xdotool", "key", *names)
 
     def focused(self) -> str:
-        """Return the X server's id of the window that gets the keys, it or its question; nothing if another does."""
+        """Return the X server's id of the window or its question, whichever gets the keys; empty if neither does."""
         with contextlib.suppress(CalledProcessError):
             here = self.desktop.ask("xdotool", "search", "--onlyvisible", "--name", "^HAPPE$").split()
             return next((each for each in self.desktop.ask("xdotool", "getwindowfocus").split() if each in here), "")
         return ""
 
     def says(self) -> str:
-        """Return the text below the headline, copied from it; nothing while it changes."""
+        """Select the text below the headline, and return it. Empty while it changes."""
         self.desktop.click(*WHY)
         self.key("ctrl+a")
         return self.desktop.ask(program("happe-ui-window"), "selection").strip()
@@ -113,7 +113,7 @@ class Window:
         return any(colour == SLOWER for _, colour in colours)
 
     def settled(self) -> Image.Image:
-        """Return the picture when it is steady."""
+        """Return the screen's picture when it is steady."""
         while changed(before := self.desktop.seen(), after := self.seen_later()):
             del before
         return after
@@ -131,7 +131,7 @@ def untaught(happed: Happed) -> Iterator[Window]:
     with x11() as desktop:
         agent = Agent(desktop, happed).start()
         window(desktop, "torcs")
-        agent.serves_for_good("torcs")  # a change of focus would take the press with it
+        agent.serves_for_good("torcs")  # else the press could count for another application
         yield Window(desktop, happed, agent.me)
 
 
@@ -152,7 +152,7 @@ def profiles(me: Client) -> list[str]:
 
 
 def keys(me: Client) -> list[str]:
-    """Return which key taught torcs each lesson, or that it was undone."""
+    """Return the key of each of torcs's lessons, or "undo" for an undone lesson."""
     return [key for _, _, key, *_ in me("ListEvents", "ssxu", "", "torcs", 0, 9)]
 
 
@@ -181,7 +181,7 @@ def test_it_pauses_undoes_forgets_and_closes_by_keys_alone(owner: Window) -> Non
         return owner.focused() not in ("", first)
 
     until(question, "the question has the keyboard")
-    owner.key("Return")  # which keeps it
+    owner.key("Return")  # this keeps the profile
     until(lambda: owner.focused() == first, "the window has the keyboard again")
     assert profiles(me) == ["torcs"]
     until(question, "the question has the keyboard")
@@ -194,12 +194,12 @@ def test_it_pauses_undoes_forgets_and_closes_by_keys_alone(owner: Window) -> Non
 
 
 def undo_buttons(reader: ScreenReader) -> list[str]:
-    """Return the names of the buttons that undo, the newest press's first."""
+    """Return the names of the buttons that undo, the newest press first."""
     return [name for name in reader.names("button") if name.startswith("Undo")]
 
 
 def test_a_press_is_undone_with_those_after_it(owner: Window) -> None:
-    """The older one's button says that it undoes two, and does."""
+    """The older press's button says that it undoes two presses, and does so."""
     with owner.read_out() as reader:
         newest, older = until(lambda: len(found := undo_buttons(reader)) == 2 and found, "each press has a button")
         assert re.fullmatch(r"Undo: .*, Save power, .* GHz → .* GHz", newest)
@@ -281,7 +281,7 @@ def explained(owner: Window) -> str:
 
 
 def test_it_says_why_and_what_comes_next_as_happectl_explains_it(untaught: Window) -> None:
-    """Press each key once: a second press within a second belongs to the same series, which counts once."""
+    """Press each key once, because a second press within a second belongs to the same series, which counts once."""
     owner = untaught
     owner.start(language="de_DE.UTF-8").opens()
     nobody = "der es gelehrt hat: das Profil begann so oder wurde importiert. HAPPE versucht nichts von sich aus"
@@ -316,7 +316,7 @@ def test_another_application_is_chosen_by_keys(owner: Window) -> None:
 
 def test_a_pause_ends_with_it_however_it_ends(owner: Window) -> None:
     owner.start().opens()
-    owner.key("space")  # the button for it has the keyboard first
+    owner.key("space")  # at first this button has the keyboard
     owner.me.sees("State", "held")
     owner.process.kill()
     owner.me.sees("State", "observing")
@@ -371,7 +371,7 @@ def test_the_trays_menu_pauses_undoes_and_opens_the_window(owner: Window) -> Non
         menu = ["/MenuBar", "com.canonical.dbusmenu"]
 
         def found(label: str) -> tuple[str, str] | None:
-            for tray in trays(owner):  # an icon that was hidden comes back by another name
+            for tray in trays(owner):  # a hidden icon comes back under another name
                 items = re.findall(r"(\d+) \d+ (?:\"\w+\" b \w+ )*\"label\" s \"_?([^\"]*)\"", layout(tray))
                 for number, text in items:
                     if text == label:

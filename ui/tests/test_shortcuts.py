@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The two keys as shortcuts of the desktop: the agent before a stand-in for the portal."""
+"""The two keys as shortcuts of the desktop: the agent with a stand-in for the portal."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ XML = f"""<node>
     <property name="version" type="u" access="read"/>
     <signal name="Activated"><arg type="o"/><arg type="s"/><arg type="t"/><arg type="a{{sv}}"/></signal>
   </interface></node>"""
-# GNOME 48 writes one so, and Plasma the other.
+# GNOME 48 describes one shortcut so, and Plasma the other.
 GIVEN = (
     "[('performance', {'trigger_description': <'Press <Super>F12'>}),"
     " ('power', {'trigger_description': <'Super+F11'>})]"
@@ -46,7 +46,7 @@ CREATED: dict[str, Any] = {"respond": [0, {}]}
 NONE: dict[str, Any] = {"respond": [0, {"shortcuts": ["text", "@a(sa{sv}) []"]}]}
 BOUND: dict[str, Any] = {"respond": [0, {"shortcuts": ["text", GIVEN]}]}
 DECLINED: dict[str, Any] = {"respond": [1, {}]}
-# So GNOME 48's portal answers when somebody declines, and when it has failed.
+# GNOME 48's portal answers so when the user declines, and when the portal fails.
 FAILED: dict[str, Any] = {"respond": [2, {}]}
 
 
@@ -68,7 +68,7 @@ def indicator(agent: Agent, *options: str) -> str:
 
 
 def shortcuts(agent: Agent) -> Any:  # noqa: ANN401 - of JSON
-    """Return the shortcuts that the desktop has given; none if the user does not want any."""
+    """Return the shortcuts that the desktop has given; none if the user does not want them."""
     return json.loads(indicator(agent, "--status", "--json"))["shortcuts"]
 
 
@@ -88,7 +88,7 @@ def asked(portal: StandIn, method: str) -> list[Any]:
 
 
 def press(portal: StandIn, session: str, shortcut: str) -> None:
-    """Press it."""
+    """Press the shortcut."""
     portal.tell("signal", PATH, SHORTCUTS, "Activated", "(osta{sv})", [session, shortcut, 0, {}])
 
 

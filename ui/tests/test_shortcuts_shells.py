@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The two keys as shortcuts of real desktops: Plasma and GNOME, whose portals give them, and labwc, which has none."""
+"""The two keys as shortcuts of real desktops. Plasma's and GNOME's portals give them; labwc has no such portal."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 F11, F12, KEY_A, KEY_C = 87, 88, 30, 46
-META_F9 = 0x11000038  # as Qt writes it
+META_F9 = 0x11000038  # in Qt's words
 
 
 def playing(desktop: WithPortal, happed: Happed) -> Agent:
-    """Have a game in front."""
+    """Put a game in front."""
     agent = Agent(desktop, happed).start()
     window(desktop, "torcs")
     agent.serves_for_good("torcs")
@@ -40,7 +40,7 @@ def lessons(agent: Agent) -> list[str]:
 
 
 def teaches(agent: Agent, function: int, key: str) -> None:
-    """Press the function key with Meta, and see the game's profile learn."""
+    """Press the function key with Meta, and wait until the game's profile has learned."""
     assert isinstance(agent.desktop, Shell)
     before = lessons(agent)
     agent.desktop.press(LEFT_META, function)
@@ -50,7 +50,7 @@ def teaches(agent: Agent, function: int, key: str) -> None:
 
 
 def comes_again(desktop: WithPortal, portal: list[Popen[str]], agent: Agent, given: str) -> None:
-    """Restart the portal, and see the agent say that it has the same shortcuts."""
+    """Restart the portal, and wait until the agent reports the same shortcuts."""
     before = agent.log.count(given)
     for process in portal:
         desktop.stop(process)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The user's units: however their programs end, systemd does not start them again and again."""
+"""The user's units: however their programs end, systemd does not restart them forever."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def statuses_in_sources(unit: str) -> set[int]:
 
 
 def seconds(text: str) -> float:
-    """Return a time as in units."""
+    """Return the seconds of a time in the form of units."""
     found = re.fullmatch(r"(\d+)(s|min)", text)
     assert found
     return int(found[1]) * {"s": 1, "min": 60}[found[2]]
 
 
 def unit_file(unit: str) -> configparser.ConfigParser:
-    """Return what the unit's file says."""
+    """Read the unit's file."""
     file = configparser.ConfigParser(interpolation=None, strict=False)
     file.read(ROOT / f"packaging/systemd/user/{unit}.service")
     return file
@@ -51,7 +51,7 @@ def unit_file(unit: str) -> configparser.ConfigParser:
 
 @pytest.mark.parametrize("name", UNITS)
 def test_it_does_not_keep_the_session_running(name: str) -> None:
-    """graphical-session.target stops when no running unit needs it, as each of these words says."""
+    """graphical-session.target stops when no running unit needs it. Each of these words would mean a need."""
     assert not {"requires", "requisite", "wants", "bindsto"} & set(unit_file(name)["Unit"])
 
 
@@ -62,12 +62,12 @@ def test_no_exit_status_makes_systemd_start_it_forever(name: str) -> None:
     assert service["ExecStart"] == f"/usr/bin/{UNITS[name]}"
     prevented = {int(status) for status in service["RestartPreventExitStatus"].split()}
 
-    # What --help calls the session's or the user's to change is not tried again.
+    # systemd does not try again after a status that, by --help, only the session or the user can change.
     assert statuses_in_help(name) == statuses_in_sources(name)
     assert statuses_in_help(name) - prevented == TRIED_AGAIN[name]
     assert service["Restart"] == "on-failure"  # not for status 0
 
-    # All others, signals and systemd's own among them (203: no program), end with the limit.
+    # After all other statuses, also signals and systemd's own (203: no program), the limit ends the restarts.
     starts = int(unit["Unit"]["StartLimitBurst"])
     period = seconds(service["RestartSec"]) + SLOWEST_FAILURE_S
     assert 1 <= starts <= 5

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A program that the tests put under the overlay: a full-screen window, black, white or noise, that tells of clicks.
+// A program that the tests put under the overlay: a full-screen window, black, white or noise, that reports clicks.
 //   usage: happe-ui-window black|white|noise [small]
-//          happe-ui-window selection: prints the text that is selected in another program
+//          happe-ui-window selection: prints the selected text of another program
 #include <QClipboard>
 #include <QFileInfo>
 #include <QFocusEvent>
