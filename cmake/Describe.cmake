@@ -1,5 +1,5 @@
-# The build makes manual pages and completions from what the programs print of themselves. They are in share/ beside bin/, and
-# are installed.
+# The build makes manual pages and completions from the programs' own descriptions, puts them into share/ beside bin/, and
+# installs them.
 include(GNUInstallDirs)
 find_package(Python3 3.11 REQUIRED COMPONENTS Interpreter)
 cmake_path(GET CMAKE_RUNTIME_OUTPUT_DIRECTORY PARENT_PATH HAPPE_OUTPUT)

@@ -1,5 +1,5 @@
-# Decides whether the build includes the programs of the desktop (HAPPE_DESKTOP), and finds what they need. HAPPE_UI is ON
-# (all of that must be there), OFF, or AUTO (the build includes them if all is there).
+# Decides whether the build includes the programs of the desktop (HAPPE_DESKTOP), and finds their dependencies. HAPPE_UI is
+# ON (all dependencies must be there), OFF, or AUTO (the build includes the programs if all are there).
 set(HAPPE_UI AUTO CACHE STRING "Build the programs of the desktop: ON, OFF or AUTO")
 set(HAPPE_DESKTOP OFF)
 if(NOT HAPPE_UI)

@@ -5,8 +5,8 @@ import os
 
 from happe_demo.program import main
 
-# Only one thread in processes that import numpy. With vectors this short, further threads only wait for each other,
-# which takes eight times as long as the work.
+# Only one thread in processes that import numpy. With such short vectors, further threads only wait for each other.
+# This takes eight times as long as the work.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 main()

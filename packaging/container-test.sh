@@ -33,7 +33,7 @@ for each in /run/containers /run/crun /run/libpod /run/netns /dev/shm; do
 done
 mkdir -p /var/lib/containers
 mount --bind "$here/storage" /var/lib/containers
-export DISABLE_HC_SYSTEMD=true # there is no systemd whose timers could check each container's health
+export DISABLE_HC_SYSTEMD=true # without systemd there is no timer to check each container's health
 tar -c -C "$here/debian" . | podman import --quiet - localhost/debian >/dev/null
 begin=$(date +%s)
 packaging/container.sh --build-arg BASE=localhost/debian --network host

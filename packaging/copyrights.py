@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Writes a package's debian/copyright: HAPPE's own, and a part for each library in Python that the package carries.
+"""Writes a package's debian/copyright: HAPPE's own, and a part for each Python library that the package carries.
 
 usage: copyrights.py COPYRIGHT FOLDER WHEEL...     the package has the wheels' files below /FOLDER
 
@@ -23,7 +23,7 @@ TERMS = re.compile(
     r"|GNU LESSER GENERAL PUBLIC LICENSE\s+Version 3\b.*?choose that version for the\s+Library\.",
     re.DOTALL,
 )
-# Words by which to know terms; the first ones found count.
+# Words that identify terms; the first match counts.
 COMMON = {"Derivative Works": "Apache-2.0", "Combined Work": "LGPL-3", "covered work": "GPL-3"}
 TEXTS = {
     "MIT": """\
@@ -48,7 +48,7 @@ CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
 
 
 def shortened(text: str) -> str:
-    """A licence's text without terms that Debian has."""
+    """Return a licence's text without the terms that Debian has."""
 
     def named(terms: re.Match[str]) -> str:
         names = [name for word, name in COMMON.items() if word in terms[0]]
@@ -58,17 +58,17 @@ def shortened(text: str) -> str:
 
 
 def folded(text: str) -> str:
-    """A text as the lines of a field."""
+    """Return a text as the lines of a field."""
     return "\n".join(f" {line.rstrip()}" if line.strip() else " ." for line in text.splitlines())
 
 
 def _classified(classifiers: list[str]) -> str:
-    """The licence that classifiers name, if it is one whose text we have."""
+    """Return the licence that the classifiers name, if we have its text."""
     return next((name for name in TEXTS if f"License :: OSI Approved :: {name} License" in classifiers), "")
 
 
 def part(wheel: Path, folder: str) -> str:
-    """The part of one library. Raises ValueError if its licence has no text."""
+    """Return the part of one library. Raises ValueError if its licence has no text."""
     with ZipFile(wheel) as packed:
         names = sorted(packed.namelist())
         about = HeaderParser().parsestr(
@@ -96,7 +96,7 @@ def part(wheel: Path, folder: str) -> str:
 
 
 def main() -> None:
-    """Write to standard output."""
+    """Write the file to standard output."""
     copyright_file, folder, *wheels = sys.argv[1:]
     try:
         parts = [part(Path(wheel), folder) for wheel in sorted(wheels)]

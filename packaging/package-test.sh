@@ -21,7 +21,7 @@ chmod 755 "$root/usr/sbin/policy-rc.d"
 rm -rf $source $results
 mkdir -p $source
 cp -r packaging/debian $source/debian
-# autopkgtest cannot reset a chroot; this one is made for this test and deleted after it.
+# autopkgtest cannot reset a chroot; this script makes one for this test and deletes it afterwards.
 tools/with_debian.sh beside "$root" \
     autopkgtest --no-built-binaries --setup-commands='apt-get update' --ignore-restrictions=breaks-testbed --output-dir=$results \
     build/packages/happe*.deb $source -- chroot "$root" >$log 2>&1 ||

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Copies the tree as git lists it to FOLDER, and adds what a build of packages would otherwise fetch: wheels/, htmx, uPlot.
+# Copies the tree as git lists it to FOLDER, and adds files that a build of packages would otherwise fetch: wheels/, htmx,
+# uPlot.
 #   usage: packaging/package_source.sh FOLDER [governor]      governor: fetches nothing, because its package needs nothing
 set -eu
 cd "$(dirname "$0")/.."

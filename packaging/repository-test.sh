@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes a repository of build/packages with a key of its own, and installs from it in a bare Debian of this release. apt must
-# take only HAPPE's packages from it, and nothing when somebody changed a list after it was signed. Needs root.
+# take only HAPPE's packages from it, and nothing after somebody has changed a signed list. Needs root.
 #   usage: packaging/repository-test.sh
 set -eu
 cd "$(dirname "$0")/.."

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""pip-compile, but its lock has the hashes of what HAPPE's machines can install alone: tools/locks.sh.
+"""pip-compile, with a lock that has only the hashes of files that HAPPE's machines can install: tools/locks.sh.
 
 Those are sources, wheels for any machine, and wheels for Linux on x86-64 and AArch64 under the Pythons below.
 """

@@ -42,7 +42,7 @@ style() {
 
 tidy() {
     echo "lint: C++ except its tests (clang-tidy-19)"
-    [ ! -d build/tidy ] || find build/tidy -name 'unity_*.cxx' -delete # some are of moved libraries; CMake makes the others anew
+    [ ! -d build/tidy ] || find build/tidy -name 'unity_*.cxx' -delete # some belong to moved libraries; CMake makes the others anew
     { cmake --preset tidy && cmake --build --preset tidy --target ui-sources; } >build/tidy.log 2>&1 || { cat build/tidy.log; exit 1; }
     # Each library is one file, because headers take most of the time. The check for included sources would complain.
     find build/tidy/governor build/tidy/ui build/tidy/packaging -name 'unity_*.cxx' | sort | xargs -P "$(nproc)" -n 1 clang-tidy-19 -p build/tidy --quiet \

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Pins the Python packages of every pyproject.toml, with hashes and without addresses (tools/compile_lock.py says of
-# which files). The lock leaves out Django and what only Django needs, because HAPPE takes only htmx out of django-htmx. It
-# also leaves out happe-shared, which is profiles/python; this script makes a wheel of it for the resolver.
+# Pins the Python packages of every pyproject.toml, with the hashes of the files that tools/compile_lock.py chooses, and
+# without addresses. The lock leaves out Django and what only Django needs, because HAPPE takes only htmx out of
+# django-htmx. It also leaves out happe-shared, which is profiles/python; this script makes a wheel of it for the resolver.
 set -eu
 cd "$(dirname "$0")/.."
 tools=build/venv-locks

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Lists the libraries that the packages carry as wheels, with their age and what is newer: tools/outdated.sh.
+"""Lists the libraries that the packages carry as wheels, with their ages and newer releases: tools/outdated.sh.
 
 usage: outdated.py LOCK < SOURCES     SOURCES is what tools/python_parts.py LOCK prints
 
@@ -23,7 +23,7 @@ NEWER = 3
 
 
 def main() -> int:
-    """Print the list; the exit status."""
+    """Print the list. Return the exit status."""
     sources = json.load(sys.stdin)
     pinned = dict(re.findall(r"^([a-z0-9.-]+)==(\S+)", Path(sys.argv[1]).read_text(encoding="utf-8"), re.MULTILINE))
     wheels = {name: [release for release in sources if sources[release].get(name) == "wheel"] for name in pinned}

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Renews the pictures in docs/img: figures of the simulation, pictures that the tests take of pages and windows, and a
-# simulated power trace.
+# Renews the pictures in docs/img: figures of the simulation, the tests' pictures of pages and windows, and a simulated
+# power trace.
 set -eu
 cd "$(dirname "$0")/.."
 rm -rf build/pictures
@@ -43,7 +43,7 @@ picture study-server/profile-1280-light profile-lessons 2200
 HAPPE_PICTURES=1 build/venv/bin/python -m pytest -q -p no:cacheprovider ui/tests/test_overlay_x11.py ui/tests/test_owner_window.py ui/tests/test_owner_keys.py -k "a_key_changes or details_show or shows_the_battery or pressed_and_set"
 picture ui/overlay overlay
 picture ui/overlay-details overlay-details # after some minutes of power
-cp build/pictures/ui/owner-window.png docs/img/owner-window.png # unchanged: 256 colours would lack those of the presses
+cp build/pictures/ui/owner-window.png docs/img/owner-window.png # unchanged: 256 colours would lack the colours of the presses
 picture ui/owner-keys owner-keys
 HAPPE_PICTURES=1 build/venv/bin/python -m pytest -q -p no:cacheprovider ui/tests/test_overlay_gnome.py
 picture ui/quick-settings-gnome quick-settings-gnome

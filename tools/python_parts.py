@@ -5,9 +5,10 @@ usage: python_parts.py LOCK [FOLDER [RELEASE]]
 
 Writes lists of pinned versions, with the lock's hashes, into FOLDER. `make demo` and `make test` install demo.txt and
 test.txt. The packages of the study server and the power logger carry server.txt and power.txt on this RELEASE of
-Debian, such as 12 (this machine's, if it is not given); common.txt has what both need. server.depends and so on name
-Debian's packages with the rest (packaging/python-from-debian.toml). static.txt has the scripts of the server's pages.
-Without FOLDER it prints in JSON for each release which of the packages' libraries are wheels and which are Debian's.
+Debian, such as 12 (the default is this machine's); common.txt has the packages that both need. server.depends and so on
+name Debian's packages with the rest (packaging/python-from-debian.toml). static.txt has the scripts of the server's
+pages. Without FOLDER it prints in JSON, for each release, which of the packages' libraries are wheels and which are
+Debian's.
 The lock's own comments ("via") say which package needs which.
 """
 
@@ -30,7 +31,7 @@ SHARED = ("profiles/python/pyproject.toml", ())
 SERVER = ("study-server/pyproject.toml", ("analysis",))
 POWER = ("power-logger/pyproject.toml", ("show", "tdms"))
 OWN = {"happe-shared"}  # projects of this tree, which no lock pins
-# Projects with those of their extras that a part has.
+# A part's projects, each with the extras that the part has.
 PARTS = {
     "demo": [("pyproject.toml", ("demo",)), SHARED, SERVER, ("power-logger/pyproject.toml", ())],
     "test": [("pyproject.toml", ("demo", "test")), SHARED, SERVER, ("power-logger/pyproject.toml", ("all",))],
@@ -42,19 +43,19 @@ STATIC = {"django-htmx", "metaflow-card-uplot"}  # the study server's package ha
 
 @dataclass(frozen=True)
 class Pin:
-    """An entry of the lock: what pip reads of it, and the packages that need it."""
+    """An entry of the lock: the text for pip, and the packages that need it."""
 
     entry: str
     needed_by: frozenset[str]
 
 
 def canonical(name: str) -> str:
-    """A package's name as indices compare it (PEP 503)."""
+    """Return a package's name in the form that indices compare (PEP 503)."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def pins(lock: Path) -> dict[str, Pin]:
-    """The lock's entries by name."""
+    """Return the lock's entries by name."""
     entries = re.split(r"^(?=[a-z0-9])", lock.read_text(encoding="utf-8"), flags=re.MULTILINE)
     return {
         canonical(entry.partition("==")[0]): Pin(
@@ -67,14 +68,14 @@ def pins(lock: Path) -> dict[str, Pin]:
 
 
 def declared(project: Path, extras: tuple[str, ...]) -> set[str]:
-    """The names that a pyproject.toml asks for, with some of its extras."""
+    """Return the names that a pyproject.toml asks for, with some of its extras."""
     stated = tomllib.loads(project.read_text(encoding="utf-8"))["project"]
     wanted = stated["dependencies"] + [each for extra in extras for each in stated["optional-dependencies"][extra]]
     return {canonical(re.split(r"[^\w.-]", each, maxsplit=1)[0]) for each in wanted} - OWN
 
 
 def closure(wanted: set[str], pinned: dict[str, Pin], provided: AbstractSet[str]) -> set[str]:
-    """The names of what is asked for, and of what that needs. A provided package needs nothing of the lock."""
+    """Return the wanted names and the names that those need. A provided package needs nothing of the lock."""
     found = set(wanted)
     while more := {name for name, pin in pinned.items() if pin.needed_by & (found - provided)} - found:
         found |= more
@@ -82,17 +83,17 @@ def closure(wanted: set[str], pinned: dict[str, Pin], provided: AbstractSet[str]
 
 
 def from_debian() -> dict[str, dict[str, str]]:
-    """What Debian has, by release: names, and what to depend on."""
+    """Return the libraries in Debian, by release: names, and the packages to depend on."""
     return tomllib.loads((TREE / "packaging/python-from-debian.toml").read_text(encoding="utf-8"))
 
 
 def this_release() -> str:
-    """The version of the Debian that this is; testing and sid have none."""
+    """Return this Debian's version. testing and sid have none."""
     return platform.freedesktop_os_release().get("VERSION_ID", "")
 
 
 def packaged(pinned: dict[str, Pin], provided: AbstractSet[str]) -> dict[str, set[str]]:
-    """The names that the packages need, in three parts without overlap."""
+    """Return the names that the packages need, in three parts without overlap."""
     server, power = (
         closure(set().union(*(declared(TREE / file, extras) for file, extras in PARTS[part])), pinned, provided)
         for part in ("server", "power")
@@ -101,7 +102,7 @@ def packaged(pinned: dict[str, Pin], provided: AbstractSet[str]) -> dict[str, se
 
 
 def sources(pinned: dict[str, Pin]) -> dict[str, dict[str, str]]:
-    """Where the packages' libraries are from, by release: "wheel" or "debian"."""
+    """Return the sources of the packages' libraries, by release: "wheel" or "debian"."""
     return {
         release: {
             name: "debian" if name in debian else "wheel"
@@ -142,7 +143,7 @@ def main() -> None:
     release = release or this_release()
     debian = tables[
         release if release in tables else max(tables, key=int)
-    ]  # a newer one is like the newest with a table
+    ]  # treat a newer release like the newest one in the table
     write_lists(pinned, debian, Path(folder), lock)
 
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs a command so that every user can reach this tree. As root, some tests become another user, who must find programs
-# and sources. But if the tree is in root's home, other users cannot enter it. Then the command gets a mount namespace in
-# which the home is open and holds only this tree. Otherwise this script just runs the command.
+# Runs a command so that every user can reach this tree. Under root, some tests become another user, who needs programs and
+# sources. But other users cannot enter a tree in root's home. Then the command gets a mount namespace in which the home is
+# open and holds only this tree. Otherwise this script just runs the command.
 #   usage: tools/reachable.sh COMMAND...      e.g. tools/reachable.sh build/venv/bin/python -m pytest ui
 set -eu
 cd "$(dirname "$0")/.."

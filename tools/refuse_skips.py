@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Fail if a JUnit report has a skipped test, or none at all: what can run must run.
+"""Fail if a JUnit report has a skipped test, or no test at all: every test must run.
 
 usage: refuse_skips.py REPORT.xml
 """
@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 
 def main(path: str) -> int:
-    """Exit status for the report at `path`."""
+    """Return the exit status for the report at `path`."""
     cases = list(ET.parse(path).getroot().iter("testcase"))  # noqa: S314 - our own pytest wrote it
     skipped = [case for case in cases if case.find("skipped") is not None]
     for case in skipped:

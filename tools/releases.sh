@@ -1,6 +1,6 @@
 #!/bin/sh
 # Fills a table for one release of Debian. It runs each command that README tells a newcomer in a bare system of its own, and
-# then tests the life of the packages that were built there. Needs root, and an hour or more. The table is
+# then tests the life of the packages built there. Needs root, and an hour or more. The table is
 # build/releases/RELEASE/table.md; the output of each step is beside it. The status is 1 if a step failed.
 #   usage: tools/releases.sh bookworm|trixie|sid [STEP...]
 # STEP: demo, governor, package, test, tutorials, life; all, if none is named. life needs the packages that `package` built.

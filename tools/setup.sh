@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs what building and testing HAPPE needs on Debian 12 or 13, as root or with sudo, and prints what it installs. Does
-# nothing if nothing is missing.
+# Installs the packages that building and testing HAPPE needs on Debian 12 or 13, as root or with sudo, and prints them. Does
+# nothing if none is missing.
 #   usage: tools/setup.sh governor|desktop|demo|test|all|package|package-governor|package-test|containers|statistics
 # desktop and demo include governor; test includes both; all includes test. package includes desktop.
 set -eu

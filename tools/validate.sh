@@ -9,7 +9,7 @@
 #   undo         10,000 random histories and 50 that kill -9 interrupts, undone one lesson at a time
 #   reference    1,008,000 observations, which happe-sim replay and tests/contract/reference.py must decide alike
 #   kills        the study server, and its PostgreSQL, killed 30 and 15 times while devices upload
-#   field        200 simulated field studies, whose analysis must find the share of noticed probes that was put in
+#   field        200 simulated field studies; the analysis must find the simulated share of noticed probes
 #   laboratory   two people in the emulated laboratory under the protocol `extended`, each with a sham probe and a real one
 #   worlds       every governor through hours in every simulated world, on every machine
 #   mutants      300 seeded changes of the code, which tests must notice
@@ -20,7 +20,7 @@
 #   desktops12, desktops13, desktops_sid     the same tests in real GNOME Shell, KWin, labwc and wayfire of this release of
 #                Debian; desktops_sid fails no part
 #   packages     packages in a Debian of their own and in an emulated machine; a repository of them; two builds are the same
-#   upgrade      the packages of release 0.1.0, with data that its programs made, to today's: a table of what is kept
+#   upgrade      the packages of release 0.1.0, with data of its programs, to today's: a table of the data before and after
 #   per_cpu      busy threads on an emulated machine with a frequency policy for each CPU
 #   session      the indicator's unit under a real systemd user manager, with sway, GNOME Shell and without a display, on an
 #                emulated machine
@@ -160,7 +160,7 @@ for part in "$@"; do
     fi
     echo "validate: $part"
     begin=$(date +%s)
-    # In a shell of its own, so that the first command that fails ends the part.
+    # In a separate shell, so that the first command that fails ends the part.
     if sh -eu "$0" --one "$part" >"$folder/$part.log" 2>&1; then
         echo $(($(date +%s) - begin)) >"$folder/$part.seconds"
         echo "validate: $part succeeded after $(cat "$folder/$part.seconds") s: $folder/$part.log"

@@ -32,9 +32,9 @@ margin = 0.5
 reason = "A demonstration: nobody has asked people how much less satisfaction they would accept."
 """
 PROTOCOLS = ROOT / "study-server/src/happe_study/design/protocol/examples"
-CONSENT = r'(?<=\n)(text) = """.*?"""'  # the text of the consent, in which names are still to be filled in
+CONSENT = r'(?<=\n)(text) = """.*?"""'  # the text of the consent, with placeholders for names
 
-WALL_US = 1_700_000  # how far the meters' wall clocks are off
+WALL_US = 1_700_000  # the errors of the meters' wall clocks
 METER_PPM = (80.0, -45.0, 62.0, -80.0)
 LAPTOP_PPM = (12.0, 3.0, 25.0, 8.0)
 RATE_PPM = (-35.0, 20.0, 50.0, -10.0)

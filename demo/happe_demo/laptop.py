@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A simulated laptop: it does what happed and the wizard of a sitting do at the server, by the interface of devices.
+"""A simulated laptop: it sends the server the requests of happed and the wizard, by the interface of devices.
 
-It has its own key and opens the sealed condition of each run with it, as happed does; nobody else knows the condition.
+It opens the sealed condition of each run with its own key, as happed does. Nobody else knows the condition.
 happe-sim plays the run: the daemon's loop on a simulated T61, with a simulated person before it.
 """
 
@@ -114,7 +114,7 @@ class Laptop:
         yield self._after(RESTS_S)
 
     def _opened(self, sealed: str) -> Json:
-        """Open a document that was sealed to this laptop."""
+        """Open a document that the server has sealed to this laptop."""
         opened: Json = json.loads(SealedBox(self._key).decrypt(base64.b64decode(sealed)))
         return opened
 

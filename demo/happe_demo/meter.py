@@ -63,7 +63,7 @@ noise = {{ value = 0.01, standard_uncertainty = 0.0, source = "simulated: 0.1 % 
 
 
 class InBatches:
-    """A source that is read in large pieces, because nobody waits for single samples."""
+    """A source that gives large batches, because nobody waits for single samples."""
 
     patient = True
 
@@ -119,7 +119,7 @@ class Meter:
             uploader = Uploader(self._spool, self._connected(), _quiet, "always")
             while (job := self._jobs.get()) is not None:
                 answer({"kind": "trace"} | self._recorded(uploader, job))
-        except Exception as error:  # noqa: BLE001 - whoever waits reports it
+        except Exception as error:  # noqa: BLE001 - the waiting caller reports it
             answer({"error": repr(error)})
 
     def _recorded(self, uploader: Uploader, job: Json) -> Json:

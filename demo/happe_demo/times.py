@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The study's time: it runs like real time, but skips the time that nobody need wait for, such as minutes of play.
+"""The study's time: it runs like real time, but skips waiting, such as minutes of play.
 
-So a request takes its real time, clocks are compared to a millisecond, and a day is over in a minute. The study begins
-in the past, and catches up with the present at its end, because a password that was just given must not be old.
+So a request takes its real time, comparisons of clocks are good to a millisecond, and a day takes a minute. The study
+begins in the past and catches up with the present at its end, because a new password must not be old.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-OFFSET = struct.Struct("<q")  # microseconds: the study's time less the wall clock
+OFFSET = struct.Struct("<q")  # microseconds: the study's time minus the wall clock
 MILLION = 1_000_000
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""SIGTERM ends the show without failure, at any moment at which people look at its pages."""
+"""SIGTERM ends the show without failure, at any moment while people look at its pages."""
 
 from __future__ import annotations
 

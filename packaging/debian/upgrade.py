@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Brings the database of /etc/happe/server.toml to the revision of the program that was just installed.
+"""Brings the database of /etc/happe/server.toml to the revision of the newly installed program.
 
 usage: python3 upgrade.py needed|migrate
 
-needed: the status is 0 if an SQLite database is of another revision, 3 if there is nothing to do, 2 if that can't be
-found out. migrate: keeps a copy of the database beside it, before-REVISION.db, then migrates. PostgreSQL is its
-administrator's: the message says what to do, and if it does not answer that is no failure.
+needed: the status is 0 if an SQLite database has another revision, 3 if there is nothing to do, 2 if this program can't
+find that out. migrate: keeps a copy of the database beside it, before-REVISION.db, then migrates. PostgreSQL belongs to
+its administrator: a message says what to do, and a PostgreSQL that does not answer is no failure.
 """
 
 import sqlite3
@@ -21,11 +21,11 @@ from happe_study.base.config import ConfigError
 from happe_study.cli.errors import PROGRAM, meaning
 from happe_study.cli.server import DEFAULT_CONFIG, Server
 
-NEEDED, FAILED, NOTHING_TO_DO = 0, 2, 3  # 1 is an interpreter's own, as of a traceback
+NEEDED, FAILED, NOTHING_TO_DO = 0, 2, 3  # Python itself uses 1, for instance after a traceback
 
 
 def is_needed(server: Server) -> bool:
-    """Whether to migrate; for PostgreSQL a message names who has to do it."""
+    """Say whether to migrate. For PostgreSQL, print a message for its administrator."""
     if server.database.is_sqlite:
         return migrations.current(server.database) != migrations.head()
     try:
@@ -39,7 +39,7 @@ def is_needed(server: Server) -> bool:
 
 
 def keep_copy(server: Server) -> Path:
-    """Copy the database as it is, for its owner alone; an earlier copy of that revision is replaced."""
+    """Copy the database for its owner alone. Replaces an earlier copy of that revision."""
     source = Path(str(server.database.url.database))
     copy = source.with_name(f"before-{migrations.current(server.database) or 'tables'}.db")
     copy.unlink(missing_ok=True)
@@ -50,7 +50,7 @@ def keep_copy(server: Server) -> Path:
 
 
 def migrate(server: Server) -> None:
-    """Migrate. Raises what sqlite3 and migrations raise; the database is then as it was."""
+    """Migrate. Raises the errors of sqlite3 and migrations, and then leaves the database as it was."""
     before = migrations.current(server.database)
     if before is not None and not migrations.is_known(before):
         server.require_revision()
@@ -60,7 +60,7 @@ def migrate(server: Server) -> None:
 
 
 def main() -> int:
-    """Do what is asked."""
+    """Do what the argument asks for."""
     server = Server(DEFAULT_CONFIG)
     try:
         if sys.argv[1:] == ["needed"]:

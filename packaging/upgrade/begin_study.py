@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Begins a study with the programs and the demonstration of HAPPE 0.1.0: of two participants one has played all runs.
+"""Begins a study with the programs and the demonstration of HAPPE 0.1.0. One of two participants plays all runs.
 
 usage: begin_study.py FOLDER    with 0.1.0's Python and its packaging/demo on the path
 
-FOLDER/data is then the server's data, FOLDER/facts.json what 0.1.0 says of it.
+Afterwards FOLDER/data has the server's data, and FOLDER/facts.json has what 0.1.0 reports about it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PARTICIPANTS, SEED = 2, 1
 
 
 def begin(demo: Demonstration) -> dict[str, object]:
-    """Play a part of the study. Returns what 0.1.0 says of it, and the custodian's account."""
+    """Play a part of the study. Return 0.1.0's report about it, and the custodian's account."""
     demo._begin()
     demo._office.employ(demo.people, demo.url)
     demo._lock()

@@ -3,8 +3,8 @@
 
 usage: live_through.py     as root in a Debian with /upgrade/old, /upgrade/new (packages) and /upgrade/study
 
-At its end it prints a table of what 0.1.0 had and what today's programs have. Nothing starts services here, so it
-starts their programs itself.
+At its end it prints a table of 0.1.0's data and today's. This system starts no services, so this script starts their
+programs itself.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ COLUMNS = ", ".join(f"khz_{level}" for level in range(10))
 
 
 def run(*command: str | Path, status: int = 0, typed: str = "") -> str:
-    """Run a command that ends with this status; its standard output."""
+    """Run a command that must end with this status. Return its standard output."""
     print("$", *command, flush=True)
     done = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True, input=typed)
     if done.returncode != status:
@@ -56,7 +56,7 @@ def run(*command: str | Path, status: int = 0, typed: str = "") -> str:
 
 
 def check(holds: object, what: str) -> None:
-    """End if something does not hold."""
+    """End with a message if `holds` is false."""
     if not holds:
         sys.exit(f"upgrade: {what}: no")
     print("ok:", what, flush=True)
@@ -68,7 +68,7 @@ def row(what: str, old: object, new: object) -> None:
 
 
 def install(folder: str) -> None:
-    """Install those packages of a folder that 0.1.0 has too, with what they depend on."""
+    """Install those packages of a folder that 0.1.0 has too, with their dependencies."""
     os.environ["DEBIAN_FRONTEND"] = "noninteractive"
     debs = sorted(each for name in PACKAGES for each in (HERE / folder).glob(f"{name}_*.deb"))
     run("apt-get", "-q", "-y", "--no-install-recommends", "install", *debs)
@@ -92,7 +92,7 @@ def learn(app: str, keys: str) -> None:
 
 
 def profiles() -> tuple[list[Any], int]:
-    """What the database has: the profiles in order, and how many lessons."""
+    """Return the database's profiles in order, and its number of lessons."""
     with closing(sqlite3.connect(PROFILES)) as database:
         rows = database.execute(f"SELECT user, app, {COLUMNS} FROM uafp ORDER BY user, app").fetchall()  # noqa: S608
         return rows, database.execute("SELECT count(*) FROM learning_event").fetchone()[0]
@@ -100,7 +100,7 @@ def profiles() -> tuple[list[Any], int]:
 
 @contextmanager
 def at_work(*command: str | Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A program that works until the end of the block."""
+    """Run a program until the end of the block."""
     print("$", *command, "&", flush=True)
     with subprocess.Popen(command) as child:
         try:
@@ -110,12 +110,12 @@ def at_work(*command: str | Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def succeeds(*command: str) -> bool:
-    """Whether a command ends well."""
+    """Say whether a command succeeds."""
     return subprocess.run(command, check=False, capture_output=True).returncode == 0
 
 
 def happed_serves() -> dict[str, Any]:
-    """Start happed on a system bus; what its client says of it."""
+    """Start happed on a system bus. Return its client's report."""
     Path("/run/dbus").mkdir(exist_ok=True)
     Path("/run/dbus/pid").unlink(missing_ok=True)
     with at_work("dbus-daemon", "--system", "--nofork", "--nopidfile"):
@@ -128,27 +128,27 @@ def happed_serves() -> dict[str, Any]:
 
 
 def answers() -> bool:
-    """Whether the server does."""
+    """Say whether the server answers."""
     with suppress(OSError), urllib.request.urlopen("http://127.0.0.1:8080/healthz", timeout=5):
         return True
     return False
 
 
 def server_serves() -> None:
-    """Start the server as its unit would."""
+    """Start the server as its unit does, and wait until it answers."""
     with at_work("runuser", "-u", "happe-server", "--", "happe-server", "run") as server:
         until(lambda: server.poll() is not None or answers(), "the server's answer")
         check(server.poll() is None, "happe-server starts and answers")
 
 
 def units() -> str:
-    """Whether the units are enabled."""
+    """Return which units are enabled."""
     command = ["systemctl", "--root=/", "is-enabled", *UNITS]
     return " ".join(subprocess.run(command, check=False, capture_output=True, text=True).stdout.split())
 
 
 def owners_choices() -> None:
-    """Change the three configuration files as their owners do; two of these settings are gone today."""
+    """Change the three configuration files as their owners do. Today's programs lack two of these settings."""
     text = HAPPE_TOML.read_text()
     for default, chosen in (
         ('#mode = "paper"', 'mode = "extended"'),
@@ -192,7 +192,7 @@ def before() -> None:
 
 
 def upgrade() -> None:
-    """Install today's packages over it: configurations and the units' states stay as they were."""
+    """Install today's packages over 0.1.0. Configurations and the units' states must stay as they were."""
     known, enabled = profiles(), units()
     written = [file.read_bytes() for file in OWNERS]
     revision = revision_of_server()
@@ -210,15 +210,15 @@ def upgrade() -> None:
 
 
 def revision_of_server() -> str:
-    """Which revision the server's database has."""
+    """Return the revision of the server's database."""
     with closing(sqlite3.connect(DATA / "server.db")) as database:
         return str(database.execute("SELECT version_num FROM alembic_version").fetchone()[0])
 
 
 def governor(known: tuple[list[Any], int]) -> None:
-    """Start happed with the old configuration. The profiles are as before, and it learns on."""
+    """Start happed with the old configuration. It must have the old profiles and learn on."""
     checked = subprocess.run(["happectl", "check"], check=True, capture_output=True, text=True)
-    check(checked.stderr.count("no longer has this option") == 2, f"happectl check names both: {checked.stderr}")  # noqa: PLR2004 - of owners_choices()
+    check(checked.stderr.count("no longer has this option") == 2, f"happectl check names both: {checked.stderr}")  # noqa: PLR2004 - owners_choices()
     row("happed with hysteresis_ppm and fixed_point", "starts", f"starts, {happed_serves()['state']}; warns of both")
     run("happe-sim", "observe", "--database", PROFILES, "--user", "ana", "--app", "torcs", "--seconds", "1")
     check(
@@ -235,19 +235,19 @@ def governor(known: tuple[list[Any], int]) -> None:
 
 
 def entries(verified: str) -> int:
-    """How many entries `audit verify` found in the log."""
+    """Return how many entries `audit verify` finds in the log."""
     return int(re.findall(r"\d+", verified.replace(",", ""))[0])
 
 
 def tables(folder: Path) -> dict[str, list[dict[str, str]]]:
-    """The tables of an export that have rows; without the dictionary, which describes them."""
+    """Return the tables of an export that have rows, without the dictionary, which describes them."""
     files = [file for file in sorted(folder.glob("*.csv")) if not file.name.endswith("-dictionary.csv")]
     found = {file.name: list(csv.DictReader(file.open(newline=""))) for file in files}
     return {name: records for name, records in found.items() if records}
 
 
 def study() -> None:
-    """The study goes on where it was: nothing is lost, it verifies, and the custodian unblinds it."""
+    """Continue the study. It must have lost nothing and verify, and the custodian must be able to unblind it."""
     name = FACTS["study"]
     check(list(DATA.glob("before-*.db")), "the upgrade kept a copy of the database")
     status, was = json.loads(run("happe-server", "study", "status", name, "--json")), FACTS["status"]
@@ -258,7 +258,7 @@ def study() -> None:
     check(now >= then, "the audit log verifies")
     row("entries of the audit log", then, f"{now}, and the chain verifies")
     (HERE / "export").mkdir()
-    run("chown", "happe-server:", HERE / "export")  # the server's commands work as its user
+    run("chown", "happe-server:", HERE / "export")  # the server's commands run as its user
     run("happe-server", "study", "export", name, "--out", HERE / "export")
     new = tables(HERE / "export")
     for table, records in tables(STUDY / "export").items():
@@ -278,14 +278,14 @@ def study() -> None:
 
 
 def logger() -> None:
-    """The recording of 0.1.0 is whole."""
+    """Check that the recording of 0.1.0 is whole."""
     run("happe-power", "verify", *SPOOL.glob("*/*"))
     check("try-out" in run("happe-power", "status", "--spool", SPOOL), "happe-power lists the recording of 0.1.0")
     row("recordings of happe-power", len(list(SPOOL.glob("*/*"))), "the same, and they verify")
 
 
 def leave() -> None:
-    """Removal keeps the data and the configuration; a purge leaves neither."""
+    """Check that a removal keeps the data and the configuration, and that a purge deletes both."""
     run("apt-get", "-q", "-y", "remove", *PACKAGES)
     kept = [PROFILES, DATA / "server.db", SPOOL, *OWNERS]
     check(all(each.exists() for each in kept), "removal keeps profiles, study, recording and configuration")
@@ -299,7 +299,7 @@ def leave() -> None:
 
 
 def main() -> None:
-    """Live through it."""
+    """Run all steps."""
     before()
     upgrade()
     study()

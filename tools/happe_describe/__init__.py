@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Manual pages and completions, made when HAPPE is built from what each program tells of itself (`PROGRAM --describe`).
+"""Makes manual pages and completions during the build, from each program's own description (`PROGRAM --describe`).
 
-`command` reads that; `page` says what a manual page holds; `troff` and `completion` write it. It needs nothing but
-Python's standard library, as a package's build has nothing else.
+`command` reads the description; `page` has the parts of a manual page; `troff` and `completion` write the files. It
+needs only Python's standard library, because a package's build has nothing else.
 """

@@ -23,7 +23,7 @@ MAKERS = {
 
 
 def main(arguments: list[str]) -> int:
-    """Run; the exit status."""
+    """Run. Return the exit status."""
     if len(arguments) != 1 or arguments[0] not in MAKERS:
         print(f"usage: python -m happe_describe {'|'.join(MAKERS)}", file=sys.stderr)
         return os.EX_USAGE

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A program's commands and options as `PROGRAM --describe` tells them, in JSON."""
+"""A program's commands and options, from the JSON that `PROGRAM --describe` prints."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Option:
-    """An option, or (without names) an argument that goes by its place."""
+    """An option, or (without names) a positional argument."""
 
     names: tuple[str, ...]  # with their dashes
-    value: str  # what its value is called; "": it has none
+    value: str  # the name of its value; "": it takes none
     description: str
     choices: tuple[str, ...]
     limits: str  # "1 to 64"; "": there are none
-    default: str  # "": there is none to show
+    default: str  # "": it has none to show
     required: bool
     repeated: bool
-    takes: str  # what its value names: "file", "folder" or "" for neither
+    takes: str  # "file" or "folder" if its value names one, else ""
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command under its whole path, such as "happe-server user add"."""
+    """A command with its whole path, such as "happe-server user add"."""
 
     path: str
     description: str
     footer: str
-    runs: bool  # without one of its commands
+    runs: bool  # can run without one of its own commands
     options: tuple[Option, ...]
     arguments: tuple[Option, ...]
     commands: tuple[Command, ...]
@@ -48,7 +48,7 @@ class Command:
         return self.description.partition("\n")[0]
 
     def all(self) -> Iterator[Command]:
-        """The command and every one below it."""
+        """Return the command and every command below it."""
         yield self
         for command in self.commands:
             yield from command.all()
@@ -56,7 +56,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Program:
-    """A program. `section` is its manual's, `more` has the page's last sections ("See also: ...")."""
+    """A program. `section` is its manual's section. `more` has the page's last sections ("See also: ...")."""
 
     command: Command
     version: str
@@ -65,12 +65,12 @@ class Program:
 
 
 def program_of(said: Mapping[str, Any]) -> Program:
-    """The program in the JSON that it tells of itself. KeyError and TypeError if that is something else."""
+    """Return the program that this JSON describes. Raises KeyError and TypeError for other JSON."""
     return Program(command_of(said["command"]), said["version"], said["section"], said["more"])
 
 
 def command_of(said: Mapping[str, Any]) -> Command:
-    """A command and all below it."""
+    """Return a command and all below it."""
     return Command(
         said["path"],
         said["description"],

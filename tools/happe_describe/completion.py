@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def bash(program: Command) -> str:
-    """A script that bash sources."""
+    """Return a script for bash to source."""
     commands = [sub.path for command in program.all() for sub in command.commands]
     walk = _case(_taking(program, lambda _option: True), "((i++))")
     walk += _case(commands, 'command+=" ${COMP_WORDS[i]}"')
@@ -32,7 +32,7 @@ def bash(program: Command) -> str:
 
 
 def zsh(program: Command) -> str:
-    """A function file for zsh's fpath."""
+    """Return a function file for zsh's fpath."""
     head = f"#compdef {program.path}\n# zsh completion of {program.path}\n\n"
     return f'{head}{"".join(map(_zsh_function, program.all()))}{_function(program.path)} "$@"\n'
 
@@ -50,7 +50,7 @@ def _case(words: list[str], action: str) -> str:
 
 
 def _taking(program: Command, wanted: Callable[[Option], bool]) -> list[str]:
-    """`PATH OPTION` of each option with a value that is wanted."""
+    """Return `PATH OPTION` for each wanted option with a value."""
     return [
         f"{command.path} {name}"
         for command in program.all()
@@ -61,7 +61,7 @@ def _taking(program: Command, wanted: Callable[[Option], bool]) -> list[str]:
 
 
 def _values(program: Command) -> str:
-    """What follows an option with a value."""
+    """Return the shell's cases for the value of an option."""
     text = _case(_taking(program, lambda option: option.takes == "file"), "kind=file")
     text += _case(_taking(program, lambda option: option.takes == "folder"), "kind=directory")
     for command in program.all():
@@ -73,7 +73,7 @@ def _values(program: Command) -> str:
 
 
 def _words(command: Command) -> str:
-    """What else a command takes."""
+    """Return the shell's case for a command's other words."""
     words = [sub.name for sub in command.commands]
     words += [choice for argument in command.arguments for choice in argument.choices]
     options = " ".join(name for option in command.options for name in option.names)
@@ -106,7 +106,7 @@ def _joined(parts: list[str]) -> str:
 
 
 def _zsh_commands(command: Command) -> Iterator[str]:
-    """A command's own commands: the first word is one of them, the rest is for it."""
+    """Yield zsh's code for a command's own commands: the first word names one, which gets the rest."""
     yield "    case $state in\n    command)\n        local -a commands=(\n"
     for sub in command.commands:
         yield f"            {_quoted(f'{sub.name}:{_zsh_text(sub.summary)}')}\n"
@@ -127,7 +127,7 @@ def _zsh_options(option: Option) -> Iterator[str]:
 
 
 def _zsh_text(text: str) -> str:
-    """What zsh puts between colons and brackets."""
+    """Escape a text that stands between colons or brackets in zsh."""
     return "".join(f"\\{c}" if c in ":[]\\" else c for c in text.replace("\n", " "))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a manual page holds, before anybody writes it as troff or Markdown."""
+"""The parts of a manual page, before it becomes troff or Markdown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HEADING = re.compile(r"([A-Z][A-Za-z ]{0,23}):(?: (?! )(.*))?$")
 
 
 class Word(NamedTuple):
-    """A piece of a line: "bold" is typed as it is, "italic" stands for something, "" is neither."""
+    """A piece of a line. "bold": people type it as it is; "italic": it stands for something; "": neither."""
 
     text: str
     style: str = ""
@@ -41,14 +41,14 @@ class Subsection:
 
 @dataclass(frozen=True)
 class Synopsis:
-    """How commands are typed, a line each."""
+    """How to type commands, a line each."""
 
     lines: tuple[Line, ...]
 
 
 @dataclass(frozen=True)
 class Item:
-    """A term and what it means. The lines of the text are filled."""
+    """A term and its meaning. The writer fills the lines of the text."""
 
     term: Line
     text: str
@@ -56,7 +56,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Paragraphs:
-    """Text, with an empty line between paragraphs. Lines that begin with two spaces are shown as they are."""
+    """Text, with an empty line between paragraphs. Lines that begin with two spaces stay as they are."""
 
     text: str
 
@@ -75,7 +75,7 @@ class Page:
 
 
 def page_of(program: Program) -> Page:
-    """A program's page. A paragraph of its footer that begins with "Some words:" begins a section SOME WORDS."""
+    """Return a program's page. A paragraph of the footer that begins with "Some words:" begins a section SOME WORDS."""
     command = program.command
     first, *others = _sections(f"{command.footer}\n\n{program.more}")
     parts: list[Part] = [
@@ -96,7 +96,7 @@ def page_of(program: Program) -> Page:
 
 
 def configuration_page(said: Mapping[str, Any]) -> Page:
-    """The page of happe.toml, of what happe-toml-describe tells of its options."""
+    """Return the page of happe.toml, from the options that happe-toml-describe prints."""
     parts: list[Part] = [
         Section("NAME"),
         Paragraphs("happe.toml - configuration of happed"),
@@ -113,7 +113,7 @@ def configuration_page(said: Mapping[str, Any]) -> Page:
 
 
 def term_of(option: Option) -> Line:
-    """How an option is typed."""
+    """Return how to type an option."""
     words = [word for name in option.names for word in (Word(", "), Word(name, "bold"))]
     if option.value:
         value = Word("|".join(option.choices), "bold") if option.choices else Word(option.value, "italic")
@@ -122,12 +122,12 @@ def term_of(option: Option) -> Line:
 
 
 def text_of(line: Line) -> str:
-    """A line without its styles."""
+    """Return a line without its styles."""
     return "".join(word.text for word in line)
 
 
 def _name_line(program: Command) -> str:
-    """What a page's NAME has of "happe-sim - Does a thing."."""
+    """Return the line of a page's NAME, from "happe-sim - Does a thing."."""
     summary = program.summary.removeprefix(f"{program.path} - ").removesuffix(".")
     return f"{program.path} - {summary}"
 
@@ -168,7 +168,7 @@ def _item(option: Option) -> Item:
 
 
 def _sections(text: str) -> list[tuple[str, str]]:
-    """Headings and their text; the first has no heading and may be empty."""
+    """Return headings and their text. The first text has no heading and may be empty."""
     found: list[tuple[str, list[str]]] = [("", [])]
     begins = True
     lines = text.splitlines()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A manual page as troff, in the requests of man(7)."""
+"""Writes a manual page as troff, with the requests of man(7)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FONTS = {"bold": "B", "italic": "I"}
 
 
 def written(page: Page) -> str:
-    """The page."""
+    """Return the page as troff."""
     lines = [f'.TH "{spelled(page.name.upper())}" {page.section} "" "HAPPE {spelled(page.version)}"']
     before: Part = Section("")
     for part in page.parts:
@@ -31,7 +31,7 @@ def written(page: Page) -> str:
 
 
 def spelled(text: str) -> str:
-    """Text as in troff: characters that it would print as others, and those beyond ASCII, spelled."""
+    """Return a text for troff. Escapes characters that troff would change, and those beyond ASCII."""
     return "".join(c if c.isascii() else f"\\[u{ord(c):04X}]" for c in text.translate(SPELLED))
 
 
@@ -51,7 +51,7 @@ def _part(part: Part) -> Iterator[str]:
 
 
 def _paragraphs(text: str) -> Iterator[str]:
-    """Blocks of lines of one kind: filled, or as they are; an empty line between them is a paragraph."""
+    """Yield blocks of lines of one kind, to fill or to keep as they are. An empty line ends a paragraph."""
     between, example = False, False
     for line in text.splitlines():
         if not line:
@@ -72,7 +72,7 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 
 def _line(text: str) -> str:
-    """A line of text. One that begins with a dot would be a request."""
+    """Return a line of text. Escapes a dot at its begin, which would make it a request."""
     return (r"\&" if text.startswith(".") else "") + spelled(text)
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 RULES = tomllib.loads(Path(__file__).with_name("rules.toml").read_text(encoding="utf-8"))
-CODE = "code"  # stands for a span of code, so that a rule reads on and the grade counts one word
+CODE = "code"  # stands for a span of code: a rule reads on over it, and the grade counts one word
 WORD = re.compile(r"[A-Za-z][A-Za-z']*")
 END = re.compile(r"(?<=[.!?])[)\"*]*(?:\s|$)")
 VOWELS = re.compile(r"[aeiouy]+")
@@ -42,7 +42,7 @@ SILENT = re.compile(
 )  # made, mixed, note, file; not able, noted
 TRANSLATION = re.compile(r"<translation[^>]*>(.*?)</translation>", re.DOTALL)  # of Qt's .ts
 SEPARATOR = "\n\n|\n\n"  # between blocks: no rule matches across it
-# Of a template: what Jinja fills in, and tags. Those within a sentence separate nothing.
+# Of a template: the places that Jinja fills in, and tags. Tags within a sentence separate nothing.
 MARKUP = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|<(?P<within>/?(?:strong|em|code|a)\b)?[^>]*>", re.DOTALL)
 
 
@@ -79,7 +79,7 @@ def read(markdown: str) -> Page:
 
 
 def read_template(html: str) -> Page:
-    """Read a template of HTML. Its sentences go on over what is filled in, so their length is not measured."""
+    """Read a template of HTML. Jinja fills in parts of its sentences, so this program does not measure their length."""
 
     def bare(markup: re.Match[str]) -> str:
         return (" " if markup["within"] else " | ") + "\n" * markup[0].count("\n")
@@ -118,7 +118,7 @@ def grade(sentences: Sequence[str]) -> float:
 
 
 def faults(page: Page) -> Iterator[tuple[int, str]]:
-    """Give each fault with its line: by proselint's checks that rules.toml names, by our rules, by the two limits."""
+    """Yield each fault with its line, by the checks of proselint in rules.toml, our rules, and the two limits."""
     checks = dict.fromkeys([*RULES["proselint"], "happe"], True)
     for found in LintFile("", page.text).lint({"max_errors": 1000, "checks": checks}):
         result = found.check_result
@@ -132,7 +132,7 @@ def faults(page: Page) -> Iterator[tuple[int, str]]:
 
 
 def faults_of_source(name: str, source: str) -> Iterator[tuple[int, str]]:
-    """Give each fault of a source file with the line at which its comment, docstring or message begins."""
+    """Yield each fault of a source file with the first line of its comment, docstring or message."""
     for passage in passages(name, source):
         text = plain(passage.text)
         for rule, pattern in source_rules():
@@ -141,7 +141,7 @@ def faults_of_source(name: str, source: str) -> Iterator[tuple[int, str]]:
 
 
 def faults_of_german(name: str) -> Iterator[tuple[int, str]]:
-    """Give each fault of a file of Qt's translations into German with the line of its translation."""
+    """Yield each fault of a file of Qt's German translations with the translation's line."""
     text = Path(name).read_text(encoding="utf-8")
     for found in TRANSLATION.finditer(text):
         line = text.count("\n", 0, found.start()) + 1
@@ -156,7 +156,7 @@ def faults_of_german(name: str) -> Iterator[tuple[int, str]]:
 
 @cache
 def source_rules() -> list[tuple[dict[str, str], re.Pattern[str]]]:
-    """The rules that hold for sources too, each with its pattern there."""
+    """Return the rules that hold for sources too, each with its pattern there."""
     patterns = [(rule, rule.get("sources", rule["pattern"])) for rule in RULES["rule"]]
     return [(rule, re.compile(pattern, re.IGNORECASE)) for rule, pattern in patterns if pattern]
 
@@ -175,7 +175,7 @@ def register() -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Run; the exit status."""
+    """Run. Return the exit status."""
     parser = argparse.ArgumentParser(
         prog="happe_prose", description="Check the English of Markdown files, templates and sources."
     )

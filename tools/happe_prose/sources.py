@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 KINDS = (".py", ".cpp", ".h", ".c", ".js")
-CODE = "code"  # stands for what is filled in, and for `code`
+CODE = "code"  # stands for a filled-in value, and for `code`
 QUOTED = re.compile(r"``[^`]*``|`[^`\n]*`")
 PLACES = re.compile(r"\{[^{} ]*\}|%[0-9n]\b|%[ds]\b")
 SPACE = re.compile(r"\s+")
 PARAGRAPH = re.compile(r"\n\s*\n|\n(?=\s*- )")  # no rule matches across it
-WORDS = re.compile(r"[A-Za-z]{2,} [A-Za-z]{2,}")  # at least two words: no name, no key
-# C and its kin: a comment, a raw text, a text, a character, in the order in which they hide each other.
+WORDS = re.compile(r"[A-Za-z]{2,} [A-Za-z]{2,}")  # at least two words, so no name and no key
+# C and its relatives: a comment, a raw text, a text, a character. An earlier one may contain the later ones.
 TOKEN = re.compile(
     r'//(?P<line>[^\n]*)|/\*(?P<block>.*?)\*/|R"(?P<mark>[^\s()\\]*)\((?P<raw>.*?)\)(?P=mark)"'
     r"|\"(?P<text>(?:\\.|[^\"\\\n])*)\"|'(?:\\.|[^'\\\n])+'",
@@ -40,13 +40,13 @@ class Passage:
 
 
 def passages(name: str, source: str) -> list[Passage]:
-    """What a source file says in English, in the order of its lines."""
+    """Return the English of a source file, in the order of its lines."""
     found = _python(source) if name.endswith(".py") else _c(source)
     return sorted((each for each in found if WORDS.search(plain(each.text))), key=lambda each: each.line)
 
 
 def plain(text: str) -> str:
-    """A passage in one line, without code and places to fill in."""
+    """Return a passage as one line, without code and filled-in values."""
     return SPACE.sub(" ", PLACES.sub(CODE, QUOTED.sub(CODE, PARAGRAPH.sub(" | ", text)))).strip()
 
 
@@ -103,7 +103,7 @@ def _c(source: str) -> Iterator[Passage]:
 
 
 def _joined(lines: Iterator[tuple[int, str]]) -> Iterator[Passage]:
-    """Comments in lines below each other are one passage."""
+    """Join comments in successive lines into one passage."""
     begin, last, text = 0, -1, ""
     for line, each in lines:
         if line != last + 1:

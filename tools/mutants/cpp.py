@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""C++ with many mutants in one build: each is an expression with a condition around it that the environment switches.
+"""C++ with many mutants in one build. A condition around an expression turns each on by the environment.
 
 `HAPPE_MUTANT=12 build/mutants/cmake/bin/loop_test` runs the tests of the loop with mutant 12 alone. Values that the
-compiler works out itself (constants, static assertions) have no mutants.
+compiler computes itself (constants, static assertions) have no mutants.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Place = tuple[int, int]  # first byte, byte after the last
 
 
 def mutations(path: Path, name: str) -> Iterator[Mutation]:
-    """All mutations of a file's functions, in the file's order."""
+    """Return all mutations of a file's functions, in the file's order."""
     content = path.read_bytes()
     for node in _walk(PARSER.parse(content).root_node):
         if _in_function(node) and (after := _mutated(node)) is not None:
@@ -45,9 +45,9 @@ def mutations(path: Path, name: str) -> Iterator[Mutation]:
 
 
 def woven(content: bytes, chosen: Mapping[int, Mutation]) -> str:
-    """A file's text with mutations in it that HAPPE_MUTANT switches on by their numbers.
+    """Return a file's text with mutations in it. HAPPE_MUTANT turns one on by its number.
 
-    The mutated text of each has lines of its own, so that a compiler's complaint names it (`numbers_at`).
+    Each mutated text has lines of its own, so that a compiler's error leads to it (`numbers_at`).
     """
     at: dict[Place, list[int]] = {}
     for number, mutation in chosen.items():
@@ -64,7 +64,7 @@ def woven(content: bytes, chosen: Mapping[int, Mutation]) -> str:
 
 
 def numbers_at(text: str, line: int) -> list[int]:
-    """The mutants of a line of what `woven` wrote, of which the compiler complains: the one named last before it."""
+    """Return the mutant of a line in which the compiler finds an error: the last one in `woven`'s text up to there."""
     named = re.findall(r"happe_mutated\((\d+)\)", "\n".join(text.splitlines()[:line]))
     return [int(named[-1])] if named else []
 
@@ -76,7 +76,7 @@ def _walk(node: Node) -> Iterator[Node]:
 
 
 def _in_function(node: Node) -> bool:
-    """Whether it is in a function's body, and neither a constant nor a type's argument nor a case's label."""
+    """Say whether a node is in a function's body, but no constant, no type's argument and no case's label."""
     inside = False
     above = node.parent
     while above is not None:
@@ -93,7 +93,7 @@ def _in_function(node: Node) -> bool:
 
 
 def _mutated(node: Node) -> str | None:
-    """What a node's text becomes, shortly: an operator, a name, a number; "" if a statement is left out."""
+    """Return the short form of a node's mutation: an operator, a name, a number; "" leaves a statement out."""
     text, after = _text(node), None
     match node.type:
         case "binary_expression" | "assignment_expression":
@@ -136,7 +136,7 @@ def _joined(node: Node, content: bytes, text: Callable[[Node], str]) -> str:
 
 
 def _with_children(node: Node, content: bytes, text: Callable[[Node], str]) -> str:
-    """The mutated text of a node, whose parts have mutants of their own."""
+    """Return the mutated text of a node. Its parts have mutants of their own."""
     if node.type in {"binary_expression", "assignment_expression"}:
         operator = node.child_by_field_name("operator")
         return _joined(node, content, lambda child: OTHER[_text(child)] if child == operator else text(child))

@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TESTS = re.compile(r"_(test\.cpp|fixture\.h)$|fakes?\.h$")
-PATIENCE = 20  # times as long as the tests take without a mutant, at least a minute: then it hangs
+PATIENCE = 20  # a mutant hangs after this many times the tests' normal time, at least after a minute
 LONGEST_S = 600
 ERROR = re.compile(r"(\S+?):(\d+):\d+: (?:error:|  required from)")
 FLAGS = "-DCMAKE_CXX_FLAGS=-w -Wno-error -g1 -fsanitize=address"
 CONFIGURE = ("-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug", "-DHAPPE_TESTS=OFF", FLAGS)
-AS_ONE = ("-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=0")  # each library
+AS_ONE = ("-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=0")  # each library is one file
 
 
 @dataclass(frozen=True)
 class Build:
-    """A copy of the tree, where it is built, the files that get mutants, and the names of the unit tests."""
+    """A copy of the tree, the folder of its build, the files that get mutants, and the names of the unit tests."""
 
     copy: Path
     folder: Path
@@ -40,11 +40,11 @@ class Build:
     tests: list[str]
 
     def programs(self) -> list[Path]:
-        """The unit tests' programs."""
+        """Return the unit tests' programs."""
         return [self.folder / "bin" / f"{name}_test" for name in self.tests]
 
     def compile(self, everything: list[Mutation], sample: int) -> dict[int, Mutation]:
-        """Build the tests with the first mutations that compile. Returns them by their numbers, from 1."""
+        """Build the tests with the first mutations that compile. Return these by their numbers, from 1."""
         for name, content in self.sources.items():
             if not (self.copy / name).is_file():  # CMake looks for them
                 write(self.copy / name, content)
@@ -63,7 +63,7 @@ class Build:
                 del chosen[number]
 
     def _wrong(self, chosen: dict[int, Mutation]) -> set[int]:
-        """The mutants that the compiler refuses."""
+        """Return the mutants that the compiler refuses."""
         texts = {
             name: cpp.woven(content, {number: each for number, each in chosen.items() if each.file == name})
             for name, content in self.sources.items()
@@ -82,7 +82,7 @@ class Build:
 
 
 def results(tree: Path, folder: Path, target: dict[str, Any], chance: random.Random, sample: int) -> list[Result]:
-    """What the tests said of each mutant of a sample."""
+    """Return the tests' results for each mutant of a sample."""
     copy = folder / "tree"
     names = [name for name in files_of(tree, target["files"]) if not TESTS.search(name)]
     copy_tree(tree, copy, without=names)
@@ -118,7 +118,7 @@ def results(tree: Path, folder: Path, target: dict[str, Any], chance: random.Ran
 
 
 def _known(file: Path) -> dict[str, str | None]:
-    """What was asked before. A line that an interruption cut off does not count."""
+    """Return the stored results. A line that an interruption cut off does not count."""
     if not file.is_file():
         return {}
     lines = [json.loads(line) for line in file.read_text().splitlines() if line.endswith("}")]
@@ -126,7 +126,7 @@ def _known(file: Path) -> dict[str, str | None]:
 
 
 def _noticed_by(tests: list[Path], number: int, patience: float) -> str | None:
-    """The first test program that fails with this mutant, or hangs."""
+    """Return the first test program that fails or hangs with this mutant."""
     environment = {**os.environ, "HAPPE_MUTANT": str(number)}
     for test in tests:
         command = [str(test), "--gtest_brief=1", "--gtest_fail_fast"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A change of one place of a file, for a test to notice; and copies of the tree that may be changed."""
+"""A change of one place in a file, for a test to notice; and copies of the tree to change."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Mutation:
-    """Bytes `begin` to `end` of a file, which are `before`, become or work as `after` ("" leaves a statement out)."""
+    """Replaces the bytes `begin` to `end` of a file, `before`, by `after`, or by its effect ("" drops a statement)."""
 
     file: str
     begin: int
@@ -34,7 +34,7 @@ class Result:
 
 
 def files_of(tree: Path, globs: Iterable[str]) -> list[str]:
-    """The files that these name, from the top of the tree. A name of nothing is an error."""
+    """Return the files that these patterns name, from the top of the tree. A pattern without a file is an error."""
     found = {glob: [str(path.relative_to(tree)) for path in tree.glob(glob)] for glob in globs}
     if missing := [glob for glob, names in found.items() if not names]:
         raise SystemExit(f"mutants: targets.toml names a missing file or place: {', '.join(missing)}")
@@ -42,7 +42,7 @@ def files_of(tree: Path, globs: Iterable[str]) -> list[str]:
 
 
 def copy_tree(tree: Path, copy: Path, *, without: Iterable[str] = ()) -> None:
-    """Copy the tree's own files: only those that differ, so that a build of the copy compiles no more than it must."""
+    """Copy those of the tree's own files that differ, so that a build of the copy compiles only these."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=tree, capture_output=True, check=True).stdout.decode()
     for name in sorted({*filter(None, listed.split("\0"))} - {*without}):
         if (tree / name).is_symlink():  # to a folder of the tree
@@ -55,7 +55,7 @@ def copy_tree(tree: Path, copy: Path, *, without: Iterable[str] = ()) -> None:
 
 
 def write(path: Path, content: bytes) -> None:
-    """Write a file that differs, and no other."""
+    """Write a file if it differs."""
     if not path.is_file() or path.read_bytes() != content:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Python's mutants are cosmic-ray's: it changes a file of a copy of the tree, runs the tests, and changes it back.
+"""Python's mutants by cosmic-ray: it changes a file in a copy of the tree, runs the tests, and changes it back.
 
-A session of cosmic-ray, an SQLite database, belongs to the content of the files and of their tests: it goes on where it
-was interrupted, and a new one begins when one of them changed.
+A session of cosmic-ray is an SQLite database. It belongs to the content of the files and of their tests: it continues
+after an interruption, and a new one begins when a file has changed.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 TABLES = ("work_items", "mutation_specs", "work_results")
 TIMEOUT_S = 600
 COSMIC_RAY = Path(sys.executable).with_name("cosmic-ray")
-# Mistakes that somebody might make. Most of cosmic-ray's 170 kinds are no such mistakes (a shift instead of a product),
-# and any test notices them.
+# Mistakes that people make. Most of cosmic-ray's 170 kinds are no such mistakes (a shift instead of a product), and any
+# test notices them.
 KINDS = re.compile(
     "core/(AddNot|Replace(And|Or)With.*|Replace(True|False)With.*|Replace(Break|Continue)With.*|NumberReplacer"
     "|ZeroIterationForLoop|ReplaceUnaryOperator_(Delete_Not|USub_UAdd|Delete_USub)"
@@ -42,7 +42,7 @@ KINDS = re.compile(
 
 @dataclass(frozen=True)
 class Session:
-    """A session of cosmic-ray over some files, in a copy of the tree of its own."""
+    """A session of cosmic-ray over some files, in its own copy of the tree."""
 
     copy: Path
     files: tuple[str, ...]
@@ -50,7 +50,7 @@ class Session:
     config: Path
 
     def jobs(self) -> list[str]:
-        """All mutations of the kinds that count, in the files' order."""
+        """Return all mutations of the kinds that count, in the files' order."""
         with closing(sqlite3.connect(self.file)) as found:
             fields = "job_id, operator_name, module_path, start_pos_row, start_pos_col, end_pos_col"
             rows = found.execute(f"SELECT {fields} FROM mutation_specs ORDER BY rowid")  # noqa: S608
@@ -62,7 +62,7 @@ class Session:
             ]
 
     def run(self, jobs: list[str]) -> list[Result]:
-        """Run what has not run yet of these. A sample of its own has a database of its own."""
+        """Run those of these mutations that have not run yet. Each sample has its own database."""
         sample = self.file.with_suffix(f".{hashlib.sha256(json.dumps(jobs).encode()).hexdigest()[:16]}")
         if not sample.is_file():
             new = sample.with_suffix(".new")
@@ -82,7 +82,7 @@ class Session:
 def results(
     tree: Path, folder: Path, targets: list[dict[str, Any]], chance: random.Random, sample: int
 ) -> list[Result]:
-    """What the tests said of each mutant of a sample over all targets."""
+    """Return the tests' results for each mutant of a sample over all targets."""
     sessions = [_session(tree, folder / "python" / target["name"], target) for target in targets]
     everything = [(session, job) for session in sessions for job in session.jobs()]
     chance.shuffle(everything)
@@ -93,7 +93,7 @@ def results(
 
 
 def _is_a_mistake(kind: str, line: str, changed: slice) -> bool:
-    """Whether somebody might notice: not a decorator's argument, a parameter's star, or one more than a million."""
+    """Say whether a test could notice: not a decorator's argument, a parameter's star, or one more than a million."""
     large = kind == "core/NumberReplacer" and re.search(r"e|[\d_.]{5}", line[changed])
     return not large and not line.lstrip().startswith(("@", "def "))
 

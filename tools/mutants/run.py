@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 TREE = Path(__file__).resolve().parents[2]
 FOLDER = TREE / "build/mutants"
 LEAST_SHARE = 0.9
-ERRORS = 3  # standard errors that a sample's share may lie below it
+ERRORS = 3  # a sample's share may lie this many standard errors below it
 PARTS: dict[str, Callable[[Path, Path, Any, random.Random, int], list[Result]]] = {
     "cpp": cpp_build.results,
     "python": python_session.results,

@@ -63,7 +63,7 @@ def set_up(desktop: Gnome, bus: PrivateBus, *options: str) -> bool:
 
 
 def test_setup_enables_the_extension_in_gnome_shell_and_leaves_it_off_for_who_declined(bus: PrivateBus) -> None:
-    """One shell runs all parts, because it takes seconds to start. In the last part the extension is new to the shell."""
+    """One shell for all parts: it takes seconds to start. In the last part the extension is new to the shell."""
     with shell(Gnome, bus.address) as desktop:
         assert not runs_extension(desktop)
         assert set_up(desktop, bus)
