@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Measure recording beside a bare numpy-to-pyarrow loop that writes the same parts, on one CPU. Also memory and plots.
+"""Measure recording, memory and plots. A bare numpy-to-pyarrow loop on one CPU writes the same parts for comparison.
 
-Rounds of both alternate, each in a process of its own. CPU is the least of the rounds of each, as what else a machine
-does only adds to it (caches, memory); the speed is a median. The source is in memory, so that what an instrument costs
-is not counted. The bare loop concatenates the same blocks, encodes the same columns in the same way, syncs and renames
-each file and syncs its folder; it has no raw spool, ledger, guard, digest, summaries or threads.
+Rounds of both alternate, each in its own process. The CPU time is the least of the rounds, because other work on the
+machine only adds to it (caches, memory). The speed is a median. The source is in memory, so that an instrument's cost
+does not count. The bare loop concatenates the same blocks, encodes the same columns in the same way, syncs and renames
+each file and syncs its folder. It has no raw spool, ledger, guard, digest, summaries or threads.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ WHO = {"beside": "while parts are closed", "alone": "with nothing beside it"}
 
 
 def given_columns(rate: int) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
-    """A part's worth of a shunt that steps between two loads each second, and a supply, with noise, in 16 bits."""
+    """Return a part's rows: a shunt that steps between two loads each second, and a supply, with noise, in 16 bits."""
     rows = rate * PART_SECONDS
     rng = np.random.default_rng(1)
     load = np.where(np.arange(rows) // rate % 2, 3000, 2000)
@@ -61,7 +61,7 @@ def given_columns(rate: int) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
 
 
 def blocks(rate: int, seconds: int) -> Iterator[Block]:
-    """The same part again and again, in blocks of a tenth of a second."""
+    """Yield the same part again and again, in blocks of a tenth of a second."""
     columns = given_columns(rate)
     rows, length = round(rate * BLOCK_S), rate * PART_SECONDS
     for first in range(0, rate * seconds, rows):
@@ -70,7 +70,7 @@ def blocks(rate: int, seconds: int) -> Iterator[Block]:
 
 
 def record(folder: Path, rate: int, seconds: int, watch: Callable[[int], object] = lambda _: None) -> Path:
-    """Record to the end; the trace's folder. `watch` gets each index."""
+    """Record to the end. Return the trace's folder. `watch` gets each index."""
 
     def readings() -> Iterator[Reading | Exception]:
         for block in blocks(rate, seconds):
@@ -88,7 +88,7 @@ def record(folder: Path, rate: int, seconds: int, watch: Callable[[int], object]
 
 
 def bare(folder: Path) -> None:
-    """The loop beside which recording is measured."""
+    """Run the bare loop for comparison."""
     names = (SHUNT.name, SUPPLY.name)
     schema = pa.schema([pa.field(name, pa.int16(), nullable=False) for name in names])
     taken: list[Block] = []
@@ -103,7 +103,7 @@ def bare(folder: Path) -> None:
 
 
 def write_bare(path: Path, table: Any) -> None:  # noqa: ANN401 - pyarrow has no types
-    """A part's columns as a file that is on the disk."""
+    """Write a part's columns to a file, and sync it."""
     with path.with_suffix(".tmp").open("wb") as file:
         pq.write_table(
             table,
@@ -122,7 +122,7 @@ def write_bare(path: Path, table: Any) -> None:  # noqa: ANN401 - pyarrow has no
 
 
 def measured(folder: Path, work: Callable[[], object]) -> dict[str, float]:
-    """Seconds by the clock and of CPU, and the bytes that are taken on the disk."""
+    """Return the seconds by the clock, the seconds of CPU, and the bytes on the disk."""
     began, cpu = time.perf_counter(), time.process_time()
     work()
     took = {"wall_s": time.perf_counter() - began, "cpu_s": time.process_time() - cpu}
@@ -130,13 +130,13 @@ def measured(folder: Path, work: Callable[[], object]) -> dict[str, float]:
 
 
 def status_kib(name: str) -> int:
-    """A figure of this process's memory: VmHWM, VmRSS."""
+    """Return a figure of this process's memory: VmHWM or VmRSS."""
     lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     return int(next(line for line in lines if line.startswith(f"{name}:")).split()[1])
 
 
 def day(folder: Path) -> dict[str, float]:
-    """A simulated day at 2 x 1 kHz: peak memory, and how it grew from the first quarter to the end."""
+    """Record a simulated day at 2 x 1 kHz. Return the peak memory, and its growth from the first quarter to the end."""
     points: list[tuple[float, int]] = []
 
     def watch(index: int) -> None:
@@ -151,8 +151,8 @@ def day(folder: Path) -> dict[str, float]:
 
 
 def plot(folder: Path) -> dict[str, float]:
-    """24 M samples to a picture: the first look, and the next."""
-    from happe_power.viewing import curves, pictures  # noqa: PLC0415 - matplotlib, which the others don't need
+    """Draw 24 M samples twice. Return the times of the first picture and of the next."""
+    from happe_power.viewing import curves, pictures  # noqa: PLC0415 - matplotlib, which other cases don't need
 
     trace = Trace.open(record(folder, RATE, PLOT_SECONDS))
     took = []
@@ -165,7 +165,7 @@ def plot(folder: Path) -> dict[str, float]:
 
 
 class Paced(Given):
-    """As a card whose driver is read every 10 ms: it does not wait, and notes how late it was read."""
+    """Like a card that somebody reads every 10 ms: it does not wait, and notes how late each reading is."""
 
     def __post_init__(self) -> None:
         """Note nothing yet."""
@@ -174,7 +174,7 @@ class Paced(Given):
         self.late_s: list[float] = []
 
     def read(self, timeout_s: float) -> Reading:
-        """The next, at its time."""
+        """Return the next reading at its time."""
         if not self.late_s:
             self._due = time.monotonic()
         self._due += LATE_READ_S
@@ -184,7 +184,7 @@ class Paced(Given):
 
 
 def late(folder: Path) -> dict[str, float]:
-    """How late a thread reads that sleeps 10 ms, beside the threads that write and compress, and alone."""
+    """Return how late a thread reads that sleeps 10 ms: beside the threads that write and compress, and alone."""
 
     def source() -> Paced:
         rows = round(RATE * LATE_READ_S)
@@ -216,7 +216,7 @@ CASES: dict[str, Callable[[Path], dict[str, float]]] = {
 
 
 def alone(case: str) -> dict[str, float]:
-    """A case in a process of its own, on one CPU, in a folder that is gone afterwards. A day is not for the disk."""
+    """Run a case in its own process, in a temporary folder. A day's folder is in memory, not on the disk."""
     folder = tempfile.mkdtemp(prefix=".bench-", dir="/dev/shm" if case == "day" else Path.cwd())  # noqa: S108 - it is
     try:
         done = subprocess.run(
@@ -232,7 +232,7 @@ def alone(case: str) -> dict[str, float]:
 
 
 def figures_of(rounds: int) -> dict[str, float]:
-    """All cases."""
+    """Run all cases. Return their figures."""
     pairs = [(alone("record"), alone("bare")) for _ in range(rounds)]
     recorded_s, bare_s = (min(each["cpu_s"] for each in kind) for kind in zip(*pairs, strict=True))
     days, plots, lates = alone("day"), alone("plot"), alone("late")
@@ -249,7 +249,7 @@ def figures_of(rounds: int) -> dict[str, float]:
 
 
 def misses(of: dict[str, float]) -> list[str]:
-    """What was aimed for and missed."""
+    """Return the missed goals."""
     aims = {
         f"{LEAST_SPEED:.0f} times real time": of["speed"] >= LEAST_SPEED,
         f"{MOST_CPU} of the bare loop's CPU": of["cpu_ratio"] <= MOST_CPU,
@@ -276,7 +276,7 @@ def show(of: dict[str, float]) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Measure and print; the exit status."""
+    """Measure and print. Return the exit status."""
     parser = argparse.ArgumentParser(description="Measure recording beside a bare loop.")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", action="store_true")

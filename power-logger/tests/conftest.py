@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A recording that runs beside the tests: a minute of sigrok's demo device, most of which is waiting."""
+"""A recording that runs beside the tests: a minute of sigrok's demo device, which is mostly waiting."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 LONG = "sigrok_minute"
 
-settings.register_profile("power-logger", deadline=None)  # how busy the machine is tells nothing
+settings.register_profile("power-logger", deadline=None)  # the machine's load does not matter
 settings.load_profile("power-logger")
 
 

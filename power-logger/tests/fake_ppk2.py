@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 START, STOP, METADATA = 0x06, 0x07, 0x19
-LENGTHS = {0x11: 2, 0x0D: 3}  # of commands in bytes; the others have one byte
+LENGTHS = {0x11: 2, 0x0D: 3}  # lengths of commands in bytes; the others have one byte
 MODIFIERS = {
     "R": (1031.64, 101.65, 10.15, 0.94, 0.043),
     "GS": (1, 1, 1, 1, 0.5),

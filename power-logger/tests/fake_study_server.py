@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
-TOKEN = "meter-token"  # noqa: S105 - of nobody
+TOKEN = "meter-token"  # noqa: S105 - no real token
 LAPTOP = "1APT0PAA"
 OFFSET_US = 3_000_000  # the fake's clock minus CLOCK_MONOTONIC
 
@@ -39,7 +39,7 @@ class Stored:
 
 
 class FakeStudyServer:
-    """The traces, clocks and requests that arrived. `script` has answers for requests that match; each is used once."""
+    """The traces, clocks and requests that arrived. `script` has answers for matching requests, to use once each."""
 
     def __init__(self) -> None:
         """Listen on a free port of loopback."""
@@ -90,7 +90,7 @@ class FakeStudyServer:
 class _Handler(BaseHTTPRequestHandler):
     server_of: FakeStudyServer
     protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # or each answer takes 40 ms
+    disable_nagle_algorithm = True  # otherwise each answer takes 40 ms
     wbufsize = -1
 
     def log_message(self, *_arguments: object) -> None:

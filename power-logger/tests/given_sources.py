@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Instruments that give the readings of a test, and traces that are recorded from them."""
+"""Instruments that give the readings of a test, and traces recorded from them."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Given:
     starts: list[int] = field(default_factory=list)
     stops: int = 0
     start_errors: list[Exception] = field(default_factory=list)
-    start_s: float = 0.0  # the time that it needs to start
+    start_s: float = 0.0  # its time to start
     done: Callable[[], object] = lambda: None
 
     def __post_init__(self) -> None:

@@ -41,10 +41,10 @@ FIRST = (5_000_000, 25_000_000)  # cuts, microseconds into the session
 SECOND = (32_000_000, 54_000_000)
 LOAD = ((-1e9, 1.2), (5.02, 2.0), (30.01, 1.4))  # from this second on, amperes
 SUPPLY_V, SUPPLY_OHM = 20.0, 0.05
-BOUND_US = 4_000  # of each clock estimate
-PHI = 0.8  # of the noise's AR(1)
-NOISE_V = (4e-4, 8e-4)  # of shunt and supply, at the instrument
-DRIFT_V = (6e-5, 5e-4)  # of their zeros over the session
+BOUND_US = 4_000  # the uncertainty of each clock estimate
+PHI = 0.8  # the coefficient of the noise's AR(1)
+NOISE_V = (4e-4, 8e-4)  # the noise of shunt and supply, at the instrument
+DRIFT_V = (6e-5, 5e-4)  # the drift of their zeros over the session
 COURSE = np.linspace(-0.5, 0.5, SAMPLES)
 
 SHUNT = Channel("shunt", Measures.SHUNT, "V", np.dtype("int16"), 0.5 / 32768, 0.0)
@@ -75,7 +75,7 @@ RECORD = Calibration(
 
 @dataclass(frozen=True)
 class Truth:
-    """One session: what was recorded, and the true power."""
+    """One session: the recorded data, and the true power."""
 
     block: Block
     clocks: Clocks
@@ -132,7 +132,7 @@ def _counts(channel: Channel, volts: Values) -> NDArray[np.int16]:
 
 
 def _clocks(rng: np.random.Generator) -> tuple[Clocks, float, float]:
-    """Return what the logger knows of its clocks, and the truth: the second at which it began, and its rate."""
+    """Return the logger's knowledge of its clocks, and the truth: the second at which it began, and its rate."""
     rate_hz = RATE_HZ * (1 + rng.uniform(-1e-4, 1e-4))
     begins_s = rng.uniform(-0.5, 0.0)
     mono_us = round(rng.uniform(1e9, 1e11))  # when the recording began

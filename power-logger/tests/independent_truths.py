@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Sessions whose true power is known by physics alone. This module uses no code and no formula of HAPPE.
+"""Sessions with a true power from physics alone. This module uses no code and no formula of HAPPE.
 
-A laptop takes a current that changes in steps. It may also switch a thousand times a second. A supply with a resistance
-of its own feeds the laptop through a shunt. An instrument samples the shunt's voltage and, through a divider, the
-supply's, with the errors of its case. Its calibration record states the uncertainties from which the errors are drawn.
-The truth is the integral of current times voltage at the laptop. Time is the server's, in seconds from the session's
-beginning.
+A laptop takes a current that changes in steps. It may also switch a thousand times a second. A supply with an internal
+resistance feeds the laptop through a shunt. An instrument samples the shunt's voltage and, through a divider, the
+supply's, with the errors of its case. This module draws the errors from the uncertainties that the calibration record
+states. The truth is the integral of current times voltage at the laptop. Time is the server's, in seconds from the
+session's beginning.
 """
 
 from __future__ import annotations
@@ -26,35 +26,35 @@ LASTS_S = 60.0
 INTERVAL_S = (8.0, 28.0)
 STEPS = ((-1e9, 1.2), (8.02, 2.0), (20.0, 1.4), (28.0, 2.2))  # from a second on, amperes
 SUPPLY_V, SUPPLY_OHM = 20.0, 0.05
-GRID_HZ = 8000  # of filtered signals
-RIPPLE_V = 0.1  # rms of half of 2 A over the shunt: what records state of a switched load
-CHECK_S = 4.0  # of each zero check
+GRID_HZ = 8000  # for filtered signals
+RIPPLE_V = 0.1  # rms of half of 2 A over the shunt: the ripple that records state for a switched load
+CHECK_S = 4.0  # the length of each zero check
 RANGE_V = (0.5, 10.0)
 
 
 @dataclass(frozen=True)
 class Case:
-    """A rig and what happens to it. Volts are those at the instrument's inputs for shunt and supply."""
+    """A rig and its errors. Volts are those at the instrument's inputs for shunt and supply."""
 
     name: str
     bits: int = 16
     rate_hz: float = 50.0
-    off_ppm: float | None = None  # of the rate; None: anything up to 100
+    off_ppm: float | None = None  # the error of the rate; None: anything up to 100
     switched_hz: float = 0.0  # how often the load switches; each state lasts half of a period
     in_time: bool = False  # the switching rate is an exact multiple of the sampling rate
     samples_at_instants: bool = False  # not means over their periods
-    filter_hz: float | None = None  # of two poles before the sampling, which the record states
+    filter_hz: float | None = None  # a filter of two poles before the sampling, which the record states
     gaps: int = 0
     checks: int = 0  # zero checks, spread evenly from before the session to after it
-    noise_v: tuple[float, float] = (4e-4, 8e-4)  # white, of a sample
-    flicker_v: float = 0.0  # of the shunt: the Allan deviation that does not fall
-    ramp_v: float = 0.0  # of the shunt: standard deviation of the even move of its zero
+    noise_v: tuple[float, float] = (4e-4, 8e-4)  # white noise of a sample
+    flicker_v: float = 0.0  # the shunt's 1/f noise: the Allan deviation that does not fall
+    ramp_v: float = 0.0  # the shunt: standard deviation of the even move of its zero
     hump_v: float = 0.0  # the same, but the zero moves there and back
-    drift_v: float | None = 3e-6  # of the shunt's zero, as the record states it; None: the record does not state it
-    step_w: float = 0.0  # instead of shunt and supply there is a wattmeter, which gives floats in such steps
+    drift_v: float | None = 3e-6  # the drift of the shunt's zero in the record; None: the record does not state it
+    step_w: float = 0.0  # in place of shunt and supply, a wattmeter gives floats in such steps
     states_step: bool = False
-    noise_in_record: bool = False  # the record states the white noise, which nothing else tells if there is no check
-    starts_at_s: float = 0.0  # the session begins so long after the recording
+    noise_in_record: bool = False  # the record states the white noise; without a check it is the only source of it
+    starts_at_s: float = 0.0  # how long after the recording the session begins
     timed: bool = True  # the instrument's clock gives times; False: a file without times
     limits: dict[str, float] = field(default_factory=dict)  # limits of refusal that differ from the defaults
 
@@ -68,7 +68,7 @@ class Session:
     columns: tuple[NDArray[Any], ...]
     gaps: list[tuple[int, int]]
     pairs: list[tuple[int, int]]  # index, monotonic microseconds
-    estimates: list[tuple[int, int, int]]  # monotonic, server less monotonic, bound; microseconds
+    estimates: list[tuple[int, int, int]]  # monotonic, server minus monotonic, bound; microseconds
     checks: list[NDArray[Any]]  # the first channel's values without current, one check after the other
     interval_us: tuple[int, int]
     watts: float
@@ -120,14 +120,14 @@ def session(case: Case, rng: np.random.Generator) -> Session:
 
 
 class _Clock:
-    """The times of the samples, and what the host knows of them."""
+    """The times of the samples, and the host's knowledge of them."""
 
     def __init__(self, case: Case, rng: np.random.Generator) -> None:
         ppm = rng.uniform(-100, 100) if case.off_ppm is None else case.off_ppm * rng.choice([-1, 1])
         self.hz = case.rate_hz * (1 + ppm * 1e-6)
-        self.begins_s = rng.uniform(-0.9, -0.5)  # the first sample of all
+        self.begins_s = rng.uniform(-0.9, -0.5)  # the first sample
         self.size = rng.uniform(0.8, 1.2)  # of the load
-        self.phase = rng.uniform(0, 1)  # of a switched load, where in its period the first sample lies
+        self.phase = rng.uniform(0, 1)  # the place of the first sample in the period of a switched load
         self._monotonic_us = rng.uniform(1e9, 1e11)
         self._drift = rng.uniform(-3e-5, 3e-5)
         lasts_s = case.starts_at_s + LASTS_S
@@ -158,7 +158,7 @@ class _Clock:
 
 
 class _Zero:
-    """What the shunt's channel gives without current: a course over the session with 1/f noise on it."""
+    """The value of the shunt's channel without current: a course over the session with 1/f noise on it."""
 
     def __init__(self, case: Case, rng: np.random.Generator, clock: _Clock) -> None:
         self._from_s = case.starts_at_s - 10.0

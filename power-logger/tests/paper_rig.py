@@ -4,8 +4,8 @@
     export PYTHONPATH=profiles/python/src:power-logger/src:power-logger/tests
     build/venv/bin/python power-logger/tests/paper_rig.py
 
-prints them; test_paper_rig.py compares the page with them. If only a limit +-a is known, the distribution is taken as a
-rectangle: u = a / sqrt(3) (GUM 4.3.7). The limits are assumptions for instruments of this kind, not those of a
+prints them; test_paper_rig.py compares the page with them. If we know only a limit +-a, we assume a rectangular
+distribution: u = a / sqrt(3) (GUM 4.3.7). The limits are assumptions for instruments of this kind, not those of a
 datasheet.
 """
 
@@ -39,7 +39,7 @@ CLOCK_US = 10_000.0
 
 
 def limits(value: float, limit: float, source: str) -> Quantity:
-    """Return a value that is known within limits."""
+    """Return a value with known limits."""
     return Quantity(value, limit / math.sqrt(3), source)
 
 
@@ -74,7 +74,7 @@ RIGS: Sequence[tuple[str, Calibration, tuple[Channel, ...]]] = (
 
 
 def figure(record: Calibration, channels: tuple[Channel, ...]) -> Figure:
-    """Return the figure of two minutes. Before them the laptop took 25 W less. The cuts are known to 10 ms."""
+    """Return the figure of two minutes. Before them the laptop took 25 W less. The cuts are good to 10 ms."""
     rng = np.random.default_rng(1)
     count = (SECONDS + 2) * RATE_HZ
     seconds = np.arange(count) / RATE_HZ - 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Traces in a spool, made without an instrument: what a recorder would have left."""
+"""Makes traces in a spool without an instrument, like those of a recorder."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A recording on a small disk that fills up or becomes read-only, in a mount namespace of its own.
+"""A recording on a small disk that fills up or becomes read-only, in its own mount namespace.
 
 usage: unshare --mount [--map-root-user] python record_in_space.py FOLDER CASE
 
@@ -100,7 +100,7 @@ def full(*, to_the_end: bool) -> dict[str, Any]:
 
 
 def read_only_bind() -> bool:
-    """Make the spool read-only for files that are opened from now on. Return False if a file was opened meanwhile."""
+    """Make the spool read-only for files opened from now on. Return False if a program opened a file meanwhile."""
     run("mount", "--bind", SPOOL, SPOOL)
     done = subprocess.run(["mount", "-o", "remount,bind,ro", SPOOL], stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode and "busy" not in done.stderr:
@@ -111,7 +111,7 @@ def read_only_bind() -> bool:
 
 
 def read_only() -> dict[str, Any]:
-    """Keep open files writable, but let no new file be made for a while."""
+    """Keep open files writable, but allow no new file for a while."""
     recording = Recording()
     before = recording.until("", 2000)
     while not read_only_bind():
@@ -123,7 +123,7 @@ def read_only() -> dict[str, Any]:
 
 
 def read_only_at_first() -> dict[str, Any]:
-    """Let nothing be written from the start."""
+    """Make the disk read-only from the start."""
     run("mount", "-o", "remount,bind,ro", DISK)
     done = subprocess.run(
         [*PROGRAM, "record", *SOURCE, "--spool", SPOOL], stderr=subprocess.PIPE, text=True, check=False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Many recordings at once, each in a process of its own that a test may kill.
+"""Many recordings at once, each in its own process, for a test to kill.
 
 usage: record_many.py SPOOL COUNT
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A load that switches in time with the samples: how much filters let through, and which figures are refused."""
+"""A load that switches in time with the samples: how much filters let through, and which figures HAPPE refuses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from happe_power.recording.header import Purpose, header_of
 from happe_power.sources.spec import SpecError
 from happe_power.toml_fields import TomlFileError
 
-RATE_HZ = 50.0  # of given_truths
+RATE_HZ = 50.0  # the noise of given_truths
 
 
 def filtered(by: Filter | None) -> Rig:
@@ -33,7 +33,7 @@ def filtered(by: Filter | None) -> Rig:
 @pytest.mark.parametrize("poles", [1, 2, 3])
 @pytest.mark.parametrize("times", [8, 40])
 def test_the_worst_load_is_off_by_what_a_filter_is_said_to_let_through(poles: int, times: int) -> None:
-    # Given pulses of a two-hundredth of a sample period, in time with the samples, through RC stages, step by step
+    # Given pulses of 1/200 of a sample period, in time with the samples, through RC stages, step by step
     fine = 200
     decay = np.exp(-2 * np.pi / times / fine)
     signal = np.tile(np.eye(1, fine)[0] * fine, 60 * times)
@@ -41,10 +41,10 @@ def test_the_worst_load_is_off_by_what_a_filter_is_said_to_let_through(poles: in
         held = 0.0
         for i, value in enumerate(signal):
             held = signal[i] = held * decay + value * (1 - decay)
-    # When one sample is taken of each period, at the worst place in it
+    # When an instrument takes one sample of each period, at the worst place
     settled = signal[-20 * times * fine :].reshape(-1, fine)
     off = float(np.abs(settled.mean(axis=0) - 1).max())
-    # Then the samples' mean deviates by at most the reported limit, and not by much less
+    # Then the samples' mean deviates by at most the reported limit, and almost by that much
     assert 0.8 < off / Filter("a test", RATE_HZ / times, poles).leak(RATE_HZ) < 1.01
 
 
@@ -53,7 +53,7 @@ def test_a_mean_over_whole_periods_hides_nothing_and_one_over_a_part_of_it_misse
         [0, 0, 1e-3], abs=1e-5
     )
     assert Filter("", mean_s=0.002).leak(100) == pytest.approx(4)  # pulses in a fifth of the time count five times
-    assert Filter("", mean_s=0.025).leak(100) == pytest.approx(0.2)  # two pulses or three, where two and a half are due
+    assert Filter("", mean_s=0.025).leak(100) == pytest.approx(0.2)  # two pulses or three, in place of two and a half
 
 
 @pytest.mark.parametrize(
@@ -169,13 +169,13 @@ def test_floats_are_rounded_to_what_is_stated_or_to_the_smallest_change_that_is_
         (line,) = (each for each in found.budget.lines if each.name == "quantisation of power")
         return line.standard_uncertainty, line.source
 
-    # Then the budget has the same figure, whoever states the step
+    # Then the budget has the same figure, from the record's step and from the values' step
     stated, seen = line(0.02), line(None)
     assert stated[1] == "a step is 0.02 W"
     assert seen[0] == pytest.approx(stated[0])
     assert seen[1] == "they show a step of 0.02 W"
     assert stated[0] > 0.001
-    # And from values that never change nobody knows the step
+    # And values that never change do not tell the step
     rig = rig_of([channel], None)
     assert isinstance(rig, Rig)
     still = measure(rig, truth.interval(FIRST), [Block(0, (np.full(3000, 100 / 3),))])

@@ -58,7 +58,7 @@ def test_delays_are_as_far_off_as_stated() -> None:
         assert found.uncertainty_us is not None
         errors.append(found.late_us - late_us)
         stated.append(found.uncertainty_us)
-    # Then it is found within a fraction of a bin, and k = 2 holds the expected share or a little more
+    # Then `align` finds it within a fraction of a bin, and k = 2 holds the expected share or a little more
     held = np.mean(np.abs(errors) <= 2 * np.array(stated))
     assert np.std(errors) < BIN_US / 20
     assert 0.93 <= held <= 1
@@ -66,7 +66,7 @@ def test_delays_are_as_far_off_as_stated() -> None:
 
 
 def test_where_there_is_no_marker_none_is_found() -> None:
-    # Given loads that change slowly, loads that jump, and nothing but noise
+    # Given loads that change slowly, loads that jump, and pure noise
     rng = np.random.default_rng(2)
     loads = [np.cumsum(rng.normal(0, 1, BINS)) for _ in range(100)]
     loads += [np.repeat(rng.uniform(20, 45, BINS // 20), 20) for _ in range(100)]

@@ -80,8 +80,8 @@ def test_a_log_on_a_full_disk_holds_nothing_up(fake: FakeStudyServer, tmp_path: 
 
 
 def killed(child: Beside) -> None:
-    """Kill an uploader, as a kernel that runs out of memory does."""
-    os.kill(child._process.pid, signal.SIGKILL)  # noqa: SLF001 - the number is nobody else's business
+    """Kill an uploader, as the kernel does when it runs out of memory."""
+    os.kill(child._process.pid, signal.SIGKILL)  # noqa: SLF001 - only tests need the number
 
 
 def test_one_that_was_killed_is_known_to_be(fake: FakeStudyServer, tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Calibration records: how they are read, written, and made from a known load, and which uncertainty they give."""
+"""Calibration records: how HAPPE reads, writes and makes them from a known load, and their uncertainty."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_shunt_and_divider_follow_from_a_known_load(wiring: Wiring, tap: float) 
     assert found.shunt_ohm.value == pytest.approx(0.1)
     assert found.divider.value == pytest.approx(4)
     assert [each.zero.value for each in found.channels.values()] == [-1e-3, -2e-3]
-    # And power goes with U squared over r: u(P) / P = hypot(2 u(U) / U, u(r) / r)
+    # And power is proportional to U squared over r: u(P) / P = hypot(2 u(U) / U, u(r) / r)
     relative = math.hypot(
         found.shunt_ohm.standard_uncertainty / found.shunt_ohm.value,
         found.divider.standard_uncertainty / found.divider.value,
@@ -174,7 +174,7 @@ def test_without_a_load_there_are_zeros_alone() -> None:
 
 
 def test_a_gain_that_was_not_measured_is_told_with_every_figure() -> None:
-    # Given a record of the zero of a channel in watts alone, as it is read back from a file
+    # Given a record with only the zero of a channel in watts, as HAPPE reads it from a file
     watts = Channel("power", Measures.POWER, "W", SHUNT.dtype, 1e-3, 0.0)
     found = outcome([both(watts, 1e-3, None)], None, None)
     record = parse(to_toml(dataclasses.replace(RECORD, channels=found.channels)).encode(), "zeros.toml")

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-SERVER_US = 1_800_000_000_000_000  # when the given trace began, by the server: 2027-01-15
+SERVER_US = 1_800_000_000_000_000  # the begin of the given trace, by the server: 2027-01-15
 SHIPPED = dataclasses.replace(
     RECORD,
     shunt_ohm=known(0.1, 5e-5),
@@ -97,7 +97,7 @@ def at(second: float) -> int:
 def test_measure_says_watts_joules_uncertainty_coverage_and_calibration(
     run: Callable[..., Ended], folder: Path
 ) -> None:
-    # When the second in which 2.0 A went through 0.1 ohm is measured, 19.5 V before the shunt
+    # When `measure` measures the second with 2.0 A through 0.1 ohm and 19.5 V before the shunt
     ended = run("measure", folder, "--from", at(1), "--to", at(2), "--budget")
     lines = ended.out.splitlines()
     assert (ended.status, ended.err) == (0, "")
@@ -150,7 +150,7 @@ def test_show_measure_and_align_take_the_same_times(run: Callable[..., Ended], f
     # Given a trace of six seconds from 2027-01-15T08:00:00Z on
     begin = {"1s", "1", "08:00:01Z", "9:30:01", "2027-01-15T08:00:01Z", "1800000001000000"}
     end = ("5s", "5.0", "08:00:05Z", "09:30:05.000", "2027-01-15T09:00:05+01:00", "1800000005000000")
-    # When the same four seconds are named in each way
+    # When a person names the same four seconds in each way
     found = []
     for first, last in zip(sorted(begin), [end[0]] * len(begin), strict=True):
         found.append(json.loads(run("measure", folder, "--from", first, "--to", last, "--json").out)["from_us"])
@@ -238,21 +238,21 @@ def test_estimates_that_contradict_each_other_are_refused(run: Callable[..., End
 
 
 def test_a_wall_clock_that_was_set_in_the_middle_is_refused(folder: Path) -> None:
-    # Given eight hours with a pair each ten seconds, the wall clock set on by 3 s after four
+    # Given eight hours with a pair every ten seconds; after four hours somebody set the wall clock forward by 3 s
     trace = Trace.open(folder)
     began, hour = trace.started, 3600
     trace.time_base = [
         TimePair(s * 1000, began.monotonic_us + s * 1_000_000, began.realtime_us + (s + 3 * (s > 4 * hour)) * 1_000_000)
         for s in range(0, 8 * hour, 10)
     ]
-    # Then the clock is no good for cuts, though clocks may drift apart by more than 3 s in eight hours
+    # Then cuts cannot use the clock, although clocks may drift apart by more than 3 s in eight hours
     found = clocks_of(trace, own_clock=True)
     assert isinstance(found, Refusal)
     assert found.why is Why.CLOCK_SET
 
 
 def test_with_samples_at_the_end_of_the_range_there_is_no_figure(run: Callable[..., Ended], folder: Path) -> None:
-    # Given seven samples in the second second that stood at the end of the range, and in the third others that stalled
+    # Given seven samples at the end of the range in the second second, and a stall in the third one
     gaps = [(1990, 1995, "saturated"), (1997, 1999, "saturated"), (2500, 2501, "stall")]
     lines = [json.dumps({"from_index": a, "to_index": b, "reason": reason}) for a, b, reason in gaps]
     (folder / "gaps.jsonl").write_text("\n".join(lines) + "\n")
@@ -263,7 +263,7 @@ def test_with_samples_at_the_end_of_the_range_there_is_no_figure(run: Callable[.
     assert (ended.status, ended.out) == (os.EX_DATAERR, "")
     assert said in ended.err
     assert run("measure", folder, "--from", at(2), "--to", at(3)).status == 0
-    # And if a cut goes through them, those inside count
+    # And if a cut divides these samples, only those inside count
     assert "refused (coverage): 4 of its samples" in run("measure", folder, "--from", at(1), "--to", at(1.9935)).err
 
 
@@ -305,12 +305,12 @@ def test_zero_checks_beside_the_trace_tell_noise_and_drift(run: Callable[..., En
 
 
 def test_a_stretch_with_the_laptop_off_is_a_zero_check(run: Callable[..., Ended], folder: Path) -> None:
-    # Given a trace without checks, whose first and third second are taken for the laptop being off, one of them twice
+    # Given a trace without checks; a person names its first and third second as time with the laptop off, one twice
     assert any("no zero check" in note for note in json.loads(run("measure", folder, "--json").out)["notes"])
     said = [run("zero", folder, "--from", f"{at}s", "--to", f"{at + 1}s") for at in (2, 0, 2)]
     assert [each.status for each in said] == [0, 0, 0]
     assert [each.out.partition(":")[0] for each in said] == ["1 zero check", "2 zero checks", "2 zero checks"]
-    # Then both are stored beside the trace, by time, with the shunt's values, and figures use them
+    # Then `zero` stores both beside the trace, by time, with the shunt's values, and figures use them
     readings = json.loads((folder / zero_check.NAME).read_text())["during"]
     assert [each["mean"] for each in readings] == pytest.approx([0.15, 0.15], rel=1e-2)
     assert readings[1]["at_us"] - readings[0]["at_us"] == 2_000_000

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A signal ends a command, at whichever line of its waiting the signal arrives."""
+"""A signal ends a command, whichever line of its waiting the signal interrupts."""
 
 from __future__ import annotations
 
@@ -45,4 +45,4 @@ def test_a_signal_that_comes_while_the_command_begins_to_wait_is_noticed() -> No
         [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False, timeout=PATIENCE_S
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert int(done.stdout) > 3  # lines of `wait`, each of which was interrupted
+    assert int(done.stdout) > 3  # the interrupted lines of `wait`

@@ -71,7 +71,7 @@ def watts(seconds: float = 10.0, level: float = 30.0) -> Block:
 
 
 def figure(made: Rig, of: Interval, blocks: Iterable[Block], limits: Limits | None = None) -> Figure:
-    """A figure that is not refused."""
+    """Return a figure; it must not be a refusal."""
     found = measure(made, of, blocks, limits=limits)
     assert isinstance(found, Figure), found
     return found
@@ -81,7 +81,7 @@ PLAIN = rig(POWER, record=None)
 
 
 def test_power_is_current_times_the_voltage_at_the_laptop() -> None:
-    # Given 2 A through 0.1 ohm, 20 V measured before the shunt by a third
+    # Given 2 A through 0.1 ohm, and 20 V before the shunt behind a divider of three
     block = Block(0, (np.full(1000, 0.2), np.full(1000, 20 / 3)))
     # Then the laptop has 19.8 V, after the shunt 20 V
     assert figure(rig(SHUNT_F, SUPPLY_F), interval(0, 1), [block]).mean_w == pytest.approx(2 * 19.8)
@@ -136,16 +136,16 @@ def test_an_energy_counter_gives_the_difference_of_its_ends() -> None:
 
 
 def test_a_step_of_a_counter_is_the_energy_of_the_sample_that_it_began_with() -> None:
-    # Given a counter of joules, read each second, that grows by 10 W from 5 s to 15 s and not before or after
+    # Given a counter of joules, read each second, that grows by 10 W from 5 s to 15 s, and stands before and after
     joules = np.clip(np.arange(21) - 5, 0, 10) * 10.0
     counts = np.rint(joules / ENERGY.scale).astype(np.int64)
 
-    # When just these ten seconds are measured, and what is right before and right after them
+    # When a person measures just these ten seconds, and the times right before and right after them
     def mean_w(begin: int, end: int) -> float:
         cuts = (Cut(each * 1_000_000, float(each), ()) for each in (begin, end))
         return figure(rig(ENERGY, record=None), Interval("trace", *cuts), [Block(0, (counts,))]).mean_w
 
-    # Then they hold all of it, up to the counter's last step
+    # Then the ten seconds have all of the energy, up to the counter's last step
     assert (mean_w(4, 5), mean_w(5, 15), mean_w(15, 20)) == (0, 10, 0)
 
 
@@ -165,10 +165,10 @@ def test_a_counter_that_began_anew_takes_no_energy_back() -> None:
     # Given a counter that was at 1030 J, and at 2 J a sample later
     counts = [(0, np.array([1000.0, 1010.0, 1030.0, 2.0, 12.0])), (5, np.array([0.0, 10.0]))]
 
-    # When its steps are looked at
+    # When `differences` takes its steps
     steps = [(first, values.tolist()) for first, values in differences(counts)]
 
-    # Then the samples at which it began again are missing, not negative
+    # Then the steps across a new begin are missing, not negative
     assert steps == [(0, [10.0, 20.0]), (3, [10.0]), (5, [10.0])]
 
 
@@ -188,7 +188,7 @@ def test_an_interval_inside_of_one_sample_has_its_power() -> None:
 @given(st.lists(st.floats(0, 9.9), min_size=3, max_size=3, unique=True), st.integers(0, 99))
 @settings(max_examples=60, deadline=None)
 def test_energies_of_adjoining_intervals_add_up(cuts: list[float], seed: int) -> None:
-    # Given power that is different in each sample, cut into blocks somewhere
+    # Given power that differs in each sample, in blocks of any length
     values = np.random.default_rng(seed).uniform(10, 50, 10_000)
     at = seed * 97 + 5
     blocks = [Block(0, (values[:at],)), Block(at, (values[at:],))]
@@ -202,7 +202,7 @@ def test_energies_of_adjoining_intervals_add_up(cuts: list[float], seed: int) ->
 @given(st.floats(0.1, 10), st.floats(-20, 20), st.floats(0.5, 4))
 @settings(max_examples=60, deadline=None)
 def test_another_unit_for_counts_changes_nothing(scale: float, offset: float, level: float) -> None:
-    # Given the same volts as counts of another size and from another zero
+    # Given the same volts as counts of another size with another zero
     volts = np.random.default_rng(1).normal(level, 0.1, 2000)
     channel = dataclasses.replace(SHUNT_F, scale=scale, offset=offset)
     supply = np.full(2000, 6.0)
@@ -270,10 +270,10 @@ def test_an_interval_that_cannot_be_measured_is_refused(of: Interval, why: Why, 
 
 
 def test_a_clock_that_is_off_costs_the_step_of_power_at_the_cut() -> None:
-    # Given 20 W up to 5 s and 40 W from then on, an interval from 4 s to 8 s whose cuts are off by at most 6 ms
+    # Given 20 W up to 5 s and 40 W from then on, and an interval from 4 s to 8 s with cuts good to 6 ms
     block = Block(0, (np.repeat([20.0, 40.0], 5000),))
     found = figure(PLAIN, interval(4, 8, 6000), [block])
-    # Then both cuts deviate together: time that misses at 40 W counts at 20 W
+    # Then both cuts deviate together: time lost at 40 W counts at 20 W
     line = next(line for line in found.budget.lines if line.name == "clock")
     assert found.mean_w == pytest.approx(35)
     assert line.sensitivity == pytest.approx((40 - 20) / 4)
@@ -287,7 +287,7 @@ def test_a_step_right_at_the_cut_counts_in_full() -> None:
 
 
 def test_both_cuts_late_together_lose_power_of_a_pulse_that_lies_just_between_them() -> None:
-    # Given 15 W, and 40 W from 5 s to 15 s, cut to 50 ms at the edges
+    # Given 15 W, and 40 W from 5 s to 15 s, with cuts at the edges good to 50 ms
     block = Block(0, (np.repeat([15.0, 40.0, 15.0], [5000, 10_000, 5000]),))
     found = figure(PLAIN, interval(5, 15, 50_000), [block])
     line = next(line for line in found.budget.lines if line.name == "clock")
@@ -299,7 +299,7 @@ def test_both_cuts_late_together_lose_power_of_a_pulse_that_lies_just_between_th
 
 
 def test_an_estimate_near_one_cut_counts_by_its_weight_at_each() -> None:
-    # Given the same pulse, and two clock estimates that weigh one to nine for one cut and nine to one for the other
+    # Given the same pulse, and two clock estimates with weights 0.9 and 0.1 at one cut, 0.1 and 0.9 at the other
     block = Block(0, (np.repeat([15.0, 40.0, 15.0], [5000, 10_000, 5000]),))
     cuts = [
         Cut(at * 1_000_000, float(at * RATE_HZ), tuple(Part(key, key, w, 6000, "a test") for key, w in weights.items()))
@@ -342,7 +342,7 @@ def quantisation(found: Figure) -> dict[str, float]:
 
 
 def test_a_steady_signal_is_known_to_a_count_over_the_root_of_twelve() -> None:
-    # Given counts of 1 mV of the shunt, whose gain is 2, and of 2 mV of the supply, and a signal without noise
+    # Given counts of 1 mV for the shunt with a gain of 2, counts of 2 mV for the supply, and a signal without noise
     channels = (dataclasses.replace(SHUNT, scale=1e-3), dataclasses.replace(SUPPLY, scale=2e-3))
     gains = {
         "shunt": Correction(known(2, 0), known(0, 0), known(1e-4, 0), drift=known(0, 0)),
@@ -374,16 +374,16 @@ def test_without_a_record_the_figure_says_what_is_not_in_it() -> None:
 
 
 def test_sensitivities_are_the_derivatives() -> None:
-    # Given a rig with everything in it, each input moved a little
+    # Given a rig with every input of the budget, and each input moved a little
     rng = np.random.default_rng(5)
     block = Block(0, (rng.normal(13_000, 500, 2000).astype(np.int16), rng.normal(21_000, 50, 2000).astype(np.int16)))
     of = interval(0, 2)
     found = figure(rig(*CHANNELS, record=RECORD), of, [block])
     lines = {line.name: line for line in found.budget.lines}
     for name, changed in moved(RECORD, 1e-6).items():
-        # When the power is worked out with it
+        # When `measure` computes the power with it
         there = figure(rig(*CHANNELS, record=changed), of, [block]).mean_w
-        # Then it moves as the budget says
+        # Then the power moves as the budget says
         assert (there - found.mean_w) / 1e-6 == pytest.approx(lines[name].sensitivity, rel=1e-4), name
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Enrolment: what is kept, for whom, and what is refused. The real server is in tests/system/test_power_upload.py."""
+"""Enrolment: what the host stores, for whom, and what it refuses. test_power_upload.py uses the real server."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 NUMBERS = '{"server":1,"device":2,"study":3,"token":4}'
-PEM = Path(__file__).parent / "data/loopback.pem"  # a certificate of 127.0.0.1 and its key, of nobody, until 2126
+PEM = Path(__file__).parent / "data/loopback.pem"  # a certificate of 127.0.0.1 and its unused key, until 2126
 
 
 @pytest.fixture

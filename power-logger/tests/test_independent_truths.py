@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether U holds the truth of sessions that another program made up (independent_truths.py), or the figure is refused.
+"""U holds the truth of sessions from an independent module (independent_truths.py), or HAPPE refuses the figure.
 
 With -s it prints the table of docs/watts-evidence.md. `tools/validate.sh statistics` draws 300 sessions of each case.
 """
@@ -35,13 +35,13 @@ pytestmark = pytest.mark.slow
 
 COUNT = int(os.environ.get("HAPPE_TRUTHS", "20"))
 WANTED = 0.93
-MANY = 300  # of at least so many draws, the share WANTED must hold; of fewer, chance may take some away
-CHANCE = 1e-3  # that too few draws hold the truth, though each holds it with probability WANTED
+MANY = 300  # of this many draws or more, the share WANTED must hold; of fewer, some may miss by chance
+CHANCE = 1e-3  # the chance that too few draws hold the truth although each holds it with probability WANTED
 
 LOAD = Case("a load that steps, 16 bits, two zero checks", checks=2)
 FAST = replace(LOAD, rate_hz=200.0, switched_hz=1000.0)
 UNTIMED = replace(LOAD, name="20 s after 30 min, no times, 120 ppm", off_ppm=120.0, starts_at_s=1800.0, timed=False)
-CASES = [  # with the reason for which their figures are refused; empty: they are not refused
+CASES = [  # with the reason why HAPPE refuses their figures; empty: it gives figures
     (LOAD, ""),
     (replace(LOAD, name="12 bits", bits=12), ""),
     (replace(LOAD, name="the rate 120 ppm off", off_ppm=120.0), ""),
@@ -149,40 +149,39 @@ def measured(case: Case, made: Session, folder: Path) -> Figure | Refusal:
 
 
 def fewest(count: int) -> int:
-    """The least number of draws that hold, of which fewer have a chance below CHANCE if each holds by WANTED."""
+    """Return the CHANCE quantile of the number of draws that hold, if each holds with probability WANTED."""
     rng = np.random.default_rng(1)
     return int(np.quantile(rng.binomial(count, WANTED, 1_000_000), CHANCE))
 
 
 @pytest.mark.parametrize(("case", "why"), CASES, ids=[case.name for case, _ in CASES])
 def test_the_interval_holds_the_truth_or_there_is_none(case: Case, why: str, tmp_path: Path) -> None:
-    # Given sessions drawn from what the case's record states, and from what happens to it
+    # Given sessions drawn from the uncertainties in the case's record, with the errors of its case
     rng = np.random.default_rng([20261123, CASES.index((case, why))])
     tally = Tally()
-    # When the watts between two instants of the server's are measured
+    # When HAPPE measures the watts between two of the server's instants
     for _ in range(COUNT):
         tally.add(case, session(case, rng), tmp_path)
     print(tally.line(case))
-    # Then every figure is refused for the reason that is due, or U holds the truth often enough
+    # Then it refuses every figure for the expected reason, or U holds the truth often enough
     assert (tally.refused, tally.why) == ((COUNT, why) if why else (0, ""))
     assert why or tally.held >= (WANTED * COUNT if COUNT >= MANY else fewest(COUNT))
 
 
 def test_the_sessions_are_what_they_are_said_to_be() -> None:
-    # Given an instrument without noise that is looked at by its header alone
+    # Given an instrument without noise, and only the header to read its samples by
     case = replace(LOAD, noise_v=(0.0, 0.0), off_ppm=0.0, checks=1)
     made = session(case, np.random.default_rng(1))
     shunt, supply = (
         column * channel["scale"] for column, channel in zip(made.columns, made.header["channels"], strict=True)
     )
     amperes, volts = (shunt - 2e-5) / 0.1, (supply * 0.9999 + 1e-3) * 3.01
-    # Then samples between steps have currents in the proportions that are reported, and the voltage that belongs to
-    # them
+    # Then samples between steps have currents in the proportions of STEPS, and the matching voltages
     second = [round((at + 1) * 50.0) for at in (5, 15, 24)]
     low, high, last = amperes[second]
     assert (high / low, last / low) == (pytest.approx(2 / 1.2, rel=1e-3), pytest.approx(1.4 / 1.2, rel=1e-3))
     assert volts[second] == pytest.approx(20 - 0.05 * amperes[second], rel=2e-3)
-    # And the truth has each for its time
+    # And the truth has each current for its time
     assert made.interval_us == (SERVER_US + 8_000_000, SERVER_US + 28_000_000)
     watts = [current * (20 - 0.15 * current) for current in (low, high, last)]
     assert made.watts == pytest.approx((0.02 * watts[0] + 11.98 * watts[1] + 8 * watts[2]) / 20, rel=1e-3)

@@ -55,7 +55,7 @@ def spool(tmp_path: Path) -> Path:
 
 @contextmanager
 def serving(spool: Path) -> Iterator[str]:
-    """Serve a spool, and give the address."""
+    """Serve a spool, and yield the address."""
     with Server(0, Watched(spool).state) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_address[1]}"
@@ -80,7 +80,7 @@ def test_the_page_tells_the_recording_and_asks_nobody_else(spool: Path) -> None:
         for said in ("12.50 W", "0.010 Wh", "1000.2/s", "500 of 2500 samples", "+0.0015 s +-0.4 ms", "recording"):
             assert said in page
         assert "<td>1.0 s</td><td>0.5 s</td><td>500</td><td>unplugged</td>" in page
-        # What comes from outside is text, and nothing of another origin is asked for.
+        # The page shows outside data only as text, and asks no other origin for anything.
         assert "<script>alert" not in page
         assert "&lt;script&gt;alert(1)" in page
         assert "&lt;b&gt;unplugged" in page

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""happe-power measures: the power of every run of a study, each from the trace that holds it."""
+"""happe-power measures: the power of every run of a study, each from the trace that covers it."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def trace(
     jump_us: int = 0,
     shipped: Calibration = SHIPPED,
 ) -> Path:
-    """A trace of six seconds, 1.5 A and 2.0 A by turns, that began at a time of the server's.
+    """Make a trace of six seconds, 1.5 A and 2.0 A by turns, that begins at this time of the server.
 
-    `jump_us`: by how much the second of its clock estimates is off.
+    `jump_us`: the error of the second of its clock estimates.
     """
     record = calibration.parse(calibration.to_toml(shipped).encode(), "rig.toml")
     given = power_traces.ended(spool, 6, calibration=record.to_header(), codes=(power_traces.METER, laptop))
@@ -64,7 +64,7 @@ def trace(
 
 
 def row(run: str, begin_us: int, seconds: float, *, laptop: str = power_traces.MEASURED, **more: object) -> Row:
-    """A run as in an export."""
+    """Return a run as in an export."""
     ended_us = begin_us + round(seconds * 1e6)
     return {"run": run, "state": "complete", "laptop": laptop, "started_us": begin_us, "ended_us": ended_us, **more}
 
@@ -96,7 +96,7 @@ def written(path: Path, rows: list[Row]) -> Path:
 
 @pytest.fixture(scope="module")
 def traces(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of three traces: two of one laptop, and one of another whose clock was set meanwhile."""
+    """A folder of three traces: two of one laptop, and one of another whose clock somebody set meanwhile."""
     folder = tmp_path_factory.mktemp("traces")
     trace(folder, SERVER_US)
     trace(folder, LATER_US)
@@ -130,7 +130,7 @@ def test_each_run_is_cut_from_the_trace_of_its_laptop_that_has_it(traces: Path, 
     assert second["trace"] != first["trace"]
     assert second["seconds_w"] == pytest.approx([LOW_W, HIGH_W, LOW_W], rel=2e-3)
     assert (second["laptop"], second["meter"]) == (power_traces.MEASURED, power_traces.METER)
-    # And what can't be measured says why
+    # And a run without a figure says why
     assert made["RANK0003"]["refused"].startswith("coverage: 50.00 % of the interval has samples")
     assert made["RANK0004"]["refused"] == (
         f"no-samples: no trace of laptop {power_traces.MEASURED} was recorded meanwhile"
@@ -175,7 +175,7 @@ def test_traces_are_named_by_their_folders_and_every_run_measured_is_status_0(tr
 
 
 def test_what_can_be_no_machine_s_power_is_refused_and_the_others_are_measured(tmp_path: Path) -> None:
-    correction = Correction(known(1, 1e-4), known(-1, 1e-4))  # less than nothing, as of a shunt whose wires are swapped
+    correction = Correction(known(1, 1e-4), known(-1, 1e-4))  # negative power, as from a shunt with swapped wires
     wrong = {
         "3APT0PAA": (dataclasses.replace(SHIPPED, channels={"shunt": correction}), "the mean is -"),
         "4APT0PAA": (dataclasses.replace(SHIPPED, shunt_ohm=known(1e-5, 1e-9)), "the mean is 338"),
@@ -194,7 +194,7 @@ def test_what_can_be_no_machine_s_power_is_refused_and_the_others_are_measured(t
 
 
 def test_a_run_with_a_second_that_no_machine_takes_is_refused(traces: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Given that no machine takes more than 35 W, and a mean of 34 W with seconds of 29 W and 39 W
+    # Given a limit of 35 W for any machine, and a mean of 34 W with seconds of 29 W and 39 W
     monkeypatch.setattr(runs, "MOST_W", 35.0)
     run = StudyRun("RANK0001", power_traces.MEASURED, SERVER_US + 1_000_000, SERVER_US + 3_000_000)
     covered = measuring.opened(traces.glob("*/*"), measuring.How())
@@ -203,7 +203,7 @@ def test_a_run_with_a_second_that_no_machine_takes_is_refused(traces: Path, monk
 
 
 def test_a_trace_in_several_folders_has_its_samples_from_one_and_its_zero_checks_from_another(tmp_path: Path) -> None:
-    # Given a spool whose trace is sealed and its parts deleted, and what the server has of it, with an unfinished one
+    # Given a spool with a sealed trace without its parts, and a download of it with an unfinished trace
     folder, downloads = trace(tmp_path / "spool", SERVER_US), tmp_path / "downloads"
     before, after = (ZeroReading("shunt", 0, volts, 1e-7, 2e-5, 80.0, 2000) for volts in (0.0, 1e-5))
     zero_check.store(folder, [before], [after])
@@ -215,11 +215,11 @@ def test_a_trace_in_several_folders_has_its_samples_from_one_and_its_zero_checks
     for unfinished in (downloads / f".{folder.name}.unfinished", folder.with_name(f".{folder.name}.new")):
         unfinished.mkdir()
         (unfinished / "header.json").touch()
-    # Then the order in which they are named does not matter, and the figure is what one folder with both gives
+    # Then the order of the folders does not matter, and the figure equals that from one folder with both
     for one, other in ((downloads, tmp_path / "spool"), (tmp_path / "spool", downloads)):
         ran, made = measures(one, runs, "--trace", other)
         assert (ran.status, made) == (0, whole)
-    # Without the logger's own copy, measures names what the download lacks
+    # And without the logger's own copy, `measures` names what the download lacks
     ran, made = measures(downloads, runs)
     assert made["RANK0001"]["expanded_uncertainty"] != whole["RANK0001"]["expanded_uncertainty"]
     assert any("there is no zero check" in note for note in made["RANK0001"]["notes"])
@@ -256,7 +256,7 @@ def test_a_trace_with_a_damaged_file_keeps_no_run_from_a_good_one(traces: Path, 
 
 
 def _began_us(folder: Path) -> int:
-    """When a trace of the first laptop began, by the server; 0: of another."""
+    """Return the server's time at which a trace of the first laptop began; 0 for another laptop's."""
     given = Trace.open(folder)
     own = given.header["measured"] == power_traces.MEASURED
     return given.clocks[0].offset_us + given.started.monotonic_us if own else 0

@@ -56,7 +56,7 @@ def test_a_series_that_never_changes_has_no_scatter() -> None:
 
 @pytest.mark.parametrize("deviation", [0.0, 0.15, 0.25, 0.4])
 def test_rounding_leaves_what_is_stated(deviation: float) -> None:
-    # Given values anywhere in a step, with noise on them before they are rounded
+    # Given values anywhere in a step, with noise before the rounding
     rng = np.random.default_rng(4)
     errors = []
     for _ in range(400):
@@ -120,15 +120,15 @@ def test_without_checks_nothing_is_judged() -> None:
 
 
 def test_a_zero_that_nobody_checks_has_an_allowance_until_three_checks_tell_its_spread() -> None:
-    # Given a record that says nothing of drift, and a 16-bit channel of half a volt
+    # Given a record without drift, and a 16-bit channel of half a volt
     truth = next(truths(5, 1))
     channels = {name: dataclasses.replace(each, drift=None) for name, each in RECORD.channels.items()}
     rig = rig_of(CHANNELS, dataclasses.replace(RECORD, channels=channels))
     assert isinstance(rig, Rig)
     readings = [reading(volts) for volts in (2e-5, 5e-5, 8e-5)]
-    # When there are none to three checks
+    # When the trace has none to three checks
     found = [measure(rig, truth.interval(FIRST), [truth.block], checks_of(readings[:n], RECORD)) for n in range(4)]
-    # Then what no check has seen is 0.02 % of the range, and three tell for themselves
+    # Then a drift without checks is 0.02 % of the range, and three checks show their own
     lines = []
     for each in found:
         assert isinstance(each, Figure)
@@ -168,7 +168,7 @@ def test_a_drift_between_checks_is_in_the_budget_and_an_offset_if_the_record_doe
     truth = next(truths(5, 1))
     rig = rig_of(CHANNELS, RECORD)
     assert isinstance(rig, Rig)
-    # Given a zero that moved by 0.2 mV, far from what the record says
+    # Given a zero that moved by 0.2 mV, far beyond the record
     checks = checks_of([reading(1e-3), reading(1.2e-3)], RECORD)
     found = measure(rig, truth.interval(FIRST), [truth.block], checks)
     assert isinstance(found, Figure)
@@ -189,7 +189,7 @@ def test_noise_is_the_instruments_alone_where_the_record_knows_it() -> None:
     one, other = (measure(rig, truth.interval(FIRST), [truth.block]) for rig in (told, untold))
     assert isinstance(one, Figure)
     assert isinstance(other, Figure)
-    # Then the load's own steps are no noise in the one, and a note says so of the other
+    # Then with the record's noise the load's own steps are no noise, and without it a note says so
     noise = next(line for line in one.budget.lines if line.name == "noise of shunt")
     assert noise.standard_uncertainty == pytest.approx(1.0003 * 4e-4 / math.sqrt(1000), rel=1e-2)
     assert noise.dof == pytest.approx(0.5 * 40**2)

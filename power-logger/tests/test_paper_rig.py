@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""docs/watts-evidence.md says what the arithmetic says."""
+"""docs/watts-evidence.md has the figures of the arithmetic."""
 
 from __future__ import annotations
 

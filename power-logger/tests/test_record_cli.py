@@ -257,7 +257,7 @@ def test_the_zero_is_checked_before_and_after_if_a_person_is_there(tmp_path: Pat
         os.close(terminal)
         said = answered(person, ["Zero check before", "Zero check after"])
     assert process.returncode == 0
-    assert "shunt: zero is off by 0.225, moved by" in said  # the simulated laptop was not switched off
+    assert "shunt: zero is off by 0.225, moved by" in said  # the simulated laptop stays on
     document = json.loads((only_trace(tmp_path / "spool") / zero_check.NAME).read_text())
     before, after = (readings_of(document[when])[0] for when in ("before", "after"))
     assert before.mean == pytest.approx(45.04 / 20 * 0.1, rel=0.01)
@@ -299,7 +299,7 @@ def test_a_zero_that_was_checked_before_is_kept_if_nobody_answers_afterwards(
 
 
 def answered(person: int, prompts: list[str]) -> str:
-    """What a terminal shows to a person who answers each prompt with Enter."""
+    """Answer each prompt with Enter. Return what the terminal shows."""
     shown = ""
     for prompt in prompts:
         while prompt not in shown:

@@ -36,7 +36,7 @@ RATE = 1000.0
 
 
 def sound(recorder: Recorder) -> Trace:
-    """The only trace of a recording without a fault, which is in order."""
+    """Return the only trace of a recording without a fault. It must be in order."""
     assert (recorder.errors, recorder.failed) == ([], [])
     (folder,) = recorder.folders
     report = verify(folder)

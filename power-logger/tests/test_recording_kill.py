@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""kill -9 at 50 random instants: closed parts stay as they are, and of the open part only a moment is lost."""
+"""kill -9 at 50 random instants: closed parts stay as they are, and the open part loses only a moment."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 COUNT, RATE = 50, 2000
 LEAST_S, MOST_S = 0.0, 5.0
-MOST_LOST_S = 10.0  # what the specification allows
+MOST_LOST_S = 10.0  # the specification's limit
 PART_S = 1.0
 
 
@@ -37,7 +37,7 @@ def digests(folder: Path) -> dict[str, str]:
 
 
 def killed(pid: int, spool: Path) -> tuple[Path, int, dict[str, str]]:
-    """Kill a recorder. Return its spool, the time by CLOCK_MONOTONIC, and the parts that were closed right before."""
+    """Kill a recorder. Return its spool, the time by CLOCK_MONOTONIC, and the parts closed right before."""
     closed = digests(spool)
     os.kill(pid, signal.SIGKILL)
     return spool, time.monotonic_ns() // 1000, closed

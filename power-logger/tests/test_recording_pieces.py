@@ -234,7 +234,7 @@ def test_a_page_of_zeros_in_a_raw_file_is_a_gap_and_what_follows_stays(tmp_path:
 
 @pytest.mark.parametrize("dtype", ["int16", "int32", "int64", "float32", "float64"])
 def test_a_part_has_its_columns_encoding_and_metadata_as_the_contract_says(tmp_path: Path, dtype: str) -> None:
-    import pyarrow.parquet as pq  # noqa: PLC0415 - to look from outside
+    import pyarrow.parquet as pq  # noqa: PLC0415 - another reader checks the file
 
     channel = Channel("x", Measures.POWER, "W", np.dtype(dtype), 1.0, 0.0)
     values = np.array([3, -4, 5], dtype)
@@ -262,7 +262,7 @@ def test_a_parts_size_is_the_same_whatever_its_samples_are(tmp_path: Path, dtype
     pairs = tuple(TimePair(at, 2**52 + at, 2**52 + at) for at in range(0, rows, rate_hz))
     footer = Footer("a-trace", 2, ((2**52, rows),), pairs)
     wanted = room(rate_hz, seconds, channel.dtype.itemsize)
-    noise = np.frombuffer(chance.bytes(rows * channel.dtype.itemsize), dtype)  # which nothing compresses
+    noise = np.frombuffer(chance.bytes(rows * channel.dtype.itemsize), dtype)  # random: it does not compress
     for values in (np.zeros(rows, dtype), np.nan_to_num(noise)):
         path = tmp_path / "part.parquet"
         path.write_bytes(parts.encode([channel], [values], footer, wanted))

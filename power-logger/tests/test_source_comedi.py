@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The comedi source on a simulated board; on the kernel's own one in tests/vm/guest_tests/power."""
+"""The comedi source on a simulated board. tests/vm/guest_tests/power uses the kernel's own board."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_a_reader_that_stalls_has_one_overflow_of_the_right_length() -> None:
     # Time and index agree after the gap as before it.
     last = taken.pairs[-1]
     assert last.index == pytest.approx((last.monotonic_us - taken.began.monotonic_us) / 10, abs=1)
-    # What came out of the full buffer was old when it was read: it gets no time.
+    # The samples of the full buffer were old at the reading, so they get no time.
     assert all(abs(pair.index - (pair.monotonic_us - taken.began.monotonic_us) / 10) <= 1 for pair in taken.pairs)
 
 
@@ -224,7 +224,7 @@ def test_a_gap_is_never_empty_even_if_no_time_has_passed() -> None:
     source, board, _ = rig()
     source.start(0)
     board.cancel()
-    board._full_at = 0  # noqa: SLF001 - it ran over at once
+    board._full_at = 0  # noqa: SLF001 - the buffer overflowed at once
     board._running = True  # noqa: SLF001 - the same
     [gap] = source.read(0.0).items
     assert isinstance(gap, Gap)
@@ -235,7 +235,7 @@ class Library:
     """libcomedi's functions, as far as a RealBoard needs them, with a file of calibration or without."""
 
     def __init__(self, *, soft: bool, calibrated: bool) -> None:
-        """Calibrated by a file or not; with the file or without."""
+        """`soft`: the board uses soft calibration. `calibrated`: it has the file for this."""
         self._flags = libcomedi.SDF_CMD_READ | (libcomedi.SDF_SOFT_CALIBRATED if soft else 0)
         self._calibrated = calibrated
         self.asked: list[str] = []
@@ -251,7 +251,7 @@ class Library:
 
     def _answer(self, name: str, arguments: tuple[Any, ...]) -> Any:  # noqa: ANN401 - the same
         if name.endswith("converter"):
-            polynomial = arguments[-1]._obj  # noqa: SLF001 - what byref() is of
+            polynomial = arguments[-1]._obj  # noqa: SLF001 - the object of byref()
             polynomial.coefficients[:2] = (0.25, 1e-5)
             polynomial.order = 1
             return 0

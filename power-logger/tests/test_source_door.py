@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def kind_of(name: str = "meter", **changed: Any) -> spec.Kind:  # noqa: ANN401 - fields of Kind
-    """A kind whose instrument is given by a test."""
+    """Return a kind with a test's instrument."""
     fields = {
         "name": name,
         "summary": "a meter",

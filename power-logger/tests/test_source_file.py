@@ -72,7 +72,7 @@ def test_a_jump_of_the_time_is_a_gap_and_jitter_is_none(tmp_path: Path) -> None:
 def test_a_files_clock_that_is_off_loses_nothing_and_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, true_hz: float
 ) -> None:
-    # Given chunks whose times drift from the nominal thousand a second by some periods
+    # Given chunks of times that drift by some periods from the nominal thousand a second
     monkeypatch.setattr(file, "CHUNK", 1000)
     rows = 300
     text = "".join(f"{number / true_hz:.6f},{number},20\n" for number in range(rows))
@@ -159,7 +159,7 @@ def test_rows_of_one_time_are_samples_one_after_the_other(
 
 
 def test_a_jump_between_rows_of_one_time_is_a_gap_as_long_as_it_is(tmp_path: Path) -> None:
-    # Given ten rows a hundredth of a second, none for 0.1 s, then fifty at once that were held up
+    # Given ten rows each hundredth of a second, none for 0.1 s, then fifty delayed ones at once
     times = [0.01 * (number // 10) for number in range(100)] + [0.2] * 10 + [0.25] * 50 + [0.26] * 10
     text = "".join(f"{time:.2f},{number},20\n" for number, time in enumerate(times))
     taken = import_all(csv_of(tmp_path, "t,shunt_v,supply_v\n" + text) + ",time=t")
@@ -168,15 +168,15 @@ def test_a_jump_between_rows_of_one_time_is_a_gap_as_long_as_it_is(tmp_path: Pat
 
 @pytest.mark.parametrize("chunk", [700, 1 << 20])
 def test_a_time_that_is_only_late_is_no_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
-    # Given a row a millisecond; row 20 is 0.8 ms late, rows 40 to 49 were held up and came at once, and after row 60
-    # five samples are missing; the file's clock is 300 ppm off, and chunks end anywhere
+    # Given a row each millisecond; row 20 is 0.8 ms late, rows 40 to 49 come late and at once, and after row 60 five
+    # samples are missing; the file's clock is 300 ppm off, and chunks end anywhere
     monkeypatch.setattr(file, "CHUNK", chunk)
     times = [float(number + 5 * (number > 60)) for number in range(200)]
     times[20] += 0.8
     times[40:50] = [49 + 0.01 * number for number in range(10)]
     text = "".join(f"{time * 1.0003e-3:.8f},{number},20\n" for number, time in enumerate(times))
     taken = import_all(csv_of(tmp_path, "t,shunt_v,supply_v\n" + text) + ",time=t")
-    # Then these five are lost, and nothing else
+    # Then only these five are lost
     assert taken.gaps == [Gap(61, 66, Reason.STALL)]
     assert taken.column(0).tolist() == list(range(200))
 
@@ -198,7 +198,7 @@ def test_where_rows_have_one_time_each_unreadable_row_is_a_lost_sample(tmp_path:
     ],
 )
 def test_times_are_seconds_epoch_or_iso_8601(tmp_path: Path, times: tuple[str, ...]) -> None:
-    # Given another program's column of words besides
+    # Given a further column with another program's words
     rows = "".join(f"{time},{number},20,it is so\n" for number, time in enumerate(times))
     source = import_all(csv_of(tmp_path, "t,shunt_v,supply_v,note\n" + rows) + ",time=t")
     assert source.gaps == [Gap(2, 11, Reason.STALL)]

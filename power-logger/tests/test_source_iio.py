@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The IIO source on a simulated INA226; on the kernel's own driver in tests/vm/guest_tests/power."""
+"""The IIO source on a simulated INA226. tests/vm/guest_tests/power uses the kernel's own driver."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ VOLTAGES = (("voltage0", "voltage1"), (Measures.SHUNT, Measures.SUPPLY))
 
 
 def device(**fields: Any) -> tuple[FakeDevice, VirtualClock]:  # noqa: ANN401 - fields of FakeDevice
-    """An INA226 with some fields other than usual."""
+    """Return an INA226 with some unusual fields."""
     clock = VirtualClock()
     return FakeDevice(clock, **fields), clock
 
@@ -78,7 +78,7 @@ def test_bits_that_lie_above_others_and_their_sign_are_taken_out() -> None:
     chip, clock = device(
         values={"voltage0": -2048 + 7, "voltage1": 0xFF_FFFF}, formats={"voltage0": twelve, "voltage1": wide}
     )
-    chip.values["voltage0"] = (-5 << 4) | 0xF  # what is below the value is of no meaning
+    chip.values["voltage0"] = (-5 << 4) | 0xF  # the bits below the value have no meaning
     source = Buffered(chip, Setting(*VOLTAGES, None), clock)
     taken = take(source, 10)
     assert set(taken.column(0)) == {-5}
@@ -135,7 +135,7 @@ def test_a_shunt_at_the_end_of_its_register_is_saturated(make: type[Polled | Buf
     [
         ("ina226", {}, (-32_768, 32_767), 32_767),
         ("ina231", {}, (-32_768, 32_767), 32_767),
-        ("ina219", {}, (-32_000, 32_000), 8000),  # of a driver that can't set them, and so leaves them at the widest
+        ("ina219", {}, (-32_000, 32_000), 8000),  # the driver can't set the gains, and so leaves the widest range
         ("ina219", {"voltage0": 0.125, "voltage1": 1.0}, (-32_000, 32_000), 8000),
         ("ina220", {"voltage0": 1.0, "voltage1": 2.0}, (-4000, 4000), 4000),
     ],

@@ -30,8 +30,8 @@ RATE_HZ, HOUR_S = 100.0, 3600
 class FakeLsl:
     """The module pylsl, an inlet, and a stream's description in one. A sample's value is its number by the clock.
 
-    `fault`: drop (the first 30 of 1,000 samples are lost), late (of 50 one time is 25 periods late), slow (10 s
-    without, then all), nan, unplugged.
+    `fault`: drop (the first 30 of 1,000 samples are lost), late (one of 50 times is 25 periods late), slow (10 s
+    without samples, then all of them), nan, unplugged.
     """
 
     clock: VirtualClock
@@ -45,7 +45,7 @@ class FakeLsl:
 
     @property
     def number(self) -> int:
-        """The number of the sample that is now."""
+        """Return the number of the present sample."""
         return round(self.clock.now().monotonic_us * RATE_HZ / MICROS)
 
     def resolve_byprop(self, _name: str, value: str, _least: int, _timeout: float) -> list[FakeLsl]:
@@ -151,11 +151,11 @@ def test_an_hour_with_faults_has_each_sample_at_its_time_and_each_loss_as_a_gap(
     first = fake.number
     taken = tended(source, fake.clock, HOUR_S, each)
     numbers = taken.column(0).astype(np.int64)
-    # No row is invented: each is a sample that was sent, occurs once, and is near the time of its index.
+    # The source invents no row: each is a sent sample, occurs once, and is near the time of its index.
     assert (np.diff(numbers) > 0).all()
     assert np.isin(numbers, fake.sent).all()
     assert np.abs(numbers - first - taken.indices()).max() <= 2
-    # Every loss is recorded: rows and gaps are all the hour's indices.
+    # It records every loss: rows and gaps are all the hour's indices.
     lost = {reason: sum(g.to_index - g.from_index for g in taken.gaps if g.reason is reason) for reason in Reason}
     assert taken.rows + sum(lost.values()) == taken.end_index
     turns = HOUR_S / (40 * len(faults))

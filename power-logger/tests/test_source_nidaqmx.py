@@ -21,7 +21,7 @@ PAPER = Setting("Dev1", ("ai0", "ai1"), (0.5, 10.0), (Measures.SHUNT, Measures.S
 
 
 def rig(setting: Setting = PAPER, **fields: Any) -> tuple[Nidaqmx, FakeNi, VirtualClock]:  # noqa: ANN401 - of FakeNi
-    """A source on the fake package."""
+    """Return a source on the fake package."""
     clock = VirtualClock()
     fake = FakeNi(clock, **fields)
     return Nidaqmx(fake, setting, clock), fake, clock
@@ -36,7 +36,7 @@ def test_every_sample_is_there_as_volts() -> None:
     assert taken.end_index == pytest.approx((taken.pairs[-1].monotonic_us - taken.began.monotonic_us) / 1000, abs=1)
     assert (source.device, source.serial) == ("PCI-6034E (Dev1)", "BEEF")
     assert set(fake.buffers) == {2000}
-    assert fake.opened == fake.closed == 3  # one to ask what it grants, and two starts
+    assert fake.opened == fake.closed == 3  # one task to ask for the granted rate, and two starts
 
 
 def test_the_ends_of_a_channels_range_are_known() -> None:
@@ -53,7 +53,7 @@ def test_samples_that_were_overwritten_are_an_overflow_of_the_right_length() -> 
         taken.add(source.read(0.2))
     [gap] = taken.gaps
     assert (gap.from_index, gap.reason) == (before, Reason.OVERFLOW)
-    assert gap.to_index - gap.from_index == pytest.approx(5050, abs=2)  # NI's driver gives nothing of what it had kept
+    assert gap.to_index - gap.from_index == pytest.approx(5050, abs=2)  # NI's driver gives none of its stored samples
     assert fake.opened == 3
 
 

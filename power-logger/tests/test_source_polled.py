@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Sources that are polled: the poller, the processor's energy counters, the battery's gauge."""
+"""Polled sources: the poller, the processor's energy counters, the battery's gauge."""
 
 from __future__ import annotations
 
@@ -134,14 +134,14 @@ def test_a_counter_beyond_its_span_is_refused() -> None:
 
 def test_each_zone_is_a_channel_in_joules(sys: Path) -> None:
     package, psys = zone_of(sys), zone_of(sys, "intel-rapl:1", "psys")
-    zone_of(sys, "intel-rapl:0:0", "core")  # a part of package-0, not taken unless it is named
+    zone_of(sys, "intel-rapl:0:0", "core")  # a part of package-0; the source takes it only by name
     clock = VirtualClock()
     source = sources.make("powercap", clock)
     assert [(channel.name, channel.unit) for channel in source.channels] == [("package_0", "J"), ("psys", "J")]
     (psys / "energy_uj").write_text("262143328000\n")
     source.start(0)
     (package / "energy_uj").write_text("2500\n")
-    (psys / "energy_uj").write_text("900\n")  # it has gone round
+    (psys / "energy_uj").write_text("900\n")  # the counter has wrapped
     block = source.read(0.05).items[0]
     assert isinstance(block, Block)
     assert [int(column[0]) for column in block.columns] == [1500, 850 + 900]
@@ -188,7 +188,7 @@ def test_more_than_one_wrap_cannot_be_told_so_it_is_said_and_counting_begins_ane
     (zone / "energy_uj").write_text("501500\n")
     block = source.read(1.0).items[0]
     assert isinstance(block, Block)
-    assert int(block.columns[0][0]) == 500  # from 0 again: whoever subtracts sees a step down
+    assert int(block.columns[0][0]) == 500  # from 0 again, so a difference sees a step down
 
 
 def test_a_counter_that_is_at_0_again_after_hibernation_is_a_step_down_and_no_energy(sys: Path) -> None:

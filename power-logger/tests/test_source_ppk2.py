@@ -90,11 +90,11 @@ def test_an_hour_with_faults_has_each_sample_at_its_time_and_each_loss_as_a_gap(
     first = kit.number
     taken = tended(source, kit, HOUR_S, each, timeout_s=1.0)
     numbers = numbers_of(amperes, taken, first)
-    # No row is invented: each is a sample that the kit sent, occurs once, and is near the time of its index.
+    # The source invents no row: each is a sample that the kit sent, occurs once, and is near the time of its index.
     assert (np.diff(numbers) > 0).all()
     assert np.isin(numbers, kit.sent).all()
     assert np.abs(numbers - first - taken.indices()).max() < NEAR
-    # Every loss is recorded: rows and gaps cover the hour's indices, and almost every sample that arrived has a row.
+    # It records every loss: rows and gaps cover the hour's indices, and almost every sample that arrived has a row.
     lost = {reason: sum(g.to_index - g.from_index for g in taken.gaps if g.reason is reason) for reason in Reason}
     assert taken.rows + sum(lost.values()) == taken.end_index == pytest.approx(HOUR_S * RATE_HZ, abs=NEAR)
     turns = HOUR_S // (30 * len(faults))

@@ -85,7 +85,7 @@ class Line:
     manager: Any
     fault: str = ""
     serial: str = "C2AB12345E"
-    answered: int = 0  # readings whose answer came in time
+    answered: int = 0  # readings with an answer in time
     asked: int = 0
     device: Any = None
 
@@ -152,12 +152,12 @@ def test_an_hour_with_faults_has_each_reading_at_its_time_and_each_loss_as_a_gap
 
     began_s = line.clock.now().monotonic_us / 1e6
     taken = tended(source, line.clock, HOUR_S, each, timeout_s=1.0)
-    # No row is invented: each answer that came in time has one row, and there are no others.
+    # The source invents no row: each answer in time has one row, and there are no others.
     assert taken.rows == line.answered > HOUR_S
     # Each row has its own time: its watts are the second at which its index was due.
     due_s = began_s + taken.indices() / RATE_HZ
     assert np.abs(taken.column(0) - due_s).max() <= 1 / RATE_HZ
-    # Every loss is recorded: rows and gaps are all the hour's indices.
+    # It records every loss: rows and gaps are all the hour's indices.
     lost = {reason: sum(g.to_index - g.from_index for g in taken.gaps if g.reason is reason) for reason in Reason}
     assert taken.rows + sum(lost.values()) == taken.end_index == pytest.approx(HOUR_S * RATE_HZ, abs=2)
     assert all(lost[reason] > HOUR_S / 20 for reason in (Reason.INVALID, Reason.STALL, Reason.UNPLUGGED))

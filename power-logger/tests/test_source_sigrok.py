@@ -88,7 +88,7 @@ def test_malformed_lines_are_lost_samples(meter: Callable[..., Sigrok]) -> None:
     assert [(gap.from_index, gap.to_index) for gap in taken.gaps] == [(1, 2), (2, 3), (3, 4), (6, 7)]
     assert {gap.reason for gap in taken.gaps} == {Reason.INVALID}
     assert np.isnan(taken.column(0)[1])
-    assert np.isinf(taken.column(0)[2])  # what no float32 holds is for the recorder to find
+    assert np.isinf(taken.column(0)[2])  # the recorder finds values beyond float32
     assert taken.column(1).tolist() == [2, 4, 5, 6]
 
 
@@ -269,4 +269,4 @@ def test_a_minute_of_the_demo_device_has_no_index_unexplained(sigrok_minute: Min
     parts = sorted((folder / "parts").iterdir())
     square = np.concatenate([parquet.read_table(part)["shunt"].to_numpy() for part in parts])
     periods = square[: len(square) // 10 * 10].reshape(-1, 10)
-    assert (periods == [-10] * 5 + [10] * 5).all()  # not a sample missing, doubled or out of its place
+    assert (periods == [-10] * 5 + [10] * 5).all()  # no sample is missing, doubled or in a wrong place

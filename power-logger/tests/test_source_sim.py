@@ -123,7 +123,7 @@ def test_it_follows_a_run_record_period_by_period(tmp_path: Path, record: dict[s
     from_us, expected = 0, 0.0
     for observation in record["observations"]:
         to_us = observation["t_us"] - began
-        for policy in observation["policies"][:1]:  # the last entry has none: the frequency stays
+        for policy in observation["policies"][:1]:  # the last entry has no frequency, so it stays
             expected = table.at(policy["cur_khz"], policy["util_ppm"][0] / 1e6)
         assert source.truth_watts(from_us // 1000 + 1, to_us // 1000 - 1) == pytest.approx(expected)
         from_us = to_us

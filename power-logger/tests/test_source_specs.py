@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How sources are named, and what is reported when they are named wrongly."""
+"""The names of sources, and the messages about wrong names."""
 
 from __future__ import annotations
 

@@ -55,10 +55,10 @@ def hits(truth: Truth, rig: Rig) -> tuple[bool, ...]:
 
 @pytest.mark.parametrize("steady", [False, True], ids=["a load that steps, with zero checks", "a steady load, without"])
 def test_k2_intervals_hold_the_truth_in_94_to_97_percent(steady: bool) -> None:  # noqa: FBT001 - pytest's
-    # Given rigs, clocks and noise drawn from what the record and the estimates state
+    # Given rigs, clocks and noise drawn from the uncertainties of the record and the estimates
     rig = rig_of(CHANNELS, RECORD)
     assert isinstance(rig, Rig)
-    # When two intervals of each are measured and compared
+    # When HAPPE measures and compares two intervals of each
     held = [hits(truth, rig) for truth in truths(1, COUNT, steady=steady)]
     # Then both means, the difference and the improvement cover the truth as often as k = 2 demands
     shares = [sum(each) / COUNT for each in zip(*held, strict=True)]
@@ -77,7 +77,7 @@ def test_what_both_intervals_have_in_common_cancels_in_the_improvement() -> None
     saved = improvement(other, one)
     assert isinstance(saved, Comparison)
     parts = {line.name: abs(line.part) for line in saved.budget.lines}
-    # The shunt scales all power: nothing of it is left. Gains and divider almost: the shunt's own drop is not scaled.
+    # The shunt scales all power, so its error cancels. Those of gains and divider almost do (the shunt drops volts).
     assert parts["shunt"] < 1e-12
     assert max(parts["divider"], parts["gain of shunt"], parts["gain of supply"]) < 1e-5
     relative = one.budget.standard_uncertainty / one.mean_w
@@ -93,7 +93,7 @@ def test_the_simulated_t61_is_measured_as_it_is() -> None:
     items = [item for reading in readings for item in reading.items]
     gaps = [item for item in items if isinstance(item, Gap)]
     pairs = [begin, *(reading.at for reading in readings if reading.at)]
-    # When 36 s with the hole in them are measured, of this host's time
+    # When HAPPE measures 36 s with the hole in them, by this host's time
     server = server_clock("monotonic:test", [ClockEstimate(begin.monotonic_us, 0, 100)])
     assert server is not None
     clocks = Clocks(time_base(pairs, gaps, source.rate_hz), server)
@@ -102,7 +102,7 @@ def test_the_simulated_t61_is_measured_as_it_is() -> None:
     assert isinstance(rig, Rig)
     blocks = [item for item in items if isinstance(item, Block)]
     found = measure(rig, Interval("trace", *cuts), blocks)
-    # Then U holds what the simulation knows
+    # Then U holds the simulation's truth
     assert isinstance(found, Figure)
     assert isinstance(source, Sim)
     truth = source.truth_watts(*(round(cut.position) for cut in cuts))

@@ -89,7 +89,7 @@ def manifest_of(trace: power_traces.Given) -> dict[str, Any]:
 
 
 def assert_whole(bench: Bench, trace: power_traces.Given) -> None:
-    """Assert that the server has every part of a trace as it was recorded, and has sealed the trace."""
+    """Assert that the server has every part of a trace as the recorder wrote it, and has sealed the trace."""
     stored = bench.fake.traces[trace.id]
     assert digests(stored.parts) == recorded(manifest_of(trace))
     assert stored.header == (trace.folder / "header.json").read_bytes()
@@ -297,7 +297,7 @@ def test_what_the_server_has_lost_is_sent_again(bench: Bench) -> None:
     for number in range(4):
         trace.add(number)
     assert bench.upload() == 0
-    bench.fake.traces.clear()  # it was restored from a backup
+    bench.fake.traces.clear()  # somebody restored the server from a backup
     trace.end()
     assert bench.upload() == 0
     assert_whole(bench, trace)
@@ -422,7 +422,7 @@ def test_clocks_are_compared_at_the_start_every_minute_and_at_the_end(
     assert [estimates(second) for second in (0, 1, 58, 61, 62, 119, 123)] == [1, 1, 1, 2, 2, 2, 3]
     trace.add(0)
     trace.end()
-    assert estimates(400) == 3  # the last of them is later than the last sample
+    assert estimates(400) == 3  # the last estimate is later than the last sample
     assert len(bench.fake.clocks) == 3
     assert_whole(bench, trace)
 
@@ -473,7 +473,7 @@ def test_probes_between_which_a_clock_was_set_are_thrown_away(bench: Bench) -> N
 def test_a_watching_uploader_tells_the_server_how_the_host_is(bench: Bench) -> None:
     trace = power_traces.begin(bench.spool)
     trace.add(0)
-    # Two gaps of the instrument, and two that would tell how high power was
+    # Two gaps of the instrument, and two that would reveal a high power
     telling = [Gap(200, 400, Reason.SATURATED), Gap(500, 900, Reason.INVALID)]
     gaps = [Gap(100, 101, Reason.STALL), *telling, Gap(1000, 2499, Reason.UNPLUGGED)]
     (trace.folder / "gaps.jsonl").write_bytes(b"".join(map(gap_line, gaps)))

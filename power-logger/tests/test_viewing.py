@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""show, export, replay, status and sources describe a trace as it is."""
+"""show, export, replay, status and sources describe a trace correctly."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_curve_has_the_watts_of_the_calibration_and_knows_its_gaps(given: Give
     second = (curve.seconds // 1).astype(int)
     assert curve.mean[second % 2 == 0] == pytest.approx(LOW_W, abs=1.0)
     assert curve.mean[second % 2 == 1] == pytest.approx(HIGH_W, abs=1.0)
-    # And its caption has what shunt and divider, a thousandth each, and half of the shunt's drop make of the mean
+    # And its caption has the effect on the mean of shunt and divider, a thousandth each, and of half the shunt's drop
     mean_w = (LOW_W + HIGH_W) / 2
     expanded = 2 * np.hypot(mean_w * 1e-3 * 2**0.5, 0.5 * (0.15**2 + 0.2**2) / 2 / 0.1)
     known = f"+- {expanded:.2g} W (k = 2) of "
@@ -408,7 +408,7 @@ def test_sources_are_listed_with_what_is_missing() -> None:
 
 
 def test_sources_print_each_command_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Given kinds that lack a library, of which one says so with the command: the list has each command once."""
+    """Given kinds that lack a library, and one of them that names the command: the list has each command once."""
     lacking = [
         sources.Found(
             "comedi",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Zero checks by a relay, while a recording goes on."""
+"""Zero checks by a relay during a recording."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Bench:
     index: int = 0
 
     def switch(self, *, on: bool) -> None:
-        """As a Relay."""
+        """Switch like a Relay."""
         if on in self.fails:
             raise SwitchError("the relay clicks no more")
         self.shorted = on
@@ -55,7 +55,7 @@ class Bench:
         return pair_at(first_index, RATE_HZ)
 
     def read(self, timeout_s: float) -> Reading:  # noqa: ARG002 - it never waits
-        """A tenth of a second."""
+        """Return a tenth of a second."""
         level = ZERO if self.shorted else LAPTOP
         if self.switched and self.index - self.switched[-1][0] < 200:
             level = 999
@@ -80,10 +80,10 @@ def played(bench: Bench, seconds: float, every_s: float) -> tuple[Zeroing, list[
 
 
 def test_the_zero_is_read_at_the_beginning_in_between_and_at_the_end_and_is_no_power() -> None:
-    # Given a recording of twenty seconds whose zero is checked every eight
+    # Given a recording of twenty seconds with a zero check every eight seconds
     bench = Bench()
     zeroing, items = played(bench, 20, 8)
-    # Then each check holds the zero alone, and no sample from while the relay moved
+    # Then each check has only the zero, and no sample from the relay's moves
     assert [reading.samples for reading in zeroing.readings] == [round(CHECK_S * RATE_HZ)] * 4
     assert [reading.mean for reading in zeroing.readings] == pytest.approx([ZERO * SHUNT.scale] * 4, rel=0.1)
     assert [at for at, on in bench.switched if on] == [0, 8000, 16_000, 20_000]
@@ -118,7 +118,7 @@ def test_while_a_relay_does_not_open_nothing_counts_as_power() -> None:
         if zeroing.next_index == 6000:
             assert zeroing.trouble == "the inputs are still shorted: the relay clicks no more"
             bench.fails = set()
-    # Then everything until then is a gap, the recorder reports it once, and the recording continues by itself
+    # Then all samples until then become a gap, the recorder reports it once, and the recording continues by itself
     kept = [item for item in items if isinstance(item, Block)]
     assert 6000 < kept[0].first_index <= 7500
     assert np.abs(np.concatenate([item.columns[0] for item in kept]) - LAPTOP).max() <= 3
@@ -146,15 +146,15 @@ def test_a_switch_that_is_none_is_refused_before_the_recording(tmp_path: Path, c
 
 
 def test_record_keeps_the_relays_checks_beside_the_trace_and_counts_nothing_as_lost(tmp_path: Path) -> None:
-    # Given a relay that is a script, which notes its arguments
+    # Given a script in place of a relay, which notes its arguments
     relay = tmp_path / "relay.sh"
     relay.write_text(f'#!/bin/sh\necho "$1" >>{tmp_path}/told\n')
     relay.chmod(0o755)
-    # When a measurement is recorded, as by a service, with nobody there
+    # When a service records, with nobody there
     source = "sim,rate=1000,pace=none,khz=800000,utilisation=0"
     what = ("--source", source, "--study", "t", "--spool", tmp_path / "spool", "--no-upload", "--duration", "30s")
     ran = happe_power("record", *what, "--zero-switch", str(relay), "--zero-every", "12s")
-    # Then it had to open, and to close and open for each check
+    # Then the relay opens first, and closes and opens for each check
     assert (ran.status, "zero check: shunt: zero is off by" in ran.err) == (0, True)
     assert (tmp_path / "told").read_text().split() == ["off", *["on", "off"] * 4]
     (folder,) = (tmp_path / "spool/t").iterdir()

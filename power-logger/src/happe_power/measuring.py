@@ -90,7 +90,7 @@ def _covered(copies: Sequence[Trace], how: How) -> Covered:
 
 
 def measured(runs: Iterable[StudyRun], traces: Sequence[Covered], limits: Limits) -> Iterator[Measured]:
-    """Measure each run by the trace of its laptop that covers most of it. Raises TomlFileError."""
+    """Measure each run by that trace of its laptop which covers most of the run. Raises TomlFileError."""
     for run in runs:
         mine = [each for each in traces if each.laptop == run.laptop]
         best = max(mine, key=lambda each: each.shares(run), default=None)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from happe_power.sources.clock import VirtualClock
     from happe_power.sources.source import Reading, Source
 
-BATCH_S = 0.25  # what a driver may hold back
+BATCH_S = 0.25  # how much a driver may hold back
 RATE_WITHIN = 0.01
 
 

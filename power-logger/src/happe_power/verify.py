@@ -35,7 +35,7 @@ MOST_ULPS = 16  # between two sums of the same floats
 
 @dataclass(frozen=True)
 class Problem:
-    """A fault of a file, which is named by its path in the trace's folder."""
+    """A fault of a file. `file` is the path in the trace's folder."""
 
     file: str
     detail: str

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Finds the marker (marker.py) in a trace, to check the clock offset without help of a network.
+"""Finds the marker (marker.py) in a trace, to check the clock offset without a network.
 
 It only reports. Cuts always use the clocks' offset, never the marker's: a laptop's power supply follows a load some
-milliseconds late, and the delay that is found here includes that.
+milliseconds late, and the delay found here includes that.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 BIN_US = 10_000
 SEARCH_US = 10_000_000
-FALSE_ALARM = 1e-3  # the probability to find a marker where there is none, over all searched delays
+FALSE_ALARM = 1e-3  # the probability of a false find, over all searched delays
 ROUNDS = 8
 SETTLED_US = 0.1
 

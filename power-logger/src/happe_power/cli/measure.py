@@ -59,7 +59,7 @@ def session_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options for the limits beyond which a run is refused; `limits_of` reads them."""
+    """The options for the limits of refusal; `limits_of` reads them."""
     coverage = click.option(
         "--least-coverage",
         type=click.FloatRange(0, 100),
@@ -94,7 +94,7 @@ def opened(host: Host, name: str, *, calibration: Path | None, channel: str | No
 
 
 def granted(found: Given | Refusal) -> Given:
-    """Return a result that is no refusal. Raises Failure for a refusal."""
+    """Return a result. Raises Failure for a refusal."""
     if isinstance(found, Refusal):
         raise Failure(os.EX_DATAERR, f"refused ({found.why}): {found.detail}")
     return found
@@ -249,7 +249,7 @@ def print_budget(budget: Budget, unit: str) -> None:
     click.echo(f"U (k = 2) {budget.expanded:.3g} {unit}")
 
 
-MANY = 1e6  # so many degrees of freedom print as infinite
+MANY = 1e6  # from here on, degrees of freedom print as infinite
 
 
 def with_uncertainty(value: float, expanded: float) -> str:

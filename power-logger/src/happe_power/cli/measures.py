@@ -90,7 +90,7 @@ def _folders(host: Host, names: Sequence[str]) -> list[Path]:
     return found
 
 
-DEPTHS = ("[!.]*", "[!.]*/[!.]*")  # a folder whose name begins with a dot is not finished
+DEPTHS = ("[!.]*", "[!.]*/[!.]*")  # a dot at the beginning of its name marks an unfinished folder
 
 
 def _measured(runs: list[StudyRun], folders: Sequence[Path], how: How, limits: Limits) -> list[Measured]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The bounded queue between the thread that reads the instrument and the one that writes."""
+"""The bounded queue from the thread that reads the instrument to the one that writes."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 
 A frame is a head and, for samples, its channels' columns one after the other. The head has a CRC-32 of itself and the
 sum of the columns' 64-bit words (a tenth of a CRC's time), so that a reader detects a frame that a kill or a power cut
-left torn. A later part reuses the file, whose pages are in memory and whose blocks are on the disk already. The part's
-number in each head tells its frames from those that an earlier part left. Only recording/ reads the file.
+left torn. A later part reuses the file, because its pages are in memory and its blocks are on the disk already. The
+part's number in each head tells its frames from an earlier part's. Only recording/ reads the file.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ MOST_KEPT = 16 * 1024 * 1024
 class Journal:
     """A raw spool file for writing. A write that fails leaves the file as it was before.
 
-    `kept` has the written frames, so that nobody need read them again; None once they take more than 16 MiB.
+    `kept` has the written frames, so that nobody must read them again. It is None once they take more than 16 MiB.
     """
 
     def __init__(self, path: Path, number: int, spare: Path | None = None) -> None:

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 READ_S = 0.2
 SYNC_S = 1.0
 MOST_WAITING = 30  # parts that may wait to be closed
-MOST_IN_MEMORY = 2  # of them that keep their frames in memory
+MOST_IN_MEMORY = 2  # how many of them may keep their frames in memory
 KEPT_FREE = 16 << 20  # free bytes for manifest, seal and the uploader's notes: without these, no part is ever deleted
-KEPT_SHARE = 20  # of a small disk, a twentieth
+KEPT_SHARE = 20  # the same on a small disk: a twentieth of it
 
 
 @dataclass(frozen=True)

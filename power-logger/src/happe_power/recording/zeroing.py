@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from happe_power.recording.tending import Tended
     from happe_power.sources.source import Source
 
-SETTLE_S = 0.5  # of a relay and the filter behind it, before and after
+SETTLE_S = 0.5  # the settling time of a relay and the filter behind it, before and after
 CHECK_S = 2.0
-LONGEST_S = 10.0  # that the last check may take when the recording ends
+LONGEST_S = 10.0  # the most time of the last check, when the recording ends
 COMMAND_S = 2.0
 MOST_SAID = 200
 
@@ -44,7 +44,7 @@ class Switch(Protocol):
 
 
 class Relay:
-    """A command that is run with `on` to short the inputs, and with `off` to open them."""
+    """A command: with `on` it shorts the inputs, with `off` it opens them."""
 
     def __init__(self, command: str) -> None:
         """Split the command into words. Raises SwitchError if it has none, or an open quote."""

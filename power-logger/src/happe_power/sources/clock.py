@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The two clocks that date a sample, passed as an argument. VirtualClock is for tests and moves only when told."""
+"""The two clocks that date a sample. Callers pass them as an argument. VirtualClock is for tests; only they move it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Clock(Protocol):
         """Both clocks, read one after the other."""
 
     def sleep(self, seconds: float) -> None:
-        """Wait; not at all if `seconds` is not above 0."""
+        """Wait, unless `seconds` is 0 or less."""
 
 
 class SystemClock:

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from happe_contract.traces import Channel, TimePair
     from happe_power.sources.clock import Clock
 
-BATCH_S = 0.05  # of samples in one read, or a quarter of the driver's buffer if that is less
-SILENT_S = 2.0  # a board that gives nothing for longer has stopped, and is started again
+BATCH_S = 0.05  # the samples of one read, or a quarter of the driver's buffer if that is less
+SILENT_S = 2.0  # a board that gives nothing for longer has stopped; the source starts it again
 SILENT_PERIODS = 5
 MOST_READS = 64  # in a row; a board that fills its buffer faster than we read must wait for the next call
 GONE = {errno.ENODEV, errno.EIO, errno.EBADF, errno.ENXIO}
-LINEAR_WITHIN = 0.5  # raw counts by which the calibration may bend; no more than the resolution
+LINEAR_WITHIN = 0.5  # raw counts by which the calibration may deviate from a line: no more than the resolution
 WIDE_BUFFER_S = 0.5  # a warning names a shorter buffer: a busy host makes it overflow
 
 

@@ -70,7 +70,7 @@ class Recording(Protocol):
 
 
 class File:
-    """A source that gives a file's samples as fast as they are read, and then raises EndedError.
+    """A source that gives a file's samples as fast as its reader takes them, and then raises EndedError.
 
     The wall clock translates the file's times to this boot's monotonic clock. If the file does not say when it began,
     it begins at the start of the reading.
@@ -92,7 +92,7 @@ class File:
         self._clock = clock
         self._ledger = Ledger(rate_hz, clock)
         self._rows: Iterator[Rows | Bad] = iter(())
-        self._ahead: Rows | Bad | None = None  # the chunk after the one that is read
+        self._ahead: Rows | Bad | None = None  # the chunk after the present one
         self._began = TimePair(0, 0, 0)
         self._last = -1.0  # the place of the last row by the file's own times or indices, in periods
         self._tied = 1  # rows up to now that have the last row's time

@@ -120,7 +120,7 @@ class Ppk2:
     def _do(self, call: Any) -> Any:  # noqa: ANN401 - what the library gives
         try:
             return call()
-        except (OSError, TypeError) as error:  # pyserial on a port that is gone raises either
+        except (OSError, TypeError) as error:  # pyserial raises either if the port is gone
             self._gone = True  # so `stop` sends nothing: the library would only log an error
             raise UnpluggedError(f"{self._port}: {error}") from None
         except ValueError:
@@ -138,7 +138,7 @@ class Ppk2:
         for begin, end in zip(begins, ends, strict=True):
             if end - begin < LEAST_RUN:
                 if end == whole:
-                    break  # the next words show what these are
+                    break  # the next words show whether these are samples
                 dropped += end - begin
                 continue
             items += self._after(int(counters[begin]), dropped, whole - begin)

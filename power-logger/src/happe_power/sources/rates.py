@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Compares the rate of an instrument with the rate that was asked for, and with the rate that was counted."""
+"""Compares the rate of an instrument with the wanted rate, and with the counted rate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 GRANTED_WITHIN = 0.01  # 99.9 kHz is good enough for a person who asked for 100 kHz
 COUNTED_WITHIN_PPM = 1000.0  # quartz is within 100; 0.1 % means another rate than the nominal one
-BATCH_S = 0.25  # what a driver may hold back, at most
+BATCH_S = 0.25  # the most that a driver may hold back
 SHORTEST_S = 10.0
 
 

@@ -35,7 +35,7 @@ class FakeBoard:
     gone: bool = False  # unplugged
     short_by: int = 0  # bytes that the next read leaves for later
     commands: int = 0
-    ppm: float = 0.0  # how much faster its timer is
+    ppm: float = 0.0  # how much faster its timer runs
     _buffer: int = 1 << 16
     _running: bool = False
     _scan_ns: int = 0

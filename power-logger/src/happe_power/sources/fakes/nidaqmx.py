@@ -50,9 +50,9 @@ class FakeNi:
     """The package. A test sets its fields to break the board; input n gives sample number + n, in millivolts."""
 
     clock: Clock
-    granted: float = 1.0  # of the rate that is asked for
+    granted: float = 1.0  # the granted share of the wanted rate
     gone: bool = False
-    driver: bool = True  # NI's own is installed
+    driver: bool = True  # NI's own driver is installed
     most_inputs: int = 16
     opened: int = 0
     closed: int = 0
