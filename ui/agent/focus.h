@@ -20,12 +20,12 @@ struct Focus {
     friend bool operator==(const Focus&, const Focus&) = default;
 };
 
-// A window as its compositor reports it. For an X11 client the compositor knows only the process that the client
-// claims.
+// A window as its compositor reports it. For an X11 client the compositor knows only the client's own claim about its
+// process.
 struct ToldWindow {
     Focus focus;
     std::uint32_t x11_window = 0;  // 0: not an X11 window, or the compositor does not know its number
-    bool active_x11 = false;       // the window is X11's, and the X server's active one
+    bool active_x11 = false;       // it is the active window of the X server
 
     friend bool operator==(const ToldWindow&, const ToldWindow&) = default;
 };
@@ -35,8 +35,8 @@ enum class FocusBy { Auto, Sway, Hyprland, KWin, Gnome, Toplevel, X11 };
 
 class FocusSource {
 public:
-    // `changed`: another window may be in front. `answered`: this application is in front, or none. `lost`: why the
-    // source reports nothing from now on; destroy it, but not in this call.
+    // `changed`: another window may be in front. `answered`: this application is in front, or none. `lost`: the
+    // source reports nothing from now on, for this reason; destroy it, but not in this call.
     struct Events {
         std::function<void()> changed;
         std::function<void(const std::optional<Focus>&)> answered;

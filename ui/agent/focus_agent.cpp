@@ -28,7 +28,7 @@ void FocusAgent::start() {
     open_source();
 }
 
-// Further calls while it waits do not delay it.
+// Further calls do not delay a look that waits already.
 void FocusAgent::look() {
     patience_ = kFirstPatience;
     if (!open_again_.isActive() || open_again_.remainingTimeAsDuration() > patience_) {
@@ -69,7 +69,7 @@ void FocusAgent::say(const QString& what) {
     }
 }
 
-// Further changes do not delay the question: people who change windows all the time have one in front, too.
+// Further changes do not delay the question: somebody who changes windows all the time has one in front, too.
 void FocusAgent::changed() {
     if (!settle_.isActive()) {
         settle_.start();
@@ -98,7 +98,7 @@ void FocusAgent::answered(std::optional<Focus> focus) {
         focus->pid = finder_.find(focus->id.toStdString()).value_or(0);
     }
     if (focus) {
-        patience_ = kFirstPatience;  // so this source works
+        patience_ = kFirstPatience;  // this source works
     }
     teller_.tell(focus, asked_);
 }

@@ -13,7 +13,7 @@
 namespace happe::ui {
 namespace {
 
-constexpr int kFieldsBeforeStart = 19;  // after the program's name, in parentheses: state is the first of them
+constexpr int kFieldsBeforeStart = 19;  // from the state, after the program's name in parentheses
 
 // glibc 2.36 declares them without extern "C".
 int pidfd_of(pid_t pid) {

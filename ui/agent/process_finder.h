@@ -15,9 +15,9 @@ public:
     // `root`: the root of the machine's file system.
     explicit ProcessFinder(std::filesystem::path root = "/") : root_(std::move(root)) {}
 
-    // A process of this user for an app id: one in the systemd unit that the desktop made for the application,
-    // otherwise one whose program has this name or the id's last part (org.gnome.Maps: maps). If there are several, any
-    // will do: happed gives them the same name.
+    // A process of this user for an app id: one in the systemd unit that the desktop made for the application, else
+    // one of a program with this name or the id's last part (org.gnome.Maps: maps). Of several it returns any one,
+    // because happed gives them the same name.
     [[nodiscard]] std::optional<pid_t> find(const std::string& app_id) const;
 
 private:

@@ -23,7 +23,7 @@ TrayWatch::TrayWatch(const QDBusConnection& session_bus)
                  SIGNAL(appeared()));
 }
 
-// A watcher may come before its host, which is the program that shows icons, or with it.
+// A watcher may appear before its host, the program that shows icons, or together with it.
 void TrayWatch::ask_for_host(QDBusConnection session_bus) {
     QDBusMessage question = QDBusMessage::createMethodCall(
         kWatcher, kWatcherPath, QStringLiteral("org.freedesktop.DBus.Properties"), QStringLiteral("Get"));

@@ -15,7 +15,7 @@ public:
     explicit TrayWatch(const QDBusConnection& session_bus);
 
 signals:
-    // Programs can register icons, and another program shows them. May come twice.
+    // Programs can register icons, and another program shows them. May be emitted twice.
     void appeared();
 
 private:

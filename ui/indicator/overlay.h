@@ -44,7 +44,7 @@ public:
     [[nodiscard]] std::optional<Shown> shown() const { return state_.shown(now()); }
 
 signals:
-    // The picture has changed. Texts for people who hear it; both empty while nothing is shown.
+    // The picture has changed. Texts for people who hear it; both empty while the overlay shows nothing.
     void said(const QString& name, const QString& description);
     // The overlay has given up opening a surface, for this reason.
     void given_up(const std::string& why);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kMillion = 1'000'000;
 
-// In ticks of 10 ms: fewer would make the shares too coarse, such as thirds for three ticks.
+// In ticks of 10 ms. Fewer ticks make the shares too coarse: three ticks give thirds.
 constexpr std::uint64_t kLeastTime = 20;
 
 // Keeps a listed frequency. Converts a measured frequency into the entry with the nearest real speed.

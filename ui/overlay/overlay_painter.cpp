@@ -26,14 +26,14 @@ constexpr double kLadderHeight = 14.0;
 constexpr double kLowestBar = 4.0;
 constexpr double kBatteryWidth = 30.0;
 constexpr double kBatteryHeight = 15.0;
-constexpr double kTerminal = 3.0;  // of the battery, at its right
+constexpr double kTerminal = 3.0;  // the battery's terminal, at its right
 constexpr double kGraphHeight = 32.0;
 constexpr double kGraphGap = 6.0;
 constexpr double kLine = 2.0;
-constexpr int kScaleOf = 5;  // the graph's top is a multiple of it, in watts
+constexpr int kScaleOf = 5;  // watts; the graph's top is a multiple of this
 constexpr int kIcon = 64;
 constexpr int kIconText = 26;
-constexpr std::size_t kMostBars = 14;  // for a longer ladder, draws only the share
+constexpr std::size_t kMostBars = 14;  // for a longer ladder, the picture has only the step's share
 
 QFont font(int size, bool bold) {
     QFont font(QStringLiteral("sans-serif"));
@@ -104,7 +104,7 @@ struct Layout {
         const double end = second_row() + step.height;
         return (graph ? third_row() + graph->height() : end) + kPadding / 2;
     }
-    // Where the line is.
+    // The area of the line.
     [[nodiscard]] QRectF plot() const {
         const double right = width() - kPadding - std::max(graph->top.width, graph->bottom.width) - kGap / 2;
         return {QPointF(kPadding, third_row() + graph->title.height + kGraphGap),
@@ -130,7 +130,7 @@ void draw_plate(QPainter& painter, const QSizeF& size, const Colours& colours) {
     painter.drawRoundedRect(QRectF(QPointF(), size), kRadius, kRadius);
 }
 
-// A battery, as full as it is charged.
+// Draws a battery with its charge.
 void draw_battery(QPainter& painter, const QPointF& bottom_left, int percent, const QColor& colour) {
     const QRectF body(bottom_left.x() + 0.75, bottom_left.y() - kBatteryHeight, kBatteryWidth - 1.5, kBatteryHeight);
     painter.setPen(QPen(colour, 1.5));
@@ -143,7 +143,7 @@ void draw_battery(QPainter& painter, const QPointF& bottom_left, int percent, co
     painter.fillRect(charge, colour);
 }
 
-// One bar a step, taller and taller; those up to the current one are filled.
+// Draws a bar for each step, each taller than the one before. Fills those up to the current step.
 void draw_bars(QPainter& painter, const QPointF& bottom_left, const Shown& shown, const QColor& colour) {
     const double pitch = kLadderWidth / double(shown.steps);
     const double rise = shown.steps > 1 ? (kLadderHeight - kLowestBar) / double(shown.steps - 1) : 0.0;
@@ -172,7 +172,7 @@ void draw_ladder(QPainter& painter, const QPointF& bottom_left, const Shown& sho
     draw_it(painter, bottom_left, shown, colour);
 }
 
-// A line along the steps. Where the power is not known it has a gap.
+// Draws a line along the steps, with a gap where the power is unknown.
 void draw_steps(QPainter& painter, const QRectF& plot, const Graph& graph, const QColor& colour) {
     const double pitch = plot.width() / double(graph.watts.size());
     QPainterPath line;

@@ -174,8 +174,7 @@ TEST(OverlayPainter, IsNarrowerWithoutAnEffect) {
     EXPECT_LT(paint(shown, {}).width(), paint(saving(), {}).width());
 }
 
-// The heights at which the line of the graph is, from its left to its right; none: there is no line. On a black
-// background, with a scale of 1.
+// The heights of the graph's line from left to right, on a black background with a scale of 1; none: no line there.
 std::vector<std::optional<int>> heights(const Shown& shown) {
     const QImage picture = paint(shown, {.opaque = true});
     const auto is_bright = [&](int x, int y) { return qGreen(picture.pixel(x, y)) > 128; };

@@ -17,7 +17,7 @@ minutes rounded(Seconds time) {
     return minutes(std::lround(time.count() / 60.0));
 }
 
-// Whole minutes that are left: 0 only in the last one.
+// The whole minutes left: 0 only in the last one.
 minutes whole(Seconds time) {
     return std::chrono::floor<minutes>(time);
 }
@@ -92,8 +92,8 @@ void OverlayState::take_effect(Moment now) {
     pressed_.reset();
 }
 
-// The next sample after an event shows its effect; later samples show less and less that is new. In a run happed
-// announces nothing.
+// The next sample after an event shows its effect; later samples bring less and less news. In a run happed announces
+// nothing.
 void OverlayState::plan_look(bool news, Moment now) {
     const auto shown = current();
     if (!shown || !simulates()) {
@@ -131,7 +131,8 @@ void OverlayState::battery(const std::optional<RealBattery>& battery, Moment now
     history_.becomes(known_watts(), now);
 }
 
-// Of the battery that is shown. The T61's model drives the study's battery, but is not the power of this machine.
+// The power from the battery on the screen. The T61's model drives the study's battery, but it is not this machine's
+// power.
 std::optional<double> OverlayState::known_watts() const {
     if (!has_details()) {
         return std::nullopt;

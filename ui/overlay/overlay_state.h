@@ -38,10 +38,9 @@ struct DaemonState {
     std::string run;        // the code of the run; empty if there is none
     std::string application;
     std::vector<Policy> policies;
-    std::map<std::uint32_t, std::uint32_t>
-        target_khz;                                   // by policy; empty: nobody is served, or happed hides it from us
-    std::map<std::uint32_t, Sample> samples;          // by policy
-    std::map<std::uint32_t, std::uint32_t> real_khz;  // the real speed of listed frequencies that differ from it
+    std::map<std::uint32_t, std::uint32_t> target_khz;  // by policy; empty: happed serves nobody, or hides it from us
+    std::map<std::uint32_t, Sample> samples;            // by policy
+    std::map<std::uint32_t, std::uint32_t> real_khz;    // the real speed of listed frequencies that differ from it
 
     // The real speed of a frequency of a ladder.
     [[nodiscard]] std::uint32_t speed(std::uint32_t khz) const;
@@ -51,9 +50,9 @@ struct DaemonState {
 // The state of the battery, from UPower.
 struct RealBattery {
     double joules = 0.0;
-    double watts = 0.0;                // drawn from it
-    std::optional<Seconds> remaining;  // none: not known
-    std::optional<double> charge;      // 0 to 1; none: not known
+    double watts = 0.0;                // the machine's draw
+    std::optional<Seconds> remaining;  // none: unknown
+    std::optional<double> charge;      // 0 to 1; none: unknown
     bool operator==(const RealBattery&) const = default;
 };
 
@@ -90,39 +89,39 @@ struct Shown {
 
 class OverlayState {
 public:
-    // How long the effect of a key is shown.
+    // How long the picture shows the effect of a key.
     static constexpr Moment kEffectShown = std::chrono::seconds(10);
-    // How soon after something happened the utilisation is looked at again: each time after twice as long.
+    // The times from an event to the first and to the last look at the utilisation. Each wait is twice the one before.
     static constexpr Moment kFirstLook = std::chrono::seconds(1);
     static constexpr Moment kLastLook = std::chrono::seconds(60);
 
-    // The simulated battery, driven by the T61's model or by this machine's own. `details`: shows the speed and the
+    // With the simulated battery, by the T61's model or by this machine's own. `details`: shows the speed and the
     // power, too, but not in a study's run.
     static OverlayState simulated(std::optional<PowerModel> own, bool details = false) {
         return {std::move(own), true, details};
     }
-    // The real battery; in a study's run the simulated one. The effect of a key is known only where there is a model
-    // of this machine.
+    // With the real battery; in a study's run with the simulated one. The effect of a key is known only with a model of
+    // this machine.
     static OverlayState real(std::optional<PowerModel> own, bool details = false) {
         return {std::move(own), false, details};
     }
 
-    // happed is as it says, or gone.
+    // happed's new state; none: happed has gone.
     void governor(const std::optional<DaemonState>& governor, Moment now);
-    // A key was counted: its effect is in what happed says next.
+    // happed has counted a key. Its effect is in happed's next state.
     void key(Key key) { pressed_ = key; }
-    // The real battery discharges; none: the machine is on mains, or has no battery.
+    // The discharging battery; none: the machine is on mains, or has no battery.
     void battery(const std::optional<RealBattery>& battery, Moment now);
 
-    // Nothing, while nobody is served.
+    // None while happed serves nobody.
     [[nodiscard]] std::optional<Shown> shown(Moment now) const;
-    // When to ask happed again although it reports no change; none: not before it does.
+    // When to ask happed again although it reports no change; none: wait for its report.
     [[nodiscard]] std::optional<Moment> next_look() const { return look_; }
     // The time at which the picture changes without an event; none: never.
     [[nodiscard]] std::optional<Moment> next_change(Moment now) const;
 
 private:
-    // The policy that is shown, and that a press belongs to: of the highest normalised utilisation (docs/traces.md).
+    // The policy in the picture, to which a press belongs: the one of highest normalised utilisation (docs/traces.md).
     struct Current {
         const DaemonState::Policy* policy = nullptr;
         DaemonState::Sample sample;
@@ -158,12 +157,12 @@ private:
     SimulatedBattery simulated_{model_};
     std::optional<RealBattery> real_;
     DaemonState governor_;
-    std::optional<Key> pressed_;  // and not yet shown
+    std::optional<Key> pressed_;  // its effect is not in the picture yet
     std::optional<Effect> effect_;
     Moment effect_at_{};
     double watts_ = 0.0;  // the model's, since `at_`
     Moment at_{};
-    std::optional<double> measured_;  // by the real battery since the last run
+    std::optional<double> measured_;  // the real battery's power since the last run
     PowerHistory history_;
     std::optional<Moment> look_;
     Moment pause_ = kFirstLook;

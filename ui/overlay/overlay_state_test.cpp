@@ -396,7 +396,7 @@ TEST(OverlayState, AfterARunTheGraphHasNothingOfTheRun) {
     state.battery(battery, 60s);
     state.governor(playing(), 120s);
     EXPECT_TRUE(state.shown(120s)->details);
-    EXPECT_EQ(state.shown(120s)->power, std::nullopt);  // what the battery said last is from the run
+    EXPECT_EQ(state.shown(120s)->power, std::nullopt);  // the battery's last report is from the run
     state.battery(battery, 150s);
     EXPECT_EQ(graph(state, 150s), std::vector{20.0});
 }

@@ -105,7 +105,7 @@ QString OverlayWords::spoken_effect(const Effect& effect) {
     return effect.gained->count() < 0 ? tr("Last key: %1 less.").arg(time) : tr("Last key: %1 more.").arg(time);
 }
 
-// What the graph shows, for people who do not see it.
+// Describes the graph for people who do not see it.
 QString OverlayWords::spoken_power(const Power& power) {
     const auto known = [](const std::optional<double>& watts) { return watts.has_value(); };
     const auto [least, most] = std::ranges::minmax(power.watts | std::views::filter(known));

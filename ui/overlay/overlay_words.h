@@ -15,7 +15,7 @@ class OverlayWords {
 public:
     // "1 h 47 min"; without a time "On battery" or "On mains".
     [[nodiscard]] static QString time(const Shown& shown);
-    // "1:47", for where there is little room; "–" without a time.
+    // "1:47", for little room; "–" without a time.
     [[nodiscard]] static QString clock(const Shown& shown);
     // "step 2 of 5"; with details "step 2 of 5 · 1.2 GHz".
     [[nodiscard]] static QString step(const Shown& shown);
@@ -23,7 +23,7 @@ public:
     [[nodiscard]] static QString power(const Power& power);
     // The graph's scale: "15 W".
     [[nodiscard]] static QString watts(int watts);
-    // "+18 min"; "slower" where the time is not known; "lowest" at the ladder's end; empty without a key.
+    // "+18 min"; "slower" if the time is unknown; "lowest" at the ladder's end; empty without a key.
     [[nodiscard]] static QString effect(const Shown& shown);
 
     // Accessible name: "1 hour 47 minutes of battery left".

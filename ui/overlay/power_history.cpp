@@ -50,7 +50,7 @@ std::vector<std::optional<double>> PowerHistory::steps(Moment now) const {
     std::vector<std::optional<double>> means;
     const std::int64_t last = number_at(now);
     for (std::int64_t number = last - kCount + 1; number < last; ++number) {
-        const Slot& slot = until_now.slots_.at(place(number + kCount));  // at the start some numbers are below 0
+        const Slot& slot = until_now.slots_.at(place(number + kCount));  // early numbers are below 0
         const bool known = number >= 0 && slot.number == number && slot.seconds > 0.0;
         means.push_back(known ? std::optional(slot.joules / slot.seconds) : std::nullopt);
     }

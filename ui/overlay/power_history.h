@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The power over the last minutes, in few numbers however often it changes.
+// The power over the last minutes, in a few numbers, however often it changes.
 #pragma once
 
 #include <array>
@@ -21,12 +21,12 @@ public:
     static constexpr std::chrono::minutes kSpan{10};
     static_assert(kSlots * kSlot == kSpan);
 
-    // From now on the power is this; none: not known.
+    // Sets the power from now on; none: unknown.
     void becomes(std::optional<double> watts, Moment now);
     void forget() { *this = {}; }
 
-    // The mean power of each slot, oldest first; none: not known in any part of it. The last is the present power, so
-    // that a change is seen at once.
+    // The mean power of each slot, oldest first; none: unknown in all of the slot. The last one is the present power,
+    // so that a change shows at once.
     [[nodiscard]] std::vector<std::optional<double>> steps(Moment now) const;
     // When the steps move on although the power stays.
     [[nodiscard]] static Moment next_step(Moment now);
@@ -35,7 +35,7 @@ private:
     struct Slot {
         std::int64_t number = -1;  // slots since the clock began
         double joules = 0.0;
-        double seconds = 0.0;  // in which the power was known
+        double seconds = 0.0;  // with a known power
 
         void add(std::int64_t to, double watts, double time);
     };

@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 
 using Steps = std::vector<std::optional<double>>;
 
-// All steps but the first ones, which are not known.
+// All steps except the first, unknown ones.
 Steps newest(Steps steps) {
     EXPECT_EQ(steps.size(), PowerHistory::kSlots);
     std::erase(steps, std::nullopt);
@@ -55,7 +55,7 @@ TEST(PowerHistory, HasAGapWhereThePowerWasNotKnown) {
     history.becomes(std::nullopt, 40s);
     history.becomes(20.0, 95s);
     const Steps steps = history.steps(95s);
-    // 40 to 60 s is not known: the mean is of the other ten seconds.
+    // 40 to 60 s is unknown: the other ten seconds give the mean.
     EXPECT_EQ(Steps(steps.end() - 4, steps.end()), (Steps{10.0, 10.0, std::nullopt, 20.0}));
     history.becomes(std::nullopt, 700s);
     EXPECT_EQ(history.steps(2000s), Steps(20));

@@ -26,7 +26,7 @@ struct Saving {
     [[nodiscard]] Seconds time() const { return Seconds(joules / watts); }
 };
 
-// The same work under schedutil, the kernel's default governor, at a steady load: the lowest of these speeds
+// The same work under schedutil, the kernel's default governor, at a steady load. It runs at the lowest of these speeds
 // (ascending, at least one) at or above 1.25 * f_max * util, where util is the CPU's work as a share of its work at
 // f_max (kernel/sched/cpufreq_schedutil.c, get_next_freq). A CPU that is always busy gets the highest speed and stays
 // busy, as in a game.

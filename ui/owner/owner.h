@@ -47,8 +47,8 @@ public:
     // True if GNOME has HAPPE's extension but does not run it.
     [[nodiscard]] bool extension_is_off() const { return extension_is_off_; }
 
-    // Whether the desktop can offer the two keys as shortcuts; and the shortcuts that it gave, none if the user wants
-    // none.
+    // Whether the desktop can offer the two keys as shortcuts; and the shortcuts that it gave. None if the user does
+    // not want them.
     [[nodiscard]] bool offers_shortcuts() const { return offers_shortcuts_; }
     [[nodiscard]] static std::optional<Shortcuts> shortcuts() { return ShortcutChoice::get(); }
 
@@ -68,11 +68,11 @@ public:
 
 signals:
     void changed();
-    // A key was counted: its name on the bus.
+    // happed has counted a key: its name on the bus.
     void counted(const QString& key);
-    // How many presses were undone, and whether HAPPE can undo no older lesson although more were wanted.
+    // How many presses HAPPE has undone, and whether it could undo fewer than the user wanted.
     void undone(int presses, bool ended_early);
-    // A request was refused, for this reason.
+    // A request has failed, for this reason.
     void refused(const QString& why);
 
 private:

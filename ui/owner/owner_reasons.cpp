@@ -54,7 +54,7 @@ ShownDescent descent_of(const QVariant& value) {
     return descent;
 }
 
-// Nothing if this is neither a lesson of a press or probe nor the undoing of one.
+// Nothing if this is neither a lesson of a press or probe, nor an undone one.
 std::optional<LearningEvent> event_of(const QDBusArgument& entry) {
     qlonglong number = 0;
     qlonglong at_us = 0;

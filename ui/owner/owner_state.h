@@ -76,9 +76,9 @@ struct OwnProfile {
     bool operator==(const OwnProfile&) const = default;
 };
 
-// The lessons that are not undone, oldest first.
+// The lessons that stand, without the undone ones, oldest first.
 [[nodiscard]] std::vector<LearningEvent> standing(std::span<const LearningEvent> events);
-// Those of them that presses taught.
+// The standing lessons that presses taught.
 [[nodiscard]] std::vector<Press> presses_of(std::span<const LearningEvent> events);
 // The saving from the answer of TimeSpent; none if that has no time, or another type.
 [[nodiscard]] std::optional<TodaysSaving> saving_of(const QVariant& time_spent,

@@ -30,8 +30,8 @@
 namespace happe::ui {
 namespace {
 
-constexpr double kHeadline = 1.3;  // of the desktop's letters
-constexpr int kLetters = 118;      // a line of both columns, in widths of an n
+constexpr double kHeadline = 1.3;  // times the desktop's letters
+constexpr int kLetters = 118;      // the length of a line across both columns, in widths of an n
 constexpr QSize kRoom{16, 60};     // for a panel of the desktop and the window's title
 
 }  // namespace

@@ -208,7 +208,7 @@ int lines_of_writing(const QImage& column) {
     return lines;
 }
 
-// The plot with the texts beside it, put together from all that the chart can scroll to.
+// The whole plot with the texts beside it, joined from the pictures of all scroll positions.
 QImage whole_plot(StepChart& chart) {
     const int line = chart.fontMetrics().height();
     const int height = chart.height() - 3 * line - line / 2 - 9;  // from "now" to the axis

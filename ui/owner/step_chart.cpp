@@ -97,7 +97,7 @@ qreal StepChart::seen_height() const {
     return viewport()->height() - 4 * QFontMetricsF(font()).height() - 2 * kGap;
 }
 
-// The part of the plot that is seen.
+// The visible part of the plot.
 QRectF StepChart::plot() const {
     const QFontMetricsF metrics(font());
     const qreal beside = metrics.horizontalAdvance(OwnerWords::speed(8'888'888)) + 2 * kGap;
@@ -109,12 +109,12 @@ bool StepChart::on_both_sides() const {
     return (double(ladder_.size()) - 1) * line() > seen_height();
 }
 
-// The height of the whole plot, in which a line fits between two speeds of one side.
+// The height of the whole plot: high enough for a line of text between two speeds of one side.
 qreal StepChart::whole_height() const {
     return std::max(seen_height(), (double(ladder_.size()) - 1) * line() / (on_both_sides() ? 2 : 1));
 }
 
-// What is in the middle stays there.
+// Keeps the middle of the view in the middle.
 void StepChart::fit() {
     QScrollBar& bar = *verticalScrollBar();
     const int middle = bar.value() + bar.pageStep() / 2;
@@ -152,7 +152,7 @@ qreal StepChart::y_of(std::uint32_t khz) const {
 void StepChart::paintEvent(QPaintEvent* /*event*/) {
     QPainter painter(viewport());
     painter.setRenderHint(QPainter::Antialiasing);
-    painter.setLayoutDirection(Qt::LeftToRight);  // an axis goes to the right in every language
+    painter.setLayoutDirection(Qt::LeftToRight);  // the axis runs to the right in every language
     const QRectF all(viewport()->rect());
     if (ladder_.empty() || profile_.khz.size() != kLevels) {
         painter.drawText(all, Qt::AlignCenter, tr("Nothing to show"));

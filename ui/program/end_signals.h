@@ -15,7 +15,7 @@ public:
     EndSignals();
 
 signals:
-    // A signal has come: end the program. Otherwise it ends with status 0 after two seconds.
+    // A signal has come: end the program. If you do not, this object ends it with status 0 after two seconds.
     void came();
 
 private:

@@ -12,7 +12,7 @@ class UnixSignals final : public QObject {
     Q_OBJECT
 
 public:
-    // Blocks the signals in this thread and in those that it starts later. Call it before Qt starts threads.
+    // Blocks the signals in this thread and in the threads that it starts later. Call it before Qt starts threads.
     static void block(std::initializer_list<int> numbers);
 
     // Also blocks the signals.

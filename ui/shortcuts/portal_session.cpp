@@ -119,8 +119,7 @@ PortalSession::~PortalSession() {
     QDBusConnection::disconnectFromBus(connection_);
 }
 
-// Listens before the first call, so that no answer comes too early. The names of requests and sessions are known
-// beforehand.
+// Listens before the first call, so that no answer comes too early. We know the names of requests and sessions before.
 void PortalSession::listen() {
     const QString mine = bus_.baseService().mid(1).replace(QLatin1Char('.'), QLatin1Char('_'));
     const QString requests = kPath + QStringLiteral("/request/") + mine + QLatin1Char('/');

@@ -21,8 +21,8 @@ struct Options {
     int countdown_s = 3;
     int settle_ms = 700;
     std::string server;
-    std::string code;  // of an enrolment; empty: ask for it
-    std::string link;  // of a participant; empty: ask for it
+    std::string code;  // the enrolment's code; empty: ask for it
+    std::string link;  // the participant's link; empty: ask for it
     std::string day_begins = "04:00";
     bool json = false;
     int patience_s = 60;

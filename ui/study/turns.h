@@ -6,12 +6,13 @@
 
 namespace happe::study {
 
-// Counts what a program has begun, so that it drops answers to what is over. Must outlive what it returns.
+// Counts a program's tasks, so that the program drops late answers to earlier tasks. Must outlive the functions that it
+// returns.
 class Turns {
 public:
     void next() { ++turn_; }
 
-    // An act that is skipped if something else has begun meanwhile.
+    // Wraps an act: it does nothing if another task has begun meanwhile.
     template <typename F>
     auto still(F act) const {
         return [this, turn = turn_, act = std::move(act)](const auto&... told) {
@@ -21,7 +22,7 @@ public:
         };
     }
 
-    // Asks whether nothing else has begun.
+    // Returns a function that tells whether no other task has begun.
     [[nodiscard]] std::function<bool()> still_wanted() const {
         return [this, turn = turn_] { return turn == turn_; };
     }

@@ -17,8 +17,8 @@ namespace {
 constexpr int kLookMs = 2000;  // between questions to the server for changes
 constexpr std::int64_t kGib = std::int64_t{1} << 30U;
 
-// The state's name in the server's list of devices. Null where the wizard sends none: the server knows it already, or
-// the laptop must stay silent.
+// The state's name in the server's list of devices. Null if the wizard sends none, because the server knows it already
+// or the laptop must stay silent.
 const char* state_of(Page page) {
     switch (page) {
         case Page::Ready:
@@ -91,8 +91,8 @@ void Wizard::show(Page page, const QString& detail) {
     }
 }
 
-// Sends signs of life one after another, because two on the way could overtake each other, and the server would keep
-// the older state. Only the newest waits.
+// Sends heartbeats one after another, because two on the way could overtake each other, and the server would keep the
+// older state. Only the newest one waits.
 void Wizard::beat() try {
     const char* const state = state_of(view_.page);
     if (state == nullptr) {

@@ -35,10 +35,10 @@ public:
     Wizard(Habits habits, Journal& journal, Server& server, DaemonProxy& governor);
     ~Wizard() override = default;
 
-    // Does whatever is next. After a goodbye, waits for a new participant.
+    // Takes the next step. After a goodbye, waits for a new participant.
     void go_on();
 
-    // Actions of people. Ignores actions that do not belong to the shown page.
+    // Actions of people. Ignores actions that do not belong to the present page.
     void sit_down(const QString& link);
     void open_pages();
     void begin();
@@ -116,9 +116,9 @@ private:
     QString governor_run_;      // happed's name of the run that is on
     std::optional<uint> hold_;  // during practice: the cookie of the hold
     std::string practised_;     // during practice: the application's key
-    Act again_;                 // the act to repeat after a trouble
-    QByteArray next_beat_;      // the sign of life that waits for the one on its way. Empty: none waits.
-    bool beats_ = false;        // while one is on its way
+    Act again_;                 // the act to repeat after trouble
+    QByteArray next_beat_;      // the heartbeat that waits for the one on its way. Empty: none waits.
+    bool beats_ = false;        // a heartbeat is on its way
 };
 
 }  // namespace happe::study

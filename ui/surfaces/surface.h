@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The place of the overlay's picture: above everything, and ignored by pointer and keyboard.
+// The place of the overlay's picture: above everything. Pointer and keyboard ignore it.
 #pragma once
 
 #include <QDBusConnection>
@@ -23,7 +23,7 @@ enum class Corner { BottomLeft, BottomRight, TopLeft, TopRight };
 
 struct Position {
     Corner corner = Corner::BottomLeft;
-    QString screen;  // an output's name, as in xrandr or `swaymsg -t get_outputs`; empty: the focused window's
+    QString screen;  // an output's name, as in xrandr or `swaymsg -t get_outputs`; empty: the focused window's output
 };
 
 // Between the picture and the edges of its screen, in 96ths of an inch.
@@ -31,8 +31,8 @@ inline constexpr int kMargin = 16;
 
 class Surface {
 public:
-    // `changed`: scale or translucency has changed; paint the picture again. `lost`: the window system is gone, and the
-    // surface shows nothing any more; destroy it, but not in this call.
+    // `changed`: scale or translucency has changed; paint the picture again. `lost`: the window system has gone, and
+    // the surface shows nothing any more; destroy it, but not in this call.
     struct Events {
         std::function<void()> changed;
         std::function<void()> lost;

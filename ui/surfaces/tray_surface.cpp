@@ -10,9 +10,9 @@
 namespace happe::ui {
 namespace {
 
-constexpr int kPatience = 5000;  // milliseconds, for a desktop that starts
+constexpr int kPatience = 5000;  // milliseconds; long enough for a starting desktop
 
-// The overlay's windows are not Qt's, but a tray's are.
+// The overlay needs no windows of Qt, but happe-tray does.
 QProcessEnvironment with_windows() {
     QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
     environment.remove(QStringLiteral("QT_QPA_PLATFORM"));

@@ -77,7 +77,7 @@ public:
         xcb_change_property(x(), XCB_PROP_MODE_REPLACE, window_, name_, utf8_, 8,
                             static_cast<std::uint32_t>(text.size()), text.constData());
         place();
-        shape();  // after it: mutter cuts a shape off at the size that the window has then
+        shape();  // after place(), because mutter cuts a shape off at the window's size at that moment
         if (!std::exchange(mapped_, true)) {
             xcb_map_window(x(), window_);
         }

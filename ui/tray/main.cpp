@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // happe-tray: the owner's window, and an icon in the desktop's tray with a menu. happe-indicator starts it.
-//   usage: happe-tray            the icon, as standard input says: a line is a PNG in base64, a space and what the icon
-//                                says; an empty line hides it. It ends with its input.
-//          happe-tray --window   the window; it ends when that is closed
+//   usage: happe-tray            the icon, by lines on standard input: a PNG in base64, a space and the icon's text; an
+//                                empty line hides the icon. It ends with its input.
+//          happe-tray --window   the window; it ends when somebody closes the window
 // HAPPE_POWER_MODEL, which happe-indicator sets, names the file of this machine's power model.
 #include "ui/overlay/model_document.h"
 #include "ui/owner/dark_style.h"

@@ -20,8 +20,8 @@ QString runtime_folder() {
     return QStandardPaths::writableLocation(QStandardPaths::RuntimeLocation);
 }
 
-// The place that the environment names, if it does, then the newest in a folder: a compositor that was restarted has a
-// new place, and a killed one leaves its old place.
+// The place that the environment names, if any, then the newest one in a folder: a restarted compositor has a new
+// place, and a killed one leaves its old place.
 QStringList places(const QString& named, const QDir& folder) {
     QStringList all;
     if (!named.isEmpty()) {

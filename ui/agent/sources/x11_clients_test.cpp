@@ -26,7 +26,7 @@ TEST(ClassIn, IsEmptyWhereThereIsNone) {
     for (const std::string_view property : {""sv, "\0"sv, "\0\0"sv, "navigator"sv, "navigator\0"sv, "\0\0Firefox"sv}) {
         EXPECT_EQ(class_in(property), "");
     }
-    EXPECT_EQ(class_in("a\0\xff\xfe"sv).size(), 2);  // no UTF-8: two characters that say so
+    EXPECT_EQ(class_in("a\0\xff\xfe"sv).size(), 2);  // no UTF-8: becomes two replacement characters
 }
 
 }  // namespace

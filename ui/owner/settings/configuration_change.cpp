@@ -4,8 +4,8 @@
 namespace happe::ui {
 namespace {
 
-constexpr int kDismissed = 126;  // of pkexec: nobody gave the password
-constexpr int kRefused = 127;    // or nobody could be asked
+constexpr int kDismissed = 126;  // pkexec's status: nobody gave the password
+constexpr int kRefused = 127;    // or it could ask nobody
 
 }  // namespace
 

@@ -11,7 +11,7 @@ namespace {
 
 // happed stops waiting for a key when the connection that asked ends.
 const QString kConnection = QStringLiteral("happe-keys");
-constexpr std::chrono::milliseconds kPatience{180'000};  // somebody may have to give a password first
+constexpr std::chrono::milliseconds kPatience{180'000};  // a person may have to type a password first
 
 }  // namespace
 

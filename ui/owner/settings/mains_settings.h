@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What HAPPE does on mains, for the card of settings: two boxes that show happed's state and change the configuration.
+// HAPPE's behaviour on mains, for the card of settings: two boxes show happed's state and change the configuration.
 #pragma once
 
 #include "ui/owner/owner.h"
@@ -17,7 +17,7 @@ public:
     MainsSettings(Owner& owner, QWidget* parent);
 
 signals:
-    // What the user should know of a change: why it was refused, or nothing.
+    // A message for the user about a change: why somebody refused it, or nothing.
     void told(const QString& what);
 
 private:

@@ -12,7 +12,7 @@ namespace happe::study {
 struct Enrolment {
     QUrl server;
     QString study;
-    QString device;  // its code
+    QString device;  // the device's code
     QByteArray token;
 };
 

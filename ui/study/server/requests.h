@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What a laptop asks the study server about a participant and their runs.
+// A laptop's requests to the study server about a participant and their runs.
 #pragma once
 
 #include "ui/study/server/server.h"

@@ -30,7 +30,7 @@ Answer answer_of(QNetworkReply& reply) {
 
 Server::Server(QUrl base, QByteArray token) : base_(std::move(base)), token_(std::move(token)) {
     network_.setTransferTimeout(kTransferMs);
-    network_.setRedirectPolicy(QNetworkRequest::ManualRedirectPolicy);  // only this server may get the token
+    network_.setRedirectPolicy(QNetworkRequest::ManualRedirectPolicy);  // no other server may get the token
 }
 
 QNetworkReply* Server::send(const Request& request) {

@@ -18,8 +18,8 @@ struct WallTime {
 // The number of the local day that has begun last. Days begin `begins_s` seconds after midnight.
 [[nodiscard]] std::int64_t day_of(WallTime now, std::int64_t begins_s);
 
-// How many seconds a piece may last on a machine with so many CPUs: the server takes records of four hours and 8 MiB. A
-// second takes about 160 bytes, and 66 for each policy; a policy has at least one CPU.
+// The longest piece, in seconds, on a machine with this number of CPUs. The server accepts records of up to four hours
+// and 8 MiB. A second takes about 160 bytes, and 66 for each policy. A policy has at least one CPU.
 [[nodiscard]] std::int64_t longest_piece_s(int cpus);
 
 // A day of use in the journal.
@@ -46,8 +46,8 @@ enum class Doing : std::uint8_t {
     Finished,
 };
 
-// What to do, if `turn` is the turn of a run in the sitting. `day`: that run's, if it has begun. `on`: a piece is on.
-// `over`: is_over() the day.
+// Decides what to do at this turn of a run in the sitting. `day`: the run's day, if it has begun. `on`: a piece is on.
+// `over`: is_over() of the day.
 [[nodiscard]] Doing doing(Turn turn, const std::optional<Day>& day, bool on, bool over);
 
 }  // namespace happe::study

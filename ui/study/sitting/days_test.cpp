@@ -10,7 +10,7 @@ constexpr std::int64_t kHour = 3600;
 constexpr std::int64_t kFour = 4 * kHour;
 constexpr std::int64_t kSix = 6 * kHour;
 
-// So many hours after midnight of a day in winter, in a country an hour east of Greenwich.
+// The time this many hours after midnight of a winter day, in a country an hour east of Greenwich.
 WallTime at(double hours) {
     return {.unix_s = 1'793'404'800 - kHour + static_cast<std::int64_t>(hours * kHour), .utc_offset_s = kHour};
 }

@@ -63,7 +63,8 @@ public:
     void running(const std::string& run, const std::string& governor_run);
     void note(const std::string& run, const std::string& text);
     void ended(const std::string& run, const Recording& recording);
-    // The run has reached this step, and these letters report it. A letter has the recording now, or nobody needs it.
+    // The run has reached this step, and these letters report it. Deletes the recording: a letter has it now, or nobody
+    // needs it.
     void settle(const std::string& run, Step step, const std::vector<Letter>& letters);
 
     // A study at home: a run is a day, and each piece of the day has a recording of its own.

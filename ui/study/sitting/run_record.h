@@ -34,8 +34,8 @@ struct Spoken {
 [[nodiscard]] std::optional<std::string> compose_record(const std::string& run, const std::string& id,
                                                         const Recording& recording, const Spoken& spoken);
 
-// The recording without what would tell which applications the participant uses: `other_name` replaces their names, and
-// the details of interruptions are left out. The desktop keeps its name. None if it cannot read the recording.
+// The recording without hints at the participant's applications: `other_name` replaces their names, and this function
+// removes the details of interruptions. The desktop keeps its name. None if it cannot read the recording.
 [[nodiscard]] std::optional<Recording> without_names(const Recording& recording,
                                                      const std::function<std::string(const std::string&)>& other_name);
 

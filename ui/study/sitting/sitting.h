@@ -38,7 +38,7 @@ struct PlannedRun {
     std::string application;           // its key
     std::string name;                  // for people
     std::vector<std::string> command;  // empty in a study at home, where a run is a day of use
-    std::optional<int> cpu;            // to which the application is pinned
+    std::optional<int> cpu;            // the CPU for the application
     int seconds = 0;                   // at home: the least of a day
     int practice_seconds = 0;          // 0: none
     RunState state = RunState::Planned;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The window of a study at home: it asks about a day, and is ordinary and patient. "Later" hides it for an hour.
+// The window of a study at home: an ordinary window that asks about a day. "Later" hides it for an hour.
 #pragma once
 
 #include "ui/study/window/pages.h"

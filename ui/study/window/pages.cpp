@@ -20,7 +20,7 @@ QString length_of(int seconds) {
                    : StudyWords::tr("%n second(s)", nullptr, seconds);
 }
 
-// Adds a line to type into, and a button that is disabled while the line is empty.
+// Adds a line to type into, and a button that stays disabled while the line is empty.
 void add_line(Sheet& sheet, const QString& name, int longest, const QString& button,
               const std::function<void(const QString&)>& act) {
     auto& line = *made_in<QLineEdit>(sheet.content());
@@ -36,7 +36,7 @@ void add_line(Sheet& sheet, const QString& name, int longest, const QString& but
     sheet.begin_with(line);
 }
 
-// Adds answers, and a button that is disabled until one is chosen.
+// Adds answers, and a button that stays disabled until the participant has chosen one.
 ChoiceWidget& add_choice(Sheet& sheet, ChoiceWidget::Shape shape, const QStringList& answers, int first) {
     auto& choice = *made_in<ChoiceWidget>(sheet.content(), shape, answers, first);
     sheet.add(choice);

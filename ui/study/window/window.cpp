@@ -17,7 +17,7 @@ constexpr int kForwardMs = 250;  // after ours appears, the application's window
 constexpr int kForwards = 6;
 constexpr QSize kOnDesktop{900, 620};
 
-// Pages that come while the participant's hands are elsewhere.
+// Pages that appear while the participant's hands are elsewhere, such as on the game's keys.
 bool is_surprise(Page page) {
     return page == Page::Rate || page == Page::Interrupted || page == Page::Trouble || page == Page::Stopped;
 }

@@ -3,9 +3,9 @@
 //   usage: happe-keep CPU GRACE_MS COMMAND [ARGUMENT]...        CPU: a number, or "any"
 //
 // Orphans below this process become its children (PR_SET_CHILD_SUBREAPER), so no process escapes by forking or by a new
-// session. Standard input also ends if the process at its other end is killed. If the keeper is killed, the program
-// ends too, but not the processes that it started. Exit status: 0 all have ended by themselves, 1 happe-keep ended
-// them, 64 wrong usage, 71 the system refused, 126 the program can't be started.
+// session. Standard input also ends if somebody kills the process at its other end. If somebody kills the keeper, the
+// program ends too, but not the processes that it started. Exit status: 0 all have ended by themselves, 1 happe-keep
+// ended them, 64 wrong usage, 71 the system refused, 126 the program can't start.
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
@@ -52,11 +52,11 @@ std::optional<int> number(std::string_view text) {
                                                                                    : std::nullopt;
 }
 
-// A process's parent; none if it has gone.
+// A process's parent; none if the process has gone.
 std::optional<pid_t> parent_of(const std::filesystem::path& folder) {
     std::ifstream file(folder / "stat");
     const std::string stat((std::istreambuf_iterator<char>(file)), {});
-    const auto name_end = stat.rfind(") ");  // the name may hold anything
+    const auto name_end = stat.rfind(") ");  // the name may contain anything
     if (name_end == std::string::npos || stat.size() < name_end + 5) {
         return std::nullopt;
     }
