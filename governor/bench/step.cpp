@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Measures the cost of a step of the core in mode `extended`, compared with mode `paper` in the same run.
 //   usage: happe-bench-step [STEPS]
-// Both modes take the same observations in turns, so that other work on the host meets both. Prints nanoseconds of CPU
-// time of each step, their ratio, and how often a step allocated memory. Judges nothing.
+// Both modes take the same observations in turns, so that other work on the host affects both. Prints the nanoseconds
+// of CPU time of a step in each mode, their ratio, and how often a step allocated memory. Judges nothing.
 #include "governor/core/allocations_fixture.h"
 #include "governor/core/governor.h"
 #include "governor/core/splitmix.h"
@@ -34,7 +34,7 @@ struct Period {
     std::optional<Key> key;
 };
 
-// Loads that nobody chose, and a press about every quarter of an hour: between them, probes.
+// Random loads, and a press about every quarter of an hour, with probes in between.
 std::vector<Period> periods(std::size_t policies) {
     std::uint64_t random = 1;
     std::vector<Period> all(kPeriods);
@@ -69,7 +69,7 @@ std::vector<PolicyLadder> ladders(std::size_t policies) {
     return all;
 }
 
-// A person who is always there, at a machine that sets what was decided.
+// A person who is always there, at a machine that sets each decision.
 class Laptop {
 public:
     Laptop(std::size_t policies, Settings settings)

@@ -148,7 +148,7 @@ Answer<std::vector<LearningEvent>> list_events(const Call& call, const std::stri
     });
 }
 
-// Refused during any run: a caller who wants to undo the last press does not mean one from before the run.
+// happed refuses it during any run: a caller who wants to undo the last press does not mean one from before the run.
 Answer<std::vector<UndoneLesson>> undo(const Call& call, const std::string& user, const std::string& application,
                                        std::uint32_t most) {
     if (most == 0 || most > kMostUndone) {

@@ -19,7 +19,7 @@ struct Caller {
 
 class Callers {
 public:
-    // Calls `left` with the unique name when a caller leaves for whom tell_when_left() was called.
+    // Calls `left` with the unique name when a caller named to tell_when_left() leaves.
     Callers(sd_bus* bus, std::function<void(const std::string&)> left) : bus_(bus), left_(std::move(left)) {}
     Callers(const Callers&) = delete;
     Callers& operator=(const Callers&) = delete;
@@ -29,8 +29,8 @@ public:
     // until the next call.
     [[nodiscard]] const Caller* of(sd_bus_message* message);
 
-    // After this, `left` is called when the caller leaves. False if it has left already. Call this before you store
-    // anything for the caller; otherwise it may leave in between, and the data would stay.
+    // From now on the object calls `left` when this caller leaves. False if it has left already. Call this before you
+    // store anything for the caller; otherwise it may leave in between, and the data would stay.
     [[nodiscard]] bool tell_when_left(const Caller& caller);
 
 private:

@@ -55,7 +55,7 @@ struct Properties {
     std::vector<ShownHold> savers;  // programs that ask for one step lower
     std::string run;
     bool indicator = true;  // the battery indicator may be on the screen
-    std::string source;     // of power; empty: unknown
+    std::string source;     // the source of power; empty: unknown
     std::string epp;        // the preference that HAPPE sets; empty: none, or a run is on
     // Private: empty for callers who must not see them.
     std::vector<Target> targets;

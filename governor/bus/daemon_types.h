@@ -100,7 +100,7 @@ struct Type<std::optional<Uafp>> : Converted<std::optional<Uafp>, UafpIfAny> {};
 struct LearningEventInARow {
     using Wire =
         std::tuple<std::int64_t, std::int64_t, std::string, PolicyId, std::uint32_t, Khz, Khz, Khz, Ppm, std::int64_t>;
-    static constexpr const char* kUndo = "undo";  // this and kProbe are in the place of a key
+    static constexpr const char* kUndo = "undo";  // this and kProbe stand in the place of a key
     static constexpr const char* kProbe = "probe";
     static Wire of(const LearningEvent& event) {
         const Lesson& lesson = event.lesson;
@@ -138,7 +138,7 @@ struct LearningEventInARow {
 template <>
 struct Type<LearningEvent> : Converted<LearningEvent, LearningEventInARow> {};
 
-// Has no user: the caller of Undo named one.
+// Has no user, because the caller of Undo named one.
 struct UndoneInARow {
     using Wire = std::tuple<std::string, LearningEvent>;
     static Wire of(const UndoneLesson& undone) { return {profile_name(undone.whom), undone.event}; }

@@ -127,7 +127,7 @@ int Logind::on_change(sd_bus_message* /*message*/, void* self, sd_bus_error* /*e
     return 0;
 }
 
-// logind was restarted, or ended.
+// logind has restarted or ended.
 int Logind::on_owner(sd_bus_message* message, void* self, sd_bus_error* /*error*/) {
     const char* name = nullptr;
     const char* before = nullptr;

@@ -23,10 +23,10 @@ struct Session {
 };
 
 // Follows a seat's active session and the machine's sleep. Asks logind without waiting. Asks again whenever logind
-// announces a change or has been restarted.
+// announces a change or has restarted.
 class Logind {
 public:
-    // `changed` is called from the bus's event loop after anything below has changed.
+    // The bus's event loop calls `changed` after anything below has changed.
     Logind(sd_bus* bus, const std::string& seat, std::function<void()> changed);
     Logind(const Logind&) = delete;
     Logind& operator=(const Logind&) = delete;

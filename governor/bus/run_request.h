@@ -19,7 +19,7 @@ struct SealedRun {
 };
 
 struct RunRequest {
-    RunPlan plan;  // empty if it is sealed
+    RunPlan plan;  // empty if the plan is sealed
     std::optional<SealedRun> sealed;
     bool blind = true;
 };

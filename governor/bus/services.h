@@ -43,7 +43,7 @@ public:
                                                    std::uint32_t most) = 0;
     virtual Answer<void> reset(const Served& whom) = 0;
     virtual Answer<void> replace(const std::vector<StoredProfile>& profiles) = 0;
-    [[nodiscard]] virtual Khz f_ref() const = 0;  // the top of the ladder in whose kHz profiles are
+    [[nodiscard]] virtual Khz f_ref() const = 0;  // profiles are in kHz of the ladder with this top
 
     virtual ~ProfileService() = default;
 };

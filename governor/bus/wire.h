@@ -88,7 +88,7 @@ struct Type<ObjectPath> {
     }
 };
 
-// A message closes its descriptor when it is freed, so reading makes a duplicate.
+// A message closes its descriptor at its end, so reading makes a duplicate.
 template <>
 struct Type<FileDescriptor> {
     static std::string signature() { return "h"; }
@@ -102,7 +102,7 @@ struct Type<FileDescriptor> {
     }
 };
 
-// A type that travels as another: Convert has the type `Wire`, of(T) -> Wire, and from(Wire) -> std::optional<T>.
+// A type that travels as another one. Convert has the type `Wire`, of(T) -> Wire, and from(Wire) -> std::optional<T>.
 template <typename T, typename Convert>
 struct Converted {
     using Wire = typename Convert::Wire;
@@ -171,7 +171,7 @@ struct Type<std::vector<T>> {
     }
 };
 
-// A structure of several values, from which T is constructed.
+// A structure of several values, the arguments of T's constructor.
 template <typename T, typename... Part>
 struct Parts {
     using All = Container<SD_BUS_TYPE_STRUCT, Part...>;

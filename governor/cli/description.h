@@ -18,8 +18,8 @@ struct About {
     std::string_view more;
 };
 
-// Adds --describe, hidden from --help, which prints the description as JSON. Like --version, it ends the parse by
-// CLI::Success. Call after all options and commands were added.
+// Adds --describe, which prints the description as JSON; --help does not show it. Like --version, it ends the parse by
+// CLI::Success. Call after you have added all options and commands.
 void add_description(CLI::App& program, const About& about);
 
 // The names of a command's options, with dashes, and of its subcommands, without hidden ones (in the group "").

@@ -32,7 +32,7 @@ std::string_view nearest_name(std::string_view typed, std::span<const std::strin
     std::size_t least = std::min(kFarthest + 1, (typed.size() + 1) / 2);
     for (const std::string_view name : names) {
         if (std::max(name.size(), typed.size()) - std::min(name.size(), typed.size()) >= least) {
-            continue;  // as far by its length alone
+            continue;  // its length alone makes it as far
         }
         if (const std::size_t far = distance(typed, name); far < least) {
             least = far;

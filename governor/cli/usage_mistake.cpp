@@ -48,7 +48,7 @@ std::string first_unknown(const CLI::App& command) {
     return "";
 }
 
-// The last command that was given.
+// The last command on the command line.
 const CLI::App& innermost(const CLI::App& command) {
     const std::vector<CLI::App*> given = command.get_subcommands();
     return given.empty() ? command : innermost(*given.back());
@@ -59,7 +59,7 @@ const CLI::App& innermost(const CLI::App& command) {
 std::string usage_mistake(const CLI::App& program, const CLI::ParseError& error) {
     const std::string text = first_unknown(program);
     const std::string_view what = error.what();
-    if (!text.empty() || what.ends_with('?')) {  // it names the nearest
+    if (!text.empty() || what.ends_with('?')) {  // the message names the nearest name
         return text.empty() ? std::string(what) : text;
     }
     return fmt::format("{}; try `{} --help`", what, path_of(innermost(program)));

@@ -21,11 +21,11 @@ using Domains = std::vector<std::vector<PolicyId>>;
 
 // A policy within a period.
 struct Running {
-    std::size_t index = 0;   // of the policy, among the machine's policies
+    std::size_t index = 0;   // the policy's place among the machine's policies
     std::size_t domain = 0;  // the index of its domain
     const Ladder* ladder = nullptr;
-    Khz current;                // the frequency or cap that was set
-    std::optional<Khz> ran;     // with a cap: the speed at which it ran
+    Khz current;                // the frequency or cap in force
+    std::optional<Khz> ran;     // with a cap: the measured speed
     std::span<const Ppm> cpus;  // the utilisation of each CPU
     Ppm utilisation;            // of the busiest
     Level level;                // of its domain, by Demands::measure()
@@ -70,7 +70,7 @@ private:
         void add(const Running& policy);
     };
     struct Sum {
-        std::size_t policies = 0;  // of the whole domain, also those that are not listed
+        std::size_t policies = 0;  // the number of the domain's policies, including those not in `running`
         Load known;                // of the policies with a measured speed
         Load all;
         const Running* busiest = nullptr;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Mode `extended`: what HAPPE does beyond Algorithms 3 and 4. docs/traces.md states the rules. This file and
-// extended.cpp contain all of it. Pure, in integers, and without allocation, like the rest of the core.
+// Mode `extended`: HAPPE's work beyond Algorithms 3 and 4. docs/traces.md states the rules. This file and extended.cpp
+// contain all of it. Pure, in integers, and without allocation, like the rest of the core.
 //
 //   hold      The highest level of the last 30 s counts for look-ups and for learning, so that a short calm does not
 //             slow the application down.
-//   descent   People seldom press "save power", so HAPPE tries less by itself. After a quiet time it lowers what it
-//             learned by a step, for a minute. This is a probe. A press of "faster" refuses it; otherwise HAPPE learns
+//   descent   People seldom press "save power", so HAPPE tries less by itself. After a quiet time it lowers a learned
+//             value by a step, for a minute. This is a probe. A press of "faster" refuses it; otherwise HAPPE learns
 //             the lower value. Each press of "faster" doubles the quiet time before the next probe.
 #pragma once
 
@@ -39,12 +39,12 @@ struct Patience {
     static constexpr Micros kMost = std::chrono::seconds{3'600};
 
     Micros wait = kFirst;  // the quiet time before a probe
-    Micros quiet{0};       // the part of that time that has passed
+    Micros quiet{0};       // the passed part of that time
     bool operator==(const Patience&) const = default;
 };
 
-// The patience that a raised run of a study begins with: the least with which probes go down by single steps. A person
-// who presses nothing then meets a probe every 190 s.
+// The patience at the start of a raised run of a study: the least one with probes of single steps. A person who presses
+// no key then meets a probe every 190 s.
 inline constexpr Patience kRaisedPatience{.wait = std::chrono::seconds{130}};
 
 // The result of a probe in a period. A press of "save power" ends the probe, because the press is the better lesson.
@@ -89,7 +89,7 @@ public:
 
     struct Probe {
         Uafp before;
-        Uafp lower;  // what a real probe tries
+        Uafp lower;  // the values that a real probe tries
         Level level;
         bool sham = false;
         Micros quiet{0};
@@ -108,7 +108,7 @@ public:
     std::optional<ProbeEvent> quiet(Level level, Khz lower, Uafp& uafp, Patience& patience);
 
     [[nodiscard]] const std::optional<Probe>& probe() const { return probe_; }
-    [[nodiscard]] bool sham() const { return sham_; }  // of the last probe that began
+    [[nodiscard]] bool sham() const { return sham_; }  // the last begun probe's
 
 private:
     ProbeDraw draw_;

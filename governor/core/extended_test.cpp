@@ -40,7 +40,7 @@ public:
     }
 
     std::array<std::size_t, 4> probes{};  // by ProbeEvent
-    std::array<std::size_t, 4> shams{};   // those of them that are shams
+    std::array<std::size_t, 4> shams{};   // the shams among them
 
 private:
     void observe() {

@@ -5,7 +5,7 @@
 
 namespace happe {
 
-// Who is at the machine, and which application has their attention.
+// Reports who is at the machine, and which application has their attention.
 class FocusSource {
 public:
     // Null if HAPPE serves nobody: greeter, lock screen, suspend, or a run of the kernel's governor.

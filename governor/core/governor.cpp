@@ -69,7 +69,7 @@ Decision Governor::step(const Observation& seen, Uafp* uafp, Patience* patience)
             .running = running_};
 }
 
-// Mode `extended`: probes a lower frequency in the domain of highest demand. Returns what an accepted probe taught: a
+// Mode `extended`: probes a lower frequency in the domain of highest demand. Returns the lesson of an accepted probe. A
 // sham teaches nothing.
 std::optional<Lesson> Governor::descend(const Observation& seen, const Demand& demand, Uafp& uafp, Patience& patience,
                                         std::optional<ProbeEvent>& event) {

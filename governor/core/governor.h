@@ -17,7 +17,7 @@
 
 namespace happe {
 
-// Settings that the paper does not have, each off by default. docs/traces.md, "Settings beyond the paper".
+// Settings beyond the paper, each off by default. docs/traces.md, "Settings beyond the paper".
 struct Settings {
     bool warm_start = false;    // start a new application from the user's other applications (see ProfileBook)
     bool middle_start = false;  // otherwise start at half of the top frequency
@@ -27,7 +27,7 @@ struct Settings {
     bool operator==(const Settings&) const = default;
 };
 
-// Mode `extended`, as owners get it.
+// Mode `extended` for owners of laptops.
 inline constexpr Settings kExtended{.middle_start = true, .hold = true, .descent = true};
 
 // What one policy did over a period.
@@ -58,7 +58,7 @@ struct Target {
 struct Lesson {
     Key key = Key::Performance;
     PolicyId policy;     // the busiest of the domain
-    Level level;         // the domain's
+    Level level;         // the domain's level
     Khz from;            // the UAFP's entry at this level before the lesson
     Khz to;              // the entry after it, in kHz of the fastest ladder
     Khz current;         // the frequency or cap during the press

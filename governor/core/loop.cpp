@@ -118,7 +118,7 @@ void Loop::serve(const Served* whom) {
     served_.reset();
     uafp_.reset();
     if (const Status read = book_.knows(*whom) ? Status() : read_profiles(*whom); !read) {
-        // HAPPE serves nobody until the profile can be read. Otherwise a new lesson could replace the stored profile.
+        // HAPPE serves nobody until it can read the profile. Otherwise a new lesson could replace the stored profile.
         ports_.witness.failed(read.error());
         return;
     }

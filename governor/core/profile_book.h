@@ -36,7 +36,7 @@ struct Served {
     auto operator<=>(const Served&) const = default;
 };
 
-// The profile's name in documents and commands: "torcs", or "torcs/mains" if it holds on mains only. No application's
+// The profile's name in documents and commands: "torcs", or "torcs/mains" if it holds only on mains. No application's
 // name contains a slash.
 [[nodiscard]] std::string profile_name(const Served& whom);
 [[nodiscard]] Served served_of(std::string user, std::string_view profile);

@@ -24,10 +24,10 @@ public:
     // All profiles of a user, by application.
     [[nodiscard]] virtual Result<std::vector<StoredProfile>> of_user(const std::string& user) = 0;
 
-    // The memory of the setting `descent` for a profile. If nothing is stored, that of a new profile.
+    // The memory of the setting `descent` for a profile; without a stored one, that of a new profile.
     [[nodiscard]] virtual Patience patience(const Served& /*whom*/) { return {}; }
 
-    // Sets that memory. It is stored with the profile's next lesson, or earlier.
+    // Sets that memory. The store writes it with the profile's next lesson, or earlier.
     virtual void keep(const Served& whom, const Patience& patience) = 0;
 
     // Stores a lesson and the profile before and after it. On an error the lesson is not stored yet: the store keeps it

@@ -11,7 +11,7 @@
 
 namespace happe {
 
-// One turn of the loop, with all that traces, displays and studies need. Valid during the call.
+// One turn of the loop, with all data for traces, displays and studies. Valid during the call.
 struct Turn {
     MonoTime at;
     const Served* served;  // null if nobody is served
@@ -19,7 +19,7 @@ struct Turn {
     std::span<const Press> presses;
     bool power_saver;            // the decision is one step lower than learned
     bool present = false;        // somebody was present
-    std::optional<Key> counted;  // the key of the series that began, even if nobody is served or presses are sham
+    std::optional<Key> counted;  // the key of a new series, even if HAPPE serves nobody or presses are sham
     const Decision& decision;
     const Uafp* uafp;                    // after the decision, with a running probe's values; null if nobody is served
     const Patience* patience = nullptr;  // after the decision, with the setting `descent`; null if nobody is served

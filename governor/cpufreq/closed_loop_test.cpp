@@ -56,8 +56,8 @@ const std::array kMotions{
 
 struct Work {
     std::size_t threads = 1;
-    double share = 1.0;         // of its CPU's time that a thread takes
-    Khz fastest = kHighestKhz;  // the driver goes no faster, whatever the cap
+    double share = 1.0;         // the share of its CPU's time that a thread takes
+    Khz fastest = kHighestKhz;  // the driver's top speed, whatever the cap
 };
 
 // A kernel with threads on its CPUs, and a person at it.
@@ -117,8 +117,8 @@ public:
         return count;
     }
 
-    // Presses until the threads run at the top, and returns the number. In the first seconds the speed falls from the
-    // found one to that of an untaught profile.
+    // Presses until the threads run at the top. Returns the number of presses. In the first seconds the speed falls
+    // from the found one to that of an untaught profile.
     int presses_to_the_top(const Motion& motion, const Work& work, int settles_s = 5) {
         seconds_of(settles_s, motion, work);
         int presses = 0;

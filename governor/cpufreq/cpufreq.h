@@ -41,11 +41,11 @@ using Tunables = std::map<std::string, std::string>;
 class Cpufreq {
 public:
     enum class Frequency : std::uint8_t {
-        Current,  // scaling_cur_freq: may be what the hardware measured, between the table's entries
+        Current,  // scaling_cur_freq: may be the hardware's measurement, between the table's entries
         Average,  // cpuinfo_avg_freq: measured recently by the hardware; Linux 6.15 and later, on some machines
         Speed,    // scaling_setspeed: the last request to the driver, within all limits
         Min,      // scaling_min_freq
-        Max,      // scaling_max_freq: the lower of what was written here and the kernel's limit
+        Max,      // scaling_max_freq: the lower one of the last write and the kernel's limit
     };
     static constexpr std::size_t kFrequencies = 5;
 
@@ -71,7 +71,7 @@ public:
     // (cpufreq_notifier_max in drivers/cpufreq/cpufreq.c). Until then the file shows the old one.
     [[nodiscard]] virtual Status set_frequency(PolicyId policy, Frequency which, Khz khz) = 0;
 
-    // Waits 20 ms. A maximum that was written is usually in force after that.
+    // Waits 20 ms. Usually a written maximum is in force after that.
     virtual void wait_for_maximum() = 0;
 
     // The kernel loads the governor's module if it exists.

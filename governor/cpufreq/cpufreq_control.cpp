@@ -165,7 +165,7 @@ Status CpufreqControl::take(Mode mode, ScalingGovernor ours) {
             return heeded(hold.id, noted);
         }
     }
-    // Called before anything is written to the machine, so that the file is on the disk first.
+    // Runs before the first write to the machine, so that the file is on the disk first.
     if (const Status saved = save_found(settings_.found, found_); !saved) {
         return heeded(std::nullopt, saved);
     }
@@ -207,8 +207,8 @@ Status CpufreqControl::takes(const std::string& epp) const {
     return {};
 }
 
-// If we hold no state, restore what the file records: changes by a previous process, or changes that could not be
-// restored because a policy was off line or refused them.
+// If we hold no state, restore the file's state: changes by a previous process, or changes that HAPPE could not undo
+// because a policy was off line or refused it.
 Status CpufreqControl::release() {
     contested_ = false;
     errors_.clear();
@@ -229,7 +229,7 @@ Status CpufreqControl::hand_back() {
     }
     for (Hold& hold : holds_) {
         if (mode_ == Mode::Governing && backend_ == Backend::Cap && hold.state == State::Kept && !hold.probed) {
-            static_cast<void>(look_at_cap(hold));  // a limit that was set since the last look is the newest limit
+            static_cast<void>(look_at_cap(hold));  // a limit set since the last look is the newest limit
         }
     }
     mode_ = Mode::Released;

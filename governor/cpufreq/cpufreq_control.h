@@ -21,7 +21,7 @@ namespace happe {
 
 struct ScalingGovernor {
     std::string name;
-    Tunables tunables;  // the tunables to set; others stay unchanged
+    Tunables tunables;  // the tunables to set; others stay as they are
 };
 
 struct ControlSettings {
@@ -49,7 +49,7 @@ public:
     // More retakes than this within this time mean that another program competes, and HAPPE gives up.
     static constexpr std::size_t kMostRetakes = 3;
     static constexpr Micros kRetakesWithin = std::chrono::seconds{60};
-    static constexpr std::size_t kMostLimits = 64;  // policies all of whose limits are read in a quiet period
+    static constexpr std::size_t kMostLimits = 64;  // a quiet period reads all limits of this number of policies
     static constexpr Micros kDriverInterval = std::chrono::milliseconds{900};
 
     // Takes the policies that are on line now. An error if there are none, or if their ladders are invalid. `cpufreq`
@@ -58,7 +58,7 @@ public:
 
     CpufreqControl(const CpufreqControl&) = delete;
     CpufreqControl& operator=(const CpufreqControl&) = delete;
-    ~CpufreqControl() override;  // restores what is left; call release() to get errors
+    ~CpufreqControl() override;  // restores the rest; call release() to get errors
 
     [[nodiscard]] Backend backend() const { return backend_; }
     [[nodiscard]] std::span<const Policy> policies() const override { return policies_; }
@@ -143,7 +143,7 @@ private:
         bool floor_hidden = false;  // CAP: our cap hides the real floor
         std::optional<Khz> ran;     // CAP: the speed below the present cap, as last measured
         Tunables tunables;          // the tunables that we set, with the kernel's values
-        std::optional<Khz> theirs;  // another program's value at the last look
+        std::optional<Khz> theirs;  // the other program's value at the last look
         std::string what;           // description of the other program's change
     };
 

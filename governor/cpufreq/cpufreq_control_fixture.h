@@ -43,7 +43,7 @@ protected:
     [[nodiscard]] Khz runs_at(std::uint16_t id) const {
         return kernel.frequency({id}, Cpufreq::Frequency::Current)->value_or(Khz{});
     }
-    // The speeds below the caps, after a period in which the CPUs of each policy were so busy.
+    // The speeds below the caps after a period in which each policy's CPUs had these utilisations.
     [[nodiscard]] std::vector<std::optional<Khz>> speeds(const std::vector<Ppm>& cpus) {
         std::vector<PolicySample> samples;
         for (std::size_t i = 0; i < cpus.size(); ++i) {

@@ -311,7 +311,7 @@ TEST_F(Control, SaysHowFastAPolicyLastRanBelowItsCap) {
     EXPECT_EQ(tended(Khz{1'234'567}), Khz{1'234'567});
     EXPECT_EQ(control->current({0}), Khz{2'100'000}) << "the cap";
     EXPECT_EQ(tended(Khz{400'000}), Khz{1'234'567}) << "idle again";
-    policy(0).user_min = Khz{800'000};  // another program's, of which the next write of a cap hears
+    policy(0).user_min = Khz{800'000};  // another program's limit; the next write of a cap notices it
     good(control->set({0}, Khz{1'700'000}));
     policy(0).runs_at = Khz{800'000};
     EXPECT_EQ(speed(), std::nullopt) << "another cap, another speed";

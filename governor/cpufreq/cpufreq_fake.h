@@ -32,7 +32,7 @@ public:
     std::map<PolicyId, Policy> machine;
     std::map<std::string, Tunables> defaults;  // of each governor that has any
     std::map<std::string, Tunables> shared;    // of the governors in use by some policy
-    std::set<std::string> modules;             // governors that the kernel loads when they are named
+    std::set<std::string> modules;             // governors that the kernel loads when a program names them
 
     // "FILE" or "policyN/FILE": refused writes, with the reason.
     std::map<std::string, std::string> refused;

@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint32_t kRound = 100'000;  // kHz: the step of drivers without a table
 
 // A driver with its own governors lists exactly these two. Any other driver lists the loaded governors, and the kernel
-// loads more when they are named (show_scaling_available_governors and cpufreq_parse_governor in
+// loads others when a program names them (show_scaling_available_governors and cpufreq_parse_governor in
 // drivers/cpufreq/cpufreq.c).
 bool can_have_userspace(const CpufreqPolicy& policy) {
     auto governors = policy.governors;

@@ -49,9 +49,9 @@ Status CpufreqControl::write_speed(Hold& hold) {
     });
 }
 
-// A limit as low as the cap does the cap's work. A higher limit would be lost when we write the cap over it. So we
-// first find out who set it. We must remember a program's limit. The kernel's limit we need not remember, but the
-// kernel does not announce its end.
+// A limit as low as the cap does the cap's work. Our write of the cap would destroy a higher limit. So we first find
+// out who set it. We must remember a program's limit. We need not remember the kernel's limit, but the kernel does not
+// announce its end.
 Status CpufreqControl::bring_about_cap(Hold& hold) {
     const Khz cap = within_limits(hold);
     const std::optional<Khz> unknown = found(hold.id)->unknown_max;
@@ -86,7 +86,7 @@ Khz CpufreqControl::within_limits(const Hold& hold) const {
     return hold.floor_hidden ? ceiling : std::min(std::max(*hold.wanted, hold.floor), ceiling);
 }
 
-// A speed as wanted shows that no limit is in the way, since the kernel keeps the governor userspace within them.
+// The wanted speed shows that no limit is in the way, because the kernel keeps the governor userspace within them.
 Status CpufreqControl::look_at_speed(Hold& hold) {
     const auto seen = cpufreq_.frequency(hold.id, Cpufreq::Frequency::Speed);
     if (seen && hold.wanted && *seen == hold.wanted && *seen == hold.shown && !is_due(hold)) {
@@ -110,7 +110,7 @@ Status CpufreqControl::look_at_speed(Hold& hold) {
     return limits_changed || !hold.wanted || *seen == hold.shown ? Status() : insist(hold, **seen);
 }
 
-// A cap that has not changed shows that no ceiling has. A new floor may be seen some periods later.
+// An unchanged cap shows that no ceiling has changed. We may see a new floor some periods later.
 Status CpufreqControl::look_at_cap(Hold& hold) {
     const auto seen = cpufreq_.frequency(hold.id, Cpufreq::Frequency::Max);
     if (seen && *seen && *seen == hold.latest && !hold.probed && !hold.before && !is_due(hold)) {
@@ -155,7 +155,7 @@ void CpufreqControl::see_cap(Hold& hold, Khz seen) {
     }
 }
 
-// True if `seen` shows who set the limit in question.
+// True if `seen` shows who has set the limit.
 bool CpufreqControl::is_answered(Hold& hold, Khz seen) {
     const std::optional<Khz> limit = std::exchange(hold.probed, std::nullopt);
     if (!limit || (seen != *limit && seen != probe_of(*limit, hold.id, cpufreq_))) {
@@ -165,7 +165,7 @@ bool CpufreqControl::is_answered(Hold& hold, Khz seen) {
     if (seen != *limit) {
         entry.found.max = *limit;
     } else if (*limit >= entry.found.max) {
-        entry.found.max = known(hold).highest;  // the write was above what the kernel allows
+        entry.found.max = known(hold).highest;  // we wrote more than the kernel allows
     }
     entry.unknown_max.reset();
     hold.latest = seen;

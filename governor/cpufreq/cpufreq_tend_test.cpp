@@ -23,7 +23,7 @@ protected:
     void tended() { good(tend()); }
     [[nodiscard]] int writes() { return policy(0).writes + policy(1).writes; }
 
-    // Another program sets a governor as often as HAPPE stands it, for the first time at `kFirstRetake`.
+    // Another program sets a governor as often as HAPPE tolerates, for the first time at `kFirstRetake`.
     void given_retakes_are_used_up() {
         for (std::size_t i = 0; i < CpufreqControl::kMostRetakes; ++i) {
             policy(1).governor = "performance";
@@ -118,7 +118,7 @@ TEST_F(Tend, SetsGovernorAndTargetAgainAfterHotplugHoweverOften) {
     for (int i = 0; i < 10; ++i) {
         kernel.off_line(1);
         tended();
-        good(control->set({1}, kHigh));  // decided while it was away
+        good(control->set({1}, kHigh));  // decided while the policy was away
         kernel.on_line(1);
         policy(1).governor = i % 2 == 0 ? "ondemand" : "userspace";  // the driver began again, or not
         tended();
@@ -258,7 +258,7 @@ TEST_F(Tend, KeepsALentGovernorAndItsTunables) {
     kernel.shared["ondemand"]["sampling_rate"] = "10000";
     tended();
     EXPECT_EQ(kernel.shared["ondemand"]["sampling_rate"], "80000");
-    kernel.shared["ondemand"]["up_threshold"] = "60";  // not one of those that were asked for
+    kernel.shared["ondemand"]["up_threshold"] = "60";  // none of the requested ones
     const int after = writes();
     tended();
     EXPECT_EQ(writes(), after);

@@ -60,7 +60,7 @@ const char* file_of(Cpufreq::Frequency which) {
     std::abort();
 }
 
-// libcpupower's lists, each freed with its own function.
+// libcpupower's lists. Each has its own function to free it.
 template <typename Item, typename Take>
 auto values_of(Item* first, void (*put)(Item*), Take take) {
     const std::unique_ptr<Item, void (*)(Item*)> owner(first, put);
@@ -242,7 +242,7 @@ Result<std::optional<CpufreqSettings>> Cpupower::settings(PolicyId policy) const
                                    directory(policy).string(), now->min, now->max));
     }
     sysfs::Attribute speed_file(directory(policy) /
-                                file_of(Frequency::Speed));  // not kept open, because it is seldom read
+                                file_of(Frequency::Speed));  // not kept open, because reads are rare
     return frequency_in(speed_file).map([&](const std::optional<Khz>& speed) {
         return std::optional(
             CpufreqSettings{.governor = now->governor, .min = *khz(now->min), .max = *khz(now->max), .speed = speed});
@@ -258,7 +258,7 @@ Result<std::optional<std::string>> Cpupower::driver(PolicyId policy) const {
         [](const auto& line) { return line ? std::optional<std::string>(*line) : std::nullopt; });
 }
 
-// Keeps the file open while the process may open more files. Other files are opened each time.
+// Keeps the file open while the process may open more files. Opens other files each time.
 sysfs::Attribute& Cpupower::attribute(PolicyId policy, Frequency which) const {
     if (attributes_.size() <= policy.value) {
         attributes_.resize(std::size_t{policy.value} + 1);

@@ -42,13 +42,13 @@ private:
     [[nodiscard]] sysfs::Attribute& attribute(PolicyId policy, Frequency which) const;
 
     std::filesystem::path root_;
-    // The files that stay open, by policy and Frequency. A machine has hundreds and reads each every period. They lie
-    // in one place, so that few cache lines are touched.
+    // The files that stay open, by policy and Frequency. A machine has hundreds, and HAPPE reads each one every period.
+    // They lie in one place, so that the reads touch few cache lines.
     mutable std::vector<std::array<std::optional<sysfs::Attribute>, kFrequencies>> attributes_;
     mutable std::size_t kept_ = 0;          // the number of open files
     mutable sysfs::Attribute passing_{{}};  // the last file that does not stay open
     mutable std::optional<std::pair<PolicyId, sysfs::Attribute>>
-        driver_;  // the driver file of the last policy in question
+        driver_;  // the driver file of the last policy that we looked at
 };
 
 }  // namespace happe

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// libcpupower's root is fixed, so /sys is redirected to a folder: this program is linked to umockdev's preload library,
-// which does so for the folder in UMOCKDEV_DIR. Files there are plain: a kernel would answer writes, and shorten them.
+// libcpupower's root is fixed. So this program has umockdev's preload library, which redirects /sys to the folder in
+// UMOCKDEV_DIR. Files there are plain: a kernel would answer writes, and shorten them.
 #include "governor/cpufreq/cpupower.h"
 
 #include "governor/core/allocations_fixture.h"
@@ -215,7 +215,7 @@ TEST_F(CpupowerTest, TakesNoMemoryForASample) {
                cpupower.frequency({0}, Frequency::Current).has_value() &&
                cpupower.set_frequency({0}, Frequency::Speed, {1'600'000}).has_value();
     };
-    EXPECT_TRUE(sample());  // opens the files
+    EXPECT_TRUE(sample());  // this opens the files
     const std::size_t before = allocations;
     EXPECT_TRUE(sample());
     EXPECT_EQ(allocations, before);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The state in which HAPPE found the machine. A file holds it from before the first write until everything is restored,
-// so that it survives a crash (docs/daemon.md, "Restoring the machine").
+// The state in which HAPPE found the machine. A file holds it from before the first write until HAPPE has restored
+// everything, so that it survives a crash (docs/daemon.md, "Restoring the machine").
 #pragma once
 
 #include "governor/cpufreq/cpufreq.h"
@@ -34,10 +34,10 @@ using FoundState = std::vector<FoundPolicy>;  // ascending ids
 [[nodiscard]] std::string write_found(const FoundState& state);
 [[nodiscard]] Result<FoundState> read_found(std::string_view text);
 
-// Writes the file completely or not at all. It is on the disk when this returns, with mode 0600. An empty state: no
-// file.
+// Writes the file completely or not at all. It is on the disk when this returns, with mode 0600. Removes the file if
+// the state is empty.
 [[nodiscard]] Status save_found(const std::filesystem::path& path, const FoundState& state);
-[[nodiscard]] Result<FoundState> load_found(const std::filesystem::path& path);  // no file: an empty state
+[[nodiscard]] Result<FoundState> load_found(const std::filesystem::path& path);  // without a file: empty
 
 // Finds out whether a program or the kernel set a limit. happed writes this value in its place. If a program wrote the
 // limit, the file then shows this value; otherwise the kernel's limit remains. The kernel rounds a maximum down to the
@@ -49,8 +49,7 @@ using FoundState = std::vector<FoundPolicy>;  // ascending ids
 [[nodiscard]] bool is_ours(const FoundPolicy& policy, const CpufreqSettings& now, const Cpufreq& cpufreq);
 
 // Restores all that still has HAPPE's settings. Writes only values that differ from the original ones, and reads the
-// results. `state` keeps what could not be restored: policies that are off line (no error) and policies that refuse (an
-// error).
+// results. `state` keeps the rest: policies that are off line (no error) and policies that refuse (an error).
 [[nodiscard]] Status give_back(FoundState& state, Cpufreq& cpufreq);
 
 // The action of `happed --restore`: restores the state in the file, and removes the file when it is empty. Does

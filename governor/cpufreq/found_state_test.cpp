@@ -143,7 +143,7 @@ TEST_F(FoundFile, StaysAsItWasWhenTheDiskIsFull) {
     EXPECT_FALSE(std::filesystem::exists(path.string() + ".part"));
 }
 
-// A child writes states of one and of two policies in turn until it is killed.
+// A child writes states of one and of two policies in turn until the test kills it.
 TEST_F(FoundFile, IsWholeAfterKill9) {
     const FoundState one{ondemand(0)};
     const FoundState two{ondemand(0), capped(1)};
@@ -205,7 +205,7 @@ TEST_F(Restore, DoesNothingWhereNothingWasFound) {
 TEST_F(Restore, MayRunTwice) {
     found({ondemand(0), ondemand(1)});
     restore();
-    found({ondemand(0), ondemand(1)});  // as if it had been killed before it removed the file
+    found({ondemand(0), ondemand(1)});  // as if a kill had come before it removed the file
     const int writes = policy(0).writes;
     restore();
     EXPECT_EQ(policy(0).writes, writes);

@@ -8,7 +8,7 @@
 namespace happe {
 namespace {
 
-// A tunable may depend on another (conservative's two thresholds), so refused ones are tried again after the others.
+// A tunable may depend on another one (conservative's two thresholds), so we try refused ones again after the others.
 Status give_back_tunables(const FoundPolicy& policy, Cpufreq& cpufreq) {
     Status status;
     for (int turn = 0; turn < 2; ++turn) {
@@ -39,8 +39,8 @@ Status give_back_governor(const FoundPolicy& policy, const CpufreqSettings& now,
     return status ? give_back_tunables(policy, cpufreq) : status;
 }
 
-// The newest limit by others. If nobody knows who set a limit, we treat it as a program's: people notice a limit that
-// is too low, but not a limit that was lost.
+// The newest limit by others. If we do not know who set a limit, we treat it as a program's: people notice a limit that
+// is too low, but not a lost limit.
 Khz newest_max(const FoundPolicy& policy, Khz now, const Cpufreq& cpufreq) {
     if (!policy.unknown_max) {
         return policy.found.max;
@@ -60,8 +60,8 @@ Status give_back_settings(const FoundPolicy& policy, const CpufreqSettings& now,
     return status && !policy.governor.empty() ? give_back_governor(policy, now, cpufreq) : status;
 }
 
-// If the file still shows less than the original limit, another program or the kernel set that limit. Ours is
-// overwritten.
+// If the file still shows less than the original limit, another program or the kernel has set that limit, in place of
+// ours.
 Status check(const FoundPolicy& policy, const CpufreqSettings& after) {
     if (policy.governor.empty() || after.governor == policy.found.governor) {
         return {};
@@ -96,7 +96,7 @@ Result<bool> give_back(const FoundPolicy& policy, Cpufreq& cpufreq) {
     }
     const auto after = cpufreq.settings(policy.id);
     if (after && !*after) {
-        return false;  // went off line meanwhile
+        return false;  // the policy went off line meanwhile
     }
     if (!written || !after) {
         return tl::unexpected<Error>(written ? after.error() : written.error());

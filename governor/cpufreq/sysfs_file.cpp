@@ -48,7 +48,7 @@ void Attribute::open() {
     }
 }
 
-// Tries a second time with a new descriptor: the kept one may belong to an object that is gone.
+// Tries a second time with a new descriptor: the kept one may belong to an object that has gone.
 template <typename Transfer>
 int Attribute::transfer(Transfer transfer) {
     for (const bool kept : {static_cast<bool>(file_), false}) {
@@ -90,7 +90,7 @@ Status Attribute::write(std::string_view text) {
         return count >= 0;
     });
     if (error != 0) {
-        return refused(path_, error == EBADF ? EACCES : error);  // opened only for reading
+        return refused(path_, error == EBADF ? EACCES : error);  // the file is open only for reading
     }
     return count == static_cast<ssize_t>(text.size()) ? Status() : refused(path_, EIO);
 }

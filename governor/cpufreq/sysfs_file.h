@@ -25,8 +25,8 @@ namespace happe::sysfs {
 // Adds a newline. Never creates a file.
 [[nodiscard]] Status write_line(const std::filesystem::path& path, std::string_view text);
 
-// An attribute that is used often. Its descriptor stays open, and is opened again when the object behind it was
-// replaced.
+// An attribute for frequent use. Its descriptor stays open. If another object replaces the one behind it, this opens
+// the file again.
 // Allocates memory only for error messages and for opening.
 class Attribute {
 public:

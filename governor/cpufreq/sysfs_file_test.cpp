@@ -16,7 +16,7 @@ std::string shown(const Result<std::optional<std::string_view>>& line) {
     return !line ? line.error().message : *line ? "\"" + std::string(**line) + "\"" : "absent";
 }
 
-// A process with files in /proc that go when it goes, while descriptors of them stay: as a policy's do.
+// A process whose files in /proc go with it while their descriptors stay, like a policy's files.
 class Process {
 public:
     Process() : pid_(::fork()) {

@@ -252,7 +252,7 @@ private:
         lines_.emplace(option.name, line);
     }
 
-    // Finds options that are valid alone, but not together with others.
+    // Finds options that are valid alone but not together with others.
     void check_together() {
         for (const auto& [name, line] : lines_) {
             if (find_option(name)->extended && !configuration_.extended) {
@@ -283,7 +283,7 @@ private:
     std::string_view file_;
     const KeyCheck& can_be_bound_;
     Configuration configuration_;
-    std::map<std::string_view, std::size_t> lines_;  // of the options given
+    std::map<std::string_view, std::size_t> lines_;  // for the given options
     std::vector<Mistake> mistakes_;
 };
 

@@ -76,7 +76,7 @@ struct ConfigurationOption {
 [[nodiscard]] std::string in_toml(const OptionValue& value);
 [[nodiscard]] std::string in_words(const Accepts& accepts);
 
-// Returns an error with the reason if a key cannot be bound.
+// Returns an error with the reason if happed cannot bind a key.
 using KeyCheck = std::function<Status(std::string_view)>;
 
 // Reads a file's text; Errors call the file `name`. The error has a line "NAME:LINE: OPTION: message" for each mistake,

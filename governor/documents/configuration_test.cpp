@@ -212,7 +212,7 @@ TEST(Configuration, AKeyThatCannotBeBoundIsRefusedWithTheReason) {
 TEST(Configuration, CalibrationIsFrequenciesThatAscendInBothColumns) {
     const auto said = [](const std::string& entries) { return complaint("[calibration]\n" + entries); };
     EXPECT_EQ(said("1 = 1\n20000000 = 20000000"), "");
-    EXPECT_EQ(said("9 = 1\n10 = 2"), "");  // by number, not by text
+    EXPECT_EQ(said("9 = 1\n10 = 2"), "");  // in the order of numbers, not of text
     EXPECT_EQ(said("800000 = 2\n2201000 = 2"), "f:3: calibration.2201000: must be above 2, the speed of 800000");
     EXPECT_EQ(said("2201000 = 1\n800000 = 2"), "f:2: calibration.2201000: must be above 2, the speed of 800000");
     EXPECT_EQ(said("1 = 0"), "f:2: calibration.1: must be 1 to 20000000 kHz, is 0");
@@ -345,7 +345,7 @@ TEST(ConfigurationOptions, AnExampleIsGoodAndNotTheDefault) {
     }
 }
 
-// The comments of a file as one line, so that a description is found wherever its lines break.
+// The comments of a file as one line, so that the test finds a description wherever its lines break.
 std::string unfolded(const std::string& text, const std::string& between) {
     return std::regex_replace(text, std::regex(between), " ");
 }

@@ -178,7 +178,7 @@ TEST(SealedCondition, IsStillOneAfterEightHundredAndTenMutationsOrRefused) {
     int refused = 0;
     for (int i = 0; i < 810; ++i) {
         std::string text = good;
-        const std::size_t at = random() % (i % 2 == 0 ? good.size() : 230);  // half of them before the dots
+        const std::size_t at = random() % (i % 2 == 0 ? good.size() : 230);  // half of the bytes before the dots
         text[at] = static_cast<char>(i % 3 == 0 ? random() : '!' + random() % 94);
         const auto read = read_sealed_condition(text);
         if (!read) {

@@ -25,7 +25,7 @@ struct TraceHeader {
     Domains domains;
     std::vector<StoredProfile> profiles;
     std::vector<std::pair<Served, Patience>>
-        patience;  // of profiles, known or not; other profiles start with a new Patience
+        patience;  // for profiles, known or not; other profiles start with a new Patience
 };
 
 struct TracedPolicy {

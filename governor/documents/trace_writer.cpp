@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Bytes that are no UTF-8 (a file name may hold any) become U+FFFD.
+// Bytes that are not UTF-8 (a file name may have any) become U+FFFD.
 std::string line(const Json& json) {
     return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
 }

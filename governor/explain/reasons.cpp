@@ -48,8 +48,7 @@ Level level_in_use(const Situation& situation, const Policy& policy, Level prese
     return present;
 }
 
-// The newest lesson that taught this value and was not undone. Every value of a profile comes from a lesson or from its
-// start.
+// The newest standing lesson that taught this value. Every value of a profile comes from a lesson or from its start.
 std::optional<LearningEvent> teacher(std::span<const LearningEvent> events, Khz value) {
     for (const LearningEvent& event : events | std::views::reverse) {
         const bool undone = std::ranges::find(events, event.seq, &LearningEvent::undoes) != events.end();
@@ -60,7 +59,7 @@ std::optional<LearningEvent> teacher(std::span<const LearningEvent> events, Khz 
     return std::nullopt;
 }
 
-// The translated text with these values for the names in braces. A name without a value stays.
+// The translated text, with these values in place of the names in braces. A name without a value stays.
 std::string filled(const Wording& wording, const char* english, Values values) {
     const std::string text = wording.translated(english);
     std::string whole;

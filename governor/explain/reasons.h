@@ -33,7 +33,7 @@ struct Reasons {
     Khz decided;
     Level level;                          // the level of the look-up
     std::optional<LearningEvent> taught;  // the newest lesson that gave this level its frequency
-    std::optional<PolicyLimits> limits;   // only limits that do not allow the frequency
+    std::optional<PolicyLimits> limits;   // only limits that forbid the frequency
     ShownDescent descent;
     bool lowest = false;  // the decided frequency is the ladder's lowest
     std::string saver;    // Situation::saver

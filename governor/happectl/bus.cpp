@@ -8,7 +8,7 @@
 namespace happe::ctl {
 namespace {
 
-// sd-bus's error, freed.
+// Owns an error of sd-bus, and frees it.
 class CallError {
 public:
     CallError() = default;

@@ -36,7 +36,7 @@ using BusAnswer = tl::expected<T, BusError>;
 // Our own error: the answer has an unexpected type.
 inline constexpr const char* kUnreadable = "org.happe.Client.Error.Unreadable";
 
-// The time that a program has to answer; and that a person has to type a password.
+// The time for a program to answer, and for a person to type a password.
 inline constexpr std::chrono::seconds kPrompt{25};
 inline constexpr std::chrono::seconds kAskingSomebody{120};
 

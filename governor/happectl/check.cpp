@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// happectl check: a configuration, without the daemon.
+// happectl check: checks a configuration without the daemon.
 #include "governor/documents/configuration.h"
 #include "governor/happectl/commands.h"
 #include "governor/happectl/configuration.h"

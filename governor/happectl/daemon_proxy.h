@@ -18,7 +18,7 @@ public:
     // An error if there is no bus. If happed is missing, the first call fails.
     static Outcome<DaemonProxy> connect();
 
-    // The private properties are empty if nobody is served, or if this caller must not see them.
+    // The private properties are empty if happed serves nobody, or if this caller must not see them.
     Outcome<Properties> properties(std::chrono::microseconds patience = kPrompt);
 
     // call(method::kHold, "make", "busy"): a method of daemon_interface.h. Waits while a person types a password.

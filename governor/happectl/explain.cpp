@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// happectl explain: why this frequency, and what comes next.
+// happectl explain: says why this frequency applies, and what comes next.
 #include "governor/explain/reasons.h"
 #include "governor/happectl/commands.h"
 #include "governor/happectl/view.h"

@@ -34,7 +34,7 @@ private:
         : path_(std::move(path)), part_(std::move(part)), file_(std::move(file)) {}
 
     std::filesystem::path path_;
-    std::filesystem::path part_;  // empty if written in place
+    std::filesystem::path part_;  // empty if we write in place
     FileDescriptor file_;
 };
 

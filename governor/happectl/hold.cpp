@@ -30,7 +30,7 @@ Outcome<std::uint32_t> take_hold(DaemonProxy& daemon, const HoldOptions& options
     return daemon.call(method::kHold, held_by(options), options.reason);
 }
 
-// Waits until the command ends or a signal comes. When happed goes, the hold is lost; takes it again when happed
+// Waits until the command ends or a signal comes. When happed goes, the hold goes too; this takes it again when happed
 // returns.
 Outcome<int> keep(DaemonProxy& daemon, const HoldOptions& options, Vigil& vigil, std::optional<Child>& child) {
     for (;;) {

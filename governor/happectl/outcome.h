@@ -10,7 +10,7 @@ namespace happe::ctl {
 
 struct Trouble {
     int status = EX_SOFTWARE;
-    std::string message;  // what is wrong and what to do next
+    std::string message;  // the mistake, and what to do next
 };
 
 template <typename T>

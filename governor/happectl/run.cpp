@@ -113,7 +113,7 @@ public:
     Course(Vigil& vigil, const RunOptions& options, const std::string& run)
         : vigil_(vigil), options_(options), progress_(run) {}
 
-    // The command's exit status, 0 without a command or if its time was up.
+    // The command's exit status; 0 without a command or after its time.
     int last(std::optional<Child>& child) {
         for (;;) {
             const std::int64_t seconds = (monotonic_now() - begun_) / kSecond;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// happectl feedback, reload and keys: each makes one call.
+// happectl feedback, reload and keys. Each makes one call.
 #include "governor/cli/near_name.h"
 #include "governor/happectl/commands.h"
 #include "governor/happectl/view.h"

@@ -92,7 +92,7 @@ private:
     std::unique_ptr<Screen> screen_;
 };
 
-// The time to show the next state; empty if the watch is over.
+// The time of the next picture; empty if the watch is over.
 Outcome<std::optional<MonoTime>> next_time(Vigil& vigil, MonoTime shown, bool draws) {
     MonoTime due = shown + kPeriod;
     for (;;) {

@@ -21,10 +21,10 @@ const Shown* of_policy(const std::vector<Shown>& all, PolicyId policy, Of of) {
 }
 
 // A UAFP as steps: a column for each level, a row for each frequency, the highest on top. `here` is the present level.
-// `ladder`: the ladder in whose kHz the UAFP is; null if unknown.
+// The UAFP is in kHz of `ladder`; null if unknown.
 std::string step_chart(const Uafp& uafp, const Ladder* ladder, std::optional<Level> here, const Style& style);
 
-// True if happed serves somebody but hides from this caller whom.
+// True if happed serves somebody, but hides this user from the caller.
 [[nodiscard]] bool hidden(const Properties& state);
 
 // Several lines for a person.
@@ -35,7 +35,7 @@ std::string status_line(const Properties& state, const Style& style);
 
 nlohmann::ordered_json status_json(const Properties& state);
 
-// The ladder with the highest top, in whose kHz profiles are; null if there is none.
+// The ladder with the highest top; profiles are in its kHz. Null if there is none.
 const Ladder* fastest_ladder(const Properties& state);
 
 // The text of a setting; empty if there is no such setting.

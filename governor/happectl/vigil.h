@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Waits for a signal, a command's end, a change of the daemon, its leaving, or a time.
+// Waits for a signal, a command's end, a change or the end of the daemon, or a time.
 #pragma once
 
 #include "governor/core/units.h"

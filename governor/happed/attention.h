@@ -25,13 +25,13 @@ public:
 
     void session(const std::optional<Session>& active);
     void asleep(bool asleep);
-    void application(std::string name);  // in use by the active session's user; "desktop" if unknown
+    void application(std::string name);  // the one that the active session's user uses; "desktop" if unknown
     void holder(std::string who);        // "PROGRAM: REASON"; empty: nobody holds
     void saver(bool wanted);             // a program asks for one step lower; a run ignores this
     void run(std::optional<RunFocus> run);
     void aside(bool aside);               // on mains HAPPE governs nobody (mains.govern = false); a run ignores this
     void profiles_of(PowerSource whose);  // the profiles to serve; a run always uses Both
-    void contested(std::string by);       // what another program did; empty: no contest
+    void contested(std::string by);       // the other program's change; empty: no contest
 
     [[nodiscard]] const Served* served() const override { return served_ ? &*served_ : nullptr; }
     [[nodiscard]] bool saves_power() const override { return saver_ && state_ == State::Serving; }

@@ -70,7 +70,7 @@ void Chronicle::show(const Turn& turn) {
     }
     show_targets(turn);
     if (turn.served == nullptr && runs_.session() == nullptr) {
-        shown_.sample.clear();  // it shows the person who left
+        shown_.sample.clear();  // it shows the person who has left
     }
     shown_.descent = descent_of(turn);
     shown_.profile = turn.uafp != nullptr ? std::optional(*turn.uafp) : std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// happe-toml-describe: prints happe.toml's options as JSON, of which tools/happe_describe makes the manual page
-// happe.toml(5). Run by the build, not installed.
+// happe-toml-describe: prints happe.toml's options as JSON. tools/happe_describe makes the manual page happe.toml(5)
+// from it. The build runs this program and does not install it.
 #include "governor/documents/configuration.h"
 
 #include <fmt/format.h>

@@ -207,7 +207,7 @@ void Daemon::contest(std::string reason, MonoTime now) {
     attend();
 }
 
-// Called when another session is active or the configuration was read again: HAPPE then tries again at once.
+// Call when another session is active, or after happed has read the configuration again. HAPPE then tries again.
 void Daemon::end_contest() {
     attention_.contested("");
     truce_->cancel();
@@ -246,7 +246,7 @@ void Daemon::follow_store() {
     }
 }
 
-// A key was pressed, or Feedback was called. If nobody is served, the turn only counts the press.
+// Somebody pressed a key or called Feedback. If happed serves nobody, the turn only counts the press.
 void Daemon::pressed() {
     turns_->pressed(monotonic_now());
 }
@@ -351,8 +351,8 @@ Answer<void> Daemon::reload() {
     return {};
 }
 
-// Called after hotplug, a change of driver, or a switch of boost. If happed cannot govern the new state, it keeps the
-// old one.
+// Call after hotplug, a change of driver, or a switch of boost. If happed cannot govern the new state, it keeps the old
+// one.
 void Daemon::follow_hardware() {
     auto control = hardware_.open(configuration_);
     if (!control) {
@@ -376,9 +376,9 @@ void Daemon::use(Hardware::Control control) {
     shown_.backend = hardware_.backend();
 }
 
-// Restores the machine first, so that every loop begins alike. Drops presses that wait: they must not teach the new
-// loop's user, and a run's trace has no press from before the run. Clears what is shown, so that neither a run nor the
-// person before it sees the other's data.
+// Restores the machine first, so that every loop begins alike. Drops waiting presses: they must not teach the new
+// loop's user, and a run's trace has no press from before the run. Clears the shown state, so that neither a run nor
+// the person before it sees the other's data.
 void Daemon::new_loop() {
     if (turns_->has_loop()) {
         give_back();
@@ -397,7 +397,7 @@ void Daemon::new_loop() {
     shown_.sample.clear();
 }
 
-// Drops presses that wait: presses from before the change teach nothing.
+// Drops waiting presses: presses from before the change teach nothing.
 void Daemon::profiles_changed() {
     presses_.forget(MonoTime());
     turns_->profiles_changed();

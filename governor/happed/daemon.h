@@ -122,7 +122,7 @@ private:
     SettingsDesk settings_desk_;
     DayTally day_;
     Chronicle chronicle_;
-    std::unique_ptr<Turns> turns_;  // set by start(), as is truce_
+    std::unique_ptr<Turns> turns_;  // start() sets it and truce_
     std::unique_ptr<Truce> truce_;
     std::vector<PolicyLimits> told_limits_;
     std::string told_of_store_;

@@ -29,7 +29,7 @@ void DayTally::add(const Turn& turn) {
     const auto busiest = std::ranges::max_element(
         running, [](const Running& one, const Running& other) { return one.normalised() < other.normalised(); });
     if (busiest == running.end()) {
-        return;  // nothing could be measured
+        return;  // no CPU had a measurement
     }
     const WallTime now = begin_day();
     Tally& tally =
@@ -53,8 +53,8 @@ Answer<TimeSpent> DayTally::today(const std::string& user) {
     return today;
 }
 
-// Asks the calendar once in a quarter of an hour: all time zones differ from UTC by whole quarters, so a day ends with
-// one.
+// Asks the calendar once in a quarter of an hour. All time zones differ from UTC by whole quarters of an hour, so a day
+// ends with one.
 WallTime DayTally::begin_day() {
     const WallTime now = now_();
     const auto quarter = std::chrono::floor<Quarter>(now);

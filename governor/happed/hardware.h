@@ -32,11 +32,10 @@ public:
     // Restores the changes that an earlier happed could not restore.
     [[nodiscard]] Status restore();
 
-    // The hardware as the configuration asks for it now. Null if the configuration only observes and the machine has no
-    // cpufreq.
+    // The hardware by the present configuration. Null if the configuration only observes, and there is no cpufreq.
     [[nodiscard]] Result<Control> open(const Configuration& configuration);
 
-    // Replaces the machine. The old one must be released, and no loop may use it any more.
+    // Replaces the machine. Release the old one first; no loop may use it any more.
     void take(Control control, bool observe);
 
     // Valid after the first take().

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The daemon's log: systemd's journal with fields (docs/daemon.md, "The journal"), or standard error where there is
-// none.
+// The daemon's log: systemd's journal with fields (docs/daemon.md, "The journal"), or standard error without a journal.
 #pragma once
 
 #include "governor/core/governor.h"

@@ -7,8 +7,7 @@
 
 namespace happe {
 
-// Limits how often programs may press a key over the bus: as often as a person can, so that no program keeps happed
-// busy.
+// Limits programs' presses over the bus to a person's rate, so that no program keeps happed busy.
 class PressAllowance {
 public:
     static constexpr int kMostAtOnce = 10;

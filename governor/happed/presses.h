@@ -8,7 +8,7 @@
 
 namespace happe {
 
-// Presses of the two keys, and presses that a program sends over the bus instead.
+// Presses of the two keys, and presses that programs send over the bus.
 class Presses final : public KeySource {
 public:
     // As in EvdevKeys.
@@ -21,7 +21,7 @@ public:
     // Appends the presses in order of time, without those that forget() dropped.
     void take(std::vector<Press>& presses) override;
 
-    // Drops the presses that wait, and presses that arrive later but were made before `since`.
+    // Drops the waiting presses, and later arrivals from before `since`.
     void forget(MonoTime since);
 
     void rebind(const KeyBindings& bindings) { keys_.rebind(bindings); }

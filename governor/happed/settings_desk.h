@@ -20,7 +20,7 @@ public:
     Answer<void> reload() override { return reload_(); }
     void learn_key(const Caller& caller, Micros timeout, std::function<void(Answer<std::string>)> learned) override;
 
-    // Stops learning a key for a caller that left the bus.
+    // Stops learning a key for a caller that has left the bus.
     void left(const std::string& bus_name);
 
 private:

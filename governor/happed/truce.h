@@ -11,7 +11,7 @@
 namespace happe {
 
 // Decides when HAPPE may try again after a contest: when the other program has been quiet for 30 periods. This wait
-// doubles, up to an hour, each time that the next contest begins before HAPPE has governed for as long as the wait.
+// doubles, up to an hour, whenever the next contest begins before HAPPE has governed for as long as the wait.
 class Truce {
 public:
     // `scene`: the current values of the settings that the other program changes. Calls `over` once for each begin(),

@@ -76,8 +76,8 @@ void Turns::turn(MonoTime now) {
     alarm_->set(loop_->due());
 }
 
-// Sends a sign of life before half of the watchdog's time has passed. The message costs more than a sample, so most
-// turns send none.
+// Sends the watchdog a message before half of its time has passed. The message costs more than a sample, so most turns
+// send none.
 void Turns::tell_watchdog(MonoTime now) {
     if (watchdog_usec_ > 0 && now + period_ - watchdog_told_ > Micros(watchdog_usec_ / 2)) {
         sd_notify(0, "WATCHDOG=1");

@@ -11,7 +11,7 @@
 namespace happe {
 
 // Owns the loop and turns it at the end of each period and at a press, from begin() until end(). Meanwhile it also
-// sends systemd's watchdog its signs of life (sd_watchdog_enabled(3)).
+// sends systemd's watchdog its messages (sd_watchdog_enabled(3)).
 class Turns {
 public:
     struct Hooks {
@@ -36,7 +36,7 @@ public:
     void end();
     [[nodiscard]] bool on() const { return on_; }
 
-    // Makes one turn outside of the periods. If nobody is served, it restores the machine and counts a press.
+    // Makes one turn outside of the periods. If happed serves nobody, the turn restores the machine and counts a press.
     void turn_once(MonoTime now) { loop_->turn(now); }
 
     // Call when a press waits in the loop's key source.

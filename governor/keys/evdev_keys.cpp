@@ -66,7 +66,7 @@ void EvdevKeys::take(std::vector<Press>& presses) {
     waiting_.clear();
 }
 
-// A wish for all nodes replaces all others. Each node has at most one wish.
+// A wish for all nodes replaces all other wishes. Each node has at most one wish.
 void EvdevKeys::wish(Wish wish) {
     const bool idle = wishes_.empty() && !call_;
     std::erase_if(wishes_, [&](const Wish& other) { return wish.node == kAllNodes || wish.node == other.node; });
@@ -110,7 +110,7 @@ void EvdevKeys::ask_next() {
     }
 }
 
-// Call before asking the helper for all nodes, so that no new node is missed.
+// Call before you ask the helper for all nodes, so that you miss no new node.
 void EvdevKeys::watch_directory() {
     if (directory_) {
         return;
@@ -168,7 +168,7 @@ void EvdevKeys::add(HandedKeyboard handed) {
     keyboards_.insert_or_assign(keyboard->node, std::move(keyboard));
 }
 
-// An event device delivers whole events, and ENODEV when it is unplugged.
+// An event device delivers whole events, and ENODEV after somebody has unplugged it.
 void EvdevKeys::readable(Keyboard& keyboard) {
     std::array<input_event, kEventsAtOnce> buffer{};
     const ssize_t length = ::read(keyboard.file(), buffer.data(), sizeof(buffer));

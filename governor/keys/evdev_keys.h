@@ -47,7 +47,7 @@ public:
     EvdevKeys(const EvdevKeys&) = delete;
     EvdevKeys& operator=(const EvdevKeys&) = delete;
 
-    // Appends the presses in order of time. No press of a key is earlier than one that was taken before.
+    // Appends the presses in order of time. No press of a key is earlier than one taken before.
     void take(std::vector<Press>& presses) override;
 
     // Closes all descriptors and asks for descriptors of these keys.

@@ -52,7 +52,7 @@ TEST_F(WatchedInput, ADirectoryThatComesLaterIsLookedAtAndWatched) {
 
     std::filesystem::create_directory(folder / "other");
     std::filesystem::create_directory(input);
-    appears("event0");  // before the loop sees the directory: to be found by looking
+    appears("event0");  // before the loop sees the directory, so the object must look for it
 
     EXPECT_TRUE(runs_until([&] { return looks == 1; }));
     appears("event1");

@@ -30,8 +30,7 @@ constexpr std::array kModifierKeys{
     ModifierKey{KEY_LEFTSHIFT, Shift, Modifiers::kLeft}, ModifierKey{KEY_RIGHTSHIFT, Shift, Modifiers::kRight},
     ModifierKey{KEY_LEFTMETA, Meta, Modifiers::kLeft},   ModifierKey{KEY_RIGHTMETA, Meta, Modifiers::kRight}};
 
-// Ranges of keys with which people type. People press them too often to mean "faster", and HAPPE must not read what
-// they type.
+// Ranges of keys for typing. People press them too often to mean "faster", and HAPPE must not read their text.
 struct CodeRange {
     KeyCode first;
     KeyCode last;

@@ -17,8 +17,8 @@ namespace happe {
 
 using KeyCode = std::uint16_t;  // of EV_KEY, as linux/input-event-codes.h numbers them
 
-// The sides of the keyboard for each of CTRL, ALT, SHIFT and META. In a binding: the sides that may be held; none if it
-// does not need the modifier. For a keyboard: the sides that are down.
+// The sides of the keyboard for each of CTRL, ALT, SHIFT and META. In a binding: the sides that a person may hold; none
+// if it does not need the modifier. For a keyboard: the sides that are down.
 class Modifiers {
 public:
     static constexpr std::size_t kKinds = 4;
@@ -68,10 +68,10 @@ std::string to_string(const KeyBinding& binding);
 // neither does.
 std::optional<Key> pressed_key(const KeyBindings& bindings, KeyCode code, const Modifiers& down);
 
-// All codes that happed must see: the two keys and their modifiers, ascending.
+// All codes that happed must see, ascending: the two keys and their modifiers.
 std::vector<KeyCode> watched_codes(const KeyBindings& bindings);
 
-// All keys that may be bound without a modifier, ascending.
+// All keys that happed may bind without a modifier, ascending.
 std::vector<KeyCode> keys_that_do_not_type();
 
 // libevdev's name, such as "KEY_PROG1"; empty if this is not a key of a keyboard.

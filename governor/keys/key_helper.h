@@ -25,7 +25,7 @@ struct KeyAnswers {
     std::optional<KeyCode> learned;
 };
 
-// A question without an answer yet. Destroying it cancels it: the helper ends, and `done` is not called.
+// A question without an answer yet. Destroying it cancels the question: the helper ends, and nobody calls `done`.
 class KeyHelperCall {
 public:
     static constexpr std::size_t kMostKeyboards = 256;

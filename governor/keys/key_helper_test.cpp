@@ -11,7 +11,7 @@
 namespace happe {
 namespace {
 
-// How many of this process's descriptors are a pipe's reading end: none may be left over.
+// How many of this process's descriptors are a pipe's reading end. None may be left over.
 std::size_t open_ends(const DevicePipe& pipe) {
     const auto file = [](int number) { return "/proc/self/fd/" + std::to_string(number); };
     const auto target = std::filesystem::read_symlink(file(pipe.device.get()));

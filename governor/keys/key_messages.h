@@ -5,9 +5,9 @@
 //   happe-keys 1 learn MILLISECONDS
 //
 //   keyboard NODE NAME    with a descriptor: one of the two keys is here
-//   key KEY_NAME          what was learned
-//   end                   all is reported
-//   error MESSAGE         all is reported, too
+//   key KEY_NAME          the learned key
+//   end                   the answer is complete
+//   error MESSAGE         the answer is complete, too
 #pragma once
 
 #include "governor/core/result.h"
@@ -43,7 +43,7 @@ bool is_event_node(std::string_view name);
 
 struct FoundKeyboard {
     std::string node;
-    std::string name;  // 1 to 80 bytes that can be printed
+    std::string name;  // 1 to 80 printable bytes
     bool operator==(const FoundKeyboard&) const = default;
 };
 struct LearnedKey {

@@ -89,8 +89,8 @@ Status KeyService::answer(int socket, const KeyRequest& request) {
     return answered ? ended : answered;
 }
 
-// A node that cannot be opened must not hide the others. If the client asked for all nodes, this is an error only if no
-// keyboard was found.
+// A node that does not open must not hide the others. If the client asked for all nodes, this is an error only if the
+// search found no keyboard.
 Status KeyService::hand_over(int socket, const OpenRequest& request) {
     if (!configured_) {
         return tl::unexpected<Error>(configured_.error());

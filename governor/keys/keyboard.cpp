@@ -76,8 +76,8 @@ using Device = std::unique_ptr<libevdev, FreeDevice>;
 
 }  // namespace
 
-// The order matters. The change of clock drops the events that were queued before the mask. Only then does libevdev
-// read which keys are down, and this function discards its copy at once.
+// The order matters. The change of clock drops the events queued before the mask. Only then does libevdev read which
+// keys are down, and this function discards its copy at once.
 Result<std::optional<OpenKeyboard>> open_keyboard(const std::string& path, std::span<const KeyCode> codes,
                                                   std::span<const KeyCode> wanted) {
     FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// An event device from whose descriptor only some keys can be read. Only happed-keys uses this, because it calls ioctl.
+// An event device with a descriptor that shows only some keys. Only happed-keys uses this, because it calls ioctl.
 #pragma once
 
 #include "governor/core/result.h"
@@ -18,8 +18,8 @@ struct OpenKeyboard {
 };
 
 // Opens an event device. The kernel then hides all events except those of `codes` from the descriptor (EVIOCSMASK), and
-// stamps them by CLOCK_MONOTONIC. Nothing if the device has none of the `wanted` keys or was just unplugged. An error
-// if it is not an event device, or if the kernel does not mask.
+// stamps them by CLOCK_MONOTONIC. Nothing if the device has none of the `wanted` keys or has just gone. An error if it
+// is not an event device, or if the kernel does not mask.
 Result<std::optional<OpenKeyboard>> open_keyboard(const std::string& path, std::span<const KeyCode> codes,
                                                   std::span<const KeyCode> wanted);
 

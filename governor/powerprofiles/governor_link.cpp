@@ -177,7 +177,7 @@ int GovernorLink::on_asked(sd_bus_message* answer, void* data, sd_bus_error* /*e
     return 0;
 }
 
-// happed follows the old wish no longer, whatever it answers.
+// happed no longer follows the old wish, whatever it answers.
 int GovernorLink::on_released(sd_bus_message* /*answer*/, void* data, sd_bus_error* /*error*/) {
     auto* const self = static_cast<GovernorLink*>(data);
     self->asking_.reset();

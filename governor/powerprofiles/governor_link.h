@@ -34,10 +34,10 @@ public:
 
     [[nodiscard]] Status start();
 
-    // From now on, asks happed to follow this wish: now, whenever happed starts, and when a run ends.
+    // Asks happed to follow this wish: now, whenever happed starts, and when a run ends.
     void want(Wish wish);
 
-    [[nodiscard]] bool run() const { return !seen_.run.empty(); }  // a study's run is on, which no profile changes
+    [[nodiscard]] bool run() const { return !seen_.run.empty(); }  // a study's run is on; no profile changes it
     // True if another program or the kernel keeps a policy below its top. While HAPPE steps aside, happed does not
     // look: then the last state it saw counts.
     [[nodiscard]] bool limited() const;
@@ -57,9 +57,9 @@ private:
     sd_bus* bus_;
     Hooks hooks_;
     Properties seen_;                   // only State, Run, Ladders and Limits
-    std::vector<PolicyLimits> limits_;  // the newest that happed saw
+    std::vector<PolicyLimits> limits_;  // the newest ones that happed saw
     Wish wanted_;
-    Wish followed_;                        // the wish that happed was last asked to follow
+    Wish followed_;                        // the last wish that we asked happed to follow
     std::optional<std::uint32_t> cookie_;  // of the hold that happed keeps for us; balanced needs none
     bool there_ = false;                   // happed is on the bus, and its properties are known
     bus::Slot owner_;

@@ -26,7 +26,7 @@ int on_disconnected(sd_bus_message* /*message*/, void* loop, sd_bus_error* /*err
     return sd_event_exit(static_cast<EventLoop*>(loop)->get(), EX_TEMPFAIL);
 }
 
-// Runs until SIGTERM, or until the bus goes; then systemd starts the program again.
+// Runs until SIGTERM, or until the bus ends; then systemd starts the program again.
 int run(const std::filesystem::path& file) {
     const auto loop = EventLoop::create();
     if (!loop) {

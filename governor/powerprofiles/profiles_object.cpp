@@ -282,7 +282,7 @@ void ProfilesObject::hold(sd_bus_message* message, ProfileHold wanted) {
     changed();
 }
 
-// Stores the choice, which is in force even if this fails.
+// Stores the choice. It is in force even if this fails.
 void ProfilesObject::keep_choice() {
     if (const Status kept = write_file(file_, std::string(name_of(choice_.chosen())) + '\n', 0644); !kept) {
         failed_(kept.error());

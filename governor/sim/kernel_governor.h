@@ -47,7 +47,7 @@ private:
 };
 
 // conservative: a load above 80 % asks for 5 % of the highest frequency more, below 20 % for 5 % less (the defaults of
-// Documentation/admin-guide/pm/cpufreq.rst); what was asked is kept between samples.
+// Documentation/admin-guide/pm/cpufreq.rst). It keeps its request between samples.
 class Conservative : public KernelGovernor {
 public:
     [[nodiscard]] Micros sampling_period() const override { return Micros{80'000}; }
@@ -58,8 +58,8 @@ private:
 };
 
 // schedutil (kernel/sched/cpufreq_schedutil.c, Documentation/scheduler/schedutil.rst): 1.25 * f_max * util, where util
-// is the share of f_max that the CPU used, averaged with a half-life of 32 ms. A CPU that is busy all the time counts
-// as wanting all of it, but its clock runs slower by f / f_max.
+// is the share of f_max that the CPU used, averaged with a half-life of 32 ms. A CPU that is always busy counts as
+// wanting all of it, but its clock runs slower by f / f_max.
 class Schedutil : public KernelGovernor {
 public:
     [[nodiscard]] Micros sampling_period() const override { return kPeriod; }

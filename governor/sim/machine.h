@@ -23,7 +23,7 @@ struct Load {
 // The parts of a machine.
 struct Hardware {
     std::vector<Policy> policies;                   // ids and CPUs ascending from 0; at least two CPUs
-    double (*watts)(std::span<const Load> by_cpu);  // of the whole system
+    double (*watts)(std::span<const Load> by_cpu);  // the power of the whole system
     Micros moves_every{0};                          // how long a thread stays on its CPU; 0: it never moves
 };
 
@@ -72,7 +72,7 @@ private:
     double other_watts_;
     std::vector<std::size_t> policy_of_;  // by CPU: the index of its policy
     std::vector<Khz> khz_;                // by index of policy
-    std::size_t cpu_ = 0;                 // of the application's thread; the desktop's runs on the next
+    std::size_t cpu_ = 0;                 // the CPU of the application's thread; the desktop's runs on the next
     Micros stayed_{0};
     bool acquired_ = false;
     Micros governor_waits_{0};

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kSeriousShortfall = 0.1;   // half of the way to full impatience (assumed)
 constexpr double kFeelsNothing = 0.02;      // below this a participant calls it satisfied (assumed)
-constexpr double kUnsatisfiedPoints = 1.5;  // off the rating of one who is satisfied at no frequency (assumed)
+constexpr double kUnsatisfiedPoints = 1.5;  // off the rating of a participant whom no frequency satisfies (assumed)
 constexpr Micros kBurstGap{250'000};
 constexpr int kLongestBurst = 3;
 

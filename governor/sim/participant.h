@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Simulated participants: who they are, what they need of an application, when they press a key, how they rate.
+// Simulated participants: their traits, their needs of an application, their presses and their ratings.
 //
 // A participant needs `need_khz` while the application wants that much or more. A lower frequency causes a shortfall, a
 // share from 0 to 1. The four categories of section A.3 follow from where the need lies on the ladder. Every parameter
@@ -20,7 +20,7 @@ enum class Experience : std::uint8_t { Beginner, Moderate, Master };
 enum class Major : std::uint8_t { Eecs, Other };
 
 // Section A.3: satisfaction rises with every step; rises only up to some frequency; is complete at every frequency; is
-// missing at every frequency.
+// absent at every frequency.
 enum class Category : std::uint8_t { Rising, Threshold, Satisfied, Unsatisfied };
 
 // The names in tables and files; groups as in section A.5.6.
@@ -38,7 +38,7 @@ struct Person {
 
 // Parameters of people, for all applications.
 struct PersonParameters {
-    double experience_effect = 0.0;  // on sensitivity: masters +, beginners -
+    double experience_effect = 0.0;  // its effect on sensitivity: masters +, beginners -
     double major_effect = 0.0;       // EECS +, others -
     double personal_share = 0.0;     // share of the need's variance that is the same in all applications of a person
     double notice_seconds = 0.0;     // time constant of feeling a shortfall
@@ -46,7 +46,7 @@ struct PersonParameters {
     double contrast = 0.0;           // how much sooner people notice slowness that their own power key caused
     double regret = 0.0;             // the share of the wish to save power that remains after that
     double thrift_spread = 0.0;      // standard deviation of the logarithm of thrift between participants
-    double burst_share = 0.0;        // of presses that are bursts
+    double burst_share = 0.0;        // share of presses that are bursts
 };
 
 // Parameters of one application.
@@ -61,7 +61,7 @@ struct ApplicationParameters {
     double impatience = 0.0;          // performance presses a second at full annoyance
     double thrift = 0.0;              // power presses a second while satisfied
     double indicator_thrift = 0.0;    // factor for `thrift` with the battery indicator
-    double rating = 0.0;              // of a participant without complaints
+    double rating = 0.0;              // the rating of a participant without complaints
     double rating_person_spread = 0.0;
     double rating_run_spread = 0.0;
     double annoyance = 0.0;         // points for a shortfall of one, all the time
@@ -73,7 +73,7 @@ struct ApplicationParameters {
 struct Taste {
     double need_khz = 0.0;
     bool unsatisfied = false;
-    double style = 0.0;        // of playing, standard normal
+    double style = 0.0;        // the way of playing, standard normal
     double follows_khz = 0.0;  // above 0: the demand to which the need belongs; the need changes with the demand
 
     [[nodiscard]] double needed_khz(double demand_khz) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Runs the vectors of profiles/vectors, which were derived by hand, through the loop.
+// Runs the hand-derived vectors of profiles/vectors through the loop.
 #include "governor/sim/replay.h"
 
 #include <gtest/gtest.h>

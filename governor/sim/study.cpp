@@ -48,7 +48,7 @@ private:
 
 class StudyWitness : public Witness {
 public:
-    // `udfs`: who acts on the keys in HAPPE's stead; null if nobody does.
+    // `udfs`: acts on the keys in HAPPE's place; null if nobody does.
     StudyWitness(RunResult& result, const StudyHooks& hooks, sim::Udfs* udfs)
         : result_(result), hooks_(hooks), udfs_(udfs) {}
     void turned(const Turn& turn) override {

@@ -20,7 +20,7 @@ public:
 
     void turned(const RunResult& run, const Turn& turn);
 
-    // Writes FOLDER/export/STUDY-*.csv and FOLDER/measures.json. `runs`: in the order in which they were made.
+    // Writes FOLDER/export/STUDY-*.csv and FOLDER/measures.json. `runs`: in the order of their simulation.
     [[nodiscard]] Status write(const std::filesystem::path& folder, const std::string& study,
                                std::span<const RunResult> runs) const;
 

@@ -50,7 +50,7 @@ private:
     Status status_;
 };
 
-// Collects the files of the first seed while its runs are made.
+// Collects the files of the first seed while it simulates the runs.
 struct FirstSeed {
     FirstSeed(const fs::path& folder, const StudyPlan& plan) : traces(folder / "traces", plan), rows(plan) {}
 

@@ -94,7 +94,7 @@ TEST_F(SqliteDamageTest, DamageFoundWhileReadingIsNoErrorToTheReader) {
     }
 }
 
-// A crash as it looks on disk: copies of the files while the database is open, with `lessons` in the log.
+// The state of the disk after a crash: copies of the files while the database is open, with `lessons` in the log.
 class AfterACrash : public SqliteDamageTest {
 protected:
     AfterACrash() {

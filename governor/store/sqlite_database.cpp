@@ -47,7 +47,7 @@ constexpr const char* kStateOf =
 constexpr const char* kKeep =
     "UPDATE uafp SET state = json_object('wait_us', ?4, 'quiet_us', ?5) WHERE user = ?1 AND app = ?2 AND source = ?3";
 
-// Runs before the lesson's new state is stored, so that before_state is the old one.
+// Runs before the database has the lesson's new state, so that before_state is the old one.
 constexpr const char* kAddEvent =
     "INSERT INTO learning_event (before_0, before_1, before_2, before_3, before_4, before_5, before_6, before_7,"
     " before_8, before_9, before_state, who, t_us, key, policy, level, from_khz, to_khz, cur_khz, util_ppm)"
@@ -110,7 +110,7 @@ private:
     SQLite::Statement& statement_;
 };
 
-// Checks what STRICT tables and their constraints promise: a damaged page may hold anything.
+// Checks the promises of STRICT tables and their constraints, because a damaged page may have anything.
 std::int64_t bounded(const SQLite::Statement& row, int column, std::int64_t least, std::int64_t most) {
     const SQLite::Column value = row.getColumn(column);
     if (!value.isInteger() || value.getInt64() < least || value.getInt64() > most) {
@@ -196,7 +196,7 @@ void refuse_newer(std::int64_t version) {
 
 Database::Database(const std::filesystem::path& path, int busy_ms)
     : connection_(path.string(), SQLite::OPEN_READWRITE, busy_ms) {
-    closing_leaves_files(true);  // until the checks have passed
+    closing_leaves_files(true);  // closed unchanged until the checks have passed
     check_header();
     make_private(path);
     configure();

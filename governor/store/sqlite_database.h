@@ -20,7 +20,7 @@
 
 namespace happe::sqlite {
 
-// The file cannot be trusted.
+// The file is damaged.
 class Damaged : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
@@ -32,8 +32,7 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-// The numbers of rows salvaged from a damaged database, and of rows lost: those that an index or another row still
-// names.
+// The numbers of salvaged rows of a damaged database, and of lost rows: an index or another row still names these.
 struct Salvaged {
     std::size_t profiles = 0;
     std::size_t lessons = 0;
@@ -77,7 +76,7 @@ public:
     // After this, closing leaves the files unchanged: no checkpoint, no deletion of the WAL.
     void leave_files() { closing_leaves_files(true); }
 
-    // errno of the last input or output that failed; 0 if none failed.
+    // errno of the last failed input or output; 0 if none has failed.
     [[nodiscard]] int system_error();
 
 private:

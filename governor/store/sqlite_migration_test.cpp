@@ -16,7 +16,7 @@ constexpr int kEvents = 5'000;
 
 class SqliteMigrationTest : public SqliteStoreFixture {
 protected:
-    // A database as HAPPE of that version left it, in which the newest profile and the newest event were erased.
+    // A database of that version of HAPPE, which has erased the newest profile and the newest event.
     void make(int version) const {
         SQLite::Database database(path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
         database.exec("PRAGMA application_id = 1212239952; PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON");

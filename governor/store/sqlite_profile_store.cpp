@@ -162,7 +162,7 @@ Status SqliteProfileStore::learned(const Served& whom, const Uafp& before, const
                 fmt::format("{}; memory holds no more lessons, so this one is lost", stored.error().message));
         }
     }
-    const WallTime now = std::max(wall_clock_(), WallTime());  // a clock before 1970 is not set
+    const WallTime now = std::max(wall_clock_(), WallTime());  // a time before 1970 means that nobody has set the clock
     const auto kept = kept_.find(whom);
     waiting_.push_back({whom,
                         {.seq = 0, .at = now, .lesson = lesson},
@@ -287,7 +287,7 @@ sqlite::Database& SqliteProfileStore::connected() {
 void SqliteProfileStore::connect() {
     const sqlite::DirectoryLock lock(path_.parent_path());
     if (!std::filesystem::exists(path_) && std::filesystem::exists(salvaged_path())) {
-        put_in_place(lock);  // an earlier process was killed before it could
+        put_in_place(lock);  // an earlier process may have ended before it could
     } else if (sqlite::has_orphaned_wal(path_)) {
         salvage("it is missing or empty beside its write-ahead log", lock);
     }

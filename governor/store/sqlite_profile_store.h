@@ -52,7 +52,7 @@ public:
     void keep(const Served& whom, const Patience& patience) override { kept_.insert_or_assign(whom, patience); }
     [[nodiscard]] Status store_patience();
 
-    // The event and the profile's new value are stored together or not at all. Drops a lesson that the database could
+    // Stores the event and the profile's new value together or not at all. Drops a lesson that the database could
     // never accept (a name of 256 bytes), or if kMostWaiting lessons wait already; the error says so.
     [[nodiscard]] Status learned(const Served& whom, const Uafp& before, const Lesson& lesson,
                                  const Uafp& after) override;
@@ -77,8 +77,8 @@ public:
     [[nodiscard]] Status flush();
     [[nodiscard]] std::size_t waiting() const { return waiting_.size(); }
 
-    // What the owner should know about the file since the last call: it was damaged and set aside, or it disappeared
-    // while in use.
+    // News for the owner about the file since the last call: the store has set a damaged file aside, or the file
+    // disappeared during use.
     [[nodiscard]] std::optional<std::string> take_notice();
 
 private:
@@ -97,7 +97,7 @@ private:
 
     std::filesystem::path path_;
     WallClock wall_clock_;
-    std::unique_ptr<sqlite::Database> database_;  // null while it cannot be opened
+    std::unique_ptr<sqlite::Database> database_;  // null while the file does not open
     std::deque<WaitingLesson> waiting_;           // in the order of learning
     std::map<Served, Uafp> ahead_;                // profiles after the waiting lessons
     std::map<Served, Patience> kept_;             // since open()

@@ -11,7 +11,7 @@ namespace {
 
 class SqliteProfileStoreTest : public SqliteStoreFixture {};
 
-// Teaches until the first lesson that cannot be stored; returns how many were taught, with that one.
+// Teaches until the store cannot store a lesson. Returns the number of lessons, with that one.
 std::uint32_t teach_until_full(SqliteProfileStore& store) {
     std::uint32_t n = 0;
     while (n < 5000 && teach_nth(store, kAlice, n)) {
@@ -277,7 +277,7 @@ TEST_F(SqliteProfileStoreTest, AUserKeepsTheThousandProfilesThatWereTaughtLast) 
 TEST_F(SqliteProfileStoreTest, OnAFullDiskLessonsWaitInOrderAndAreStoredOnceThereIsSpace) {
     const auto store = open();
     sqlite3* const connection = newest_connection;
-    sqlite3_exec(connection, "PRAGMA max_page_count = 1", nullptr, nullptr, nullptr);  // no more than there are
+    sqlite3_exec(connection, "PRAGMA max_page_count = 1", nullptr, nullptr, nullptr);  // all that there are
     std::uint32_t taught = teach_until_full(*store);
     ASSERT_LT(taught, 5000U);
 

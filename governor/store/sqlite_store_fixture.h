@@ -34,7 +34,7 @@ inline constexpr auto kOwnerAndReaders = kOwner | fs::perms::group_read | fs::pe
 inline sqlite3* newest_connection = nullptr;
 
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): SQLite calls a function without context
-inline int operations_until_killed = 0;  // of SQLite's virtual machine, by SIGKILL; 0: never
+inline int operations_until_killed = 0;  // operations of SQLite's virtual machine until a SIGKILL; 0: never
 
 // Gives each test its own directory, and access to the connection that the store opened last: SQLite passes every new
 // connection to an automatic extension.
@@ -88,7 +88,7 @@ protected:
         stream.seekp(offset);
         stream << bytes;
     }
-    // The b-tree page at which a table or index begins.
+    // The first b-tree page of a table or index.
     void damage_root_of(const std::string& name) const {
         const std::int64_t page = raw("SELECT rootpage FROM sqlite_schema WHERE name = '" + name + "'");
         overwrite(path, (page - 1) * 4096, std::string(64, '\xA5'));

@@ -209,14 +209,14 @@ private:
     Recorder recorder_;
     MonoTime now_;
     std::optional<Loop> loop_;
-    std::vector<Taught> lessons_;  // those that are not undone
+    std::vector<Taught> lessons_;  // the standing lessons
 };
 
 // tools/validate.sh runs 10,000 histories.
 TEST_F(UndoTest, EveryEarlierProfileOfARandomHistoryComesBack) {
     const char* const wanted = std::getenv("HAPPE_HISTORIES");
     const auto store = open();
-    sqlite3_exec(newest_connection, "PRAGMA synchronous = OFF", nullptr, nullptr, nullptr);  // no power is lost here
+    sqlite3_exec(newest_connection, "PRAGMA synchronous = OFF", nullptr, nullptr, nullptr);  // no loss of power here
 
     for (unsigned seed = 1; seed <= (wanted != nullptr ? std::stoul(wanted) : 200) && !HasFailure(); ++seed) {
         SCOPED_TRACE(seed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A timer of the event loop that is set again and again. To set it takes one system call, and its expiry none. (An
-// sd-event timer takes two, and comes late to share wake-ups.) It works outside of sd-event.
+// A timer of the event loop to set again and again. Setting it takes one system call, and its expiry none. (An sd-event
+// timer takes two, and comes late to share wake-ups.) It works outside of sd-event.
 #pragma once
 
 #include "governor/core/result.h"

@@ -23,7 +23,7 @@ std::optional<std::string> bytes_of_base64(std::string_view text);
 // The key's name for people: SHA-256 of its bytes, in hexadecimal.
 std::string fingerprint_of(const PublicKey& key);
 
-// The secret half is a file of 32 bytes, mode 0600. It is in memory only while one of these functions runs.
+// The secret half is in a file of 32 bytes, mode 0600. It is in memory only while one of these functions runs.
 class DeviceKey {
 public:
     explicit DeviceKey(std::filesystem::path file) : file_(std::move(file)) {}

@@ -56,7 +56,7 @@ int EventLoop::run_once(int most_ms) {
 }
 
 // Waits until sd-event has something to do, or readable() has changed it. Takes one event at a time, so that it never
-// calls an object that another has just destroyed. The kernel reports ready descriptors in turn.
+// calls an object that another one has just destroyed. The kernel reports ready descriptors in turn.
 void EventLoop::wait(int most_ms) {
     touched_ = false;
     epoll_event ready{};
@@ -68,8 +68,8 @@ void EventLoop::wait(int most_ms) {
     } while (ready.data.ptr != nullptr && is_undisturbed());
 }
 
-// True while sd-event is as it was prepared and the bus waits only for messages: it has none to send, and awaits no
-// answer within a time. A loop must ask both before each wait: sd_bus_get_events(3), sd_bus_get_timeout(3).
+// True while sd-event is still prepared and the bus waits only for messages: it has none to send, and awaits no answer
+// within a time. A loop must ask both before each wait: sd_bus_get_events(3), sd_bus_get_timeout(3).
 bool EventLoop::is_undisturbed() const {
     std::uint64_t until = 0;
     return !touched_ &&

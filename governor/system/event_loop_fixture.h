@@ -11,7 +11,7 @@
 
 namespace happe {
 
-// Runs an event loop, and has a folder that is removed afterwards.
+// Runs an event loop, and has a temporary folder.
 class LoopFixture : public testing::Test {
 public:
 protected:

@@ -17,7 +17,7 @@ FileDescriptor pidfd(pid_t pid) {
     return FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
 }
 
-// A process of this test that sleeps until it is killed.
+// A process of this test that sleeps until the test kills it.
 class Sleeper {
 public:
     explicit Sleeper(const char* argv0) : pid_(fork()) {

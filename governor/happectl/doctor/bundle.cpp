@@ -77,7 +77,7 @@ Json lines_of(const fs::path& folder, const std::array<const char*, Count>& file
     return lines;
 }
 
-// Groups policies whose files have the same content, so that each group is listed once.
+// Groups policies whose files have the same content, so that the document lists each group once.
 Json policies_of(const fs::path& cpus, const std::vector<PolicyFound>& found) {
     std::vector<std::pair<Json, std::vector<std::uint32_t>>> groups;
     for (const PolicyFound& policy : found) {

@@ -6,7 +6,7 @@
 
 namespace happe::ctl {
 
-// What the package happe-gnome-shell-extension installs.
+// A file of the package happe-gnome-shell-extension.
 inline const std::filesystem::path kExtension =
     "usr/share/gnome-shell/extensions/happe@happe.org/metadata.json";  // below a Root
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// happectl mains: shows and sets what HAPPE does on mains, the options of the configuration's table [mains].
+// happectl mains: shows and sets HAPPE's behaviour on mains, the options of the configuration's table [mains].
 #include "governor/happectl/commands.h"
 #include "governor/happectl/setup/change_options.h"
 #include "governor/happectl/view.h"

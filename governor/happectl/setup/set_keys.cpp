@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// happectl keys set: writes the two keys into this machine's configuration, and has happed read it.
+// happectl keys set: writes the two keys into this machine's configuration, and makes happed read it.
 #include "governor/happectl/commands.h"
 #include "governor/happectl/setup/change_options.h"
 #include "governor/happectl/setup/setup_keys.h"

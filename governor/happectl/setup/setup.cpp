@@ -70,7 +70,7 @@ std::string as_json(const Plan& plan, bool changed, bool started) {
                       {"started", started}});
 }
 
-// What each user may do.
+// Advice on what each user can do.
 std::string advice(const Root& root, const Plan& plan) {
     std::string text;
     if (plan.gnome && plan.extension) {

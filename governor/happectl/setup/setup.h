@@ -57,7 +57,8 @@ Outcome<bool> systemctl(const SetupOptions& options, std::vector<std::string> wo
 // Enables, starts and stops the units. False if systemd does not run here, as in a chroot: then it only enables them.
 Outcome<bool> do_with_units(const SetupOptions& options, const Plan& plan);
 
-// Switches GNOME's extension. If that fails, says so and takes it from the plan: the rest of setup is done.
+// Switches GNOME's extension. If that fails, says so and removes it from the plan, because the rest of setup has
+// succeeded.
 void do_with_gnome(Plan& plan);
 
 }  // namespace happe::ctl

@@ -14,7 +14,7 @@ namespace {
 constexpr std::chrono::seconds kPressing{30};
 constexpr std::chrono::seconds kGrace{5};
 
-// The name of the first key without text that is pressed. Waits half a minute at most.
+// The name of the first pressed key that types no text. Waits half a minute at most.
 Outcome<std::string> learn_key_by(const std::string& socket_path) {
     const auto loop = EventLoop::create();
     if (!loop) {

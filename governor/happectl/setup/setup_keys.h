@@ -6,7 +6,7 @@
 
 namespace happe::ctl {
 
-// Returns the keys if both can be bound and they differ.
+// Returns the keys if happed can bind both and they differ.
 Outcome<KeyPair> checked(const KeyPair& keys);
 
 // Asks for one key after the other, and takes the first pressed key that types no text. happed need not run: starts the

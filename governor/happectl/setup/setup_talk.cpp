@@ -106,7 +106,7 @@ Outcome<KeyPair> chosen_keys(const SetupOptions& options, const std::vector<KeyP
     }
 }
 
-// ---- the questions, each asked unless the options answer it
+// ---- the questions; setup asks each one unless the options answer it
 
 using Question = Outcome<bool> (*)(const SetupOptions& options, const SetupFindings& machine, Plan& plan);
 

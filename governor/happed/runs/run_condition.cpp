@@ -46,7 +46,7 @@ Result<RunCondition> parse(const std::string& name, std::size_t steps) {
 
 // Describes the first fault of a plan outside its condition; empty if there is none.
 std::string fault_of(const RunPlan& plan, Rule rule) {
-    constexpr std::size_t kLongest = 240;  // with its prefix a subject is a name of at most 255 bytes
+    constexpr std::size_t kLongest = 240;  // a subject with its prefix must be a name of at most 255 bytes
     constexpr std::uint32_t kMostPercent = 100;
     if (plan.subject.empty() || plan.subject.size() > kLongest) {
         return fmt::format("subject: not 1 to {} bytes", kLongest);

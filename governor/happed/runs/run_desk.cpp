@@ -30,7 +30,7 @@ Answer<std::string> RunDesk::start(const Caller& caller, const RunRequest& reque
     if (!request.sealed) {
         return start(caller, request.plan, request.blind ? Sight::Blind : Sight::Open);
     }
-    if (hardware_.observes()) {  // only kernel conditions would fail here, which would reveal them
+    if (hardware_.observes()) {  // only kernel conditions could fail here, and this would reveal them
         return refusal(Kind::Failed, "happed only observes this machine: a sealed run needs a machine that it governs");
     }
     const auto plan = unseal(*request.sealed);
@@ -93,7 +93,7 @@ Result<std::unique_ptr<RunSession>> RunDesk::make(RunSession::Terms terms) {
         });
 }
 
-// Training begins without a profile: happed erases those that the run would serve.
+// Training begins without a profile: happed erases the profiles that the run would serve.
 Status RunDesk::erase(const RunPlan& plan) {
     return known(plan).and_then([this](const std::vector<RunSession::Known>& known) {
         Status erased;
@@ -104,7 +104,7 @@ Status RunDesk::erase(const RunPlan& plan) {
     });
 }
 
-// Returns what HAPPE knows about the plan's application, or about each application that has a profile of the subject.
+// Returns HAPPE's knowledge of the plan's application, or of each application with a profile of the subject.
 Result<std::vector<RunSession::Known>> RunDesk::known(const RunPlan& plan) {
     const Served whom = RunSession::subject_of(plan);
     std::vector<RunSession::Known> all;

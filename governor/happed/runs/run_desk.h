@@ -80,7 +80,7 @@ private:
     RunTraces traces_;
     DeviceKey device_key_;
     std::unique_ptr<RunSession> session_;
-    std::string not_lent_;  // why the machine last could not be lent
+    std::string not_lent_;  // why the last attempt to lend the machine failed
 };
 
 }  // namespace happe

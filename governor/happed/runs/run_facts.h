@@ -24,7 +24,7 @@ struct MachineFacts {
     std::string kernel;
 };
 
-// Fields that happed cannot find out are "unknown".
+// Unknown fields are "unknown".
 MachineFacts look_at_machine(const Cpufreq& cpufreq, const std::string& backend);
 
 class RunFacts {
@@ -35,7 +35,7 @@ public:
     RunFacts(MonoTime started, bool indicator, bool raised = false)
         : started_(started), indicator_(indicator), raised_(raised) {}
 
-    // Of a run of one application: the others have no profile in their facts.
+    // For a run of one application. Other runs have no profile in their facts.
     void begins_with(const std::optional<Uafp>& profile) {
         before_ = after_ = profile;
         one_profile_ = true;

@@ -30,7 +30,7 @@ public:
         Sight sight = Sight::Blind;
     };
 
-    // What HAPPE knows about the subject's use of an application at the start of the run.
+    // HAPPE's knowledge of the subject's use of an application at the start of the run.
     struct Known {
         Served whom;
         std::optional<Uafp> profile;
@@ -40,8 +40,8 @@ public:
     // The subject as the database names it: its profiles are separate from those of the machine's users.
     [[nodiscard]] static std::string subject_name(const RunPlan& plan) { return "subject:" + plan.subject; }
 
-    // Whom the run serves: the subject, with the condition after its name if the profiles are of the condition. In a
-    // run of every application, `app` is empty.
+    // The user whom the run serves: the subject, with the condition after its name if the profiles belong to the
+    // condition. In a run of every application, `app` is empty.
     [[nodiscard]] static Served subject_of(const RunPlan& plan);
 
     // Creates the run's files in `traces`, which must outlive the run, and writes the trace's header. `policies`: the

@@ -220,7 +220,7 @@ TEST_F(RunSessionTest, IsKeptAsBlindUnlessEverybodyMaySee) {
     }
 }
 
-// Limits the size of files, which to the program is like a full disk.
+// Limits the size of files. For the program this is like a full disk.
 class FullDisk {
 public:
     explicit FullDisk(rlim_t bytes) {

@@ -86,7 +86,7 @@ TEST_F(RunTracesTest, TheNewestAreKept) {
     }
     EXPECT_FALSE(traces.open(first));
     EXPECT_FALSE(traces.kept(first));
-    const auto files = static_cast<std::ptrdiff_t>(2 * RunTraces::kMostKept);  // a trace and what is kept beside it
+    const auto files = static_cast<std::ptrdiff_t>(2 * RunTraces::kMostKept);  // a trace and the file beside it
     EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), files);
 }
 

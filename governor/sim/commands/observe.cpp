@@ -68,7 +68,7 @@ public:
             record(observation_line(turn));
         }
         if (options_.json) {
-            std::cout << decision_line(turn) << std::flush;  // a failure is seen by shown()
+            std::cout << decision_line(turn) << std::flush;  // shown() notices a failure
         } else {
             show(turn);
         }
@@ -132,7 +132,7 @@ private:
     bool headed_ = false;
 };
 
-// Runs the loop until the time is up, q is typed, a signal comes, or nobody watches any more.
+// Runs the loop until the time is up, the person types q, a signal comes, or nobody watches any more.
 void observe(Loop& loop, Terminal& terminal, MonoTime end, SqliteProfileStore* database) {
     while (monotonic_now() < end && Screen::shown()) {
         const Terminal::Event event = terminal.wait(std::min(loop.due(), end) - monotonic_now());
@@ -163,7 +163,7 @@ Result<std::unique_ptr<SqliteProfileStore>> open_database(const ObserveOptions& 
     return opened;
 }
 
-// Stores the lessons that wait, or reports their loss.
+// Stores the waiting lessons, or reports their loss.
 int close_database(SqliteProfileStore& database, int status) {
     const Status flushed = database.flush();
     tell_notice(database);

@@ -18,7 +18,7 @@ namespace {
 int replay_stream(std::istream& trace, const std::string& name) try {
     const Status done = replay(trace, name, std::cout);
     return flushed(done ? EX_OK : complain(done.error(), EX_DATAERR));
-} catch (const std::ios_base::failure&) {  // what a file buffer throws when the file cannot be read any further
+} catch (const std::ios_base::failure&) {  // a file buffer throws this if it cannot read any further
     return complain({fmt::format("{}: cannot read: {}", name, std::strerror(errno))}, EX_IOERR);
 }
 

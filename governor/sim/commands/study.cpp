@@ -95,7 +95,7 @@ Result<StudyPlan> make_plan(const StudyOptions& options) {
     return plan;
 }
 
-// The conditions that can be added: all except HAPPE's, which build on one another in the paper's order.
+// The conditions that a user can add: all except HAPPE's, which build on one another in the paper's order.
 std::vector<std::string> rivals() {
     std::vector<std::string> names = Condition::names();
     std::erase_if(names, [](const std::string& name) { return Condition::named(name)->is_happe(); });

@@ -21,8 +21,8 @@ struct FieldPlan {
     std::uint64_t seed = 1;
 };
 
-// Runs the study on the machine with 32 frequencies, and writes the export that a study server would make. A person's
-// first day begins like a raised run. Each later day begins with what the person's days before have taught.
+// Runs the study on the machine with 32 frequencies, and writes an export like a study server's. A person's first day
+// begins like a raised run. Each later day begins with the profile that the person's earlier days have taught.
 [[nodiscard]] Status write_field_study(const FieldPlan& plan, const std::filesystem::path& folder);
 
 }  // namespace happe

@@ -34,7 +34,7 @@ Participants people_of(const World& world, Participants people, double speed);
 struct MachineKind {
     std::string_view name;
     Hardware (*hardware)();
-    bool is_t61 = false;  // the only one whose power was measured
+    bool is_t61 = false;  // the only one with a measured power
 };
 
 std::span<const MachineKind> machine_kinds();

@@ -31,7 +31,7 @@ TEST(Estimate, is_a_mean_with_its_standard_error) {
     EXPECT_DOUBLE_EQ(Estimate::of({4}).error, 0.0);
 }
 
-// The oracle draws least of those that satisfy people; nobody presses where there are no keys.
+// The oracle draws the least power of the governors that satisfy people. Without keys nobody presses.
 TEST(Worlds, compare_everyone_on_every_machine) {
     for (const sim::MachineKind& machine : sim::machine_kinds()) {
         const auto rows = run_worlds(minutes(machine.name, "plausible"));
