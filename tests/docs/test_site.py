@@ -75,7 +75,7 @@ def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
 
 
 def test_no_link_is_dead(site: Path) -> None:
-    """Nor is a link to a file outside docs/."""
+    """The test also follows links to files outside docs/."""
     for file in site.rglob("*.html"):
         page = Loads()
         page.feed(file.read_text(encoding="utf-8"))

@@ -49,7 +49,7 @@ class Terminal:
         self.shown = b""
 
     def until(self, wanted: bytes) -> None:
-        """Read until the terminal shows this anew."""
+        """Read until the terminal shows this in new output."""
         fresh = b""
         end = time.monotonic() + PATIENCE_S
         while wanted not in fresh and time.monotonic() < end:

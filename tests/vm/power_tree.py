@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Makes the folder that the emulated T61 needs to run happe-power: the program, and its packages from build/venv.
 
-usage: power_tree.py FOLDER       makes FOLDER anew
+usage: power_tree.py FOLDER       makes FOLDER again
 
 The packages of build/venv are for Debian 12's Python, which the guest has. This program compiles them, because
 compiling them in the guest would take longer than the tests. It leaves out what the power logger does not use.
