@@ -64,7 +64,7 @@ for page in ready rating experimenter; do
     picture "ui/study-$page" "study-$page"
 done
 
-# Two minutes of a simulated T61 whose load rises in steps. Half a second is lost.
+# Two minutes of a simulated T61 whose load rises in steps. It loses half a second.
 power=build/pictures/power
 mkdir -p $power
 cat >$power/loads.csv <<'LOADS'
@@ -87,7 +87,7 @@ wiring = { shunt = "return", supply_measured = "after" }
 RIG
 echo 'state = "state"' >$power/happe-power.toml
 build/bin/happe-power --config $power/happe-power.toml record --source "sim:$power/loads.csv,rate=2000,drop=70:0.5,pace=none" \
-    --study pictures --no-upload --no-zero-check --duration 2m --calibration $power/rig.toml || [ $? -eq 1 ] # 1: samples were lost
+    --study pictures --no-upload --no-zero-check --duration 2m --calibration $power/rig.toml || [ $? -eq 1 ] # 1: it lost samples
 build/bin/happe-power --config $power/happe-power.toml show $power/state/spool/pictures/* --png $power/power-trace.png
 cp $power/power-trace.png docs/img/power-trace.png
 ls docs/img

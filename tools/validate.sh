@@ -27,7 +27,7 @@
 #   limits       a hundred changes of another program's limit while happed caps, on a real kernel
 #   profiles     power-profiles-daemon's own tests of its bus interface, against happe-power-profiles
 #   servers      two study servers and three workers on one PostgreSQL and one S3 store (versitygw, which Go builds here) through
-#                a study, while one of them is killed 30 times
+#                a study, with 30 kills of one of them
 #   containers   the same with one worker, in the containers of packaging/container, from this release's packages
 #   bench        speed and memory
 set -eu

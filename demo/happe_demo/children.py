@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The demonstration's processes. Each has a log and its own session, and all end with the demonstration.
 
-A terminal's Ctrl-C reaches only program.py, which ends them all. If program.py is killed, they end by themselves,
+A terminal's Ctrl-C reaches only program.py, which ends them all. If somebody kills program.py, they end by themselves,
 because their standard input closes.
 """
 

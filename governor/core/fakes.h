@@ -32,7 +32,7 @@ struct Utilisation : UtilisationSource {
 
 struct Frequency : FrequencyControl {
     std::vector<Policy> list;
-    std::map<PolicyId, Khz> khz;      // empty: frequencies cannot be read
+    std::map<PolicyId, Khz> khz;      // empty: the machine shows no frequencies
     std::map<PolicyId, Khz> ran_khz;  // if they are caps
     bool acquired = false;
     int acquisitions = 0;

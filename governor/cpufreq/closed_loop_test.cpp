@@ -342,7 +342,7 @@ TEST(ClosedLoop, BelowACapTheLevelIsThatOfTheSpeedAndTheFirstPressToSavePowerAct
         SCOPED_TRACE(fmt::format("{}, {}", mode.name, motion.name));
         Bench bench(intel(), mode.algorithm);
         bench.teach(Uafp(Khz{4'700'000}));
-        bench.seconds_of(2, motion.cpu, {});  // as fast as the cap, which has just been set
+        bench.seconds_of(2, motion.cpu, {});  // as fast as the new cap
         for (int second = 0; second < mode.settles_s + 15; ++second) {
             bench.second(motion.cpu, work);
             EXPECT_TRUE(bench.at_the_top());

@@ -62,8 +62,8 @@ public:
     // enough to call for every sample.
     [[nodiscard]] virtual Result<std::optional<std::string>> driver(PolicyId policy) const = 0;
 
-    // Fast enough to call for every sample. Empty if there is no value now: the policy is off line, or Speed was asked
-    // for under another governor than userspace.
+    // Fast enough to call for every sample. Empty if there is no value now: the policy is off line, or the caller asks
+    // for Speed under another governor than userspace.
     [[nodiscard]] virtual Result<std::optional<Khz>> frequency(PolicyId policy, Frequency which) const = 0;
 
     // Sets Speed or Max. Fast too. The kernel silently keeps within its limits and the driver's abilities. A new speed

@@ -148,7 +148,7 @@ fs::path Cpupower::tunables_of(PolicyId policy, const std::string& governor) con
     return fs::is_directory(own, none) ? own : root_ / "cpufreq" / governor;
 }
 
-// Without libcpupower, which treats a file that cannot be opened as a policy that is off line.
+// Without libcpupower, which takes a file that does not open for a policy that is off line.
 Result<bool> Cpupower::is_on_line(PolicyId policy) const {
     return sysfs::read_line(directory(policy) / "affected_cpus").map([](const std::optional<std::string>& cpus) {
         return cpus && !cpus->empty();

@@ -167,7 +167,7 @@ TEST_F(FoundFile, IsWholeAfterKill9) {
     EXPECT_EQ(loaded(), two);
 }
 
-// A T61 as HAPPE left it when it was killed.
+// A T61 as HAPPE leaves it after a kill.
 class Restore : public FoundFile {
 protected:
     Restore() {

@@ -80,7 +80,7 @@ Status give_back_epp(const FoundPolicy& policy, Cpufreq& cpufreq) {
     });
 }
 
-// True if everything is restored.
+// True if this has restored everything.
 Result<bool> give_back(const FoundPolicy& policy, Cpufreq& cpufreq) {
     const auto before = cpufreq.settings(policy.id);
     if (!before) {

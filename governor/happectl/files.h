@@ -23,7 +23,7 @@ public:
     NewFile& operator=(NewFile&&) = delete;
     NewFile(const NewFile&) = delete;
     NewFile& operator=(const NewFile&) = delete;
-    ~NewFile();  // removes the file, unless publish() was called
+    ~NewFile();  // removes the file, unless publish() has run
 
     Outcome<std::size_t> write(std::string_view text);
     Outcome<std::size_t> copy(int from);  // copies a file from its start; returns the number of bytes

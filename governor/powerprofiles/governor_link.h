@@ -61,7 +61,7 @@ private:
     Wish wanted_;
     Wish followed_;                        // the last wish that we asked happed to follow
     std::optional<std::uint32_t> cookie_;  // of the hold that happed keeps for us; balanced needs none
-    bool there_ = false;                   // happed is on the bus, and its properties are known
+    bool there_ = false;                   // happed is on the bus, and we know its properties
     bus::Slot owner_;
     bus::Slot changes_;
     bus::Slot looking_;

@@ -105,7 +105,7 @@ SqliteProfileStore::SqliteProfileStore(std::filesystem::path path, WallClock wal
 SqliteProfileStore::~SqliteProfileStore() = default;
 
 Result<std::optional<Uafp>> SqliteProfileStore::find(const Served& whom) {
-    static_cast<void>(flush());  // nobody is left to read an error
+    static_cast<void>(flush());  // nobody could read an error
     if (const auto known = ahead_.find(whom); known != ahead_.end()) {
         return known->second;
     }

@@ -18,7 +18,7 @@ Result<std::unique_ptr<Alarm>> Alarm::create(EventLoop& loop, std::function<void
     return alarm;
 }
 
-// Setting the timer also makes it unreadable, so that it need not be read.
+// Setting the timer also makes it unreadable, so nobody must read it.
 void Alarm::set(MonoTime at) {
     const Micros since_boot = std::max(at.time_since_epoch(), Micros{1});  // zero would cancel
     const auto seconds = std::chrono::floor<std::chrono::seconds>(since_boot);

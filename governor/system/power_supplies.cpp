@@ -83,7 +83,7 @@ Status PowerSupplies::watch(sd_event* loop) {
                                              std::generic_category().message(-result)));
 }
 
-// Anybody may send a message, since it only makes us look again. ENOBUFS: messages were lost.
+// Anybody may send a message, because it only makes us look again. ENOBUFS: we have lost messages.
 void PowerSupplies::hear() {
     constexpr std::string_view kOurs("SUBSYSTEM=power_supply", sizeof "SUBSYSTEM=power_supply");
     std::array<char, 8192> buffer{};

@@ -131,7 +131,7 @@ TEST_F(ProcStatFile, TheFirstSampleStartsTheMeasurement) {
 
     becomes("cpu0 20 0 0 20\n");
     EXPECT_EQ(sampled(source), (std::vector{kHalf}));
-    EXPECT_EQ(sampled(source), (std::vector{kNothing}));  // no time has been counted
+    EXPECT_EQ(sampled(source), (std::vector{kNothing}));  // the counters have no time yet
 }
 
 TEST_F(ProcStatFile, ACpuThatWasOffLineRestartsItsMeasurement) {

@@ -22,7 +22,7 @@ OFFSET_US = 3_000_000  # the fake's clock minus CLOCK_MONOTONIC
 
 @dataclass
 class Said:
-    """An answer: status, body, headers. Without a status the connection is closed."""
+    """An answer: status, body, headers. Without a status the fake closes the connection."""
 
     status: int | None
     body: bytes = b"{}"

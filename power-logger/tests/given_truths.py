@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Synthetic sessions whose true power is known.
+"""Synthetic sessions with a known true power.
 
 The code draws a rig and clocks from the uncertainties that a calibration record and clock estimates state. Then it
 makes the counts that such an instrument would give. Tests compare the results of the arithmetic with the truth.

@@ -193,7 +193,7 @@ def test_a_figure_is_what_its_page_says(subtests: pytest.Subtests) -> None:
 
 
 def section(page: Path, heading: str) -> str:
-    """Return the text below a heading, with the headings below it. The heading is given as its anchor."""
+    """Return the text below a heading, with the headings below it. `heading` is its anchor."""
     parts = re.split(r"^(#+) (.*)\n", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
     found = list(zip(parts[1::3], parts[2::3], parts[3::3], strict=True))
     at = next(number for number, (_level, title, _text) in enumerate(found) if anchor(title) == heading)

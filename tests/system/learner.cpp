@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Learns as fast as it can, up to 1000 lessons a second, until it is killed: for tests/system/test_kill9.py.
+// Learns as fast as it can, up to 1000 lessons a second, until tests/system/test_kill9.py kills it.
 //
 //     happe-learner DATABASE SEED
 //
-// After each lesson that is stored it says so in one write: "SEQ USER APP KHZ_0 ... KHZ_9".
+// After each stored lesson it prints a line in one write: "SEQ USER APP KHZ_0 ... KHZ_9".
 #include "governor/store/sqlite_profile_store.h"
 
 #include <fmt/format.h>

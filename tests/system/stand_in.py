@@ -34,7 +34,7 @@ def tell(**what: object) -> None:
 
 
 def variants(table: dict[str, Any]) -> dict[str, Any]:
-    """Turn a table of [type, value] into one of variants. A value of the type "text" is written as GLib writes it."""
+    """Turn a table of [type, value] into one of variants. A value of the type "text" is in GLib's own notation."""
     return {
         key: GLib.Variant.parse(None, value, None, None) if kind == "text" else GLib.Variant(kind, value)
         for key, (kind, value) in table.items()

@@ -101,7 +101,7 @@ class Demo:
     def _reads(self) -> bool:
         try:
             read = os.read(self._screen, 65536)
-        except OSError:  # its end of the terminal is closed
+        except OSError:  # it has closed its end of the terminal
             return False
         self.said += read
         return bool(read)

@@ -144,7 +144,7 @@ def test_a_full_disk_leaves_the_old_file(happectl: HappeCtl, root: Path) -> None
 def test_who_is_killed_while_writing_leaves_the_old_file(happectl: HappeCtl, root: Path) -> None:
     process = happectl.start("keys", "set", "--root", root, *BOTH, preexec_fn=half_a_file)
     process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == -signal.SIGXFSZ  # half of the new file was written
+    assert process.returncode == -signal.SIGXFSZ  # it had written half of the new file
     assert (root / "etc/happe/happe.toml").read_text() == TEXT
     assert happectl.run("keys", "set", "--root", root, *BOTH).returncode == 0
     assert text_of(root) == WRITTEN

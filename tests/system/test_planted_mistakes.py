@@ -267,7 +267,7 @@ def test_a_record_that_was_sent_for_two_runs(copy: MeasuredStudy, measures: Meas
 
 
 def test_a_run_that_is_there_twice(copy: MeasuredStudy, measures: Measures) -> None:
-    # Given that a run was complete when it was planned again, and its copy was measured, too
+    # Given a complete run that somebody planned again, and a measured copy of it
     one = runs(copy)[4]
     fields = {column.name: getattr(one, column.name) for column in Run.__table__.columns}
     again = Run(**fields | {"id": None, "code": new_code(), "attempt": 2})

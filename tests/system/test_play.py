@@ -15,7 +15,7 @@ GOOD = {"participant": 2, "application": "torcs", "condition": "T-HAPPE", "user"
 
 
 def asked(**changed: object) -> bytes:
-    """A line that asks for a run; a field that is None is left out."""
+    """Return a line that asks for a run. Leaves out fields that are None."""
     said = {name: value for name, value in (GOOD | changed).items() if value is not None}
     return json.dumps(said).encode() + b"\n"
 

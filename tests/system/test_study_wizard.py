@@ -75,7 +75,7 @@ def take_part(address: str) -> None:
 
 
 def keep(laptop: Laptop, name: str) -> None:
-    """Keep a picture of the screen as it stays, if pictures are wanted."""
+    """Save a picture of the steady screen, if somebody wants pictures."""
     if os.environ.get("HAPPE_PICTURES"):
         laptop.screen.ask("xdotool", "mousemove", "1279", "799")
         until(lambda: laptop.screen.seen() == laptop.screen.seen(), "nothing moves")
@@ -254,7 +254,7 @@ def rates_while_the_disk_is_full(scene: Scene) -> None:
 def test_a_sitting_from_the_link_to_the_goodbye(
     tmp_path: Path, server: Server, laptop: Laptop, experimenter: Client, world: World
 ) -> None:
-    """Consent in a real browser, practice, a game that crashes, a run that is stopped, a full disk."""
+    """Consent in a real browser, practice, a game that crashes, a stopped run, a full disk."""
     # given
     games = tmp_path / "games"
     game = application("torcs", "Torcs, a car race", games, seconds=4, practice=60)
@@ -360,7 +360,7 @@ class Chaos:
     """Kills something every few seconds, and starts it again."""
 
     def __init__(self, laptop: Laptop, server: Server, daemon: Happed) -> None:
-        """Decide what is killed when."""
+        """Decide what to kill, and when."""
         self.laptop, self.server, self.daemon = laptop, server, daemon
         self.chance = random.Random(SEED)
         self.victims = ["wizard", "daemon", "server"] * 4

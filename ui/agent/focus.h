@@ -53,7 +53,7 @@ public:
     [[nodiscard]] virtual QString name() const = 0;
     // What the source lacks; empty if nothing.
     [[nodiscard]] virtual QString trouble() const { return {}; }
-    // Asks for the application in front. The source answers once, in this call or later, unless it is lost before.
+    // Asks for the application in front. The source answers once, in this call or later, unless `lost` comes before.
     virtual void ask() = 0;
 };
 

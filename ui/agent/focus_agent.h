@@ -48,7 +48,7 @@ private:
     QTimer settle_;
     QTimer open_again_;
     std::chrono::milliseconds patience_;  // the wait before it looks for a source again
-    int number_ = 0;                      // counts the sources that were opened
+    int number_ = 0;                      // counts the opened sources
     bool asking_ = false;
     bool ask_again_ = false;
     BootTime asked_{};

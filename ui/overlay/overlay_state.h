@@ -65,7 +65,7 @@ struct Effect {
     bool operator==(const Effect&) const = default;
 };
 
-// The power over the last minutes (PowerHistory::steps). The present one is known.
+// The power over the last minutes (PowerHistory::steps). The present one is never unknown.
 struct Power {
     enum class From { Battery, Model };
 

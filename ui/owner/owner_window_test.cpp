@@ -222,7 +222,7 @@ QImage whole_plot(StepChart& chart) {
     draw(bar.maximum(), 0, height);
     draw(0, 0, height / 2);
     for (int value = 0; value <= bar.maximum(); ++value) {
-        draw(value, line, height - line);  // a speed at the edge may be cut
+        draw(value, line, height - line);  // the edge may cut a speed
     }
     return whole;
 }

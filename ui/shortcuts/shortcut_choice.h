@@ -28,7 +28,7 @@ public:
 
     // None if the user wants no shortcuts.
     [[nodiscard]] static std::optional<Shortcuts> get();
-    // False if the file cannot be written.
+    // False if writing the file fails.
     static bool set(const std::optional<Shortcuts>& shortcuts);
 
 signals:

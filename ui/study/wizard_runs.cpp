@@ -90,7 +90,7 @@ void Wizard::start_run(const QByteArray& seal) {
     });
 }
 
-// If the journal cannot be written, this run at happed is over, and the next attempt starts a new one.
+// If writing the journal fails, this run at happed is over, and the next attempt starts a new one.
 void Wizard::play(const QString& governor_run) {
     governor_run_ = governor_run;
     const auto plays = [this] {

@@ -64,7 +64,7 @@ public:
 private:
     WaylandDisplay(wl_display* display, Events events);
 
-    // An error says why the overlay cannot be shown.
+    // An error says why it cannot show the overlay.
     [[nodiscard]] std::optional<NoSurface> start();
     void read();
     void tell_outputs() const;

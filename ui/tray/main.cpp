@@ -94,7 +94,7 @@ public:
     }
 };
 
-// None if happe-indicator names no model, or if it cannot be read.
+// None if happe-indicator names no model, or if reading it fails.
 std::optional<PowerModel> own_model() {
     const QString file = qEnvironmentVariable("HAPPE_POWER_MODEL");
     if (file.isEmpty()) {

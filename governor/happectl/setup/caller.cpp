@@ -47,7 +47,7 @@ bool become(const Caller& caller) {
            ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
 }
 
-// In the new process: only the caller's rights are left when the program starts.
+// In the new process: leaves only the caller's rights before the program starts.
 [[noreturn]] void become_program(const Caller& caller, std::vector<std::string> command, int output) {
     std::vector<std::string> environment{"HOME=" + caller.home,
                                          "USER=" + caller.name,

@@ -18,7 +18,7 @@ namespace happe {
 
 int complain(const Error& error, int status) {
     std::cout.flush();
-    std::fputs(fmt::format("happe-sim: {}\n", error.message).c_str(), stderr);  // which may be closed or full
+    std::fputs(fmt::format("happe-sim: {}\n", error.message).c_str(), stderr);  // standard output may be closed or full
     return status;
 }
 

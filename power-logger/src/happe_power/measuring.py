@@ -38,7 +38,7 @@ class How(NamedTuple):
 
 
 class Covered:
-    """A trace, and the server's times that it covers. Its session is made at the first use."""
+    """A trace, and the server's times that it covers. Its first use makes its session."""
 
     def __init__(self, trace: Trace, how: How, zeros: Path | None = None) -> None:
         """Read only the header yet. `zeros`: the file of its zero checks, if it is not in the trace's folder."""

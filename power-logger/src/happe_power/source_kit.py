@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Checks for tests of any source, HAPPE's own or yours. A source that breaks its contract raises BrokenError.
 
-BrokenError is an AssertionError, so no test framework is needed. docs/how-to/own-instrument.md has an example.
+BrokenError is an AssertionError, so you need no test framework. docs/how-to/own-instrument.md has an example.
 """
 
 from __future__ import annotations

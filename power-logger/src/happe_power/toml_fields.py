@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from happe_contract.toml_lines import Document, Path
 
 FIRST_DATE, LAST_DATE = dt.date(2000, 1, 1), dt.date(2099, 12, 31)  # the header's schema
-SOMETHING = 1.0  # stands in for a number that can't be read
+SOMETHING = 1.0  # stands in for an unreadable number
 
 
 class TomlFileError(Exception):
@@ -31,7 +31,7 @@ class TomlFileError(Exception):
 
 
 class Fields:
-    """A table whose fields are taken one by one. It collects mistakes; `finish` of the top table raises them."""
+    """A table. Callers take its fields one by one. It collects mistakes; `finish` of the top table raises them."""
 
     def __init__(self, data: dict[str, Any], path: Path, file: _File) -> None:
         """Begin with a table's values; `path` is the table's place in the file."""

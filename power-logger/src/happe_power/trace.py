@@ -30,7 +30,7 @@ __all__ = ["Summary", "Trace", "TraceError"]
 
 
 class Trace:
-    """A trace's folder. Most attributes are read at the first use, and then kept."""
+    """A trace's folder. It reads most attributes at their first use, and then keeps them."""
 
     def __init__(self, folder: Path, header: Json) -> None:
         """Use `open`."""

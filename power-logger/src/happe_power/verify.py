@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Reads a whole trace again, and reports the faults of each file.
 
-A part's size and SHA-256 (in the manifest and the summaries' metadata) show whether it changed since it was closed.
+A part's size and SHA-256 (in the manifest and the summaries' metadata) show whether it has changed since its closing.
 Its footer, rows and summaries must agree. The account of indices shows whether one is missing or there twice.
 """
 
@@ -134,7 +134,7 @@ def _part_faults(layout: Layout, number: int, said: dict[str, Any] | None, foote
 def _summaries(
     layout: Layout, footer: Footer, columns: Sequence[NDArray[Any]], content: tuple[int, str]
 ) -> Iterator[Problem]:
-    """Report faults of a part's summaries. Their metadata also shows whether the part changed since it was closed."""
+    """Report faults of a part's summaries. Their metadata also shows whether the part has changed since its closing."""
     fine = summaries.summarise(columns, footer.runs, layout.origin, layout.widths[summaries.FINE])
     for width, indices in layout.widths.items():
         path = layout.summary(footer.number, width)
@@ -228,7 +228,7 @@ def _after_path(message: str) -> str:
 def repair(folder: Path) -> list[str]:
     """Make summaries again that are missing or disagree with sound parts. Return a line for each.
 
-    Raises TraceError. Changes no part, and skips a part that has changed since it was closed.
+    Raises TraceError. Changes no part, and skips a part that has changed since its closing.
     """
     from happe_power.recording import closing  # noqa: PLC0415 - it reads traces by this package's trace module
 

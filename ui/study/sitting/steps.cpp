@@ -26,7 +26,7 @@ std::optional<Turn> turn_of(Step step) {
     return std::nullopt;
 }
 
-// The turn of a run that is not in the journal: the journal was lost, or another laptop had the run.
+// The turn of a run that is not in the journal: the laptop has lost the journal, or another laptop had the run.
 std::optional<Turn> turn_of(RunState state) {
     switch (state) {
         case RunState::Planned:

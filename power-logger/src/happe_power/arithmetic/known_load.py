@@ -25,7 +25,7 @@ ELSEWHERE = {
     Measures.SHUNT: "1: its error is in shunt_ohm, measured through this channel",
     Measures.SUPPLY: "1: its error is in divider, measured through this channel",
 }
-MOST_ZERO = 0.2  # as a share of the load's contribution; a higher reading means that a supply was left on
+MOST_ZERO = 0.2  # as a share of the load's contribution; a higher reading means that somebody left a supply on
 LEAST_RATIO = 100.0  # a reading under load must be at least this many times its own standard uncertainty
 
 

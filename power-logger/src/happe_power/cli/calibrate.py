@@ -106,7 +106,7 @@ class Asks:
     """Answers from the command line, or from the person at the terminal."""
 
     def __init__(self, chosen: dict[str, Any], *, waits: bool) -> None:
-        """Take the command's options. `waits`: a person is at the terminal, and can be asked."""
+        """Take the command's options. `waits`: a person at the terminal can answer."""
         self._chosen = chosen
         self.waits = waits
 

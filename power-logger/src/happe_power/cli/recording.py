@@ -85,7 +85,7 @@ class Session:
         self._zeros_kept = 0
 
     def recover(self) -> None:
-        """End the traces of a recording that was killed."""
+        """End the traces of a killed recording."""
         for found in store.recover(self._spool):
             what = (
                 f"not ended: {found.problem}"

@@ -51,7 +51,7 @@ def verify(context: click.Context, host: Host, traces: tuple[str, ...], repair: 
 
 
 def _repaired(folder: Path) -> list[str]:
-    """End the trace if it was left open, and repair its summaries. Return a line for each repair."""
+    """End the trace if it is still open, and repair its summaries. Return a line for each repair."""
     done: list[str] = []
     if not (folder / "manifest.json").exists():
         ended = "manifest.json: the trace was left open; it is ended now"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Turns a raw spool file into a part with its summaries and gaps.
 
-It writes the gaps, then the summaries, then the part, and then frees the raw file. A part is closed by its rename. If a
-kill comes between two steps, the next run repeats them: nothing is lost or doubled. It never makes an existing part
-again, because the uploader may have sent it.
+It writes the gaps, then the summaries, then the part, and then frees the raw file. A part's rename closes it. If a kill
+comes between two steps, the next run repeats them, and loses or doubles nothing. It never makes an existing part again,
+because the uploader may have sent it.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Ends a trace: writes its manifest from the files on the disk, also after the recorder was killed."""
+"""Ends a trace: writes its manifest from the files on the disk, also after a kill of the recorder."""
 
 from __future__ import annotations
 

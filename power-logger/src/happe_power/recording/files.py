@@ -46,7 +46,7 @@ def write_all(files: Mapping[Path, bytes | memoryview]) -> None:
 
 
 def remove_temporary(folder: Path) -> None:
-    """Remove the unfinished files of a program that was killed."""
+    """Remove the unfinished files of a killed program."""
     for path in folder.glob(f".*{TEMPORARY}"):
         path.unlink()
 

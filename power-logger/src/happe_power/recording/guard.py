@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Finds samples that can't be used: at or past the ends of the range, or no number. Pure.
+"""Finds unusable samples: at or past the ends of the range, or no number. Pure.
 
 A row is lost when one of its channels is. Rows between two bad ones that are nearer than `hold` rows are lost with
 them: an input that comes out of saturation needs time, and a trace can list only so many gaps.
@@ -28,7 +28,7 @@ SATURATED, INVALID = 1, 2
 
 
 class UnusableError(ValueError):
-    """Samples that can't be used, where all are needed."""
+    """Some samples are unusable, and the caller needs all of them."""
 
 
 def guarded(block: Block, channels: Sequence[Channel], hold: int) -> list[Block | Gap]:

@@ -117,7 +117,7 @@ class Recorder:
         self._closer.hurry()
 
     def wait(self) -> None:
-        """Wait until all data is on the disk, or until the rest is left for a recovery."""
+        """Wait until all data is on the disk, or until only a recovery can write the rest."""
         for thread in self._threads:
             thread.join()
         self._trace.lock.close()
@@ -149,7 +149,7 @@ class Recorder:
 
     @property
     def failed(self) -> list[str]:
-        """The data that could not be written and is left for the next recovery."""
+        """The unwritten data, which the next recovery writes."""
         return self._closer.failed
 
     def _guarded(self, work: Callable[[], None]) -> None:
@@ -212,7 +212,7 @@ class Recorder:
         self._spool = Spool(layout, started, full=self._closing(layout), room=self._has_room)
 
     def _has_room(self) -> bool:
-        """Whether one more part may be opened. Raises OSError."""
+        """Whether there is room for one more part. Raises OSError."""
         disk = shutil.disk_usage(self._study)
         return disk.free >= min(KEPT_FREE, disk.total // KEPT_SHARE) and self._closer.has_room(MOST_WAITING)
 

@@ -24,7 +24,7 @@ class Spool:
     """The raw spool of a trace. It passes each complete part's number, and its frames if still known, to `full`.
 
     A part ends at a multiple of its rows, and only once it has a row, so that parts are numbered without a hole.
-    `trouble` is the reason why nothing can be written now; empty: no problem.
+    `trouble` is the reason why it can write nothing now; empty: no problem.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class Spool:
         full: Callable[[int, list[Frame] | None], None],
         room: Callable[[], bool],
     ) -> None:
-        """Begin at the trace's first index. `room`: whether one more part may be opened; may raise OSError."""
+        """Begin at the trace's first index. `room`: whether there is room for one more part; may raise OSError."""
         self.layout = layout
         self.number = 0
         self.next_index = layout.origin

@@ -44,7 +44,7 @@ class Open:
 
 @dataclass(frozen=True)
 class Recovered:
-    """A trace that was found open. `problem`: why it could not be ended; empty: it now has its manifest."""
+    """A trace found open. `problem`: why the recovery could not end it; empty: it now has its manifest."""
 
     folder: Path
     problem: str = ""

@@ -62,7 +62,7 @@ class Rows:
 class Recording(Protocol):
     """The interface of a file format that File reads."""
 
-    started: datetime | None  # when its first sample was taken, if that is known
+    started: datetime | None  # the time of its first sample, if known
     timed: bool | None  # places are seconds, or indices; None: there are none
 
     def read(self) -> Iterator[Rows | Bad]:
@@ -103,7 +103,7 @@ class File:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The first rows that cannot be read, and how many more there are."""
+        """The first unreadable rows, and how many more there are."""
         more = (f"{self.device}: {self._untold} more rows cannot be read",) if self._untold else ()
         return (*self._unreadable, *more)
 
@@ -381,7 +381,7 @@ def _instant(spec: Spec, told: datetime | None) -> datetime | None:
 
 
 def find() -> list[Found]:
-    """Say which formats can be read; the user has to name the file."""
+    """Name the readable formats. The user has to name the file."""
     says = "reads CSV and TDMS files" if importlib.util.find_spec("nptdms") else "CSV is read"
     command = None if importlib.util.find_spec("nptdms") else "pip install happe-power-logger[tdms]"
     return [Found("file", KIND.example, says, command)]

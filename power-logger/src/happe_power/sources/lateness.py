@@ -20,7 +20,7 @@ def lost(times: NDArray[np.float64], row: int, missing: int) -> int:
     """How many samples are missing before a row whose time suggests `missing`.
 
     `times` are in periods: of the row before, of this row (at index `row`), and of those behind it. If samples were
-    lost, all later times are late as well. If only one time was taken late, the times behind it catch up with the rows.
+    lost, all later times are late as well. If only one time is late, the times behind it catch up with the rows.
     """
     behind = times[row : row + min(FARTHEST, LEAST + 2 * missing)]
     late = behind - times[row - 1] - np.arange(1, len(behind) + 1)

@@ -34,7 +34,7 @@ LARGEST_READ = 1 << 20
 
 @dataclass(frozen=True)
 class Range:
-    """A range of volts that a channel can be set to."""
+    """A range of volts for a channel."""
 
     low: float
     high: float
@@ -145,7 +145,7 @@ def library() -> ctypes.CDLL:
 
 
 class RealBoard:
-    """A board behind /dev/comediN: its first subdevice that can be read by commands."""
+    """A board behind /dev/comediN: its first subdevice with commands for reading."""
 
     def __init__(self, path: str) -> None:
         """Open the device file. Raises SourceError, which says why that failed and what helps."""

@@ -157,7 +157,7 @@ class Nidaqmx:
 
 
 def package() -> Any:  # noqa: ANN401 - a module without types
-    """Import nidaqmx and the modules that are used here. Raises SourceError, which says what to install."""
+    """Import nidaqmx and the modules used here. Raises SourceError, which says what to install."""
     try:
         module = importlib.import_module(PACKAGE)
         for name in ("constants", "errors", "stream_readers", "system"):

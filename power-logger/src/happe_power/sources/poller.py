@@ -26,7 +26,7 @@ SLOWEST_HZ = 0.01
 class Poller:
     """Polls an instrument once a period, and reports missed periods.
 
-    The sample of index k is read in the period that begins k periods after that of index 0. A period without a reading
+    It reads the sample of index k in the period that begins k periods after that of index 0. A period without a reading
     becomes a gap `stall`; one with a useless reading (`sample` returns None) a gap `invalid`.
     """
 

@@ -111,7 +111,7 @@ class Renewal:
         return None if self._shortest_us is None else self._shortest_us / MICROS
 
     def said(self) -> str:
-        """What is known of the renewal, as a phrase for people."""
+        """Describe the renewal, as a phrase for people."""
         if self.seconds is None:
             return "the gauge has changed less than twice; many change once in 1 to 60 s"
         return f"the gauge renews itself every {self.seconds:.2g} s or less often; it can't show shorter changes"

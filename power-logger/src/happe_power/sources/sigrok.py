@@ -223,7 +223,7 @@ class Child:
         self._said.close()
 
     def _whole_lines(self, timeout_s: float) -> tuple[bytes, bool]:
-        """Wait for output. Return complete lines, and whether all output has been taken."""
+        """Wait for output. Return complete lines, and whether no more output waits."""
         ready, _, _ = select.select([self._out], [], [], max(0.0, timeout_s))
         if not ready:
             return b"", True

@@ -61,7 +61,7 @@ class Rig:
 
 
 class Sim:
-    """A source without an instrument. Its samples depend only on its rig, not on how it is read.
+    """A source without an instrument. Its samples depend only on its rig, not on the reader.
 
     Unpaced, it is as fast as its reader, and its own clock keeps up with the samples; paced, it follows `clock`.
     """

@@ -30,8 +30,8 @@ class EndedError(SourceError):
 class Reading:
     """The blocks and gaps since the last reading, in the order of their indices, without a hole between them.
 
-    `at` is the index that comes next, with the best known time of the last sample: the clock is read right after the
-    driver handed the sample over. None: no sample came.
+    `at` is the next index, with the best known time of the last sample: the source reads the clock right after the
+    driver has handed the sample over. None: no sample came.
     """
 
     items: tuple[Block | Gap, ...]

@@ -138,7 +138,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Spec:
-    """A spec's text, parsed. `values` has each option that was given or has a default; `given` names the given ones."""
+    """A parsed spec. `values` has each given option and each option with a default; `given` names the given ones."""
 
     text: str
     place: str
@@ -200,7 +200,7 @@ class Spec:
         return Filter("bandwidth= of the source", float(hertz), int(poles or 1))
 
     def _list(self, name: str, count: int) -> list[str]:
-        """The words of a list option. A default may have more words than channels; the rest is cut off."""
+        """The words of a list option. A default may have more words than channels; this drops the rest."""
         words = self.values[name].split(LIST_MARK)
         return words if name in self.given else words[:count]
 
@@ -212,7 +212,7 @@ MEASURES = Option(
     "what each channel measures: shunt, supply, current, power, energy or marker",
     list_of({"enum": list(Measures)}),
 )
-OPTIONAL = ""  # the default of an option that may be left out
+OPTIONAL = ""  # the default of an optional option
 COMMON = (
     Option(
         "bandwidth",

@@ -55,7 +55,7 @@ def probes(server: Server) -> list[Probe]:
 
 
 def estimate(found: Sequence[Probe]) -> ClockEstimate:
-    """Return the fastest probe's estimate. Raises LaterError without probes, or if a clock was set between them."""
+    """Return the fastest probe's estimate. Raises LaterError without probes, or after a set clock."""
     if not found:
         raise LaterError("the server's clock: every answer took more than 10 s")
     try:

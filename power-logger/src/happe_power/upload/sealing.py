@@ -23,7 +23,7 @@ NOT_THE_SERVER = "the answer does not come from a study server"
 
 
 class Sealing:
-    """Seals one trace of which every part has been sent."""
+    """Seals one trace after the upload of all its parts."""
 
     def __init__(self, server: Server, outbox: Outbox) -> None:
         """Send no request yet."""
@@ -62,7 +62,7 @@ class Sealing:
         return _numbers(answer.document["missing"])
 
     def _again(self, missing: list[int]) -> None:
-        """Mark parts to be sent again. Raises StoppedError if one can't be, LaterError if it has failed too often."""
+        """Mark parts to send again. Raises StoppedError if one is damaged or gone, LaterError if it comes too often."""
         here = set(self._outbox.numbers())
         for number in missing:
             if reason := self._outbox.damaged.get(number, "" if number in here else "it is not on this disk"):

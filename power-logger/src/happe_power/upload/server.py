@@ -77,7 +77,7 @@ class Server:
         return self._ask(method, path, raw, {"Content-Type": JSON})
 
     def put_file(self, path: str, file: IO[bytes], length: int, headers: dict[str, str]) -> Answer:
-        """Send a file of this length as it is read. Raises NoAnswerError."""
+        """Send a file of this length while reading it. Raises NoAnswerError."""
         return self._ask("PUT", path, file, {"Content-Length": str(length), **headers})
 
     def _ask(

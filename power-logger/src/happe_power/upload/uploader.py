@@ -119,7 +119,7 @@ class Uploader:
             return True
 
     def _estimate(self, outbox: Outbox) -> bool:
-        """Compare clocks if an estimate is due, and note it. If the note can't be written, wait a minute."""
+        """Compare clocks if an estimate is due, and note it. If writing the note fails, wait a minute."""
         if clocks.now_us() < self._hold_us.get(outbox.folder, 0):
             return False
         ended_us = outbox.manifest["ended"]["monotonic_us"] if outbox.ended else None
@@ -137,7 +137,7 @@ class Uploader:
         return True
 
     def _estimate_stopped(self, outbox: Outbox) -> bool:
-        """Compare clocks also for a trace that is set aside: after a reboot it is too late."""
+        """Compare clocks also for a trace set aside: after a reboot it is too late."""
         try:
             return self._estimate(outbox)
         except StoppedError:
@@ -280,7 +280,7 @@ def upload(uploader: Uploader, wait: Waiting, report: Report, *, tries: int) -> 
 
 
 def watch(uploader: Uploader, wait: Waiting, report: Report, ended: Callable[[], bool] = lambda: False) -> None:
-    """Send what enters the spool until `wait` is True, or `ended` is and nothing can be sent. Raises RefusedError."""
+    """Send new data of the spool until `wait` is True, or `ended` is and no data can go. Raises RefusedError."""
     failures = 0
     while True:
         try:

@@ -143,7 +143,7 @@ def _taken(summary: Summary, kept: slice) -> Summary:
 
 
 def _thinned(summary: Summary, points: int) -> Summary:
-    """Join bins until at most `points` are left: extremes stay, means are weighted by rows."""
+    """Join bins until at most `points` are left. Extremes stay; the numbers of rows weight the means."""
     step = -(-len(summary.index) // points)
     if step <= 1:
         return summary

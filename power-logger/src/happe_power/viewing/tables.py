@@ -122,7 +122,7 @@ def new_file(path: Path) -> Iterator[IO[bytes]]:
     """
     if path.exists():
         raise FileExistsError(17, "File exists", str(path))
-    path.parent.stat()  # a missing folder is named here, not the unfinished file
+    path.parent.stat()  # the error names the missing folder, not the unfinished file
     unfinished = path.with_name(f".{path.name}.unfinished")
     try:
         with unfinished.open("w+b") as file:

@@ -41,14 +41,14 @@ class Handed:
     file: int
 
     def events(self, patience_s: float = 1.0) -> list[tuple[float, int, int, int]]:
-        """Return the events that can be read, as (time, type, code, value)."""
+        """Read the waiting events, as (time, type, code, value)."""
         if not select.select([self.file], [], [], patience_s)[0]:
             return []
         events = EVENT.iter_unpack(os.read(self.file, 64 * EVENT.size))
         return [(seconds + micros / 1e6, kind, code, value) for seconds, micros, kind, code, value in events]
 
     def turned(self) -> list[tuple[int, int]]:
-        """Return the key events that can be read, as (code, value)."""
+        """Read the waiting key events, as (code, value)."""
         return [(code, value) for _, kind, code, value in self.events() if kind == ecodes.EV_KEY]
 
     def mask(self, kind: int, codes: int) -> set[int]:

@@ -63,7 +63,7 @@ def change_limits(policy: Policy, moments: random.Random, cap: int) -> int:
 
 
 def is_left(policy: Policy, limit: int) -> None:
-    """Assert that no setting of happed is left, and that the newest limit is in force."""
+    """Assert that no setting of happed remains, and that the newest limit is in force."""
     wait_until(lambda: not FOUND.exists(), "nothing is left to restore")
     wait_until(lambda: policy.khz("scaling_max_freq") == limit, f"the limit is the newest, {limit}", timeout_s=5)
 

@@ -117,7 +117,7 @@ bool pin(std::optional<int> cpu) {
     return !cpu || ::sched_setaffinity(0, sizeof only, &only) == 0;
 }
 
-// In the child: makes it end with its keeper, even if the keeper is killed. False if the keeper has ended already.
+// In the child: makes it end with its keeper, even after a kill of the keeper. False if the keeper has ended already.
 bool stay_with(pid_t keeper) {
     if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) {
         return false;
