@@ -20,7 +20,7 @@ namespace {
 using namespace happe;
 
 constexpr std::size_t kRounds = 51;
-constexpr std::size_t kPeriods = 2'000;  // of a second, in each round of each mode
+constexpr std::size_t kPeriods = 2'000;  // periods of a second, for each round of each mode
 
 double cpu_ns() {
     timespec now{};
@@ -29,7 +29,7 @@ double cpu_ns() {
 }
 
 struct Period {
-    std::vector<Ppm> utilisation;  // of each policy's one CPU
+    std::vector<Ppm> utilisation;  // one CPU for each policy
     std::vector<PolicySample> samples;
     std::optional<Key> key;
 };

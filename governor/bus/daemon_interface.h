@@ -118,7 +118,7 @@ struct ApplicationProfile {
 template <typename Returned, typename... Arguments>
 struct Method {
     const char* name;
-    const char* names;  // of the arguments, then of the result; each ends with \0
+    const char* names;  // the arguments' names, then the result's; each ends with \0
 };
 
 namespace method {

@@ -38,12 +38,12 @@ public:
     [[nodiscard]] const Services& services() const { return services_; }
     [[nodiscard]] const Shown& shown() const { return shown_; }
     [[nodiscard]] Polkit& polkit() { return polkit_; }
-    // As Callers::of().
+    // See Callers::of().
     [[nodiscard]] const Caller* caller(sd_bus_message* message) { return callers_.of(message); }
     [[nodiscard]] bool may_see_private(sd_bus_message* message);
     // Only the owner of a blind run may see its subject's profiles. In a sealed run, no client may.
     [[nodiscard]] bool may_see_profiles(const Caller& caller, const std::string& user) const;
-    // As in Callers.
+    // See Callers.
     [[nodiscard]] bool tell_when_left(const Caller& caller) { return callers_.tell_when_left(caller); }
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What happed shows of its work, in types that do not depend on the bus.
+// The state of its work that happed shows, in types that do not depend on the bus.
 #pragma once
 
 #include "governor/core/uafp.h"
@@ -10,7 +10,7 @@
 
 namespace happe {
 
-// What a policy did in the last period.
+// A policy's last period.
 struct SampledPolicy {
     PolicyId policy;
     Khz current;

@@ -41,7 +41,7 @@ TEST(UsageMistake, NamesAnUnknownOptionAndTheNearest) {
     EXPECT_EQ(said({"--hepl"}), "unknown option '--hepl'; did you mean '--help'?");
     EXPECT_EQ(said({"--secrt", "status"}), "unknown option '--secrt'; try `prog --help`");
     EXPECT_EQ(said({"status", "-x"}), "unknown option '-x'; try `prog status --help`");
-    EXPECT_EQ(said({"play", "--otu=f"}), "unknown option '--otu'; did you mean '--out'?");  // and TRACE is missing
+    EXPECT_EQ(said({"play", "--otu=f"}), "unknown option '--otu'; did you mean '--out'?");  // TRACE is missing, too
 }
 
 TEST(UsageMistake, LeavesOtherMistakesToTheParser) {

@@ -27,8 +27,8 @@ struct Running {
     Khz current;                // the frequency or cap in force
     std::optional<Khz> ran;     // with a cap: the measured speed
     std::span<const Ppm> cpus;  // the utilisation of each CPU
-    Ppm utilisation;            // of the busiest
-    Level level;                // of its domain, by Demands::measure()
+    Ppm utilisation;            // of the busiest CPU
+    Level level;                // its domain's, from Demands::measure()
 
     [[nodiscard]] Khz speed() const;
     [[nodiscard]] NormalisedUtilisation normalised() const;
@@ -75,8 +75,8 @@ private:
         Load all;
         const Running* busiest = nullptr;
         const Running* fastest = nullptr;
-        NormalisedUtilisation most;        // of the busiest
-        NormalisedUtilisation of_fastest;  // of the fastest
+        NormalisedUtilisation most;        // of `busiest`
+        NormalisedUtilisation of_fastest;  // of `fastest`
         Level level;
     };
 

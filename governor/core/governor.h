@@ -30,7 +30,7 @@ struct Settings {
 // Mode `extended` for owners of laptops.
 inline constexpr Settings kExtended{.middle_start = true, .hold = true, .descent = true};
 
-// What one policy did over a period.
+// One policy's period.
 struct PolicySample {
     PolicyId id;
     std::optional<Khz> current;  // if empty: the last decision, or the lowest frequency at first

@@ -12,7 +12,7 @@ namespace happe {
 struct MemoryProfiles : ProfileStore {
     std::map<Served, Uafp> profiles;
     std::map<Served, Patience> waits;
-    std::vector<std::pair<Served, Lesson>> lessons;  // in the order they were learned
+    std::vector<std::pair<Served, Lesson>> lessons;  // in the order of learning
     std::optional<Error> broken;                     // if set, learned() returns it
     std::optional<Error> unreadable;                 // if set, find() and of_user() return it
 

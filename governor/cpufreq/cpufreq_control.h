@@ -206,7 +206,7 @@ private:
     bool replaced_ = false;
     bool unsaved_ = false;  // found_ differs from the file
     std::vector<PolicyError> errors_;
-    std::size_t looks_ = 0;               // by tend()
+    std::size_t looks_ = 0;               // the number of looks by tend()
     std::vector<PolicySample*> by_work_;  // a member so that its memory is reused
 };
 

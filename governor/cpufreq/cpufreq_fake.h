@@ -26,12 +26,12 @@ public:
         std::string epp{};               // empty: the driver has none
         std::optional<Khz> average{};    // measured by the hardware, if the kernel reports it
         bool on_line = true;
-        int writes = 0;  // by any program, to any file
+        int writes = 0;  // the number of writes by any program to any file
     };
 
     std::map<PolicyId, Policy> machine;
-    std::map<std::string, Tunables> defaults;  // of each governor that has any
-    std::map<std::string, Tunables> shared;    // of the governors in use by some policy
+    std::map<std::string, Tunables> defaults;  // the default tunables of governors that have some
+    std::map<std::string, Tunables> shared;    // the tunables of governors in use
     std::set<std::string> modules;             // governors that the kernel loads when a program names them
 
     // "FILE" or "policyN/FILE": refused writes, with the reason.

@@ -258,7 +258,7 @@ TEST_F(Tend, KeepsALentGovernorAndItsTunables) {
     kernel.shared["ondemand"]["sampling_rate"] = "10000";
     tended();
     EXPECT_EQ(kernel.shared["ondemand"]["sampling_rate"], "80000");
-    kernel.shared["ondemand"]["up_threshold"] = "60";  // none of the requested ones
+    kernel.shared["ondemand"]["up_threshold"] = "60";  // the study did not ask for this one
     const int after = writes();
     tended();
     EXPECT_EQ(writes(), after);

@@ -42,7 +42,7 @@ protected:
             {"cpuinfo_min_freq", "800000"},
             {"cpuinfo_max_freq", "2201000"},
             {"bios_limit", "2200000"},
-            {"scaling_governor", "powersave"},  // as long as "userspace"
+            {"scaling_governor", "powersave"},  // has the length of "userspace"
             {"scaling_min_freq", "800000"},
             {"scaling_max_freq", "2201000"},
             {"scaling_cur_freq", "1187654"},

@@ -163,7 +163,7 @@ TEST_F(FoundFile, IsWholeAfterKill9) {
         const FoundState state = loaded();
         EXPECT_TRUE(state == one || state == two);
     }
-    EXPECT_TRUE(save_found(path, two));  // whatever a killed writer left
+    EXPECT_TRUE(save_found(path, two));  // saves over the remains of a killed writer
     EXPECT_EQ(loaded(), two);
 }
 

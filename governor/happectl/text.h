@@ -15,7 +15,7 @@ namespace happe::ctl {
 // The abilities of the output.
 struct Style {
     bool unicode = false;
-    std::size_t columns = 0;  // of the terminal; 0: no terminal, no limit
+    std::size_t columns = 0;  // the terminal's width; 0: no terminal, no limit
 };
 
 // Also sets the process's locale from the environment.

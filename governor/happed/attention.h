@@ -54,7 +54,7 @@ private:
     std::string holder_;
     bool saver_ = false;
     std::optional<RunFocus> run_;
-    std::optional<uid_t> run_of_;  // who was at the machine when it began
+    std::optional<uid_t> run_of_;  // the user at the machine when the run began
     bool aside_ = false;
     PowerSource profiles_of_ = PowerSource::Both;
     std::string contested_;

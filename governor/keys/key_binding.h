@@ -15,7 +15,7 @@
 
 namespace happe {
 
-using KeyCode = std::uint16_t;  // of EV_KEY, as linux/input-event-codes.h numbers them
+using KeyCode = std::uint16_t;  // a code of EV_KEY in linux/input-event-codes.h
 
 // The sides of the keyboard for each of CTRL, ALT, SHIFT and META. In a binding: the sides that a person may hold; none
 // if it does not need the modifier. For a keyboard: the sides that are down.

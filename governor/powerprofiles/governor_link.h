@@ -60,7 +60,7 @@ private:
     std::vector<PolicyLimits> limits_;  // the newest ones that happed saw
     Wish wanted_;
     Wish followed_;                        // the last wish that we asked happed to follow
-    std::optional<std::uint32_t> cookie_;  // of the hold that happed keeps for us; balanced needs none
+    std::optional<std::uint32_t> cookie_;  // our hold's in happed; balanced needs no hold
     bool there_ = false;                   // happed is on the bus, and we know its properties
     bus::Slot owner_;
     bus::Slot changes_;

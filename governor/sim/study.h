@@ -34,7 +34,7 @@ enum class Rule : std::uint8_t {
 
 struct Condition {
     Rule rule = Rule::Ondemand;
-    std::size_t level = 0;  // of FixedLevel: 1 is the lowest frequency
+    std::size_t level = 0;  // for FixedLevel: 1 is the lowest frequency
 
     [[nodiscard]] std::string name() const;  // "ondemand", "T-HAPPE", "fixed-3"
     static std::optional<Condition> named(std::string_view name);

@@ -30,9 +30,9 @@ struct Cell {
     Figure watts_sd;
     Figure rating_mean;
     Figure rating_sd;
-    std::optional<double> saving_percent;        // of ondemand's mean power
+    std::optional<double> saving_percent;        // percent of ondemand's mean power
     std::optional<double> paper_saving_percent;  // the paper's "Imp."
-    std::optional<double> oracle_share_percent;  // of the oracle's saving
+    std::optional<double> oracle_share_percent;  // percent of the oracle's saving
     double utilisation_percent = 0.0;
 };
 

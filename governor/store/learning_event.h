@@ -19,9 +19,9 @@ using WallTime = std::chrono::sys_time<Micros>;
 using WallClock = std::function<WallTime()>;
 
 // Limits that keep the device database from growing without end.
-inline constexpr std::size_t kMostProfiles = 1000;  // of a user; beyond it the profile taught longest ago goes
+inline constexpr std::size_t kMostProfiles = 1000;  // a user's; beyond it the profile taught longest ago goes
 inline constexpr std::size_t kMostEvents =
-    10'000;  // of a profile; beyond it the oldest goes (profiles/sql/0002_bounds.sql)
+    10'000;  // a profile's; beyond it the oldest event goes (profiles/sql/0002_bounds.sql)
 
 struct LearningEvent {
     std::int64_t seq = 0;  // the order of learning in a database, from 1; 0: not stored yet

@@ -12,7 +12,7 @@ namespace happe {
 namespace {
 
 constexpr std::uint32_t kProfiles = 200;
-constexpr std::uint32_t kLessons = 3;  // of each
+constexpr std::uint32_t kLessons = 3;  // for each profile
 constexpr std::size_t kPage = 4096;
 const std::string kRubbish(kPage, '\xA5');
 

@@ -44,7 +44,7 @@ private:
     std::istream& database_;
     std::istream& log_;
     std::map<std::uint32_t, std::uint64_t> logged_;  // by page: where its newest content is in the log
-    std::uint32_t pages_ = 0;                        // of the database itself
+    std::uint32_t pages_ = 0;                        // pages of the database itself
 };
 
 }  // namespace happe::sqlite

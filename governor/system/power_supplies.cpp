@@ -30,7 +30,7 @@ struct Seen {
     bool plugged = false;      // a supply that is not a battery is on line
     bool unplugged = false;    // a supply that is not a battery is off line
     bool battery = false;      // the machine has one; a mouse's does not count
-    bool discharging = false;  // such a battery is
+    bool discharging = false;  // such a battery discharges
 
     void add(const fs::path& supply) {
         if (first_line(supply / "scope") == "Device") {

@@ -12,7 +12,7 @@
 
 namespace happe {
 
-// What everybody may know about a process: /proc/PID/{status,cmdline,comm} and its systemd unit.
+// The public facts about a process: /proc/PID/{status,cmdline,comm} and its systemd unit.
 struct Process {
     pid_t pid = 0;
     uid_t uid = 0;          // the effective one

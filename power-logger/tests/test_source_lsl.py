@@ -81,7 +81,7 @@ class FakeLsl:
         return "bench"
 
     def source_id(self) -> str:
-        """Which it is."""
+        """The stream's id."""
         return "meter-7"
 
     def open_stream(self, _timeout: float) -> None:
@@ -92,7 +92,7 @@ class FakeLsl:
         """End."""
 
     def pull_chunk(self, timeout: float, _most: int, dest_obj: np.ndarray[Any, Any]) -> tuple[None, list[float]]:
-        """What has come."""
+        """Return the samples that have come."""
         self.clock.sleep(timeout)
         if self.fault == "unplugged":
             raise RuntimeError("the stream has been lost")

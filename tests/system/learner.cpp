@@ -42,7 +42,7 @@ public:
         const Uafp before = found->value_or(Uafp(kLadder.front()));
         Uafp uafp = before;
         const Lesson lesson = taught(uafp);
-        store_.keep(whom, {.wait = Patience::kFirst + Micros(lesson.to.value)});  // as of no other lesson's frequency
+        store_.keep(whom, {.wait = Patience::kFirst + Micros(lesson.to.value)});  // the wait of no other frequency
         return store_.learned(whom, before, lesson, uafp).map([&] { acknowledge(whom, uafp); });
     }
 

@@ -120,7 +120,7 @@ def bench(new_meter: Callable[[str], Meter]) -> Meter:
 
 @pytest.fixture
 def meter(bench: Meter) -> Meter:
-    """The same with an empty spool."""
+    """The same measuring host with an empty spool."""
     shutil.rmtree(bench.spool, ignore_errors=True)
     return bench
 

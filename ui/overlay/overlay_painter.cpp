@@ -67,8 +67,8 @@ struct Graph {
           bottom(OverlayWords::watts(0), font(12, false)) {}
 
     [[nodiscard]] static int top_of(const std::vector<std::optional<double>>& watts) {
-        const double highest = std::ranges::max(watts).value_or(0.0);  // none is less than any
-        return (static_cast<int>(highest / kScaleOf) + 1) * kScaleOf;  // above the line
+        const double highest = std::ranges::max(watts).value_or(0.0);  // an unknown value is less than any number
+        return (static_cast<int>(highest / kScaleOf) + 1) * kScaleOf;  // so the top is above the line
     }
     [[nodiscard]] double height() const { return title.height + kGraphGap + kGraphHeight + kGraphGap; }
 

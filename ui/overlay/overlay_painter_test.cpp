@@ -71,7 +71,7 @@ double least_contrast(const QImage& picture, const QImage& behind, int plate_alp
     QPainter(&seen).drawImage(0, 0, picture);
     std::vector<double> writing;
     std::vector<double> plate;
-    const QRect inside = picture.rect().adjusted(8, 3, -8, -3);  // but its round corners
+    const QRect inside = picture.rect().adjusted(8, 3, -8, -3);  // without its round corners
     for (int y = inside.top(); y <= inside.bottom(); ++y) {
         for (int x = inside.left(); x <= inside.right(); ++x) {
             const int alpha = qAlpha(picture.pixel(x, y));
@@ -189,7 +189,7 @@ std::vector<std::optional<int>> heights(const Shown& shown) {
     while (in_row(bottom) < picture.width() / 2) {
         --bottom;
     }
-    const double pitch = (in_row(bottom) - 8) / double(shown.power->watts.size());  // but the label
+    const double pitch = (in_row(bottom) - 8) / double(shown.power->watts.size());  // without the label
     std::vector<std::optional<int>> found;
     for (std::size_t step = 0; step < shown.power->watts.size(); ++step) {
         const int x = 12 + static_cast<int>(pitch * (double(step) + 0.5));

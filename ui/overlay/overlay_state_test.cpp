@@ -298,7 +298,7 @@ TEST(OverlayState, OnMainsThereIsNoTimeAndNoGain) {
     EXPECT_EQ(state.shown(0s)->effect->gained, std::nullopt);
 }
 
-// Of a machine whose power does not change with its load: 10 W at 800 MHz, 20 W at 2.3 GHz.
+// The model of a machine whose power does not depend on its load: 10 W at 800 MHz, 20 W at 2.3 GHz.
 PowerModel own() {
     return *PowerModel::from({{0.0, 1.0}, {800'000, 2'300'000}, {{10.0, 10.0}, {20.0, 20.0}}});
 }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kMargin = 12;
 constexpr qreal kRound = 8;
-constexpr float kEdge = 0.15F;  // of the writing's colour
+constexpr float kEdge = 0.15F;  // the share of the text's colour
 
 }  // namespace
 

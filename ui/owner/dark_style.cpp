@@ -8,7 +8,7 @@
 namespace happe::ui {
 namespace {
 
-constexpr int kMiddle = 128;  // of the lightness
+constexpr int kMiddle = 128;  // the middle of the lightness
 
 QPalette dark_like_gnome(const QPalette& light) {
     QPalette dark(QColor(0x3D, 0x3D, 0x41), QColor(0x22, 0x22, 0x26));  // GNOME's buttons, and its window

@@ -376,9 +376,9 @@ TEST(GermanWindow, HasALetterForEachButtonAndNoneTwiceAndFits) {
 
 TEST_F(Window, IsMirroredFromRightToLeft) {
     window_.setLayoutDirection(Qt::RightToLeft);
-    window_.grab();  // which lays it out
+    window_.grab();  // this lays the window out
     const QWidget* const pause = window_.focusWidget();
-    EXPECT_GT(pause->mapTo(&window_, QPoint()).x(), window_.rect().center().x());  // of the left column
+    EXPECT_GT(pause->mapTo(&window_, QPoint()).x(), window_.rect().center().x());  // in the "left" column
 }
 
 // 200 % of 1920 by 1080 pixels, less a panel and the window's title.

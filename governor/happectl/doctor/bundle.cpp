@@ -51,7 +51,7 @@ constexpr std::array kOfCpus = {
     "smt/active",
 };
 constexpr std::array kTopology = {"core_id", "physical_package_id", "die_id", "cluster_id"};
-constexpr std::array kKinds = {"cpu_core", "cpu_atom"};  // of a hybrid machine: its fast and its small CPUs
+constexpr std::array kKinds = {"cpu_core", "cpu_atom"};  // the fast and the small CPUs of a hybrid machine
 
 constexpr std::size_t kLongestLine = 1024;
 constexpr int kSamples = 10;

@@ -43,7 +43,7 @@ struct Plan {
     bool has_indicator = false;
     bool autostart = false;
     std::optional<Gnome> gnome;
-    bool extension = false;  // in gnome
+    bool extension = false;  // the wanted state of the extension in `gnome`
 };
 
 // Decides by the options, and asks the person about the rest, unless --yes.

@@ -13,8 +13,8 @@ namespace happe {
 struct RunCondition {
     enum class Rule : std::uint8_t { Ondemand, Training, Operating, Fixed };
     Rule rule = Rule::Ondemand;
-    std::size_t step = 0;   // of Fixed: 0 is the ladder's lowest
-    bool extended = false;  // of Operating: in mode `extended`
+    std::size_t step = 0;   // for Fixed: 0 is the ladder's lowest
+    bool extended = false;  // for Operating: in mode `extended`
 
     [[nodiscard]] bool is_happe() const { return rule == Rule::Training || rule == Rule::Operating; }
     bool operator==(const RunCondition&) const = default;

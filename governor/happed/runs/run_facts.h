@@ -16,7 +16,7 @@ namespace happe {
 // The laptop's current state.
 struct MachineFacts {
     std::string cpu;      // /proc/cpuinfo's model name
-    std::string driver;   // of the first policy, like the fields below
+    std::string driver;   // the first policy's, like the fields below
     std::string backend;  // its name on the bus
     std::string governor;
     Tunables tunables;

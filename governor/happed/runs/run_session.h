@@ -20,8 +20,8 @@ namespace happe {
 // (docs/traces.md) and facts (run_facts.h). docs/daemon.md, "Study runs".
 class RunSession {
 public:
-    // Who may see the private properties and the subject's profiles during the run. Open: everyone who may see them
-    // outside a run. Blind: only the run's owner. Sealed: nobody.
+    // Limits who may see the private properties and the subject's profiles during the run. Open: everyone who may see
+    // them outside a run. Blind: only the run's owner. Sealed: nobody.
     enum class Sight : std::uint8_t { Open, Blind, Sealed };
     struct Terms {
         Caller owner;

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kCodeDigits = 16;
 constexpr std::string_view kTrace = ".jsonl";
 constexpr std::string_view kBeside = ".json";
-constexpr std::size_t kLongestFacts = std::size_t{8} << 20U;  // as long as a run record may be
+constexpr std::size_t kLongestFacts = std::size_t{8} << 20U;  // a run record may have this length
 
 bool is_code(std::string_view run) {
     return run.size() == kCodeDigits && run.find_first_not_of("0123456789abcdef") == std::string_view::npos;

@@ -14,7 +14,7 @@ namespace happe {
 
 // The file beside a run's trace.
 struct KeptRun {
-    uid_t uid = 0;  // who started it
+    uid_t uid = 0;  // the user who started the run
     bool blind = true;
     std::string facts;  // RunFacts::document(); empty until the run has ended
 };

@@ -26,7 +26,7 @@ int field(FieldOptions& options) {
 }  // namespace
 
 void add_field(CLI::App& program, int& status) {
-    constexpr double kLongestHours = 4.0;  // as a run record has
+    constexpr double kLongestHours = 4.0;  // a run record's limit
     CLI::App* const command = program.add_subcommand("field", "Simulate a study of what people notice of probes");
     const auto options = std::make_shared<FieldOptions>();
     command->add_option("--participants", options->plan.people, "The number of participants")

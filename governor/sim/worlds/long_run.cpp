@@ -18,7 +18,7 @@ namespace {
 constexpr Micros kHoursStep{40'000};
 constexpr double kHoursStepSeconds = std::chrono::duration<double>(kHoursStep).count();
 constexpr Micros kSitting = std::chrono::minutes{20};       // with one application
-constexpr Micros kFirstContact = std::chrono::minutes{10};  // of the time spent with an application
+constexpr Micros kFirstContact = std::chrono::minutes{10};  // the first time with an application
 constexpr double kNeedDriftSeconds = 2 * 3600.0;            // correlation time
 constexpr double kSceneSeconds = 120.0;                     // mean length
 

@@ -35,8 +35,8 @@ struct WorldRow {
     std::string world;
     Contender contender;
     std::vector<Hours> by_seed;
-    std::vector<double> saving_percent;        // of ondemand's power
-    std::vector<double> oracle_share_percent;  // of the oracle's saving
+    std::vector<double> saving_percent;        // percent of ondemand's power
+    std::vector<double> oracle_share_percent;  // percent of the oracle's saving
 };
 
 std::vector<WorldRow> run_worlds(const WorldsRequest& request);

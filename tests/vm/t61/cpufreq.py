@@ -49,7 +49,7 @@ class Policy:
         self.write("scaling_governor", name)
 
     def state(self) -> dict[str, str]:
-        """What a program that governs must restore: governor, limits, target, ondemand's tunables."""
+        """Return the state that a governing program must restore: governor, limits, target, ondemand's tunables."""
         names = ["scaling_governor", "scaling_min_freq", "scaling_max_freq", "scaling_setspeed"]
         return {name: self.read(name) for name in names} | tunables()
 

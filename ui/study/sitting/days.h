@@ -12,7 +12,7 @@ namespace happe::study {
 
 struct WallTime {
     std::int64_t unix_s = 0;
-    std::int64_t utc_offset_s = 0;  // of the local time
+    std::int64_t utc_offset_s = 0;  // the local time's offset
 };
 
 // The number of the local day that has begun last. Days begin `begins_s` seconds after midnight.

@@ -36,7 +36,7 @@ WIDE_BUFFER_S = 0.5  # a warning names a shorter buffer: a busy host makes it ov
 
 @dataclass(frozen=True)
 class Setting:
-    """What to sample: each channel's input, the largest volts at it, and what it measures."""
+    """The channels to sample: each one's input, its largest volts, and the quantity that it measures."""
 
     inputs: tuple[int, ...]
     volts: tuple[float, ...]

@@ -33,7 +33,7 @@ TERMINALS = {"default": "DEFAULT", "rse": "RSE", "nrse": "NRSE", "diff": "DIFF"}
 
 @dataclass(frozen=True)
 class Setting:
-    """What to sample: inputs of the device (ai0), the largest volts at each, and what it measures."""
+    """The inputs to sample: names on the device (ai0), the largest volts at each, and the quantity that it measures."""
 
     device: str
     names: tuple[str, ...]

@@ -200,7 +200,7 @@ int signals_as_file() {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const std::span<char*> words(argv, static_cast<std::size_t>(argc) + 1);  // with the null that execvp wants
+    const std::span<char*> words(argv, static_cast<std::size_t>(argc) + 1);  // execvp wants the null at the end
     const bool any = argc > 3 && std::string_view(words[1]) == "any";
     const auto cpu = argc > 3 ? number(words[1]) : std::nullopt;
     const auto grace = argc > 3 ? number(words[2]) : std::nullopt;

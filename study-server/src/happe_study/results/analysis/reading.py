@@ -24,7 +24,7 @@ from happe_study.results.analysis.noticing import WINDOW_US, Trial
 from happe_study.results.analysis.tidy import Run, Runs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from happe_study.evidence.documents.reading import Measure
@@ -374,9 +374,7 @@ def _samples(rows: Iterable[Row]) -> dict[str, tuple[Sample, ...]]:
     for row in rows:
         at = periods[row["run"]].setdefault(row["t_us"], dict(row))
         at["util_ppm"] = max(at["util_ppm"], row["util_ppm"])
-    return {
-        run: tuple(_of_period(at, min(times)) for _, at in sorted(times.items())) for run, times in periods.items()
-    }
+    return {run: tuple(_of_period(at, min(times)) for _, at in sorted(times.items())) for run, times in periods.items()}
 
 
 def _of_period(row: Row, first_us: int) -> Sample:
