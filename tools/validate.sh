@@ -22,7 +22,7 @@
 #   packages     packages in a Debian of their own and in an emulated machine; a repository of them; two builds are the same
 #   upgrade      the packages of release 0.1.0, with data of its programs, to today's: a table of the data before and after
 #   per_cpu      busy threads on an emulated machine with a frequency policy for each CPU
-#   session      the indicator's unit under a real systemd user manager, with sway, GNOME Shell and without a display, on an
+#   session      the desktop's units under a real systemd user manager, with sway, GNOME Shell and without a display, on an
 #                emulated machine
 #   limits       a hundred changes of another program's limit while happed caps, on a real kernel
 #   profiles     power-profiles-daemon's own tests of its bus interface, against happe-power-profiles

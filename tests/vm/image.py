@@ -57,9 +57,9 @@ PACKAGES = [
 DESKTOPS = [
     "sway", "weston", "gnome-shell", "gnome-session-bin", "gnome-session-common", "xwayland", "dbus-user-session",
     "dconf-gsettings-backend", "libgl1-mesa-dri", "fonts-dejavu-core",
-    # what the indicator is linked with
-    "libqt6widgets6", "libwayland-client0", "libxau6", "libxcb-randr0", "libxcb-res0", "libxcb-shape0",
-    "libxcb-xfixes0",
+    # what the desktop programs are linked with, and load
+    "libqt6network6", "libqt6widgets6", "libwayland-client0", "libxau6", "libxcb-randr0", "libxcb-res0",
+    "libxcb-shape0", "libxcb-xfixes0", "qt6-wayland",
 ]  # fmt: skip
 # Unpacked below /opt, for a test to copy: they conflict with others.
 UNPACKED = ["tlp"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A user's own systemd (`systemd --user`), and happe-indicator as its unit."""
+"""A user's own systemd (`systemd --user`), and its units of HAPPE."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ class UserManager:
 
 
 @dataclass
-class Indicator:
-    """happe-indicator, as its unit."""
+class UserUnit:
+    """A unit that somebody's systemd runs."""
 
     manager: UserManager
+    unit: str
     invocation: str = ""  # systemd's name of the present run of the unit
-    unit = "happe-indicator.service"
 
     def state(self) -> dict[str, str]:
         """Return its state by systemd."""
@@ -89,7 +89,7 @@ class Indicator:
 
     def says(self, text: str, timeout_s: float = 120.0) -> None:
         """Wait until this run has logged this."""
-        wait_until(lambda: text in self.journal(), f"happe-indicator says {text!r}", timeout_s, EVERY_S)
+        wait_until(lambda: text in self.journal(), f"{self.unit} says {text!r}", timeout_s, EVERY_S)
 
     def journal(self) -> str:
         """Return what this run has logged."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from t61.sessions import log_in
-from t61.user_manager import Indicator, UserManager
+from t61.user_manager import UserManager, UserUnit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,9 +45,9 @@ def manager(alice: Session) -> Iterator[UserManager]:
 
 
 @pytest.fixture
-def indicator(manager: UserManager, happed: Happed) -> Indicator:
+def indicator(manager: UserManager, happed: Happed) -> UserUnit:
     """The indicator's unit, which waits for a graphical session. happed governs."""
     happed.wait_for("governing")
-    one = Indicator(manager)
+    one = UserUnit(manager, "happe-indicator.service")
     manager.systemctl("enable", one.unit)
     return one

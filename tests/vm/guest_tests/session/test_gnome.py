@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from t61.happe import Happed
     from t61.sessions import Session
-    from t61.user_manager import Indicator, UserManager
+    from t61.user_manager import UserManager, UserUnit
 
 EXTENSION = "happe@happe.org"
 SHELL = "org.gnome.Shell@wayland.service"
@@ -32,7 +32,7 @@ TO_FRONT = """
 """
 
 
-def logs_into_gnome(alice: Session, manager: UserManager, indicator: Indicator) -> subprocess.Popen[str]:
+def logs_into_gnome(alice: Session, manager: UserManager, indicator: UserUnit) -> subprocess.Popen[str]:
     """Start what a display manager starts. Return its process when the session is there."""
     environment = ("env", "XDG_SESSION_TYPE=wayland", "XDG_CURRENT_DESKTOP=GNOME")
     leader = alice.start(*environment, "gnome-session", "--session=shell", "--disable-acceleration-check")
@@ -59,7 +59,7 @@ def serves(happed: Happed, application: str) -> None:
 
 
 def test_it_follows_the_extension_and_the_session(
-    alice: Session, manager: UserManager, indicator: Indicator, happed: Happed
+    alice: Session, manager: UserManager, indicator: UserUnit, happed: Happed
 ) -> None:
     leader = logs_into_gnome(alice, manager, indicator)
     indicator.says("in front: X11", SLOW_S)

@@ -14,7 +14,7 @@ from t61.waiting import spend, wait_until
 if TYPE_CHECKING:
     from t61.happe import Happed
     from t61.sessions import Session
-    from t61.user_manager import Indicator, UserManager
+    from t61.user_manager import UserManager, UserUnit
 
 SESSION = "light-session.target"
 SWAY = "sway.service"
@@ -28,7 +28,7 @@ def serves(happed: Happed, application: str) -> None:
     wait_until(lambda: happed.property("Application") == application, f"{application} is in front")
 
 
-def lasts_as_long_as_the_session(manager: UserManager, indicator: Indicator, *first: str) -> None:
+def lasts_as_long_as_the_session(manager: UserManager, indicator: UserUnit, *first: str) -> None:
     """Start a session in which only the agent can work, wait until the journal has these words, and stop it."""
     manager.systemctl("start", SESSION)
     indicator.starts()
@@ -40,7 +40,7 @@ def lasts_as_long_as_the_session(manager: UserManager, indicator: Indicator, *fi
 
 
 def test_it_starts_and_stops_with_the_graphical_session(
-    manager: UserManager, indicator: Indicator, happed: Happed
+    manager: UserManager, indicator: UserUnit, happed: Happed
 ) -> None:
     assert manager.property(TARGET, "ActiveState") == "inactive"
     assert indicator.state()["ActiveState"] == "inactive"
@@ -58,7 +58,7 @@ def test_it_starts_and_stops_with_the_graphical_session(
         serves(happed, "desktop")
 
 
-def test_it_outlives_a_compositor_that_is_killed(manager: UserManager, indicator: Indicator, happed: Happed) -> None:
+def test_it_outlives_a_compositor_that_is_killed(manager: UserManager, indicator: UserUnit, happed: Happed) -> None:
     manager.systemctl("start", SWAY)
     indicator.starts()
     for _ in range(3):
@@ -75,24 +75,24 @@ def test_it_outlives_a_compositor_that_is_killed(manager: UserManager, indicator
     indicator.stops()
 
 
-def test_it_goes_on_where_nothing_tells_which_window_is_in_front(manager: UserManager, indicator: Indicator) -> None:
+def test_it_goes_on_where_nothing_tells_which_window_is_in_front(manager: UserManager, indicator: UserUnit) -> None:
     manager.systemctl("start", "weston.service")
     manager.set_environment("WAYLAND_DISPLAY=wayland-weston")
     lasts_as_long_as_the_session(manager, indicator)
 
 
-def test_it_goes_on_without_any_display(manager: UserManager, indicator: Indicator) -> None:
+def test_it_goes_on_without_any_display(manager: UserManager, indicator: UserUnit) -> None:
     lasts_as_long_as_the_session(manager, indicator, "no window system: neither WAYLAND_DISPLAY nor DISPLAY is set")
 
 
-def test_it_goes_on_where_the_x_server_never_answers(manager: UserManager, indicator: Indicator) -> None:
+def test_it_goes_on_where_the_x_server_never_answers(manager: UserManager, indicator: UserUnit) -> None:
     manager.systemctl("start", "silent-x.socket")
     manager.set_environment("DISPLAY=:9")
     lasts_as_long_as_the_session(manager, indicator)
 
 
 def test_it_starts_while_the_session_is_locked(
-    alice: Session, manager: UserManager, indicator: Indicator, happed: Happed
+    alice: Session, manager: UserManager, indicator: UserUnit, happed: Happed
 ) -> None:
     alice.lock()
     wait_until(lambda: happed.property("Application") == "", "nobody is served")
@@ -108,7 +108,7 @@ def test_it_starts_while_the_session_is_locked(
 
 
 @pytest.mark.parametrize("display", ["sway", "silent-x"])
-def test_it_stops_in_order_at_any_time(display: str, manager: UserManager, indicator: Indicator) -> None:
+def test_it_stops_in_order_at_any_time(display: str, manager: UserManager, indicator: UserUnit) -> None:
     if display == "sway":
         manager.systemctl("start", SWAY)
     else:
@@ -124,7 +124,7 @@ def test_it_stops_in_order_at_any_time(display: str, manager: UserManager, indic
         spend(tenths / 10)
 
 
-def test_it_does_not_come_back_after_a_sigterm_of_its_users(manager: UserManager, indicator: Indicator) -> None:
+def test_it_does_not_come_back_after_a_sigterm_of_its_users(manager: UserManager, indicator: UserUnit) -> None:
     manager.systemctl("start", SESSION)
     indicator.starts()
     indicator.says(ONLY_AGENT)
@@ -132,7 +132,7 @@ def test_it_does_not_come_back_after_a_sigterm_of_its_users(manager: UserManager
     indicator.stops()
 
 
-def test_it_is_not_started_again_with_wrong_settings(manager: UserManager, indicator: Indicator) -> None:
+def test_it_is_not_started_again_with_wrong_settings(manager: UserManager, indicator: UserUnit) -> None:
     settings = Path("/home/alice/.config/happe/indicator.toml")
     settings.parent.mkdir(parents=True)
     settings.write_text("colour = true\n")
@@ -142,7 +142,7 @@ def test_it_is_not_started_again_with_wrong_settings(manager: UserManager, indic
     assert (state["ExecMainStatus"], state["NRestarts"]) == ("65", "0")
 
 
-def test_it_is_started_five_times_when_something_kills_it(manager: UserManager, indicator: Indicator) -> None:
+def test_it_is_started_five_times_when_something_kills_it(manager: UserManager, indicator: UserUnit) -> None:
     manager.systemctl("start", SESSION)
     kills = 0
     while indicator.state()["ActiveState"] != "failed":
