@@ -52,14 +52,16 @@ quick() {
 
 programs() {
     echo "test: slow tests of programs and contracts"
+    # Two at a time, or else this part would be the last to end.
     # shellcheck disable=SC2046,SC2086 # words
-    python programs -m slow --ignore-glob='study-server/*' $(printf -- '--ignore=%s ' $GOVERNOR)
+    python programs -m slow --ignore-glob='study-server/*' $(printf -- '--ignore=%s ' $GOVERNOR) \
+        --numprocesses=2 --dist=loadfile
     python measured tests/system/test_happed_hostile.py -k memory
 }
 
 server() {
     echo "test: slow tests of the study server"
-    # Two at a time, or else this part would be the last to end.
+    # Two at a time, as above.
     python server -m slow study-server --numprocesses=2 --dist=loadfile
 }
 
