@@ -35,7 +35,7 @@ test: dev ## Build everything; run the unit tests, the vectors, and each program
 	@tools/test.sh quick
 
 # The longest parts come first, so that they end with the others if several run beside each other (.ci/run).
-test-all: emulated test-programs test-server test-instrumented test ## Run every test: also PostgreSQL, browsers, kill -9, sanitizers, fuzzing, the emulated T61 (half an hour)
+test-all: emulated test-programs test-server test-instrumented test ## Run every test: also PostgreSQL, browsers, kill -9, sanitizers, fuzzing, the emulated T61 (40 minutes)
 
 # Parts of `test-all`, each of which can run alone. Each writes to folders of its own, so they may run beside each other.
 test-programs: setup dev
