@@ -169,10 +169,11 @@ def test_a_drift_between_checks_is_in_the_budget_and_an_offset_if_the_record_doe
     rig = rig_of(CHANNELS, RECORD)
     assert isinstance(rig, Rig)
     # Given a zero that moved by 0.2 mV, far beyond the record
-    checks = checks_of([reading(1e-3), reading(1.2e-3)], RECORD)
-    found = measure(rig, truth.interval(FIRST), [truth.block], checks)
+    read = [dataclasses.replace(reading(mean), flicker=2e-5, flicker_dof=12.0) for mean in (1e-3, 1.2e-3)]
+    found = measure(rig, truth.interval(FIRST), [truth.block], checks_of(read, RECORD))
     assert isinstance(found, Figure)
     lines = {line.name: line.standard_uncertainty for line in found.budget.lines}
+    assert lines["1/f noise of shunt"] == pytest.approx(1.0003 * 2e-5 * math.sqrt(1 + math.log2(20) / 2))
     assert lines["drift of the zero of shunt"] == pytest.approx(1.0003 * 0.2e-3 / 2 / math.sqrt(3))
     assert lines["zero checks of shunt"] == pytest.approx((1.0003 * 1.2e-3 - 2e-5) / math.sqrt(3))
     assert any("zero is off" in note for note in found.notes)

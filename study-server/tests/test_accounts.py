@@ -174,6 +174,7 @@ def test_a_new_password_ends_other_sessions_and_tokens(small_world: World) -> No
     assert may_look(client)
     assert not may_look(other)
     assert small_world.client(token).get("/api/v1/me").status_code == HTTPStatus.UNAUTHORIZED
+    assert "Sign in, or send a valid token." in small_world.client().get("/api/v1/me").text
     assert sign_in(small_world.client(), ADA).status_code == HTTPStatus.OK
     assert sign_in(small_world.client(), ADA, OTHER_PASSWORD).status_code == HTTPStatus.FOUND
     assert actions(small_world)[-1] == "account.password"

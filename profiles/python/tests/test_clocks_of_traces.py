@@ -104,6 +104,29 @@ def test_the_rate_is_that_of_the_line_below_the_middle() -> None:
     assert time_base(pairs, [], 1000.0).rate_hz == pytest.approx(1e6 / 1010)
 
 
+def test_of_pairs_with_one_index_the_earliest_counts() -> None:
+    late = [TimePair(1000, 1_200_000, 0), TimePair(1000, 1_100_000, 0)]
+    pairs = [TimePair(i * 1000, i * 1_000_000, 0) for i in (0, *range(2, 61))]
+    assert time_base([*pairs, *late], [], 1000.0).rate_hz == pytest.approx(1000.0)
+
+
+def test_the_longest_piece_gives_the_rate_and_a_piece_of_a_minute_has_its_own() -> None:
+    # Given two pairs, a restart, three exact minutes, and after another restart two minutes that are 1 % slow
+    few = [TimePair(0, 0, 0), TimePair(10_000, 11_000_000, 0)]
+    exact = [TimePair(20_000 + i * 1000, 20_000_000 + i * 1_000_000, 0) for i in range(181)]
+    slow = [TimePair(250_000 + i * 1000, 300_000_000 + i * 1_010_000, 0) for i in range(121)]
+    gaps = [Gap(10_000, 20_000, Reason.STALL), Gap(201_000, 240_000, Reason.STALL)]
+    base = time_base([*few, *exact, *slow], gaps, 1000.0)
+    # Then each rate holds up to the beginning of its piece
+    assert base.rate_hz == pytest.approx(1000.0)
+    assert base.monotonic_us(240_000.0) == pytest.approx(300_000_000 - 10_100_000, abs=2)
+
+
+def test_a_piece_of_exactly_a_minute_takes_no_time_from_its_late_end() -> None:
+    pairs = [*(TimePair(i * 1000, i * 1_000_000, 0) for i in range(59)), TimePair(59_500, 60_000_000, 0)]
+    assert time_base(pairs, [], 1000.0).monotonic_us(59_500.0) == 59_500_000
+
+
 def test_time_never_goes_back_at_a_restart() -> None:
     # An instrument that came back 15 s earlier than the samples before it, at their rate, would have ended
     pairs = [TimePair(0, 0, 0), TimePair(30_000, 30_000_000, 0), TimePair(60_001, 45_000_000, 0)]
