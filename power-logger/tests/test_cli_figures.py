@@ -197,7 +197,7 @@ def test_without_from_and_to_it_is_the_whole_trace(run: Callable[..., Ended], fo
 
 
 REFUSED: list[tuple[Sequence[object], str]] = [
-    (("--from", at(4), "--to", at(8)), "refused (coverage): 50.00 % of the interval has samples"),
+    (("--from", at(4), "--to", at(8)), "refused (coverage): 50.00 % of the interval has samples, at least 99 % is"),
     (("--from", at(6.5), "--to", at(9.5)), "refused (no-samples)"),
     (("--from", "1h", "--to", "2h"), "refused (no-samples): the interval is outside the trace, which goes from 20"),
     (("--from", at(2), "--to", at(1)), "refused (empty)"),

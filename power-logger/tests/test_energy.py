@@ -373,6 +373,13 @@ def test_without_a_record_the_figure_says_what_is_not_in_it() -> None:
     assert not [line for line in found.budget.lines if line.name.startswith(("gain of", "zero of"))]
 
 
+def test_the_power_of_a_sample_is_that_of_the_corrected_values() -> None:
+    # Given a shunt in the return line, so that the supply voltage includes its drop
+    x, y = np.array([0.1, 0.2]), np.array([6.0, 6.5])
+    drop, volts = 1.0003 * x - 2e-5, 3.01 * (0.9999 * y + 1e-3)
+    assert rig(*CHANNELS, record=RECORD).power(x, y) == pytest.approx((volts - drop) * drop / 0.1002)
+
+
 def test_sensitivities_are_the_derivatives() -> None:
     # Given a rig with every input of the budget, and each input moved a little
     rng = np.random.default_rng(5)
