@@ -211,6 +211,8 @@ def test_beyond_the_estimates_the_nearest_one_counts() -> None:
 def test_an_estimate_that_says_less_than_its_neighbour_is_left_out() -> None:
     clock = clock_of((0, 0, 100), (1_000_000, 400_000, 500_000), (10_000_000, 0, 100))
     assert [each.monotonic_us for each in clock.estimates] == [0, 10_000_000]
+    first = clock_of((0, 0, 500_000), (1_000_000, 0, 100))
+    assert [each.monotonic_us for each in first.estimates] == [1_000_000]
 
 
 def test_of_two_equal_estimates_one_is_kept() -> None:
