@@ -79,7 +79,7 @@ def keep_all(session: Session, arrived: Sequence[tuple[Upload, Caller]]) -> list
 
     A record that is stored already, with the same id and bytes, is not new. Problems: 404 the study has no such run;
     403 another laptop started it; 409 it was never started, has other records, or the id has other bytes. A run at home
-    has a record for each piece. It counts as recorded when all of them are here.
+    has a record for each piece, and counts as recorded when it has all of them.
     """
     there = _locked(session, {upload.content.run for upload, _device in arrived})
     new: list[_New] = []
@@ -176,8 +176,8 @@ def _refusal(run: Run, study: Study, upload: Upload, device: Caller) -> Problem 
         return conflict("run-state", "No laptop has started this run.")
     if run.device_id != device.id:
         return forbidden("Another laptop started this run.")
-    if upload.content.piece > 1 and not protocol_of(study).at_home:
-        return conflict("record", "A run of this study has one record. This one is a later piece.")
+    if upload.content.of > 1 and not protocol_of(study).at_home:
+        return conflict("record", "A run of this study has one record. This one is a piece of several.")
     return None
 
 
