@@ -104,7 +104,7 @@ class Export:
     left_out: tuple[LeftOut, ...]
     answers: Mapping[str, Mapping[str, str]]  # by question, then participant
     participants: Mapping[str, int]  # by state
-    samples: Mapping[str, tuple[Sample, ...]]  # by run; see _shows_samples()
+    samples: Mapping[str, tuple[Sample, ...]]  # by run; see shows_samples()
     digests: Mapping[str, str]
     protocol: str | None = None
     trials: tuple[Trial, ...] = ()
@@ -114,7 +114,7 @@ def read_export(folder: Path) -> Export:
     """Read an export's folder. Raises InputError, which names file, row and column of each fault."""
     files = _files(folder)
     tables = {name: _table(name, file) for name, file in files.items() if name != "samples"}
-    if "samples" in files and _shows_samples(row["condition"] for row in tables["runs"]):
+    if "samples" in files and shows_samples(row["condition"] for row in tables["runs"]):
         tables["samples"] = _table("samples", files["samples"])
     people = {row["participant"]: row["state"] for row in tables["participants"]}
     places = _places(tables["runs"])
@@ -140,7 +140,7 @@ def read_export(folder: Path) -> Export:
     )
 
 
-def _shows_samples(conditions: Iterable[str]) -> bool:
+def shows_samples(conditions: Iterable[str]) -> bool:
     """Whether a picture shows the samples of a study with these conditions: whether one of them is the kernel's.
 
     The samples of weeks at home, where all conditions are HAPPE's, would not fit into memory.

@@ -63,17 +63,18 @@ def _made(work: Work) -> Files:
         step = next(steps)
         work.doing(what, step, max(step, len(TABLES) + SECTIONS + 1))
 
+    modules = ("making", "pages", "reading")
+    making, pages, reading = (import_module(f"happe_study.results.analysis.{name}") for name in modules)
     out = work.folder / "export"
     out.mkdir()
     with work.database.reading() as session:
         study = session.get_one(Study, work.study_id)
         for name in TABLES:
-            if name == "samples" and protocol_of(study).at_home:
-                continue  # no picture shows them, and they would take gigabytes
+            if name == "samples" and not reading.shows_samples(each.label for each in protocol_of(study).conditions):
+                continue
             doing(f"exporting {name}")
             _export(work, study, name, out)
         inputs = dict(_inputs(session, study, work.folder))
-    making, pages = (import_module(f"happe_study.results.analysis.{name}") for name in ("making", "pages"))
     given = making.Given(
         out,
         power=work.folder / documents.NAMES[DocumentKind.MEASURES] if "measures.json" in inputs else None,
