@@ -125,7 +125,7 @@ int leave(const Options& options, QCoreApplication& application) {
     const QString state = QString::fromStdString(options.state);
     const auto lock = take_lock(state);
     if (!lock) {
-        const qint64 program = holder_of(state, kAtHome);
+        const qint64 program = holder_of(state, kAtHomeLock);
         if (program <= 0 || ::kill(static_cast<pid_t>(program), SIGUSR2) != 0) {
             return complain(kBusy, EX_TEMPFAIL);
         }
@@ -153,7 +153,7 @@ int run_at_home(const Options& options) {
     if (!laptop) {
         return laptop.error();
     }
-    const auto found_by_leave = take_lock(QString::fromStdString(options.state), kAtHome);
+    const auto found_by_leave = take_lock(QString::fromStdString(options.state), kAtHomeLock);
     Server server(laptop->enrolment.server, laptop->enrolment.token);
     DaemonProxy governor(QDBusConnection::systemBus(), DaemonProxy::Asks::Nobody);
     AtHome home({.day_begins_s = seconds_of(options.day_begins), .state = QString::fromStdString(options.state)},

@@ -229,7 +229,7 @@ int upload(const Options& options, QCoreApplication& application) {
 }
 
 int call_experimenter(const Options& options) {
-    const qint64 wizard = holder_of(QString::fromStdString(options.state), kWizard);
+    const qint64 wizard = holder_of(QString::fromStdString(options.state), kWizardLock);
     if (wizard <= 0 || ::kill(static_cast<pid_t>(wizard), SIGUSR1) != 0) {
         return complain("no wizard is running", EX_UNAVAILABLE);
     }

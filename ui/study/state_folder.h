@@ -13,12 +13,12 @@ namespace happe::study {
 [[nodiscard]] tl::expected<void, QString> make_state_folder(const QString& folder);
 
 // The locks in the folder. All programs that change it take the first; some also the one by which others find them.
-inline const QString kState = QStringLiteral("lock");
-inline const QString kWizard = QStringLiteral("wizard.lock");
-inline const QString kAtHome = QStringLiteral("at-home.lock");
+inline const QString kStateLock = QStringLiteral("lock");
+inline const QString kWizardLock = QStringLiteral("wizard.lock");
+inline const QString kAtHomeLock = QStringLiteral("at-home.lock");
 
 // Takes a lock for this program; null: another program has it.
-[[nodiscard]] std::unique_ptr<QLockFile> take_lock(const QString& folder, const QString& lock = kState);
+[[nodiscard]] std::unique_ptr<QLockFile> take_lock(const QString& folder, const QString& lock = kStateLock);
 // The process that has a lock; 0: none.
 [[nodiscard]] qint64 holder_of(const QString& folder, const QString& lock);
 

@@ -56,7 +56,7 @@ int run_wizard(const Options& options) {
             return complain("this study takes place at home; run `happe-study at-home`", EX_DATAERR);
         }
     }
-    const auto found_by_abort = take_lock(QString::fromStdString(options.state), kWizard);
+    const auto found_by_abort = take_lock(QString::fromStdString(options.state), kWizardLock);
     Server server(laptop->enrolment.server, laptop->enrolment.token);
     DaemonProxy governor(QDBusConnection::systemBus());
     Wizard wizard({.countdown_s = options.countdown_s,
