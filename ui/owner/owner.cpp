@@ -20,6 +20,9 @@ constexpr std::size_t kShownPresses = 20;
 constexpr uint kMostEvents = 10'000;
 constexpr std::size_t kMostUndone = 1000;
 
+// What happed serves while no window has the keyboard, as in the moment after this window's question closes.
+const QString kNobody = QStringLiteral("desktop");
+
 const QString kUnit = QStringLiteral("happe-indicator.service");
 
 QDBusMessage to_systemd(const QString& method) {
@@ -66,7 +69,8 @@ Owner::Owner(QDBusConnection system_bus, QDBusConnection session_bus, std::optio
 void Owner::governor_is(const QVariantMap& properties) {
     const OwnerState before = std::exchange(state_, owner_state_of(properties));
     const Situation earlier = std::exchange(situation_, situation_of(properties));
-    if (!state_.application.isEmpty() && !is_this_window(state_.application)) {
+    if (!state_.application.isEmpty() && !is_this_window(state_.application) &&
+        (state_.application != kNobody || served_.isEmpty())) {
         served_ = state_.application;
     }
     if (!before.there) {
@@ -248,8 +252,8 @@ void Owner::undo(const Press& press) {
                 });
 }
 
-void Owner::reset() {
-    change(shown_.application, QStringLiteral("ResetProfile"), {}, [](const auto& /*nothing*/) {});
+void Owner::reset(const QString& application) {
+    change(application, QStringLiteral("ResetProfile"), {}, [](const auto& /*nothing*/) {});
 }
 
 void Owner::change(const QString& application, const QString& method, const QList<QVariant>& more,

@@ -29,8 +29,8 @@ public:
     [[nodiscard]] const OwnerState& state() const { return state_; }
     // This user's profiles, by application. Contains the served application even if it has no lesson.
     [[nodiscard]] const std::vector<OwnProfile>& profiles() const { return profiles_; }
-    // The profile that the window shows: the one that the user chose; otherwise that of the served application, or of
-    // the last one before this window came to the front.
+    // The profile that the window shows: the one that the user chose; otherwise that of the last served
+    // application, which is neither this window nor, if there was another, "desktop".
     [[nodiscard]] const OwnProfile& shown() const { return shown_; }
     // The last presses of the shown profile, newest first.
     [[nodiscard]] const std::vector<Press>& presses() const { return presses_; }
@@ -57,8 +57,8 @@ public:
     void pause(bool wanted);
     // Undoes this press of the shown profile and all its later lessons.
     void undo(const Press& press);
-    // Deletes the shown profile.
-    void reset();
+    // Deletes an application's profile.
+    void reset(const QString& application);
     void set_autostart(bool wanted);
     void enable_extension();
     void want_shortcuts(bool wanted);
@@ -108,7 +108,7 @@ private:
     std::vector<OwnProfile> profiles_;
     Situation situation_;
     std::vector<LearningEvent> lessons_;  // of the served application
-    QString served_;                      // the last served application other than this program
+    QString served_;                      // the application whose profile the window shows if the user chose none
     QString chosen_;
     OwnProfile shown_;
     std::vector<Press> presses_;

@@ -229,15 +229,17 @@ void OwnerWindow::add_profile(const QString& application) {
     profiles_->addItem(icon, more < 0 ? entry->name : entry->name + application.sliced(more), application);
 }
 
+// The window may show another application before the answer.
 void OwnerWindow::reset() {
-    const QString question = tr("Forget what HAPPE has learned for %1? It starts again at the lowest speed.")
-                                 .arg(owner_.shown().application);
+    const QString asked = owner_.shown().application;
+    const QString question =
+        tr("Forget what HAPPE has learned for %1? It starts again at the lowest speed.").arg(asked);
     QMessageBox box(QMessageBox::Question, tr("HAPPE"), question, QMessageBox::NoButton, this);
     const QPushButton* const forget = box.addButton(tr("&Forget"), QMessageBox::AcceptRole);
     box.setDefaultButton(box.addButton(tr("&Keep"), QMessageBox::RejectRole));
     box.exec();
     if (box.clickedButton() == forget) {
-        owner_.reset();
+        owner_.reset(asked);
     }
 }
 

@@ -193,6 +193,34 @@ def test_it_pauses_undoes_forgets_and_closes_by_keys_alone(owner: Window) -> Non
     assert owner.process.wait(PATIENCE_S) == 0
 
 
+def test_it_shows_the_same_profile_after_no_window_had_the_keyboard(owner: Window) -> None:
+    """Happed serves "desktop" then, as in the moment after a question closes."""
+    with owner.read_out() as reader:
+        until(lambda: undo_buttons(reader), "torcs's presses are shown")
+        owner.desktop.ask("xdotool", "set_desktop", "1")
+        until(
+            lambda: any(name.startswith("HAPPE watches desktop") for name in reader.names("label")), "happed serves it"
+        )
+        owner.desktop.ask("xdotool", "set_desktop", "0")
+        until(lambda: any(" this window" in name for name in reader.names("label")), "happed serves the window")
+        assert undo_buttons(reader)
+
+
+def test_it_forgets_the_application_that_it_asked_about(owner: Window) -> None:
+    """Another application takes the keyboard before the answer, so the window shows that one."""
+    with owner.read_out() as reader:
+        until(lambda: undo_buttons(reader), "torcs's presses are shown")
+        mine = owner.focused()
+        owner.key("alt+o")
+        question = until(lambda: (now := owner.focused()) != mine and now, "the question has the keyboard")
+        window(owner.desktop, "zork")
+        owner.me.sees("Application", "zork")
+        until(lambda: not undo_buttons(reader), "zork's profile is shown, which nobody taught")
+        owner.desktop.ask("xdotool", "windowactivate", "--sync", question)
+        owner.key("alt+f")
+        until(lambda: "torcs" not in profiles(owner.me), "torcs's profile is forgotten")
+
+
 def undo_buttons(reader: ScreenReader) -> list[str]:
     """Return the names of the buttons that undo, the newest press first."""
     return [name for name in reader.names("button") if name.startswith("Undo")]
