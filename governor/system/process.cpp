@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/system/process.h"
 
+#include "governor/core/profile_book.h"
 #include "governor/documents/json_document.h"
 #include "governor/system/file_descriptor.h"
 
