@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from t61.waiting import spend
+from t61.waiting import spend, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,6 +84,7 @@ def beside_bare_reads(pid: int, files: list[Path], samples: int) -> tuple[Spent,
     The CPU time is the median over seconds, so that moments on a busy host do not count. The wake-ups are the sum.
     Both programs also read /proc/stat and the driver's name.
     """
+    wait_for_middle_of_period(pid)
     with running(BASELINE / "bare-sampler", "/proc/stat", files[0].parent / "scaling_driver", *files) as bare:
         spend(SETTLE_S)
         mine, least = [spent([pid])], [spent([bare])]
@@ -92,6 +93,17 @@ def beside_bare_reads(pid: int, files: list[Path], samples: int) -> tuple[Spent,
             mine.append(spent([pid]))
             least.append(spent([bare]))
     return of_a_second(mine), of_a_second(least)
+
+
+def wait_for_middle_of_period(pid: int) -> None:
+    """Wait until half a second after happed's sample.
+
+    A loop that starts now stays half a second away from happed. Otherwise one of them could always come just after the
+    other, and find the kernel's code and data in the processor's caches.
+    """
+    last = spent([pid]).wake_ups
+    wait_until(lambda: spent([pid]).wake_ups != last, "happed takes a sample", every_s=0.001)
+    spend(0.5)
 
 
 def of_a_second(counts: list[Spent]) -> Spent:
