@@ -6,16 +6,14 @@ usage: policies.py [--periods N]        `cmake --build build/dev --target happed
 The machines are files. Each policy says that it has CPUs 0 and 1, so that /proc/stat can be the kernel's: the kernel
 makes it for each reader, which costs as much as several other files. With 8 policies in CAP it is a file, because the
 load of this computer would decide how many speeds happed reads. With 256 it is a file, because its many lines are a
-part of the cost. Prints the median CPU time of a period, and how many files happed writes while nothing changes. The
-two programs run half a period apart, and both with umockdev's library, without which happed would read the files of
-this computer. Judges nothing.
+part of the cost. Prints the median CPU time of a period, and how many files happed writes while nothing changes. Both
+programs run with umockdev's library, without which happed would read this computer's files. Judges nothing.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -27,7 +25,7 @@ from happed_limits import always_wants, writes_of
 from happed_t61 import CAPPED, T61
 from happed_world import Happed, World, running_world
 from patience import spend, until
-from t61.cost import of_a_second, spent, wait_for_middle_of_period
+from t61.cost import beside, of_a_second, spent
 
 POLICIES = [1, 8, 256]
 BACK_ENDS = {"setspeed": {}, "cap": CAPPED}
@@ -87,18 +85,16 @@ def measure(world: World, folder: Path, policies: int, back_end: str, periods: i
     until(governed, "all policies are governed")
     read = [policy / name for name, most in READ[back_end].items() for policy in machine.policies[:most]]
     files = [stat.path, machine.policy / "scaling_driver", *read]
-    wait_for_middle_of_period(happed.pid)
-    with subprocess.Popen([ROOT / "build/dev/baseline/bare-sampler", *files], env=happed.environment) as bare:
-        try:
-            stat.spend(SETTLE)
-            written = writes_of(machine)
-            mine, least = [spent([happed.pid])], [spent([bare.pid])]
-            for _ in range(periods):
-                stat.spend(1)
-                mine.append(spent([happed.pid]))
-                least.append(spent([bare.pid]))
-        finally:
-            bare.kill()
+    sampler = ROOT / "build/dev/baseline/bare-sampler"
+    with beside(happed.pid, sampler, *files, **happed.environment) as bare:
+        spend(MOMENT_S / 2)  # this program never wakes together with one of them
+        stat.spend(SETTLE)
+        written = writes_of(machine)
+        mine, least = [spent([happed.pid])], [spent([bare])]
+        for _ in range(periods):
+            stat.spend(1)
+            mine.append(spent([happed.pid]))
+            least.append(spent([bare]))
     changed = sum(written[name] != at for name, at in writes_of(machine).items())
     happed.close()
     ours, bares = of_a_second(mine).cpu_ns, of_a_second(least).cpu_ns

@@ -54,9 +54,9 @@ def spent(pids: list[int]) -> Spent:
 
 
 @contextmanager
-def running(*words: str | Path) -> Iterator[int]:
+def running(*words: str | Path, **environment: str) -> Iterator[int]:
     """Run a program meanwhile. Yields its process id."""
-    with subprocess.Popen(words) as process:
+    with subprocess.Popen(words, env={**os.environ, **environment}) as process:
         try:
             yield process.pid
         finally:
@@ -84,9 +84,9 @@ def beside_bare_reads(pid: int, files: list[Path], samples: int) -> tuple[Spent,
     The CPU time is the median over seconds, so that moments on a busy host do not count. The wake-ups are the sum.
     Both programs also read /proc/stat and the driver's name.
     """
-    wait_for_middle_of_period(pid)
-    with running(BASELINE / "bare-sampler", "/proc/stat", files[0].parent / "scaling_driver", *files) as bare:
-        spend(SETTLE_S)
+    paths = ["/proc/stat", files[0].parent / "scaling_driver", *files]
+    with beside(pid, BASELINE / "bare-sampler", *paths) as bare:
+        spend(SETTLE_S + 0.25)  # this program wakes between the two others
         mine, least = [spent([pid])], [spent([bare])]
         for _ in range(samples):
             spend(1)
@@ -95,15 +95,20 @@ def beside_bare_reads(pid: int, files: list[Path], samples: int) -> tuple[Spent,
     return of_a_second(mine), of_a_second(least)
 
 
-def wait_for_middle_of_period(pid: int) -> None:
-    """Wait until half a second after happed's sample.
+@contextmanager
+def beside(pid: int, *words: str | Path, **environment: str) -> Iterator[int]:
+    """Run a program that wakes once a second beside happed, on the same CPU, half a second after happed. Yields its id.
 
-    A loop that starts now stays half a second away from happed. Otherwise one of them could always come just after the
-    other, and find the kernel's code and data in the processor's caches.
+    Else chance decides what each finds in the caches: it may always run just after the other one, which has brought in
+    the kernel's code and data, or have a CPU to itself.
     """
+    os.sched_setaffinity(pid, {max(os.sched_getaffinity(pid))})
     last = spent([pid]).wake_ups
     wait_until(lambda: spent([pid]).wake_ups != last, "happed takes a sample", every_s=0.001)
     spend(0.5)
+    with running(*words, **environment) as program:
+        os.sched_setaffinity(program, os.sched_getaffinity(pid))
+        yield program
 
 
 def of_a_second(counts: list[Spent]) -> Spent:
