@@ -97,7 +97,9 @@ CpufreqControl::CpufreqControl(Cpufreq& cpufreq, ControlSettings settings, std::
       speedometer_(speedometer(cpufreq_, backend_, policies_.front().id)) {}
 
 CpufreqControl::~CpufreqControl() {
-    static_cast<void>(release());
+    if (mode_ != Mode::Released) {  // otherwise the file may belong to another object, which has control
+        static_cast<void>(release());
+    }
 }
 
 std::optional<Khz> CpufreqControl::current(PolicyId policy) const {

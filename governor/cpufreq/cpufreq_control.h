@@ -58,7 +58,7 @@ public:
 
     CpufreqControl(const CpufreqControl&) = delete;
     CpufreqControl& operator=(const CpufreqControl&) = delete;
-    ~CpufreqControl() override;  // restores the rest; call release() to get errors
+    ~CpufreqControl() override;  // releases if it has control; call release() to get errors
 
     [[nodiscard]] Backend backend() const { return backend_; }
     [[nodiscard]] std::span<const Policy> policies() const override { return policies_; }
