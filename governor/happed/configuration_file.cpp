@@ -11,13 +11,19 @@
 namespace happe {
 
 Result<Configuration> load_configuration(const std::filesystem::path& path) {
+    const auto refused = [&] {
+        return failure(fmt::format("{}: {}", path.string(), std::generic_category().message(errno)));
+    };
     std::ifstream file(path);
     if (!file && errno != ENOENT) {
-        return failure(fmt::format("{}: {}", path.string(), std::generic_category().message(errno)));
+        return refused();
     }
     constexpr std::size_t kMost = std::size_t{65} << 10U;  // read_configuration() refuses more than 64 KiB
     std::string text(kMost, '\0');
     file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    if (file.bad()) {  // for example a directory
+        return refused();
+    }
     text.resize(static_cast<std::size_t>(file.gcount()));
     return read_configuration(text, path.string(),
                               [](std::string_view key) { return parse_key_binding(key).map([](const KeyBinding&) {}); })

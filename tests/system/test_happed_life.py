@@ -133,6 +133,13 @@ def test_with_a_bad_configuration_it_does_not_start(stopped: Happed) -> None:
     assert f"{stopped.folder}/happe.toml:1:" in stopped.log
 
 
+def test_a_configuration_that_cannot_be_read_is_not_taken_for_an_empty_one(stopped: Happed) -> None:
+    (stopped.folder / "happe.toml").unlink()
+    (stopped.folder / "happe.toml").mkdir()
+    assert stopped.launch().wait(PATIENCE_S) == EX_CONFIG
+    assert f"{stopped.folder}/happe.toml: Is a directory" in stopped.log
+
+
 def test_a_configuration_of_happe_0_1_starts_it_with_a_warning(stopped: Happed) -> None:
     stopped.configure(QUICK + '[algorithm]\nmode = "extended"\nfixed_point = true\n')
     assert stopped.start().serves().get("Settings")["algorithm.mode"] == "extended"
