@@ -127,16 +127,18 @@ int Logind::on_change(sd_bus_message* /*message*/, void* self, sd_bus_error* /*e
     return 0;
 }
 
-// logind has restarted or ended.
-int Logind::on_owner(sd_bus_message* message, void* self, sd_bus_error* /*error*/) {
+// logind has restarted or ended. A new logind does not announce the end of a sleep that the old one announced.
+int Logind::on_owner(sd_bus_message* message, void* data, sd_bus_error* /*error*/) {
+    auto* const self = static_cast<Logind*>(data);
     const char* name = nullptr;
     const char* before = nullptr;
     const char* now = nullptr;
     if (sd_bus_message_read(message, "sss", &name, &before, &now) >= 0 && *now != '\0') {
-        static_cast<Logind*>(self)->inhibit();
-        static_cast<Logind*>(self)->refresh();
+        self->asleep_ = false;
+        self->inhibit();
+        self->refresh();
     } else {
-        static_cast<Logind*>(self)->become(std::nullopt);
+        self->become(std::nullopt);
     }
     return 0;
 }

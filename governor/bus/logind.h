@@ -43,7 +43,7 @@ public:
 
 private:
     static int on_change(sd_bus_message* message, void* self, sd_bus_error* error);
-    static int on_owner(sd_bus_message* message, void* self, sd_bus_error* error);
+    static int on_owner(sd_bus_message* message, void* data, sd_bus_error* error);
     static int on_sleep(sd_bus_message* message, void* data, sd_bus_error* error);
     static int on_seat(sd_bus_message* answer, void* data, sd_bus_error* error);
     static int on_session(sd_bus_message* answer, void* data, sd_bus_error* error);

@@ -316,6 +316,17 @@ def test_logind_comes_back_and_is_asked_again(happed: Happed, world: World) -> N
     until(world.inhibitors, "sleep is delayed again")
 
 
+def test_a_logind_that_ended_while_the_machine_slept_does_not_leave_it_asleep(happed: Happed, world: World) -> None:
+    """The new logind announces no waking, because it knows of no sleep."""
+    me = happed.serves()
+    world.prepare_for_sleep(asleep=True)
+    me.sees("Reason", "the machine is going to sleep")
+    world.stop_mock("logind")
+    world.start_logind()
+    world.as_before()
+    me.sees("User", MY_NAME)
+
+
 def test_a_bus_that_starts_again_has_happed_again(happed_program: Path, tmp_path: Path) -> None:
     with running_world() as world:
         world.as_before()
