@@ -166,8 +166,11 @@ Answer<void> reset_profile(const Call& call, const std::string& user, const std:
     auto& profiles = service<ProfileService>(call);
     return whom_of(call, user, application)
         .and_then([&](const Served& whom) { return may_change(call, whom.user).map([&] { return whom; }); })
-        .and_then([&](const Served& whom) { return one_profile(profiles, whom); })
-        .and_then([&](const StoredProfile& found) { return profiles.reset(found.whom); });
+        .and_then([&](const Served& whom) {
+            const auto found = one_profile(profiles, whom);
+            const bool is_there = found || found.error().kind != Kind::NotFound;  // an unreadable one can be reset too
+            return is_there ? profiles.reset(whom) : tl::unexpected<ServiceError>(found.error());
+        });
 }
 
 Answer<std::string> export_profiles(const Call& call, const std::string& user) {

@@ -87,7 +87,8 @@ Outcome<bool> confirmed(DaemonProxy& daemon, const ProfilesOptions& options) {
     if (::isatty(STDIN_FILENO) == 0) {
         return trouble(EX_USAGE, "reset deletes the profile; without a terminal, confirm with --yes");
     }
-    if (const auto known = daemon.call(method::kGetProfile, options.user, options.application); !known) {
+    const auto known = daemon.call(method::kGetProfile, options.user, options.application);
+    if (!known && known.error().status != EX_IOERR) {  // happed can also reset a profile that it cannot read
         return pass_on(known);
     }
     std::cerr << fmt::format("Forget the profile for {} and how it was learned? [y/N] ",

@@ -196,6 +196,11 @@ def test_reset_asks_on_a_terminal_about_a_profile_that_exists(happectl: HappeCtl
             assert "Forget the profile for torcs" in process.communicate(timeout=PATIENCE_S)[1]
         assert process.returncode == 0
         assert [name for name, _ in daemon.calls()] == ["GetProfile", *done]
+    os.write(master, answer.encode() + b"\n")
+    with happectl.daemon(GetProfile=error("Failed", "is no UAFP")) as daemon:  # happed can reset this one too
+        with happectl.start("profiles", "reset", "torcs", stdin=slave) as process:
+            process.communicate(timeout=PATIENCE_S)
+        assert [name for name, _ in daemon.calls()] == ["GetProfile", *done]
     there_is_none = happectl.daemon(GetProfile=error("NotFound", "no profile for torcs"))
     with there_is_none, happectl.start("profiles", "reset", "torcs", stdin=slave) as process:
         assert process.communicate(timeout=PATIENCE_S)[1] == "happectl: no profile for torcs\n"

@@ -473,6 +473,22 @@ def test_what_mode_extended_remembers_outlives_a_kill_and_can_be_undone(stopped:
     assert me("GetProfile", "ss", "", "desktop") == [1_200_000] * 10, "the middle of the T61's ladder"
 
 
+def test_a_profile_that_cannot_be_read_can_be_forgotten(stopped: Happed) -> None:
+    me = stopped.start().serves()
+    me("Feedback", "s", "performance")
+    until(lambda: me("ListProfiles", "s", ""))
+    assert stopped.stop() == EX_OK
+    with contextlib.closing(sqlite3.connect(stopped.folder / "p.db")) as connection, connection:
+        connection.execute("DROP TRIGGER uafp_update_is_monotonic")
+        connection.execute("UPDATE uafp SET khz_9 = 1")
+    me = stopped.start().serves()
+    assert "erase it to start it again" in me.refused("GetProfile", "ss", "", "desktop")[1]
+
+    me("ResetProfile", "ss", "", "desktop")
+
+    assert me("ListProfiles", "s", "") == []
+
+
 # Full disks
 
 
