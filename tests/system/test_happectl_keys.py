@@ -157,6 +157,13 @@ def test_they_can_be_pressed(happectl: HappeCtl, root: Path) -> None:
     assert ran.stdout == "faster      KEY_F14\nsave power  KEY_F13\n"
 
 
+def test_what_somebody_else_writes_before_the_presses_stays(happectl: HappeCtl, root: Path) -> None:
+    written = "mains.govern = false\n"
+    with two_pressed_keys(root, meanwhile=lambda: (root / "etc/happe/happe.toml").write_text(written)):
+        assert happectl.run("keys", "set", "--root", root, "--press").returncode == 0
+    assert text_of(root) == written + '\n[keys]\nperformance = "KEY_F14"\npower = "KEY_F13"\n'
+
+
 def test_who_is_no_administrator_changes_nothing(happectl: HappeCtl, root: Path) -> None:
     ran = happectl.run("keys", "set", "--root", root, *BOTH, PKEXEC_UID=str(ME))
     assert (ran.returncode, ran.stderr) == (EX_NOPERM, "happectl: pkexec changes this machine's configuration only\n")

@@ -11,7 +11,7 @@ import socket
 import stat
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -134,23 +134,24 @@ def test_what_is_answered_is_done_and_the_rest_stays(installed: HappeCtl, root: 
     assert (root / "etc/systemd/user/graphical-session.target.wants/happe-indicator.service").is_symlink()
 
 
-def _answer(listening: socket.socket) -> None:
+def _answer(listening: socket.socket, meanwhile: Callable[[], object]) -> None:
     for key in (b"KEY_F14", b"KEY_F13"):
         asking, _address = listening.accept()
         with asking:
             assert asking.recv(512) == b"happe-keys 1 learn 30000"
+            meanwhile()
             asking.send(b"key " + key)
             asking.send(b"end")
 
 
 @contextlib.contextmanager
-def two_pressed_keys(root: Path) -> Iterator[None]:
-    """Answer as the keyboards' helper: the first caller gets F14, the second F13."""
+def two_pressed_keys(root: Path, meanwhile: Callable[[], object] = int) -> Iterator[None]:
+    """Answer as the keyboards' helper: F14 to the first caller, F13 to the second. Call `meanwhile` before each."""
     (root / "run").mkdir()
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
         listening.bind(str(root / "run/happe-keys.sock"))
         listening.listen()
-        helper = threading.Thread(target=_answer, args=[listening])
+        helper = threading.Thread(target=_answer, args=[listening, meanwhile])
         helper.start()
         yield
         helper.join(PATIENCE_S)
@@ -165,6 +166,18 @@ def test_keys_can_be_pressed(happectl: HappeCtl, root: Path) -> None:
         talk.hears('Press the key for "save power"')
         talk.answers("faster      KEY_F14\r\nsave power  KEY_F13\r\n", "y")
         assert talk.ended() == 0, talk.said
+
+
+def test_what_somebody_else_writes_while_setup_asks_stays(happectl: HappeCtl, root: Path) -> None:
+    talk = talk_to(happectl, "setup", "--root", root, "--mode", "observe", "--autostart", "off")
+    talk.hears("Which keys teach?")
+    (root / "etc/happe").mkdir()
+    (root / "etc/happe/happe.toml").write_text("period_ms = 500\n")
+    talk.answers("Your choice [1]: ", "1")
+    talk.answers("Do this? [Y/n] ", "y")
+    assert talk.ended() == 0, talk.said
+    text = (root / "etc/happe/happe.toml").read_text()
+    assert text.startswith('period_ms = 500\nmode = "observe"\n')
 
 
 @pytest.mark.parametrize("how", ["no", "end", "interrupt"])

@@ -46,9 +46,11 @@ Outcome<bool> reloaded(const std::string& file) {
 Outcome<Changed> change_options(const SetupOptions& options, std::string_view command,
                                 const std::function<Outcome<Choices>(const Configuration&)>& choose) {
     const auto allowed = may_change(options, command);
-    const auto own = allowed ? read_own_configuration(options.root) : pass_on(allowed);
-    const auto choices = own ? choose(own->configured) : pass_on(own);
-    const auto text = choices ? with_choices(own->text, *choices, own->file.string()) : pass_on(choices);
+    const auto before = allowed ? read_own_configuration(options.root) : pass_on(allowed);
+    const auto choices = before ? choose(before->configured) : pass_on(before);
+    // Again: to choose may take a person's time, in which somebody else may change the file.
+    const auto own = choices ? read_own_configuration(options.root) : pass_on(choices);
+    const auto text = own ? with_choices(own->text, *choices, own->file.string()) : pass_on(own);
     const auto changed = text ? write_own_configuration(*own, *text) : pass_on(text);
     const auto applied = changed ? reloaded(own->file.string()) : changed;
     if (!applied) {

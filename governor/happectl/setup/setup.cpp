@@ -102,8 +102,9 @@ Outcome<int> set_up(const SetupOptions& options) {
     if (!plan) {
         return pass_on(plan);
     }
-    const auto text = with_choices(machine->own.text, choices_of(plan->decided), machine->own.file.string());
-    const auto changed = text ? write_own_configuration(machine->own, *text) : pass_on(text);
+    const auto own = read_own_configuration(options.root);  // again: somebody may have changed it during the questions
+    const auto text = own ? with_choices(own->text, choices_of(plan->decided), own->file.string()) : pass_on(own);
+    const auto changed = text ? write_own_configuration(*own, *text) : pass_on(text);
     const auto started = changed ? do_with_units(options, *plan) : pass_on(changed);
     if (!started) {
         return pass_on(started);
