@@ -61,10 +61,10 @@ void Attention::decide() {
         nobody(State::Released, std::move(absent));
     } else if (!holder_.empty()) {
         nobody(State::Held, "held by " + holder_);
-    } else if (aside_ && !run_) {
-        nobody(State::Aside, "the laptop is plugged in, and mains.govern is false");
     } else if (!contested_.empty()) {
         nobody(State::Contested, contested_);
+    } else if (aside_ && !run_) {
+        nobody(State::Aside, "the laptop is plugged in, and mains.govern is false");
     } else if (run_ && run_->whom.app.empty() && run_of_ != session_->uid) {
         nobody(State::Released, "a study's run serves another user");
     } else if (run_) {

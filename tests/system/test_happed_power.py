@@ -15,6 +15,7 @@ from sealed_runs import end, facts
 from test_happed_governs import what
 
 if TYPE_CHECKING:
+    from happed_t61 import T61
     from happed_world import Happed, World
 
 HERE = "0 1"  # CPUs that every machine has on which tests run
@@ -103,6 +104,30 @@ def test_on_mains_it_may_step_aside(stopped: Happed, laptop: FakedMachine, charg
     charger.plug(plugged=True)
     me.sees("Source", "")
     assert me.get("State") == "governing"
+
+
+def test_no_run_begins_on_mains_while_another_program_governs(
+    stopped: Happed, charger: Charger, t61: T61, world: World
+) -> None:
+    """Only a run under HAPPE could begin, so a refused sealed run would reveal its condition."""
+
+    def insist() -> bool:
+        if t61["scaling_governor"] == "userspace":
+            t61["scaling_governor"] = "powersave"
+            t61["scaling_setspeed"] = "<unsupported>"  # as the kernel shows it then
+            me("Feedback", "s", "performance")  # ends the period
+        return bool(me.get("State") == "contested")
+
+    stopped.configure("period_ms = 10000\nmains.govern = false\n")  # happed tries again only after 30 periods
+    me = stopped.start().serves()
+    me("Feedback", "s", "performance")
+    until(insist, "happed gives up")
+    charger.plug(plugged=True)
+    me.sees("Source", "mains")
+    world.allow("run-study")
+    for condition in ("fixed-4", "O-HAPPE"):
+        name, message = me.refused("StartRun", "a{sv}", what(condition))
+        assert (name, "another program" in message) == ("Busy", True)
 
 
 def test_a_run_has_its_own_preference_and_records_it_with_the_source(
