@@ -88,7 +88,9 @@ Daemon::Daemon(EventLoop& event, sd_bus* bus, const DaemonFiles& files, Configur
                         }
                     }),
       runs_({.runs = files.runs, .device_key = files.device_key}, hardware_, attention_, *store_, journal_,
-            {.changed = [this] { run_changed(); }, .failed = [this](const Error& error) { chronicle_.failed(error); }}),
+            {.begins = [this] { look_at_hardware(); },
+             .changed = [this] { run_changed(); },
+             .failed = [this](const Error& error) { chronicle_.failed(error); }}),
       settings_desk_(event, files.keys.helper, [this] { return reload(); }),
       day_(wall_now, DayTally::local_day),
       chronicle_(shown_, journal_, runs_, power_, day_, [this](Key key) { bus_.key_counted(key); }),
@@ -175,8 +177,8 @@ void Daemon::attend() {
 }
 
 void Daemon::begin_turns() {
-    if (runs_.session() == nullptr && hardware_.changed()) {
-        follow_hardware();
+    if (runs_.session() == nullptr) {
+        look_at_hardware();
     }
     turns_->begin(monotonic_now());
 }
@@ -349,6 +351,12 @@ Answer<void> Daemon::reload() {
     journal_.info("configuration read");
     attend();
     return {};
+}
+
+void Daemon::look_at_hardware() {
+    if (hardware_.changed()) {
+        follow_hardware();
+    }
 }
 
 // Call after hotplug, a change of driver, or a switch of boost. If happed cannot govern the new state, it keeps the old

@@ -89,6 +89,7 @@ private:
     void source_changed();
 
     Answer<void> reload();
+    void look_at_hardware();
     void follow_hardware();
     void use(Hardware::Control control);
     void new_loop();

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from happed_world import MY_SESSION, NAME, PRIVATE, Client, Happed, World
 from patience import PATIENCE_S, until
+from sealed_runs import end
 
 if TYPE_CHECKING:
     from happed_t61 import T61
@@ -235,6 +236,18 @@ def test_another_ladder_after_sleep_is_the_one_that_is_governed(
     held.sees("Ladders", [(0, [0, 1], [800_000, 1_200_000, 1_600_000])])
     until(lambda: t61["scaling_governor"] == "userspace")
     assert world.admin.bus("GetNameOwner", "s", NAME) == before
+
+
+def test_a_run_begins_on_the_ladder_that_the_machine_has_then(governing: Client, world: World, t61: T61) -> None:
+    t61["scaling_available_frequencies"] = "1600000 1200000 800000 "  # boost was switched off
+    t61["cpuinfo_max_freq"] = "1600000"
+    world.allow("run-study")
+
+    run = governing("StartRun", "a{sv}", what("O-HAPPE"))
+
+    [header, *_] = end(governing, run)
+    assert header["ladders_khz"] == {"0": [800_000, 1_200_000, 1_600_000]}
+    assert governing.get("State") == "governing"
 
 
 def test_who_watches_cannot_tell_a_kernels_condition_from_happes(

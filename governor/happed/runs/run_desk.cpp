@@ -27,6 +27,7 @@ Answer<std::string> RunDesk::start(const Caller& caller, const RunRequest& reque
     if (attention_.state() != State::Serving && attention_.state() != State::Aside) {
         return refusal(Kind::Busy, "happed can serve no user: " + attention_.reason());
     }
+    hooks_.begins();
     if (!request.sealed) {
         return start(caller, request.plan, request.blind ? Sight::Blind : Sight::Open);
     }

@@ -19,6 +19,7 @@ namespace happe {
 class RunDesk final : public RunService {
 public:
     struct Hooks {
+        std::function<void()> begins;   // a run is about to begin: look at the machine again
         std::function<void()> changed;  // a run has begun or ended: replace the loop and the focus
         std::function<void(const Error&)> failed;
     };
