@@ -332,6 +332,26 @@ def test_a_job_removes_erased_traces_and_the_audit_log_has_its_end(small_world: 
     assert someone.row.code not in f"{job.asked_by} {job.arguments}"
 
 
+def test_a_meter_that_still_has_an_erased_trace_cannot_send_it_again(world: World, study: Study) -> None:
+    # given a recording that is still under way
+    someone, meter = played(world, study), given_devices.device(world, study, "meter")
+    client, header = world.client(meter.token), given_devices.header(study, meter, someone.laptop)
+    header["started"] = {"index": 0, "monotonic_us": 7, "realtime_us": now_us()}
+    assert given_devices.put_trace(client, header).status_code == 201
+    assert given_devices.put_part(client, header["id"], 0, records.part(0)).status_code == 201
+    # when
+    withdraw(world, someone)
+    # then
+    refused = [given_devices.put_trace(client, header).status_code]
+    assert given_jobs.work_off(world) == [JobState.DONE]
+    with world.database.writing() as session:
+        session.execute(delete(Job))  # as newer jobs of the kind do
+    refused.append(given_devices.put_trace(client, header).status_code)
+    assert refused == [404, 404]
+    assert given_devices.put_trace(client, header | {"id": str(uuid4())}).status_code == 201
+    assert count(world, Trace) == 1
+
+
 def test_a_record_is_renamed_wherever_a_code_stands() -> None:
     record = {"run": "AAAAAAAA", "x": [{"user": "subject:BBBBBBBB"}, 7, None, True], "BBBBBBBB": 1.5, "notes": ["Ada"]}
     other = renamed(json.dumps(record).encode(), {"AAAAAAAA": "CCCCCCCC", "BBBBBBBB": "DDDDDDDD"})

@@ -117,7 +117,11 @@ PART_BODY = {
 @device()
 @api.output(TraceOut, 201)
 @api.doc(
-    responses={200: "The server has it already.", 409: "The server has another header under this id."},
+    responses={
+        200: "The server has it already.",
+        404: "The server erased this trace when a participant withdrew.",
+        409: "The server has another header under this id.",
+    },
     extensions=openapi_body(Kind.POWER_TRACE),
 )
 def put_trace(trace: UUID) -> tuple[Json, int]:

@@ -24,6 +24,7 @@ from happe_study.base.s3 import AwayError
 from happe_study.base.uploads import of_document
 from happe_study.design.allocation.sealing import part_digest, record_digest
 from happe_study.design.study import Study, StudyState
+from happe_study.evidence.traces.erased import is_erased
 from happe_study.evidence.traces.header import TraceHeader, trace_header
 from happe_study.evidence.traces.manifest import Comparison, Manifest, compare, manifest
 from happe_study.evidence.traces.models import Trace, TracePart
@@ -81,9 +82,9 @@ def read_header(raw: bytes, trace: UUID) -> Header:
 
 
 def begin(database: Database, header: Header, meter: Caller, key: bytes) -> tuple[Trace, bool]:
-    """Begin a trace, in its own transaction. Returns it, and whether it is new. Problem 409: the id has another header.
+    """Begin a trace, in its own transaction. Returns it, and whether it is new.
 
-    `key` is the server's allocation key.
+    Problem 409: the id has another header; 404: a withdrawal erased the trace. `key` is the server's allocation key.
     """
     try:
         with database.writing() as session:
@@ -281,6 +282,8 @@ def _begin(session: Session, header: Header, meter: Caller, key: bytes) -> tuple
         if (known.device_id, known.header_sha256) != (meter.id, header.sha256):
             raise _other_header()
         return known, False
+    if is_erased(session, meter.study_id, header.content.trace):
+        raise not_found("The server erased this trace when a participant withdrew.")
     row = Trace(study_id=meter.study_id, device_id=meter.id, laptop_id=laptop_id, client_id=header.content.trace)
     row.header, row.header_sha256, row.created_us = header.document, header.sha256, now_us()
     row.key_sealed = new_trace_key(key, row.client_id)

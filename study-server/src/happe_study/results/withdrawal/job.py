@@ -8,13 +8,12 @@ from uuid import UUID
 
 from happe_study.access.rights import Right
 from happe_study.audit.chain import append
+from happe_study.evidence.traces.erased import ERASED, ERASING
 from happe_study.evidence.traces.stores import storage_of
 from happe_study.jobs.work import Kind
 
 if TYPE_CHECKING:
     from happe_study.jobs.work import Work
-
-ERASING = "erasing"
 
 
 def erase(work: Work) -> None:
@@ -24,7 +23,7 @@ def erase(work: Work) -> None:
         work.doing("removing power traces", done, len(traces))
         storage.remove(UUID(trace))
     with work.taking_effect({"traces": len(traces)}) as session:
-        append(session, "traces.erased", None, study_id=work.study_id, traces=traces)
+        append(session, ERASED, None, study_id=work.study_id, traces=traces)
 
 
 KIND = Kind(ERASING, "Erasure of power traces", Right.PARTICIPANT_MANAGE, erase)

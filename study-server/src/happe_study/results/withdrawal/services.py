@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from happe_study.access.rules import Who
 from happe_study.audit.chain import append
+from happe_study.evidence.traces.erased import ERASING
 from happe_study.jobs import services as jobs
 from happe_study.people.participants.models import OnWithdrawal, Participant, ParticipantState
 from happe_study.results.withdrawal import erasure
-from happe_study.results.withdrawal.job import ERASING
 from happe_study.runs.participation.services import end
 
 if TYPE_CHECKING:
