@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Concurrent transactions: unblinding during other work, and two records with one id."""
+"""Concurrent transactions: unblinding during other work, two records with one id, and a header sent twice."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ import pytest
 
 import given_participants as people
 import records
-from given_devices import put_record
+from given_devices import device, header, put_record, put_trace
 from given_studies import small, study
 from happe_study.access.rights import Role
 from happe_study.audit import chain
 from happe_study.evidence.profiles.services import Taken
+from happe_study.evidence.traces import services as traces
 from happe_study.results.unblinding import services as unblinding
 from patience import PATIENCE_S
 
@@ -35,6 +36,25 @@ def test_the_id_of_another_runs_record_is_refused(world: World) -> None:
     assert put_record(client, records.make(first, 3, 1, client_id=taken)).status_code == 201
     assert put_record(client, records.make(second, 3, 2, client_id=taken)).status_code == 409
     assert put_record(client, records.make(second, 3, 2)).status_code == 201
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)  # SQLite has one writer at a time
+def test_a_header_that_comes_again_before_the_answer_is_the_same_trace(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = study(world, protocol=small())
+    laptop, meter = device(world, made), device(world, made, "meter")
+    looked, new_trace_key = threading.Barrier(2, timeout=PATIENCE_S), traces.new_trace_key
+
+    def wait(key: bytes, trace: str) -> bytes:
+        looked.wait()
+        return new_trace_key(key, trace)
+
+    monkeypatch.setattr(traces, "new_trace_key", wait)
+    document = header(made, meter, laptop)
+    with ThreadPoolExecutor(2) as threads:
+        sent = [threads.submit(put_trace, world.client(meter.token), document) for _ in range(2)]
+        assert sorted(each.result(PATIENCE_S).status_code for each in sent) == [200, 201]
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)  # SQLite has one writer at a time

@@ -89,8 +89,9 @@ def begin(database: Database, header: Header, meter: Caller, key: bytes) -> tupl
     try:
         with database.writing() as session:
             return _begin(session, header, meter, key)
-    except IntegrityError:  # another meter began a trace with this id after our look
-        raise _other_header() from None
+    except IntegrityError:  # after our look another meter began a trace with this id, or this one, which sent it twice
+        with database.writing() as session:
+            return _begin(session, header, meter, key)
 
 
 def find(session: Session, trace: UUID, meter: Caller, *, lock: bool = False) -> Trace:
