@@ -28,6 +28,9 @@ from happe_study.runs.course.machine import State
 from world import fixed_secrets
 
 if TYPE_CHECKING:
+    from flask.testing import FlaskClient
+    from werkzeug.test import TestResponse
+
     from world import World
 
 REASON = "because a test needs it"
@@ -40,25 +43,53 @@ def state(world: World, name: str) -> str:
         return str(session.scalars(select(Study.state).where(Study.name == name)).one())
 
 
+def post_hidden(client: FlaskClient, path: str, **form: str) -> TestResponse:
+    """Fill in a page's only form, which has hidden fields."""
+    return client.post(path, data=people.hidden(client.get(path).text) | form)
+
+
 def test_a_study_is_made_of_a_pasted_protocol_changed_and_locked(world: World) -> None:
     client = browser(world, Role.INVESTIGATOR)
     assert "There is no study yet" in client.get("/studies").text
     made = post(client, "/new-study", protocol=given_studies.small().replace("\n", "\r\n"))
     assert made.headers["Location"] == "/studies/small"
     changed = given_studies.small().replace("A small study", "A <b>changed</b> study")
-    assert post(client, "/studies/small/protocol/change", protocol=changed).status_code == HTTPStatus.SEE_OTHER
+    assert post_hidden(client, "/studies/small/protocol/change", protocol=changed).status_code == HTTPStatus.SEE_OTHER
     assert "A &lt;b&gt;changed&lt;/b&gt; study" in client.get("/studies/small").text
-    unsure = post(client, "/studies/small/lock")
+    unsure = post_hidden(client, "/studies/small/lock")
     assert (unsure.status_code, state(world, "small")) == (HTTPStatus.UNPROCESSABLE_ENTITY, StudyState.DRAFT)
     assert 'id="sure-error"' in unsure.text
-    early = post(client, "/studies/small/lock", sure="yes")
+    early = post_hidden(client, "/studies/small/lock", sure="yes")
     assert (early.status_code, "user grant EMAIL custodian --study small" in early.text) == (HTTPStatus.CONFLICT, True)
     given_studies.hold_roles(world, "small")
-    assert post(client, "/studies/small/lock", sure="yes").headers["Location"] == "/studies/small"
+    assert post_hidden(client, "/studies/small/lock", sure="yes").headers["Location"] == "/studies/small"
     assert state(world, "small") == StudyState.LOCKED
     assert re.search(r"Commitment</button>.*</dt><dd><code>[0-9a-f]{64}</code>", client.get("/studies/small").text)
-    late = post(client, "/studies/small/protocol/change", protocol=changed)
+    late = post_hidden(client, "/studies/small/protocol/change", protocol=changed)
     assert (late.status_code, "its protocol and allocation can" in late.text) == (HTTPStatus.CONFLICT, True)
+
+
+def test_a_form_about_a_protocol_does_nothing_with_one_that_came_later(world: World) -> None:
+    # given two pages about a draft that gets another protocol
+    client = browser(world, Role.INVESTIGATOR)
+    given_studies.study(world, protocol=given_studies.small(), locked=False)
+    given_studies.hold_roles(world, "small")
+    lock, change = "/studies/small/lock", "/studies/small/protocol/change"
+    read = {path: people.hidden(client.get(path).text) for path in (lock, change)}
+    first, second = (given_studies.small().replace("A small study", title) for title in ("First", "Second"))
+    given_studies.study(world, protocol=first, locked=False)
+    # when
+    locked = client.post(lock, data=read[lock] | {"sure": "yes"})
+    changed = client.post(change, data=read[change] | {"protocol": second})
+    wrong = client.post(change, data=read[change] | {"protocol": "name = 1"})
+    # then
+    assert (locked.status_code, state(world, "small")) == (HTTPStatus.CONFLICT, StudyState.DRAFT)
+    assert (changed.status_code, "Second" in changed.text) == (HTTPStatus.CONFLICT, True)
+    assert people.hidden(wrong.text)["protocol_sha256"] == read[change]["protocol_sha256"]
+    assert "First" in client.get("/studies/small").text
+    # when they answer pages that know it
+    assert client.post(change, data=people.hidden(changed.text) | {"protocol": second}).status_code == 303
+    assert post_hidden(client, lock, sure="yes").status_code == 303
 
 
 def test_a_study_is_made_of_a_file(small_world: World) -> None:
@@ -92,7 +123,7 @@ def test_a_new_study_takes_no_name_that_is_taken(small_world: World) -> None:
         changed = given_studies.small(name).replace("A small study", "Another")
         assert post(client, "/new-study", protocol=changed).status_code == HTTPStatus.CONFLICT
         assert "Another" not in client.get(f"/studies/{name}").text
-    other = post(client, "/studies/draft/protocol/change", protocol=given_studies.small("locked-not"))
+    other = post_hidden(client, "/studies/draft/protocol/change", protocol=given_studies.small("locked-not"))
     assert other.status_code == HTTPStatus.CONFLICT
 
 

@@ -106,12 +106,13 @@ def lock(server: Server, name: str, yes: bool, as_json: bool) -> None:  # noqa: 
     still has parts to fill in, or while the study has no investigator or no custodian.
     """
     with server.reading() as session:
-        services.require_ready(session, named.study(session, name))
+        draft = named.study(session, name)
+        services.require_ready(session, draft)
     if not yes:
         click.confirm(f"Lock {name}? Its protocol can't be changed any more.", abort=True, err=True)
     with server.writing() as session:
         found = named.study(session, name)
-        services.lock(session, found, server.secrets, None)
+        services.lock(session, found, server.secrets, None, read=draft.protocol_sha256)
         facts = {
             "study": found.name,
             "protocol_sha256": found.protocol_sha256,

@@ -110,9 +110,10 @@ def change_form(study: str, problem: Problem | None = None) -> Response:
 @staff(Right.STUDY_CREATE)
 @or_again(change_form)
 def change(study: str) -> AnyResponse:
-    """Replace a draft's protocol by another with the same name."""
+    """Replace the draft's protocol that the form's page was about by another with the same name."""
+    read = request.form.get("protocol_sha256", "")
     with parts().database.writing() as session:
-        changed, _new = services.put(session, _sent(), caller(), _file_name())
+        changed, _new = services.put(session, _sent(), caller(), _file_name(), read=read)
         if changed.name != study:
             raise conflict("other-name", f"This is the study {study}: keep `name` in the protocol as it was.")
     return done("The protocol is changed.", "study_pages.protocol", study=study)
@@ -134,10 +135,11 @@ def lock_form(study: str, problem: Problem | None = None) -> Response:
 @staff(Right.STUDY_LOCK)
 @or_again(lock_form)
 def lock(study: str) -> AnyResponse:
-    """Draw and seal the allocation."""
+    """Draw and seal the allocation for the protocol that the form's page was about."""
     require_tick("sure", "Tick the box: locking can't be undone.")
+    read = request.form.get("protocol_sha256", "")
     with parts().database.writing() as session:
-        services.lock(session, services.find(session, study), parts().secrets, caller())
+        services.lock(session, services.find(session, study), parts().secrets, caller(), read=read)
     return done("The study is locked. Note the commitment somewhere else now.", "overview_pages.study", study=study)
 
 

@@ -44,8 +44,13 @@ def create(session: Session, text: str | bytes, who: Caller | None, file: str | 
     return put(session, text, who, file)[0]
 
 
-def put(session: Session, text: str | bytes, who: Caller | None, file: str | None = None) -> tuple[Study, bool]:
-    """Do as `create` does. Returns the study, and whether it is new."""
+def put(
+    session: Session, text: str | bytes, who: Caller | None, file: str | None = None, *, read: str | None = None
+) -> tuple[Study, bool]:
+    """Do as `create` does. Returns the study, and whether it is new.
+
+    `read`: the SHA-256 of the protocol that the caller wants to replace. Problem 409 if the draft has another one now.
+    """
     content = text.encode() if isinstance(text, str) else text
     protocol = _read(content)
     study = session.scalar(select(Study).where(Study.name == protocol.name).with_for_update())
@@ -57,17 +62,26 @@ def put(session: Session, text: str | bytes, who: Caller | None, file: str | Non
     else:
         _require_right(who, study.id, conflict("name-taken", "Another study has this name."))
         _require_draft(study)
-    study.title, study.protocol = protocol.title, content.decode("utf-8-sig")
-    study.protocol_sha256 = hashlib.sha256(study.protocol.encode()).hexdigest()
+    kept = content.decode("utf-8-sig")
+    sha256 = hashlib.sha256(kept.encode()).hexdigest()
+    if read is not None and study.protocol_sha256 not in (read, sha256):
+        raise conflict("changed", "Somebody has changed the protocol since you read it. Send yours again to replace it.")
+    study.title, study.protocol, study.protocol_sha256 = protocol.title, kept, sha256
     study.protocol_file = file if file and len(file) <= LONGEST_PATH and file.isprintable() else None
     session.flush()
     append(session, action, who, study_id=study.id, study=study.name, protocol_sha256=study.protocol_sha256)
     return study, action == "study.created"
 
 
-def lock(session: Session, study: Study, secrets: Secrets, who: Caller | None) -> None:
-    """Check that a study is ready (`require_ready`), then lock it (`allocate`)."""
+def lock(session: Session, study: Study, secrets: Secrets, who: Caller | None, *, read: str | None = None) -> None:
+    """Check that a study is ready (`require_ready`), then lock it (`allocate`).
+
+    `read`: the SHA-256 of the protocol that the caller has read. Raises Problem 409 if the draft has another one now.
+    """
+    session.refresh(study, with_for_update=True)  # so that nobody gives it another protocol after the checks
     require_ready(session, study)
+    if read is not None and read != study.protocol_sha256:
+        raise conflict("changed", "The protocol has changed since you read it. Read it again, then lock the study.")
     allocate(session, study, secrets, who)
 
 
