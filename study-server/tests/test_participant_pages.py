@@ -144,6 +144,13 @@ def test_who_declines_leaves_no_trace(newcomer: Visit) -> None:
     assert newcomer.browser.get("/p/consent").status_code == HTTPStatus.UNAUTHORIZED
 
 
+def test_who_declines_in_an_old_tab_after_agreeing_is_asked_to_withdraw(newcomer: Visit) -> None:
+    newcomer.sees()
+    newcomer.sends("consent", decision="agree", on_withdrawal="erase")
+    assert leads_to(newcomer.sends("consent", decision="decline")) == "/p/withdraw"
+    assert "About you" in newcomer.sees()
+
+
 def test_consent_takes_a_choice(newcomer: Visit) -> None:
     newcomer.sees()
     answer = newcomer.sends("consent", decision="agree")

@@ -112,9 +112,13 @@ def consent() -> Response:
 @pages.post("/consent")
 @participant
 def decide() -> AnyResponse:
-    """Store the consent. If the participant declines, store nothing."""
+    """Store the consent. If the participant declines, store nothing. Whoever had agreed before has to withdraw."""
     if request.form.get("decision") == "decline":
-        return browser.goodbye("declined")
+        with parts().database.looking_up() as session:
+            undecided = here(session).step is Step.CONSENT
+        if undecided:
+            return browser.goodbye("declined")
+        return redirect(url_for("withdrawal_pages.withdrawal"), HTTPStatus.SEE_OTHER)
     try:
         with parts().database.writing() as session:
             version, chosen = request.form.get("version", ""), request.form.get("on_withdrawal", "")
