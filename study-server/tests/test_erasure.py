@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
@@ -19,26 +20,31 @@ import records
 from given_accounts import browser
 from given_uploads import take_out
 from happe_study.access.rights import Role
-from happe_study.audit.models import AuditEntry
+from happe_study.access.rules import Caller, Who
+from happe_study.audit.models import AuditDetail, AuditEntry
 from happe_study.audit.verify import verify_log
 from happe_study.base.clock import now_us
 from happe_study.base.database import Base
+from happe_study.base.problems import Problem
 from happe_study.design.allocation.sealing import open_condition
 from happe_study.design.study import Study
-from happe_study.evidence.profiles.models import LearningEvent, Uafp
+from happe_study.evidence.profiles import reviews
+from happe_study.evidence.profiles.models import LearningEvent, Profile, ProfileReview, ReviewKind, Uafp
 from happe_study.evidence.traces.folder import Folder
 from happe_study.evidence.traces.models import Trace, TracePart
 from happe_study.jobs import services as jobs
 from happe_study.jobs.models import Job, JobState
+from happe_study.people.devices import sittings
 from happe_study.people.devices.models import Sitting
 from happe_study.people.participants.models import Participant
 from happe_study.results.withdrawal import erasure, retention
 from happe_study.results.withdrawal import services as withdrawal
 from happe_study.results.withdrawal.renaming import renamed
+from happe_study.runs.course import services
 from happe_study.runs.course.models import Run, RunRecord
 from happe_study.runs.records.stored import opened
 from happe_study.studies.models import Slot
-from patience import until
+from patience import PATIENCE_S, until
 from world import fixed_secrets
 
 if TYPE_CHECKING:
@@ -220,6 +226,63 @@ def test_deidentified_data_stay_under_codes_that_nobody_knows(world: World, stud
     assert record["run"] == runs[0].code
     assert record["observations"][0]["user"] == f"subject:{code}"
     assert record["learned"] == someone.record["learned"]
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)  # SQLite has one writer at a time
+@pytest.mark.parametrize("path", ["runs/{run}/guess", "device/sitting"])
+def test_a_request_that_waits_for_a_withdrawal_does_nothing_after_it(world: World, study: Study, path: str) -> None:
+    # given
+    someone = played(world, study, "deidentify")
+    run, client = someone.runs[1], world.client(someone.laptop.token)
+    given.ended(world, run, someone.laptop)
+    with world.database.writing() as session:
+        services.rate(session, services.find(session, study.id, run), str(uuid4()), 3, None)
+        sittings.close(session, participant_id=someone.row.id)
+    sent = {"runs/{run}/guess": {"id": str(uuid4()), "guess": "usual"}, "device/sitting": {"participant": someone.token}}
+    # when
+    with ThreadPoolExecutor(1) as thread:
+        with world.database.writing() as session:
+            withdrawal.withdraw(session, session.get_one(Participant, someone.row.id), SECRETS, None)
+            answer = thread.submit(client.put, f"/api/v1/{path.format(run=run)}", json=sent[path])
+            until(lambda: _waits(world), "the request that waits")
+        status = answer.result(PATIENCE_S).status_code
+    # then
+    assert status in (404, 422)
+    with world.database.reading() as session:
+        assert session.scalar(select(func.count()).where(Sitting.ended_us.is_(None))) == 0
+        assert session.scalar(select(func.count()).where(Run.guess == "usual")) == 0
+        assert session.scalar(select(func.count()).where(AuditDetail.participant_id == someone.row.id)) == 0
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)  # SQLite has one writer at a time
+@pytest.mark.parametrize("choice", ["erase", "deidentify"])
+def test_a_note_that_waits_for_a_withdrawal_is_not_written(world: World, study: Study, choice: str) -> None:
+    # given
+    someone = played(world, study, choice)
+    take_out(world)
+
+    def note() -> None:
+        with world.database.writing() as session:
+            profile = session.scalars(select(Profile)).one()
+            reviews.review(session, profile, ReviewKind.NOTE, "odd", Caller(Who.STAFF, 0, "ada@example.org"))
+
+    # when
+    with ThreadPoolExecutor(1) as thread:
+        with world.database.writing() as session:
+            withdrawal.withdraw(session, session.get_one(Participant, someone.row.id), SECRETS, None)
+            written = thread.submit(note)
+            until(lambda: _waits(world), "the note that waits")
+        with pytest.raises(Problem, match="does not exist"):
+            written.result(PATIENCE_S)
+    # then
+    assert count(world, ProfileReview) == 0
+
+
+def _waits(world: World) -> bool:
+    """Whether a transaction waits for another one."""
+    with world.database.reading() as session:
+        mine = "datname = current_database() AND wait_event_type = 'Lock'"
+        return bool(session.scalar(text(f"SELECT count(*) FROM pg_stat_activity WHERE {mine}")))  # noqa: S608 - constant
 
 
 @pytest.mark.parametrize(("complete", "kept"), [(True, 1), (False, 0)])

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from happe_study.access.rules import Caller
+    from happe_study.base.problems import Problem
 
 
 def sit(session: Session, device: Caller, token: str) -> Participant:
@@ -51,10 +52,16 @@ def leave(session: Session, device: Caller) -> None:
 def _participant(session: Session, device: Caller, token: str) -> Participant:
     who = callers.caller_of(session, token)
     if who is None or who.who is not Who.PARTICIPANT or who.study_id != device.study_id:
-        raise unprocessable(
-            "No participant of this study has this token.", FieldError("/participant", "is nobody's token")
-        )
+        raise _nobody()
     participant = session.get_one(Participant, who.id, with_for_update=True)
+    if participant.ended_us is not None:  # while this waited for the lock
+        raise _nobody()
     if participant.enrolled_us is None:
         raise conflict("not-enrolled", "The participant has not answered the questionnaire yet.")
     return participant
+
+
+def _nobody() -> Problem:
+    return unprocessable(
+        "No participant of this study has this token.", FieldError("/participant", "is nobody's token")
+    )

@@ -16,7 +16,7 @@ from sqlalchemy import case, delete, exists, func, select, update
 
 from happe_study.audit.chain import append
 from happe_study.base.clock import now_us
-from happe_study.base.problems import conflict
+from happe_study.base.problems import conflict, not_found
 from happe_study.evidence.profiles.models import Profile, ProfileAssignment, ProfileReview, ReviewKind
 from happe_study.people.accounts.models import Account
 
@@ -37,11 +37,16 @@ VERDICTS = (ReviewKind.FLAG, ReviewKind.UNFLAG, ReviewKind.PASS)
 
 
 def review(session: Session, profile: Profile, kind: ReviewKind, text: str, who: Caller) -> ProfileReview:
-    """Write a note, pass or flag a profile, or remove its flag. Problem 409 if that would change nothing."""
+    """Write a note, pass or flag a profile, or remove its flag.
+
+    Problem 409 if that would change nothing; 404 if a withdrawal renamed or erased the profile meanwhile.
+    """
+    same = select(Profile).where(Profile.id == profile.id, Profile.participant == profile.participant)
+    if session.scalar(same.with_for_update().execution_options(populate_existing=True)) is None:
+        raise not_found()
     if kind is ReviewKind.NOTE:
-        session.execute(update(Profile).where(Profile.id == profile.id).values(notes=Profile.notes + 1))
+        profile.notes += 1
     else:
-        session.refresh(profile, with_for_update=True)
         _judge(session, profile, kind, who)
     made = ProfileReview(profile_id=profile.id, account_id=who.id or None, kind=kind, text=text, at_us=now_us())
     session.add(made)

@@ -234,9 +234,15 @@ def present(session: Session, participant: Participant, protocol: Protocol) -> s
 
 
 def _locked(session: Session, run: Run) -> tuple[Participant, Study]:
-    """Lock a run's participant, so that only this transaction changes their runs. Returns participant and study."""
+    """Lock a run's participant, so that only this transaction changes their runs. Returns participant and study.
+
+    404: while this waited for the lock, a withdrawal gave the run another code, which nobody may learn.
+    """
+    code = run.code
     participant = session.get_one(Participant, run.participant_id, populate_existing=True, with_for_update=True)
     session.refresh(run)
+    if run.code != code:
+        raise not_found()
     return participant, session.get_one(Study, participant.study_id)
 
 
