@@ -244,7 +244,7 @@ def test_a_request_that_waits_for_a_withdrawal_does_nothing_after_it(world: Worl
         with world.database.writing() as session:
             withdrawal.withdraw(session, session.get_one(Participant, someone.row.id), SECRETS, None)
             answer = thread.submit(client.put, f"/api/v1/{path.format(run=run)}", json=sent[path])
-            until(lambda: _waits(world), "the request that waits")
+            until(world.waits, "the request that waits")
         status = answer.result(PATIENCE_S).status_code
     # then
     assert status in (404, 422)
@@ -271,18 +271,11 @@ def test_a_note_that_waits_for_a_withdrawal_is_not_written(world: World, study: 
         with world.database.writing() as session:
             withdrawal.withdraw(session, session.get_one(Participant, someone.row.id), SECRETS, None)
             written = thread.submit(note)
-            until(lambda: _waits(world), "the note that waits")
+            until(world.waits, "the note that waits")
         with pytest.raises(Problem, match="does not exist"):
             written.result(PATIENCE_S)
     # then
     assert count(world, ProfileReview) == 0
-
-
-def _waits(world: World) -> bool:
-    """Whether a transaction waits for another one."""
-    with world.database.reading() as session:
-        mine = "datname = current_database() AND wait_event_type = 'Lock'"
-        return bool(session.scalar(text(f"SELECT count(*) FROM pg_stat_activity WHERE {mine}")))  # noqa: S608 - constant
 
 
 @pytest.mark.parametrize(("complete", "kept"), [(True, 1), (False, 0)])

@@ -1,27 +1,33 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Concurrent transactions: unblinding during other work, two records with one id, and a header sent twice."""
+"""Concurrent transactions: unblinding during other work, two records with one id, a header sent twice, two roles."""
 
 from __future__ import annotations
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pytest
 
+import given_accounts
 import given_participants as people
 import records
 from given_devices import device, header, put_record, put_trace
 from given_studies import small, study
 from happe_study.access.rights import Role
 from happe_study.audit import chain
+from happe_study.base.problems import Problem
+from happe_study.design.study import Study
 from happe_study.evidence.profiles.services import Taken
 from happe_study.evidence.traces import services as traces
+from happe_study.people.accounts import services as accounts
 from happe_study.results.unblinding import services as unblinding
-from patience import PATIENCE_S
+from patience import PATIENCE_S, until
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from world import World
 
 
@@ -82,3 +88,24 @@ def _say_something(world: World, study_id: int) -> None:
     """Append an entry about a study to the audit log."""
     with world.database.writing() as session:
         chain.append(session, "device.heard", None, study_id=study_id)
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)  # SQLite has one writer at a time
+def test_roles_given_at_the_same_time_exclude_each_other(world: World) -> None:
+    made, email = study(world, protocol=small()), given_accounts.account(world)
+
+    def give(role: Role, meanwhile: Callable[[], None] = lambda: None) -> None:
+        with world.database.writing() as session:
+            accounts.grant(session, None, accounts.get(session, email), role, session.get_one(Study, made.id))
+            meanwhile()
+
+    with ThreadPoolExecutor(1) as thread:
+        second: list[Future[None]] = []
+
+        def begin() -> None:
+            second.append(thread.submit(give, Role.EXPERIMENTER))
+            until(world.waits, "the second role, which waits")
+
+        give(Role.CUSTODIAN, begin)
+        with pytest.raises(Problem, match="One person can't be both"):
+            second[0].result(PATIENCE_S)

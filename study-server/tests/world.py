@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jinja2 import BytecodeCache
+from sqlalchemy import text
 
 from happe_study.app.assembly import create_app
 from happe_study.base.clock import now_us
@@ -75,6 +76,12 @@ class World:
     def close(self) -> None:
         """Close the database's connections."""
         self.database.dispose()
+
+    def waits(self) -> bool:
+        """Whether a transaction on PostgreSQL waits for another one."""
+        here = "datname = current_database() AND wait_event_type = 'Lock'"
+        with self.database.reading() as session:
+            return bool(session.scalar(text(f"SELECT count(*) FROM pg_stat_activity WHERE {here}")))  # noqa: S608 - a constant
 
     def client(self, token: str | None = None) -> FlaskClient:
         """A program with this token, or a browser without a token."""

@@ -81,6 +81,7 @@ def grant(  # noqa: PLR0913, PLR0917 - what a grant is
     `site`: the only site of the study whose participants an experimenter sees. Problem 422: no such site.
     """
     _not_oneself(who, account)
+    session.refresh(account, with_for_update=True)  # so that two roles given at once see each other
     study_id = study.id if study else None
     if site is not None:
         _require_site(role, study, site)
