@@ -251,3 +251,13 @@ def test_jobs_are_changed_by_who_may_ask_for_them(small_world: World) -> None:
     again = post(analyst, f"{PAGE}/jobs/1/cancel", page=f"{PAGE}/jobs")
     assert (again.status_code, "The job is cancelled already." in again.text) == (HTTPStatus.CONFLICT, True)
     assert re.search("Try again.*job 1", analyst.get(f"{PAGE}/jobs").text)
+
+
+def test_a_job_begins_again_only_beside_no_other_of_its_kind(small_world: World) -> None:
+    analyst = ask(small_world)
+    post(analyst, f"{PAGE}/jobs/1/cancel", page=f"{PAGE}/jobs")
+    post(analyst, f"{PAGE}/report")
+    refused = post(analyst, f"{PAGE}/jobs/1/retry", page=f"{PAGE}/jobs")
+    assert (refused.status_code, "Another job of this kind" in refused.text) == (HTTPStatus.CONFLICT, True)
+    post(analyst, f"{PAGE}/jobs/2/cancel", page=f"{PAGE}/jobs")
+    assert post(analyst, f"{PAGE}/jobs/1/retry", page=f"{PAGE}/jobs").status_code == HTTPStatus.SEE_OTHER

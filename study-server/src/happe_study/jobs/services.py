@@ -141,9 +141,11 @@ def cancel(session: Session, job: Job) -> None:
 
 
 def retry(session: Session, job: Job) -> None:
-    """Start a failed or cancelled job again. Raises Problem 409 for any other job."""
+    """Start a failed or cancelled job again. Raises Problem 409 for any other job, or if one of its kind is open."""
     if job.state not in (JobState.FAILED, JobState.CANCELLED):
         raise conflict("job", f"The job is {job.state}: only one that failed or was cancelled can be tried again.")
+    if open_one(session, job.kind, job.study_id):
+        raise conflict("job", "Another job of this kind is open. Wait until it is done, or cancel it.")
     job.state, job.tries, job.failed, job.finished_us = JobState.WAITING, 0, None, None
     session.flush()
     deliver(session, job.id)
