@@ -62,8 +62,10 @@ def lab(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
     """A lab for all tests that need a report, because making one takes seconds."""
     folder = tmp_path_factory.mktemp("reports")
     made = Lab(World(folder, sqlite_copy(sqlite_template, folder)))
-    upload(made.analyst, given_reports.measures(made.world))
+    power = given_reports.measures(made.world)
+    upload(made.analyst, power + b"\n")
     send(made.analyst, PAGE)
+    upload(made.analyst, power)  # the report is not made yet
     assert given_jobs.work_off(made.world) == ["done"]
     yield made
     made.world.close()
@@ -123,11 +125,13 @@ def test_a_report_is_made_beside_the_server_and_shown(lab: Lab) -> None:
 
 
 def test_the_log_says_who_made_a_report_of_what(lab: Lab) -> None:
-    (uploaded, document), (begun, report) = actions(lab.world)
-    assert (uploaded, begun) == ("analysis.uploaded", "report.begun")
-    assert document["by"] == report["by"] == "staff:analyst@example.org"
-    assert report["power"] == document["sha256"]
-    assert (report["study"], report["report"], report["machine"]) == ("finished", 1, None)
+    (first, old), (second, report), (third, new), (fourth, made) = actions(lab.world)
+    assert (first, second) == (third, "report.begun") == ("analysis.uploaded", "report.begun")
+    assert old["by"] == report["by"] == "staff:analyst@example.org"
+    assert (report["study"], report["report"]) == ("finished", 1)
+    assert (fourth, made["study"], made["report"]) == ("report.made", "finished", 1)
+    assert (made["power"], made["machine"]) == (new["sha256"], None)
+    assert json.loads(lab.analyst.get(f"{PAGE}/1/measures.json").text)
 
 
 def test_one_report_of_a_study_is_made_at_a_time(small_world: World) -> None:

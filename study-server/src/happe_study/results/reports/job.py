@@ -7,6 +7,7 @@ no longer store its result.
 
 from __future__ import annotations
 
+import hashlib
 from importlib import import_module
 from itertools import count
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select
 
 from happe_study.access.rights import Right
+from happe_study.audit.chain import append
 from happe_study.base.tables.formats import Format
 from happe_study.design.study import Study
 from happe_study.evidence.documents import services as documents
@@ -51,9 +53,18 @@ def make(work: Work) -> None:
         report = session.scalars(select(Report).where(Report.job_id == work.id)).one()
         for name, (media_type, content) in files.items():
             session.add(ReportFile(report_id=report.id, name=name, media_type=media_type, content=content))
+        study = session.get_one(Study, work.study_id).name
+        append(session, "report.made", None, study_id=work.study_id, study=study, report=report.number, **_inputs_of(files))
 
 
 KIND = Kind(REPORT, "Report {number}", Right.EXPORT, make)
+
+
+def _inputs_of(files: Files) -> dict[str, str | None]:
+    """The SHA-256 of each document that went into a report. Others may have come while its job waited."""
+    sent = {kind: files[name][1] for kind, name in documents.NAMES.items() if name in files}
+    sha256 = {kind: hashlib.sha256(content).hexdigest() for kind, content in sent.items()}
+    return {"power": sha256.get(DocumentKind.MEASURES), "machine": sha256.get(DocumentKind.MODEL)}
 
 
 def _made(work: Work) -> Files:

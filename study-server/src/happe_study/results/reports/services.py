@@ -11,7 +11,6 @@ from sqlalchemy import func, select
 from happe_study.audit.chain import append
 from happe_study.base.problems import conflict, not_found
 from happe_study.design.study import Study, StudyState
-from happe_study.evidence.documents.models import AnalysisDocument, DocumentKind
 from happe_study.evidence.profiles.services import take_out
 from happe_study.jobs import services as jobs
 from happe_study.jobs.models import Job
@@ -47,20 +46,7 @@ def begin(session: Session, study_id: int, secrets: Secrets, who: Caller) -> int
     number = 1 + (session.scalar(select(func.max(Report.number)).where(Report.study_id == study_id)) or 0)
     job = jobs.ask(session, REPORT, who.name, study_id, number=number)
     session.add(Report(study_id=study_id, number=number, job_id=job.id))
-    made_from = {
-        document.kind: document.sha256
-        for document in session.scalars(select(AnalysisDocument).where(AnalysisDocument.study_id == study_id))
-    }
-    append(
-        session,
-        "report.begun",
-        who,
-        study_id=study_id,
-        study=study.name,
-        report=number,
-        power=made_from.get(DocumentKind.MEASURES),
-        machine=made_from.get(DocumentKind.MODEL),
-    )
+    append(session, "report.begun", who, study_id=study_id, study=study.name, report=number)
     return number
 
 
