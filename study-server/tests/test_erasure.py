@@ -21,6 +21,7 @@ from given_accounts import browser
 from given_uploads import take_out
 from happe_study.access.rights import Role
 from happe_study.access.rules import Caller, Who
+from happe_study.audit.chain import append
 from happe_study.audit.models import AuditDetail, AuditEntry
 from happe_study.audit.verify import verify_log
 from happe_study.base.clock import now_us
@@ -276,6 +277,23 @@ def test_a_note_that_waits_for_a_withdrawal_is_not_written(world: World, study: 
             written.result(PATIENCE_S)
     # then
     assert count(world, ProfileReview) == 0
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)  # SQLite has one writer at a time
+@pytest.mark.parametrize("choice", ["erase", "deidentify"])
+def test_a_withdrawal_waits_for_a_job_that_takes_effect(world: World, study: Study, choice: str) -> None:
+    someone = played(world, study, choice)
+    with world.database.writing() as session:
+        number = jobs.ask(session, "measuring", "anna@example.org", study.id).id
+    with ThreadPoolExecutor(1) as thread:
+        with world.database.writing() as session:
+            assert jobs.locked(session, Job.id == number)
+            left = thread.submit(withdraw, world, someone)
+            until(world.waits, "the withdrawal, which waits")
+            append(session, "power.measured", None, study_id=study.id)
+        left.result(PATIENCE_S)
+    assert given.now(world, someone.row).state == "withdrawn"
+    assert count(world, Job) == 0
 
 
 @pytest.mark.parametrize(("complete", "kept"), [(True, 1), (False, 0)])

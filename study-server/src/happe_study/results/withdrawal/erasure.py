@@ -58,6 +58,7 @@ def erase(session: Session, participant: Participant) -> list[Recording]:
 
     It erases a trace if nobody else sat at its laptop during the recording.
     """
+    forgetting.forget(session, participant.study_id)  # first: a job that takes effect locks its row, then the log's head
     runs = select(Run.id).where(Run.participant_id == participant.id)
     for table in (RunRecord, Uafp, LearningEvent, TaughtRun):
         session.execute(delete(table).where(table.run_id.in_(runs)))
@@ -74,6 +75,7 @@ def erase(session: Session, participant: Participant) -> list[Recording]:
 
 def deidentify(session: Session, participant: Participant, secrets: Secrets) -> None:
     """Keep the measurements under new codes, and delete answers and all free text."""
+    forgetting.forget(session, participant.study_id)  # first, as above
     runs = session.scalars(select(Run).where(Run.participant_id == participant.id).with_for_update()).all()
     names = {run.code: new_code() for run in runs} | {participant.code: new_code()}
     for run in runs:
@@ -124,7 +126,6 @@ def _completed(runs: Sequence[Run]) -> bool:
 def _forget_person(session: Session, participant: Participant) -> None:
     """Delete the participant's tokens, answers and audit details. Appends their number to the audit log."""
     session.flush()
-    forgetting.forget(session, participant.study_id)
     session.execute(delete(Token).where(Token.participant_id == participant.id))
     session.execute(update(Participant).where(Participant.id == participant.id).values(_empty(TOLD)))
     session.refresh(participant)
