@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
@@ -18,12 +18,15 @@ from given_studies import small, study
 from happe_study.access.rights import Role
 from happe_study.audit import chain
 from happe_study.base.problems import Problem
+from happe_study.base.tables.formats import Format
 from happe_study.design.study import Study
 from happe_study.evidence.profiles.services import Taken
 from happe_study.evidence.traces import services as traces
 from happe_study.people.accounts import services as accounts
+from happe_study.results.exports import stored
 from happe_study.results.unblinding import services as unblinding
 from patience import PATIENCE_S, until
+from world import fixed_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,6 +85,21 @@ def test_the_audit_log_goes_on_while_a_study_is_unblinded(world: World, monkeypa
         threads.submit(_say_something, world, made.id).result(PATIENCE_S)
         ended.set()
         assert told.result(PATIENCE_S).status_code == 200
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)  # SQLite has one writer at a time
+def test_the_audit_log_goes_on_while_an_export_begins(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = study(world, protocol=small())
+
+    def append(*entry: Any, **detail: Any) -> None:
+        said = threads.submit(_say_something, world, made.id)
+        until(lambda: said.done() or world.waits(), "another entry")
+        chain.append(*entry, **detail)
+        said.result(PATIENCE_S)
+
+    monkeypatch.setattr(stored, "append", append)
+    with ThreadPoolExecutor(1) as threads, world.database.writing() as session:
+        assert stored.begin(session, made.id, fixed_secrets(), Format.CSV, None)
 
 
 def _say_something(world: World, study_id: int) -> None:

@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Any
 
 from sqlalchemy import CheckConstraint, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from happe_study.base.database import Base, Digest, Micros, Name, Serial
+
+# A lock for changing a study or beginning a job of it (`with_for_update`). Others may append to the audit log meanwhile.
+FOR_CHANGE: dict[str, Any] = {"key_share": True}
 
 
 class StudyState(StrEnum):

@@ -18,7 +18,7 @@ from happe_study.design.allocation.plan import SECRET_BYTES, commitment
 from happe_study.design.allocation.sealing import SealError, open_seed, seal_seed
 from happe_study.design.protocol import placeholders, registration
 from happe_study.design.protocol.reading import Mistake, Protocol, ProtocolError, read_protocol
-from happe_study.design.study import Study, StudyState
+from happe_study.design.study import FOR_CHANGE, Study, StudyState
 from happe_study.people.accounts.models import Account, Grant
 from happe_study.studies.slots import make_slots
 
@@ -53,7 +53,7 @@ def put(
     """
     content = text.encode() if isinstance(text, str) else text
     protocol = _read(content)
-    study = session.scalar(select(Study).where(Study.name == protocol.name).with_for_update())
+    study = session.scalar(select(Study).where(Study.name == protocol.name).with_for_update(**FOR_CHANGE))
     action = "study.changed" if study else "study.created"
     if study is None:
         _require_right(who, None, forbidden("To create a study you need this right in every study."))
@@ -78,7 +78,7 @@ def lock(session: Session, study: Study, secrets: Secrets, who: Caller | None, *
 
     `read`: the SHA-256 of the protocol that the caller has read. Raises Problem 409 if the draft has another one now.
     """
-    session.refresh(study, with_for_update=True)  # so that nobody gives it another protocol after the checks
+    session.refresh(study, with_for_update=FOR_CHANGE)  # so that nobody gives it another protocol after the checks
     require_ready(session, study)
     if read is not None and read != study.protocol_sha256:
         raise conflict("changed", "The protocol has changed since you read it. Read it again, then lock the study.")
@@ -97,7 +97,7 @@ def allocate(
 
     Raises Problem 409 for a study that is locked already. `draw(n)` returns n random bytes.
     """
-    session.refresh(study, with_for_update=True)
+    session.refresh(study, with_for_update=FOR_CHANGE)
     _require_draft(study)
     protocol = protocol_of(study)
     seed, salt = draw(SECRET_BYTES), draw(SECRET_BYTES)

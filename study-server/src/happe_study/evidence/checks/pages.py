@@ -12,7 +12,7 @@ from happe_study.access.rules import caller, staff
 from happe_study.access.staff_page import done, or_again, page
 from happe_study.base.parts import parts
 from happe_study.base.problems import conflict
-from happe_study.design.study import Study, StudyState
+from happe_study.design.study import FOR_CHANGE, Study, StudyState
 from happe_study.evidence.checks.job import CHECKS
 from happe_study.jobs import services as jobs
 from happe_study.jobs.models import OPEN, JobState
@@ -50,7 +50,7 @@ def checks(study: str, problem: Problem | None = None) -> Response:
 def check(study: str) -> AnyResponse:
     """Check the study as it is now."""
     with parts().database.writing() as session:
-        found = session.get_one(Study, g.happe_study_ids(study), with_for_update=True)
+        found = session.get_one(Study, g.happe_study_ids(study), with_for_update=FOR_CHANGE)
         if any(job.state in OPEN for job in _mine(session, found)):
             raise conflict("checks", "The server is checking this study. Wait until it is done.")
         jobs.ask(session, CHECKS, caller().name, found.id, conditions=_conditions(found))

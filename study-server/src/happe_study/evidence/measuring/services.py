@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from happe_study.audit.chain import append
 from happe_study.base.problems import conflict
-from happe_study.design.study import StudyState
+from happe_study.design.study import FOR_CHANGE, StudyState
 from happe_study.evidence.measuring.job import MEASURING
 from happe_study.evidence.traces.models import Trace
 from happe_study.jobs import services as jobs
@@ -28,7 +28,7 @@ COMMAND_LINE = "the command line"
 
 def begin(session: Session, study: Study, who: Caller | None) -> Job:
     """Start measuring the power of every run. Raises Problem 409 if the study is blinded, or the job exists already."""
-    session.refresh(study, with_for_update=True)
+    session.refresh(study, with_for_update=FOR_CHANGE)
     if study.state != StudyState.UNBLINDED:
         raise conflict("blinded", BLINDED)
     if jobs.open_one(session, MEASURING, study.id):

@@ -17,7 +17,7 @@ from happe_study.audit.chain import SERVER, append
 from happe_study.base.clock import now_us
 from happe_study.base.problems import conflict, not_found
 from happe_study.base.tables.formats import Format
-from happe_study.design.study import Study
+from happe_study.design.study import FOR_CHANGE, Study
 from happe_study.jobs import services as jobs
 from happe_study.jobs.models import Job, JobState
 from happe_study.results.exports import services
@@ -60,7 +60,7 @@ class File:
 
 def begin(session: Session, study_id: int, secrets: Secrets, form: Format, who: Caller | None) -> Job:
     """Start an export of every table that somebody may see now. Problem 409: one is being made; as `allowed` raises."""
-    study = session.get_one(Study, study_id, with_for_update=True)
+    study = session.get_one(Study, study_id, with_for_update=FOR_CHANGE)
     if jobs.open_one(session, EXPORT, study_id):
         raise conflict("export", MAKING)
     names = [table.name for table in services.tables(study).values() if services.sees(study, table, who)]

@@ -15,7 +15,7 @@ from happe_study.access.staff_page import done, field, mistake, or_again, page
 from happe_study.audit.chain import append
 from happe_study.base.parts import parts
 from happe_study.base.problems import conflict, not_found
-from happe_study.design.study import Study
+from happe_study.design.study import FOR_CHANGE, Study
 from happe_study.jobs import services as jobs
 from happe_study.jobs.models import OPEN, JobState
 from happe_study.results.analysis.plan import (
@@ -70,7 +70,7 @@ def plan(study: str) -> AnyResponse:
     sizes, studies = _sizes(), _whole("studies", field("studies"), 1, MOST_STUDIES)
     assumed = {each.name: _assumed(each) for each in ASSUMPTIONS}
     with parts().database.writing() as session:
-        found = session.get_one(Study, g.happe_study_ids(study), with_for_update=True)
+        found = session.get_one(Study, g.happe_study_ids(study), with_for_update=FOR_CHANGE)
         if jobs.open_one(session, PLAN, found.id):
             raise conflict(
                 "plan", "The server is making a plan of this study. Wait until it is ready, or cancel the job."

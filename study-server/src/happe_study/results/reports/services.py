@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 
 from happe_study.audit.chain import append
 from happe_study.base.problems import conflict, not_found
-from happe_study.design.study import Study, StudyState
+from happe_study.design.study import FOR_CHANGE, Study, StudyState
 from happe_study.evidence.profiles.services import take_out
 from happe_study.jobs import services as jobs
 from happe_study.jobs.models import Job
@@ -37,7 +37,7 @@ class Shown:
 
 def begin(session: Session, study_id: int, secrets: Secrets, who: Caller) -> int:
     """Ask for a report, and return its number. Raises Problem 409: the study is blinded, or a report is being made."""
-    study = session.get_one(Study, study_id, with_for_update=True)
+    study = session.get_one(Study, study_id, with_for_update=FOR_CHANGE)
     if study.state != StudyState.UNBLINDED:
         raise conflict("blinded", BLINDED)
     if jobs.open_one(session, REPORT, study_id):

@@ -20,7 +20,7 @@ from happe_study.base.problems import FieldError, conflict, unprocessable
 from happe_study.design.allocation.plan import plan, verify
 from happe_study.design.allocation.sealing import SealError, open_condition, open_slot
 from happe_study.design.protocol.reading import Nesting
-from happe_study.design.study import StudyState
+from happe_study.design.study import FOR_CHANGE, StudyState
 from happe_study.evidence.measuring.services import begin_by_itself
 from happe_study.evidence.profiles.services import take_out
 from happe_study.evidence.traces.sealed import open_manifests
@@ -116,7 +116,7 @@ def unblind(session: Session, study: Study, secrets: Secrets, order: Order) -> C
     is unblinded already, or was locked with another allocation key.
     """
     _require(order, study.name)
-    session.refresh(study, with_for_update={"key_share": True})  # does not block appends to the audit log
+    session.refresh(study, with_for_update=FOR_CHANGE)
     if study.state != StudyState.LOCKED:
         raise conflict("not-locked", f"Only a locked study can be unblinded, and this one is {study.state}.")
     study.seed, study.salt = seed_of(study, secrets)

@@ -17,7 +17,7 @@ from happe_study.audit.chain import SERVER, append
 from happe_study.audit.models import AuditDetail
 from happe_study.base.clock import now_us
 from happe_study.base.problems import conflict
-from happe_study.design.study import Study
+from happe_study.design.study import FOR_CHANGE, Study
 from happe_study.jobs import services as jobs
 from happe_study.people.accounts.models import Token
 from happe_study.people.participants.models import Participant, ParticipantState
@@ -85,7 +85,7 @@ def erase(session: Session, participant_id: int, secrets: Secrets) -> None:
 
 def ask(session: Session, study: Study, who: Caller | None) -> Job:
     """Start the job that erases a study's identities. Raises Problem 409: it is not due, or nothing is left."""
-    session.refresh(study, with_for_update=True)
+    session.refresh(study, with_for_update=FOR_CHANGE)
     planned = plan(session, study)
     if planned is None or not planned.is_due:
         raise conflict("retention", "The day after which identities are erased has not come.")
@@ -103,7 +103,7 @@ def ask_where_due(database: Database) -> int:
         due = [study.id for study in session.scalars(select(Study)) if _needs_a_job(session, study)]
     for study_id in due:
         with database.writing() as session:
-            study = session.get_one(Study, study_id, with_for_update=True)
+            study = session.get_one(Study, study_id, with_for_update=FOR_CHANGE)
             if _needs_a_job(session, study):  # unless another worker was faster
                 ask(session, study, None)
     return len(due)
