@@ -20,6 +20,7 @@ from happe_study.base.s3 import AwayError
 from happe_study.design.study import Study
 from happe_study.evidence.traces import upkeep
 from happe_study.evidence.traces.bucket import Bucket
+from happe_study.evidence.traces.erased import ERASING
 from happe_study.evidence.traces.models import TracePart
 from happe_study.evidence.traces.storage import Part
 from happe_study.evidence.traces.stores import storage_of
@@ -28,7 +29,6 @@ from happe_study.jobs.models import JobState
 from happe_study.operations.backup import making, restoring
 from happe_study.operations.backup.manifest import NoBackupError
 from happe_study.operations.checking import Verdict, check
-from happe_study.results.withdrawal.job import ERASING
 from leaks import SOME_DIFFER, masked, same_chances, server
 from operated import Operated
 from s3_stores import Moto

@@ -237,9 +237,14 @@ def test_a_request_that_waits_for_a_withdrawal_does_nothing_after_it(world: Worl
     run, client = someone.runs[1], world.client(someone.laptop.token)
     given.ended(world, run, someone.laptop)
     with world.database.writing() as session:
-        services.rate(session, services.find(session, study.id, run), str(uuid4()), 3, None)
+        services.rate(
+            session, services.find(session, study.id, run), str(uuid4()), 3, given.as_participant(someone.row)
+        )
         sittings.close(session, participant_id=someone.row.id)
-    sent = {"runs/{run}/guess": {"id": str(uuid4()), "guess": "usual"}, "device/sitting": {"participant": someone.token}}
+    sent = {
+        "runs/{run}/guess": {"id": str(uuid4()), "guess": "usual"},
+        "device/sitting": {"participant": someone.token},
+    }
     # when
     with ThreadPoolExecutor(1) as thread:
         with world.database.writing() as session:

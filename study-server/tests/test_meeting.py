@@ -22,6 +22,7 @@ from happe_study.base.tables.formats import Format
 from happe_study.design.study import Study
 from happe_study.evidence.profiles.services import Taken
 from happe_study.evidence.traces import services as traces
+from happe_study.evidence.traces.sealed import new_trace_key
 from happe_study.people.accounts import services as accounts
 from happe_study.results.exports import stored
 from happe_study.results.unblinding import services as unblinding
@@ -30,6 +31,8 @@ from world import fixed_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from sqlalchemy.orm import Session
 
     from world import World
 
@@ -53,7 +56,7 @@ def test_a_header_that_comes_again_before_the_answer_is_the_same_trace(
 ) -> None:
     made = study(world, protocol=small())
     laptop, meter = device(world, made), device(world, made, "meter")
-    looked, new_trace_key = threading.Barrier(2, timeout=PATIENCE_S), traces.new_trace_key
+    looked = threading.Barrier(2, timeout=PATIENCE_S)
 
     def wait(key: bytes, trace: str) -> bytes:
         looked.wait()
@@ -91,15 +94,18 @@ def test_the_audit_log_goes_on_while_a_study_is_unblinded(world: World, monkeypa
 def test_the_audit_log_goes_on_while_an_export_begins(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     made = study(world, protocol=small())
 
-    def append(*entry: Any, **detail: Any) -> None:
-        said = threads.submit(_say_something, world, made.id)
-        until(lambda: said.done() or world.waits(), "another entry")
-        chain.append(*entry, **detail)
-        said.result(PATIENCE_S)
+    said: list[Future[None]] = []
+
+    def append(session: Session, action: str, who: None, **detail: Any) -> None:  # noqa: ANN401 - any JSON
+        said.append(threads.submit(_say_something, world, made.id))
+        until(lambda: said[0].done() or world.waits(), "another entry")
+        chain.append(session, action, who, **detail)
 
     monkeypatch.setattr(stored, "append", append)
-    with ThreadPoolExecutor(1) as threads, world.database.writing() as session:
-        assert stored.begin(session, made.id, fixed_secrets(), Format.CSV, None)
+    with ThreadPoolExecutor(1) as threads:
+        with world.database.writing() as session:
+            stored.begin(session, made.id, fixed_secrets(), Format.CSV, None)
+        said[0].result(PATIENCE_S)
 
 
 def _say_something(world: World, study_id: int) -> None:

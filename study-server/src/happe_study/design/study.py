@@ -11,7 +11,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from happe_study.base.database import Base, Digest, Micros, Name, Serial
 
-# A lock for changing a study or beginning a job of it (`with_for_update`). Others may append to the audit log meanwhile.
+# The lock (`with_for_update`) for changing a study or beginning its job. Others can append to the audit log meanwhile.
 FOR_CHANGE: dict[str, Any] = {"key_share": True}
 
 

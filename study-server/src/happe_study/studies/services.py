@@ -65,7 +65,9 @@ def put(
     kept = content.decode("utf-8-sig")
     sha256 = hashlib.sha256(kept.encode()).hexdigest()
     if read is not None and study.protocol_sha256 not in (read, sha256):
-        raise conflict("changed", "Somebody has changed the protocol since you read it. Send yours again to replace it.")
+        raise conflict(
+            "changed", "Somebody has changed the protocol since you read it. Send yours again to replace it."
+        )
     study.title, study.protocol, study.protocol_sha256 = protocol.title, kept, sha256
     study.protocol_file = file if file and len(file) <= LONGEST_PATH and file.isprintable() else None
     session.flush()

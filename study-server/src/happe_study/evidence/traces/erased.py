@@ -17,7 +17,7 @@ ERASING = "erasing"  # the kind of the jobs that remove traces, which are their 
 ERASED = "traces.erased"  # the audit log's entry of a job that has done so
 
 
-def is_erased(session: Session, study_id: int, trace: str) -> bool:
+def is_erased(session: Session, study_id: int | None, trace: str) -> bool:
     """Whether a withdrawal erased this trace of a study. Only its job knows that until the audit log has an entry."""
     asked = select(Job.arguments).where(Job.kind == ERASING, Job.study_id == study_id)
     entries = select(AuditDetail.detail).join(AuditEntry, AuditEntry.number == AuditDetail.number)

@@ -53,18 +53,26 @@ def make(work: Work) -> None:
         report = session.scalars(select(Report).where(Report.job_id == work.id)).one()
         for name, (media_type, content) in files.items():
             session.add(ReportFile(report_id=report.id, name=name, media_type=media_type, content=content))
-        study = session.get_one(Study, work.study_id).name
-        append(session, "report.made", None, study_id=work.study_id, study=study, report=report.number, **_inputs_of(files))
+        study, inputs = session.get_one(Study, work.study_id).name, _inputs_of(files)
+        append(
+            session,
+            "report.made",
+            None,
+            study_id=work.study_id,
+            study=study,
+            report=report.number,
+            power=inputs.get(DocumentKind.MEASURES),
+            machine=inputs.get(DocumentKind.MODEL),
+        )
 
 
 KIND = Kind(REPORT, "Report {number}", Right.EXPORT, make)
 
 
-def _inputs_of(files: Files) -> dict[str, str | None]:
+def _inputs_of(files: Files) -> dict[DocumentKind, str]:
     """The SHA-256 of each document that went into a report. Others may have come while its job waited."""
     sent = {kind: files[name][1] for kind, name in documents.NAMES.items() if name in files}
-    sha256 = {kind: hashlib.sha256(content).hexdigest() for kind, content in sent.items()}
-    return {"power": sha256.get(DocumentKind.MEASURES), "machine": sha256.get(DocumentKind.MODEL)}
+    return {kind: hashlib.sha256(content).hexdigest() for kind, content in sent.items()}
 
 
 def _made(work: Work) -> Files:

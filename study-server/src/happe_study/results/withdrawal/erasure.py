@@ -58,7 +58,7 @@ def erase(session: Session, participant: Participant) -> list[Recording]:
 
     It erases a trace if nobody else sat at its laptop during the recording.
     """
-    forgetting.forget(session, participant.study_id)  # first: a job that takes effect locks its row, then the log's head
+    forgetting.forget(session, participant.study_id)  # first: a job locks its row, then the log's head
     runs = select(Run.id).where(Run.participant_id == participant.id)
     for table in (RunRecord, Uafp, LearningEvent, TaughtRun):
         session.execute(delete(table).where(table.run_id.in_(runs)))
