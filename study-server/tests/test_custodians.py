@@ -184,6 +184,18 @@ def test_before_the_lock_nobody_waits_and_who_locks_sees_who_could_unblind(waiti
     assert CARL in browser(waiting_world, Role.INVESTIGATOR).get("/studies/small/lock").text
 
 
+def test_a_custodian_who_came_after_the_page_was_opened_is_not_locked_in_unseen(waiting_world: World) -> None:
+    lock, client = "/studies/small/lock", browser(waiting_world, Role.INVESTIGATOR)
+    given_studies.study(waiting_world, protocol=given_studies.small(), locked=False)
+    waiting_world.account(Role.CUSTODIAN, email="early@example.org")
+    seen = people.hidden(client.get(lock).text)
+    custodian(waiting_world)
+    refused = client.post(lock, data=seen | {"sure": "yes"})
+    assert (refused.status_code, CARL in refused.text) == (409, True)
+    assert shown(waiting_world.staff(Role.ANALYST))[0]["unblinds_from_us"] is None
+    assert client.post(lock, data=people.hidden(refused.text) | {"sure": "yes"}).status_code == 303
+
+
 def test_a_role_that_is_taken_and_given_again_counts_from_the_second_time(waiting_world: World) -> None:
     custodian(waiting_world)
     study_id = study(waiting_world)

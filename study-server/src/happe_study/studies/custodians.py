@@ -8,6 +8,7 @@ In that time everybody who may read the study sees the change, and a custodian w
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -21,6 +22,8 @@ from happe_study.base.problems import Problem, forbidden
 from happe_study.people.accounts.models import Account, Grant
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sqlalchemy.orm import Session
 
     from happe_study.access.rules import Caller
@@ -61,6 +64,12 @@ def of_study(session: Session, study: Study, wait_hours: int) -> list[Custodian]
         Custodian(email, active, since_us, given_us, _from(study, wait_hours, since_us, given_us or 0))
         for email, active, given_us, since_us in rows
     ]
+
+
+def digest(those: Sequence[Custodian]) -> str:
+    """A digest of the custodians with the times of their roles and passwords. The study's lock does not change it."""
+    facts = [(each.email, each.active, each.since_us, each.password_given_us) for each in those]
+    return hashlib.sha256(repr(facts).encode()).hexdigest()
 
 
 def shown(session: Session, study: Study, wait_hours: int) -> list[dict[str, Any]]:

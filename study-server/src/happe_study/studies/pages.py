@@ -126,7 +126,8 @@ def lock_form(study: str, problem: Problem | None = None) -> Response:
     with parts().database.reading() as session:
         found = services.find(session, study)
         kept = services.protocol_of(found)
-        facts: dict[str, Any] = {"protocol": kept, "custodians": _custodians(session, found)}
+        those = _custodians(session, found)
+        facts: dict[str, Any] = {"protocol": kept, "custodians": those, "custodians_sha256": custodians.digest(those)}
         facts["registration_sha256"] = registration.digest(kept)
         return page("studies/lock", "Lock the study", study=found, problem=problem, **facts)
 
@@ -135,11 +136,14 @@ def lock_form(study: str, problem: Problem | None = None) -> Response:
 @staff(Right.STUDY_LOCK)
 @or_again(lock_form)
 def lock(study: str) -> AnyResponse:
-    """Draw and seal the allocation for the protocol that the form's page was about."""
+    """Draw and seal the allocation for the protocol, and with the custodians, that the form's page showed."""
     require_tick("sure", "Tick the box: locking can't be undone.")
     read = request.form.get("protocol_sha256", "")
     with parts().database.writing() as session:
-        services.lock(session, services.find(session, study), parts().secrets, caller(), read=read)
+        found = services.find(session, study)
+        services.lock(session, found, parts().secrets, caller(), read=read)
+        if request.form.get("custodians", "") != custodians.digest(_custodians(session, found)):
+            raise conflict("custodians", "Who may unblind the study has changed. Look at the list again, then lock it.")
     return done("The study is locked. Note the commitment somewhere else now.", "overview_pages.study", study=study)
 
 
