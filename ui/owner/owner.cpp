@@ -264,7 +264,6 @@ void Owner::change(const QString& application, const QString& method, const QLis
         system_, order,
         [this, take](const QList<QVariant>& answer) {
             take(answer);
-            presses_.clear();
             ask_profiles();
             ask_presses();
             ask_reasons();

@@ -69,6 +69,11 @@ class ScreenReader:
         [states] = [each["states"] for each in self.elements() if (each["role"], each["name"]) == ("check box", name)]
         return set(states)
 
+    def focused(self) -> str:
+        """Return the name of the element that has the keyboard; empty if none has."""
+        names = [element["name"] for element in self.elements() if "focused" in element["states"]]
+        return next(filter(None, names), "")
+
     def press(self, name: str) -> None:
         """Press the element of this name."""
         self._ask("press", name)

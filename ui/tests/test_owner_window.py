@@ -238,6 +238,20 @@ def test_a_press_is_undone_with_those_after_it(owner: Window) -> None:
         assert "2 presses undone." in reader.names("label")
 
 
+def test_each_space_on_its_button_undoes_one_more_press(owner: Window) -> None:
+    """The button keeps the keyboard while a press is left. Otherwise the next key would pause HAPPE."""
+    with owner.read_out() as reader:
+        until(lambda: len(undo_buttons(reader)) == 2, "each press has a button")
+        while not (before := reader.focused()).startswith("Undo: "):
+            owner.key("shift+Tab")
+            until(lambda: reader.focused() not in ("", before), "the keyboard moves")  # noqa: B023 - in this turn
+        owner.key("space")
+        until(lambda: len(undo_buttons(reader)) == 1, "one press is left")
+        assert reader.focused() in undo_buttons(reader)
+        owner.key("space")
+        until(lambda: keys(owner.me) == ["performance", "power", "undo", "undo"], "both are undone")
+
+
 # A game for an hour at half of 2.4 GHz, on a machine that draws 20 W there and 50 W at 2.4 GHz when it is busy.
 HALF_BUSY = {**MODEL, "frequencies_khz": [1_200_000, 2_400_000], "watts": [[10, 20], [20, 50]]}
 HOUR = [[1_767_600_000_000_000, [[1_200_000, 100, 3_600_000]]]]
