@@ -78,6 +78,7 @@ void Owner::governor_is(const QVariantMap& properties) {
     }
     if (!before.there || before.application != state_.application) {
         ask_profiles();
+        ask_presses();  // another program may have undone some meanwhile
         lessons_.clear();
         ask_reasons();
     } else if (earlier.profile != situation_.profile) {

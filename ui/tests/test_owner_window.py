@@ -206,6 +206,16 @@ def test_it_shows_the_same_profile_after_no_window_had_the_keyboard(owner: Windo
         assert undo_buttons(reader)
 
 
+def test_it_shows_what_another_program_undid_while_its_user_was_away(owner: Window) -> None:
+    with owner.read_out() as reader:
+        until(lambda: len(undo_buttons(reader)) == 2, "each press has a button")
+        owner.desktop.ask("xdotool", "set_desktop", "1")
+        owner.me.sees("Application", "desktop")
+        owner.me("Undo", "ssu", "", "torcs", 1)
+        owner.desktop.ask("xdotool", "set_desktop", "0")
+        until(lambda: len(undo_buttons(reader)) == 1, "one press is left")
+
+
 def test_it_forgets_the_application_that_it_asked_about(owner: Window) -> None:
     """Another application takes the keyboard before the answer, so the window shows that one."""
     with owner.read_out() as reader:
