@@ -162,10 +162,12 @@ class Server(Operated):
         with self.world.database.reading() as session:
             return list(session.scalars(select(Run).order_by(Run.participant_id, Run.position, Run.attempt)))
 
-    def repeat(self, code: str) -> str:
-        """Plan an aborted run again, as staff does. Return the new code."""
+    def repeat(self, code: str, why: str = "") -> str:
+        """Plan an aborted run again, as staff does. Return the new code. `why`: abort it before, for this reason."""
         with self.world.database.writing() as session:
             run = session.scalars(select(Run).where(Run.code == code)).one()
+            if why:
+                run_services.abort(session, run, why, None)
             return run_services.replace(session, run, fixed_secrets(), None).code
 
     def clocks(self) -> int:

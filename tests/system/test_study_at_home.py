@@ -219,6 +219,28 @@ def test_two_days_of_use_with_everything_that_ends_a_piece(home: Home, experimen
     assert not any(word in kept for word in (home.token, "sleep", "O-HAPPE", "L-HAPPE", "kHz"))
 
 
+def test_a_day_that_staff_stop_and_plan_again_begins_again_under_its_new_code(
+    home: Home, experimenter: Client
+) -> None:
+    """The program hears of it when it renews the piece that is on, which stays the stopped run's."""
+    # given
+    home.laptop.start("at-home", TODAY_BEGINS_LATER, "--piece=2")
+    until(lambda: home.count("a piece begins") > 1, "a new piece replaces the first")
+    stopped = home.server.runs()[0].code
+    # when
+    again = home.server.repeat(stopped, "The laptop was lent to somebody.")
+    # then
+    until(lambda: home.count(f"run {again}: a piece begins") > 1, "the new run lasts long enough")
+    home.log_out()
+    assert home.count(f"run {stopped}: a piece has ended") == home.count(f"run {stopped}: a piece begins")
+    home.start(TODAY_HAS_BEGUN)
+    home.answer("rate", "4", "Return")
+    home.answer("guess", "1", "Return")
+    until(lambda: home.server.runs()[1].state == "complete", "its records arrive")
+    assert list(home.records()) == [again]
+    assert experimenter.get("Run") != stopped
+
+
 def test_whoever_leaves_is_forgotten_and_their_day_does_not_count(
     home: Home, experimenter: Client, world: World
 ) -> None:

@@ -22,7 +22,6 @@ constexpr milliseconds kClock = 20s;  // between looks at the wall clock
 constexpr milliseconds kLook = 30s;   // between questions to the server for changes
 constexpr milliseconds kFirstWait = 1s;
 constexpr milliseconds kLongestWait = 60s;
-constexpr milliseconds kPiece = 1h;  // while the server answers; less than longest_piece_s()
 constexpr std::size_t kMostPieces = 1000;
 
 WallTime wall_time() {
@@ -38,7 +37,7 @@ AtHome::AtHome(HomeHabits habits, Journal& journal, Server& server, DaemonProxy&
     : habits_(std::move(habits)), journal_(journal), server_(server), governor_(governor), postman_(journal, server) {
     age_.setSingleShot(true);
     const milliseconds longest = std::chrono::seconds(longest_piece_s(QThread::idealThreadCount()));
-    age_.setInterval(std::min(kPiece, longest - 1min));
+    age_.setInterval(std::min<milliseconds>(habits_.piece, longest - 1min));
     limit_.setSingleShot(true);
     limit_.setInterval(longest);
     clock_.start(kClock);
@@ -142,7 +141,7 @@ void AtHome::take_turn() {
 
 void AtHome::act() {
     doing_ = look();
-    if (!piece_.isEmpty() && (stopping_ || leaving_)) {
+    if (!piece_.isEmpty() && (stopping_ || leaving_ || doing_ != Doing::Wait)) {
         return end_piece();
     }
     if (stopping_) {
@@ -162,7 +161,7 @@ void AtHome::act() {
         case Doing::Begin:
             return next_seal_.isEmpty() ? prepare() : begin_piece(std::exchange(next_seal_, {}));
         case Doing::Recover:
-            return fetch(QString::fromStdString(known()->governor_run));
+            return fetch(QString::fromStdString(known()->governor_run), planned().code);
         case Doing::Wait:
             return;
         case Doing::EndPiece:
@@ -278,6 +277,7 @@ void AtHome::begin_piece(const QByteArray& seal) {
         }
         written([this, governor_run] {
             piece_ = *governor_run;
+            piece_run_ = planned().code;
             const WallTime now = wall_time();
             journal_.piece_begins(planned().code, piece_.toStdString(),
                                   {.began_s = now.unix_s, .date = day_of(now, habits_.day_begins_s), .rating = {}});
@@ -292,12 +292,15 @@ void AtHome::begin_piece(const QByteArray& seal) {
     });
 }
 
-// The piece goes on until the server has sent the seal again.
+// The piece goes on until the server has sent the seal again, unless staff have stopped its run.
 void AtHome::renew_piece() {
     if (piece_.isEmpty()) {
         return;
     }
     refresh([this] {
+        if (look() != Doing::Wait) {
+            return go_on();
+        }
         fetch_seal([this](const QByteArray& seal) {
             next_seal_ = seal;
             end_piece();
@@ -307,24 +310,23 @@ void AtHome::renew_piece() {
 
 void AtHome::end_piece() {
     if (const QString ended = std::exchange(piece_, {}); !ended.isEmpty()) {
-        fetch(ended);
+        fetch(ended, piece_run_);
     }
 }
 
-void AtHome::fetch(const QString& governor_run) {
+void AtHome::fetch(const QString& governor_run, const std::string& run) {
     turns_.next();
     age_.stop();
     limit_.stop();
     fetching_ = true;
-    fetch_recording(governor_, governor_run, [this](const Said<Recording>& recording) {
+    fetch_recording(governor_, governor_run, [this, run](const Said<Recording>& recording) {
         fetching_ = false;
-        written([this, &recording] { keep(recording); });
+        written([this, &run, &recording] { keep(run, recording); });
     });
 }
 
 // A piece is lost if happed does not have it, or for some minutes cannot give it.
-void AtHome::keep(const Said<Recording>& recording) {
-    const std::string& run = planned().code;
+void AtHome::keep(const std::string& run, const Said<Recording>& recording) {
     const auto other_name = [this](const std::string& application) { return journal_.other_name(application); };
     const auto piece = recording ? without_names(*recording, other_name) : std::nullopt;
     if (piece) {

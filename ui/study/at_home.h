@@ -13,6 +13,7 @@
 
 #include <QObject>
 #include <QTimer>
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -24,6 +25,7 @@ namespace happe::study {
 struct HomeHabits {
     std::int64_t day_begins_s = 0;  // after midnight, in local time
     QString state;                  // the folder of the journal
+    std::chrono::seconds piece{};   // the length of a piece while the server answers
 };
 
 class AtHome final : public QObject {
@@ -77,8 +79,9 @@ private:
     void begin_piece(const QByteArray& seal);
     void renew_piece();
     void end_piece();
-    void fetch(const QString& governor_run);
-    void keep(const Said<Recording>& recording);
+    // `run`: the code of the piece's run. The server may have planned another one in its place since.
+    void fetch(const QString& governor_run, const std::string& run);
+    void keep(const std::string& run, const Said<Recording>& recording);
 
     void settle(Step step, const std::optional<int>& rating, std::vector<Letter> letters);
     void depart();
@@ -99,6 +102,7 @@ private:
     Doing doing_ = Doing::Begin;
     Turns turns_;
     QString piece_;          // happed's name of the piece that is on
+    std::string piece_run_;  // the code of its run
     QByteArray next_seal_;   // of the piece that follows at once; never stored
     bool fetching_ = false;  // a piece, from happed
     bool comparing_ = false;

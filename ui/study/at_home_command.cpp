@@ -135,7 +135,7 @@ int leave(const Options& options, QCoreApplication& application) {
     Journal journal(journal_in(state).toStdString());
     Server server(enrolment->server, enrolment->token);
     DaemonProxy governor(QDBusConnection::systemBus(), DaemonProxy::Asks::Nobody);
-    AtHome home({.day_begins_s = 0, .state = state}, journal, server, governor);
+    AtHome home({.day_begins_s = 0, .state = state, .piece = {}}, journal, server, governor);
     QObject::connect(&home, &AtHome::ended, &application, [](int status) { QCoreApplication::exit(status); });
     QTimer::singleShot(std::chrono::seconds(options.patience_s), &application, [] {
         QCoreApplication::exit(
@@ -156,7 +156,9 @@ int run_at_home(const Options& options) {
     const auto found_by_leave = take_lock(QString::fromStdString(options.state), kAtHomeLock);
     Server server(laptop->enrolment.server, laptop->enrolment.token);
     DaemonProxy governor(QDBusConnection::systemBus(), DaemonProxy::Asks::Nobody);
-    AtHome home({.day_begins_s = seconds_of(options.day_begins), .state = QString::fromStdString(options.state)},
+    AtHome home({.day_begins_s = seconds_of(options.day_begins),
+                 .state = QString::fromStdString(options.state),
+                 .piece = std::chrono::seconds(options.piece_s)},
                 *laptop->journal, server, governor);
     HomeWindow window({.rate = [&](int rating) { home.rate(rating); },
                        .guess = [&](const std::string& choice) { home.guess(choice); },

@@ -24,6 +24,7 @@ struct Options {
     std::string code;  // the enrolment's code; empty: ask for it
     std::string link;  // the participant's link; empty: ask for it
     std::string day_begins = "04:00";
+    int piece_s = 3600;  // a piece of a day, while the server answers
     bool json = false;
     int patience_s = 60;
     bool again = false;  // also send letters that the server has refused
