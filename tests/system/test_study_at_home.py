@@ -219,9 +219,7 @@ def test_two_days_of_use_with_everything_that_ends_a_piece(home: Home, experimen
     assert not any(word in kept for word in (home.token, "sleep", "O-HAPPE", "L-HAPPE", "kHz"))
 
 
-def test_a_day_that_staff_stop_and_plan_again_begins_again_under_its_new_code(
-    home: Home, experimenter: Client
-) -> None:
+def test_a_day_that_staff_stop_and_plan_again_begins_again_under_its_new_code(home: Home, experimenter: Client) -> None:
     """The program hears of it when it renews the piece that is on, which stays the stopped run's."""
     # given
     home.laptop.start("at-home", TODAY_BEGINS_LATER, "--piece=2")

@@ -363,6 +363,18 @@ TEST_F(Window, HasALetterForEachButtonAndNoneTwice) {
     expect_letters(dialog_);
 }
 
+TEST_F(Window, PassesTheKeyboardFromCardToCard) {
+    QStringList order;
+    for (const QWidget* at = window_.focusWidget(); !order.contains("&Undo"); at = at->nextInFocusChain()) {
+        if (const auto* const button = qobject_cast<const QAbstractButton*>(at)) {
+            order << button->text();
+        }
+    }
+    EXPECT_EQ(order.join("; "),
+              "&Pause HAPPE; Change &keys…; Govern on &mains, too; &Learn separate profiles on mains; &Start the "
+              "indicator with the session; Enable HAPPE in &GNOME; F&orget this application…; &Undo");
+}
+
 TEST(GermanWindow, HasALetterForEachButtonAndNoneTwiceAndFits) {
     QTranslator german;
     ASSERT_TRUE(german.load(":/translations/happe_de.qm"));

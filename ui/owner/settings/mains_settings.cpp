@@ -17,6 +17,7 @@ MainsSettings::MainsSettings(Owner& owner, QWidget* parent)
     all->addWidget(govern_);
     all->addWidget(own_profiles_);
     setFocusProxy(govern_);
+    setFocusPolicy(govern_->focusPolicy());  // without one Qt gives it no place in the order of the keyboard
     connect(&owner_, &Owner::changed, this, &MainsSettings::update_all);
     connect(govern_, &QCheckBox::toggled, this, [this](bool wanted) {  // a screen reader toggles, and does not click
         if (wanted != owner_.state().governs_on_mains) {
