@@ -17,6 +17,7 @@ from test_owner_window import Window
 if TYPE_CHECKING:
     import socket
     from collections.abc import Iterator
+    from pathlib import Path
 
     from accessible import ScreenReader
     from happed_world import Happed
@@ -35,6 +36,11 @@ class Owner(Window):
     """The window of an owner who may change the configuration. The test presses the owner's keys."""
 
     keyboards: Keyboards
+
+    @property
+    def refuses(self) -> Path:
+        """The file that makes pkexec refuse."""
+        return self.happed.world.bus.folder / self.happed.folder.name / "refuses"
 
     def looks_for_a_key(self) -> socket.socket:
         """Wait until happed asks for a key, after other questions. Return the connection that waits for the answer."""
@@ -103,10 +109,15 @@ def test_the_keys_are_pressed_and_set(owner: Owner) -> None:
         reader.press(SAVE)
         owner.presses("KEY_F13")
         says(reader, "Chosen: F13.")
+        owner.refuses.touch()
+        owner.key("Return")  # "Apply" is the default
+        until(lambda: reader.focused() == "Apply", "the button has the keyboard again")
+        owner.refuses.unlink()
         assert owner.me.get("Settings")["keys.power"] == "KEY_PROG2"
 
-        reader.press("Apply")
+        owner.key("space")
         says(reader, "The keys are set.")
+        until(lambda: reader.focused() == "Close", "another button has the keyboard")
         settings = owner.me.get("Settings")
         assert (settings["keys.performance"], settings["keys.power"]) == ("KEY_F14", "KEY_F13")
         says(reader, "Faster: F14\nSave power: F13\n")  # in the window behind the dialog
@@ -161,7 +172,7 @@ def test_what_happe_does_on_mains_is_ticked(owner: Owner) -> None:
         written = "# mine\n\n[mains]\nown_profiles = true\ngovern = false\n"
         assert (owner.happed.folder / "happe.toml").read_text() == QUICK + written
 
-        (owner.happed.world.bus.folder / owner.happed.folder.name / "refuses").touch()
+        owner.refuses.touch()
         reader.press(GOVERN)
         says(reader, "nobody gave. In a terminal:\nsudo happectl mains set --govern true")
         becomes(reader, GOVERN, "sensitive")

@@ -81,10 +81,12 @@ void KeyDialog::connect_all() {
     connect(&change_, &ConfigurationChange::applied, this, [this] {
         say(*said_, tr("The keys are set."));
         update_all();
+        close_->setFocus();  // meanwhile no button could take the keyboard
     });
     connect(&change_, &ConfigurationChange::not_applied, this, [this](const QString& why) {
         say(*said_, why);
         update_all();
+        apply_->setFocus();
     });
     connect(&second_, &QTimer::timeout, this, [this] { left_->setValue(std::max(left_->value() - 1, 0)); });
     connect(shortcuts_, &QCheckBox::toggled, this, [this](bool wanted) {  // a screen reader toggles, and does not click
