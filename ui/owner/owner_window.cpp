@@ -253,8 +253,12 @@ void OwnerWindow::showEvent(QShowEvent* event) {
     QWidget::showEvent(event);
 }
 
+// Then nobody sees which application they chose, and the tray's menu would undo that one's press.
 void OwnerWindow::hideEvent(QHideEvent* event) {
     owner_.watch(false);
+    if (!event->spontaneous()) {  // the window is closed, and not only minimised
+        owner_.choose({});
+    }
     QWidget::hideEvent(event);
 }
 

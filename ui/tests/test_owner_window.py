@@ -254,7 +254,7 @@ def test_each_space_on_its_button_undoes_one_more_press(owner: Window) -> None:
         until(lambda: len(undo_buttons(reader)) == 2, "each press has a button")
         while not (before := reader.focused()).startswith("Undo: "):
             owner.key("shift+Tab")
-            until(lambda: reader.focused() not in ("", before), "the keyboard moves")  # noqa: B023 - in this turn
+            until(lambda: reader.focused() not in ("", before), "the keyboard moves")
         owner.key("space")
         until(lambda: len(undo_buttons(reader)) == 1, "one press is left")
         assert reader.focused() in undo_buttons(reader)
@@ -353,11 +353,16 @@ def test_it_says_why_and_what_comes_next_as_happectl_explains_it(untaught: Windo
     until(lambda: told in owner.says() and explained(owner).startswith(told), "both tell of the next probe")
 
 
-def test_another_application_is_chosen_by_keys(owner: Window) -> None:
+def has_zork(owner: Window) -> None:
+    """Import a profile that no press has taught."""
     document = json.loads(owner.me("ExportProfiles", "s", ""))
     (taught,) = document["profiles"]
     top = {**taught, "app": "zork", "khz": [2_300_000] * 10}
     owner.me("ImportProfiles", "ss", "", json.dumps({**document, "profiles": [top]}))
+
+
+def test_another_application_is_chosen_by_keys(owner: Window) -> None:
+    has_zork(owner)
     owner.start().opens()
     until(owner.shows_a_press, "what torcs was taught is shown")
     owner.key("alt+a", "Down")
@@ -411,6 +416,7 @@ def busctl(owner: Window) -> list[str]:
 
 
 def test_the_trays_menu_pauses_undoes_and_opens_the_window(owner: Window) -> None:
+    has_zork(owner)
     with stand_in(owner.happed.world.bus, "org.kde.StatusNotifierWatcher", TRAY) as watcher:
         owner.start("--where", "tray")
         watcher.until("call", "RegisterStatusNotifierItem")
@@ -442,5 +448,13 @@ def test_the_trays_menu_pauses_undoes_and_opens_the_window(owner: Window) -> Non
         until(lambda: "undo" in keys(owner.me), "it is undone")
         click("Open HAPPE")
         owner.opens()
-        owner.key("Escape")
+        owner.key("alt+a", "Down", "Escape")  # zork's profile, which the closed window forgets
+        owner.me.sees("Application", "torcs")
+
+        def undone() -> bool:
+            """Click until the tray knows of torcs's last press."""
+            click("Undo the last press")
+            return keys(owner.me) == ["performance", "power", "undo", "undo"]
+
+        until(undone, "torcs's last one is undone")
         assert owner.process.poll() is None
