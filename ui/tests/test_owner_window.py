@@ -51,6 +51,12 @@ AUTOSTART = "Start the indicator with the session"
 WATCHER_XML = """<node><interface name="org.kde.StatusNotifierWatcher">
   <method name="RegisterStatusNotifierItem"><arg type="s" direction="in"/></method>
   <property name="IsStatusNotifierHostRegistered" type="b" access="read"/></interface></node>"""
+NOTES_XML = """<node><interface name="org.freedesktop.Notifications">
+  <method name="Notify"><arg type="s" direction="in"/><arg type="u" direction="in"/><arg type="s" direction="in"/>
+    <arg type="s" direction="in"/><arg type="s" direction="in"/><arg type="as" direction="in"/>
+    <arg type="a{sv}" direction="in"/><arg type="i" direction="in"/><arg type="u" direction="out"/></method>
+  <method name="GetCapabilities"><arg type="as" direction="out"/></method></interface></node>"""
+NOTES = {"/org/freedesktop/Notifications": {"xml": NOTES_XML, "answers": {"Notify": [1], "GetCapabilities": [[]]}}}
 TRAY = {"/StatusNotifierWatcher": {"xml": WATCHER_XML, "properties": {"IsStatusNotifierHostRegistered": True}}}
 
 
@@ -440,6 +446,11 @@ def test_the_trays_menu_pauses_undoes_and_opens_the_window(owner: Window) -> Non
             tray, number = until(lambda: found(label), f"the menu has {label}")
             owner.desktop.ask(*busctl(owner), "call", tray, *menu, "Event", "isvu", number, "clicked", "s", "", "0")
 
+        with stand_in(owner.happed.world.bus, "org.freedesktop.Notifications", NOTES) as desk:
+            owner.happed.world.allow()
+            click("Pause HAPPE")
+            assert "Refused: " in desk.until("call", "Notify")["arguments"][4]
+            owner.happed.world.allow("hold")
         click("Pause HAPPE")
         owner.me.sees("State", "held")
         click("Pause HAPPE")

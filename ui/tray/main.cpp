@@ -118,6 +118,11 @@ int run_icon(Owner& owner, OwnerWindow& window) {
     Icon icon(owner);
     icon.get().setContextMenu(&menu);
     QObject::connect(&owner, &Owner::changed, &menu, [&icon] { icon.update(); });
+    QObject::connect(&owner, &Owner::refused, &menu, [&icon, &window](const QString& why) {
+        if (!window.isVisible()) {
+            icon.get().showMessage(window.windowTitle(), OwnerWindow::tr("Refused: %1").arg(why));
+        }
+    });
     QObject::connect(&icon.get(), &QSystemTrayIcon::activated, &window, [&](QSystemTrayIcon::ActivationReason reason) {
         if (reason == QSystemTrayIcon::Trigger) {
             bring_up(window);
