@@ -84,7 +84,7 @@ def beside_bare_reads(pid: int, files: list[Path], samples: int) -> tuple[Spent,
     The CPU time is the median over seconds, so that moments on a busy host do not count. The wake-ups are the sum.
     Both programs also read /proc/stat and the driver's name.
     """
-    paths = ["/proc/stat", files[0].parent / "scaling_driver", *files]
+    paths: list[str | Path] = ["/proc/stat", files[0].parent / "scaling_driver", *files]
     with beside(pid, BASELINE / "bare-sampler", *paths) as bare:
         spend(SETTLE_S + 0.25)  # this program wakes between the two others
         mine, least = [spent([pid])], [spent([bare])]
