@@ -96,7 +96,7 @@ def test_the_audit_log_goes_on_while_an_export_begins(world: World, monkeypatch:
 
     said: list[Future[None]] = []
 
-    def append(session: Session, action: str, who: None, **detail: Any) -> None:  # noqa: ANN401 - any JSON
+    def append(session: Session, action: str, who: None, **detail: Any) -> None:  # noqa: ANN401 - as append() takes it
         said.append(threads.submit(_say_something, world, made.id))
         until(lambda: said[0].done() or world.waits(), "another entry")
         chain.append(session, action, who, **detail)

@@ -79,9 +79,11 @@ class World:
 
     def waits(self) -> bool:
         """Whether a transaction on PostgreSQL waits for another one."""
-        here = "datname = current_database() AND wait_event_type = 'Lock'"
+        waiting = text(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        )
         with self.database.reading() as session:
-            return bool(session.scalar(text(f"SELECT count(*) FROM pg_stat_activity WHERE {here}")))  # noqa: S608 - a constant
+            return bool(session.scalar(waiting))
 
     def client(self, token: str | None = None) -> FlaskClient:
         """A program with this token, or a browser without a token."""

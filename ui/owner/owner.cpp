@@ -78,13 +78,16 @@ void Owner::governor_is(const QVariantMap& properties) {
     }
     if (!before.there || before.application != state_.application) {
         ask_profiles();
-        ask_presses();  // another program may have undone some meanwhile
         lessons_.clear();
         ask_reasons();
     } else if (earlier.profile != situation_.profile) {
         ask_reasons();  // a probe may have taught it
     }
+    const QString shown = shown_.application;
     show_profile();
+    if (before.application != state_.application && shown == shown_.application) {
+        ask_presses();  // another program may have undone some meanwhile
+    }
 }
 
 void Owner::governor_gone() {

@@ -67,7 +67,9 @@ void define_commands(CLI::App& program, Options& options) {
         ->type_name("HH:MM")
         ->check(CLI::Validator(is_time, "HH:MM"))
         ->capture_default_str();
-    at_home->add_option("--piece", options.piece_s, "After how many seconds a new piece of the day begins")->group("");
+    at_home->add_option("--piece", options.piece_s, "After how many seconds a new piece of the day begins")
+        ->check(CLI::Range(1, 3600))
+        ->group("");  // for tests
     CLI::App* const leave = add_command(program, options, Command::Leave, "leave",
                                         "Leave a study at home: send what is here, and forget your link");
     leave->add_option("--patience", options.patience_s, "How many seconds to try to send it")
