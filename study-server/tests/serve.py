@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import threading
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -18,6 +18,7 @@ from patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
     from playwright.sync_api import Browser, Page, StorageState
 
@@ -41,13 +42,23 @@ class _Quiet(WSGIRequestHandler):
         """Do nothing."""
 
 
+def _closes(app: WSGIApplication) -> WSGIApplication:
+    """An application that closes its files although werkzeug forgets them when a browser leaves in the middle."""
+
+    def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterator[bytes]:
+        with closing(app(environ, start_response)) as parts:  # type: ignore[type-var] # Flask's answers have close()
+            yield from parts
+
+    return answer
+
+
 class WorldServer:
     """A world that answers at `url`, until the `with` block ends."""
 
     def __init__(self, world: World) -> None:
         """Listen on a free port of the loopback."""
         self.world = world
-        self._server = make_server("127.0.0.1", 0, world.app, threaded=True, request_handler=_Quiet)
+        self._server = make_server("127.0.0.1", 0, _closes(world.app), threaded=True, request_handler=_Quiet)
         self.url = f"http://127.0.0.1:{self._server.server_port}"
         self._thread = threading.Thread(target=self._server.serve_forever)
 
