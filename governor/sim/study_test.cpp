@@ -3,14 +3,15 @@
 
 #include "governor/sim/replay.h"
 #include "governor/sim/study_report.h"
+#include "governor/sim/study_runner.h"
 #include "governor/sim/study_tables.h"
 
 #include <gtest/gtest.h>
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
-#include <thread>
 
 namespace happe {
 namespace {
@@ -87,17 +88,20 @@ TEST(Study, draws_a_run_from_its_labels_alone) {
     }
 }
 
-TEST(Study, is_the_same_on_any_thread) {
-    const StudyPlan plan = small(paper_plan());
-    const auto here = run_study(plan, 9, {});
-    std::vector<RunResult> there;
-    std::vector<RunResult> elsewhere;
-    {
-        const std::jthread one([&] { there = run_study(plan, 9, {}); });
-        const std::jthread two([&] { elsewhere = run_study(plan, 9, {}); });
+TEST(Study, is_the_same_in_several_threads) {
+    StudyRequest request{
+        .plan = small(paper_plan()), .protocol = {}, .seeds = {7, 8, 9}, .jobs = 1, .run_done = {}, .folder = {}};
+    const auto alone = run_whole_study(request);
+    std::atomic<int> done{0};
+    request.jobs = 3;
+    request.run_done = [&done] { ++done; };
+    const auto together = run_whole_study(request);
+    ASSERT_TRUE(alone && together);
+    EXPECT_EQ(done, 3 * 3 * 4 * 5);
+    for (std::size_t seed = 0; seed < request.seeds.size(); ++seed) {
+        EXPECT_TRUE(
+            std::ranges::equal(alone->runs[seed], together->runs[seed], {}, &RunResult::watts, &RunResult::watts));
     }
-    EXPECT_TRUE(std::ranges::equal(here, there, {}, &RunResult::watts, &RunResult::watts));
-    EXPECT_TRUE(std::ranges::equal(here, elsewhere, {}, &RunResult::watts, &RunResult::watts));
 }
 
 TEST(Study, costs_least_at_the_lowest_frequency_and_less_with_the_oracle_than_with_ondemand) {
