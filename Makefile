@@ -1,6 +1,6 @@
 # The only entry points. `make help` explains them.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-demo setup-test build demo dev test test-all test-programs test-server test-instrumented vm-image vm-test laboratory emulated tutorials lint lint-style bench mutants validate package package-test package-vm-test pictures docs sbom locks outdated container clean
+.PHONY: help setup setup-demo setup-test setup-all build demo dev test test-all test-programs test-server test-instrumented vm-image vm-test laboratory emulated tutorials lint lint-style bench mutants validate package package-test package-vm-test pictures docs sbom locks outdated container clean
 
 export PYTHONDONTWRITEBYTECODE := 1
 
@@ -15,6 +15,9 @@ setup-demo: ## Install what building and the demonstration need
 
 setup-test: # what `make test` needs
 	@tools/setup.sh test
+
+setup-all: setup-test # the rest, while `dev` compiles
+	@tools/setup.sh all
 
 build: ## Build every program into build/bin/
 	@mkdir -p build
@@ -38,26 +41,26 @@ test: dev ## Build everything; run the unit tests, the vectors, and each program
 test-all: emulated test-programs test-server test-instrumented test ## Run every test: also PostgreSQL, browsers, kill -9, sanitizers, fuzzing, the emulated T61 (40 minutes)
 
 # Parts of `test-all`, each of which can run alone. Each writes to folders of its own, so they may run beside each other.
-test-programs: setup dev
+test-programs: setup-all dev
 	@tools/test.sh programs
 
-test-server: setup dev
+test-server: setup-all dev
 	@tools/test.sh server
 
-test-instrumented: setup
+test-instrumented: setup-all
 	@tools/test.sh instrumented
 
-vm-image: setup
+vm-image: setup-all
 	@/usr/bin/python3 -B tests/vm/image.py >/dev/null
 
-vm-test: setup dev vm-image ## Run the tests that need a kernel of their own, in an emulated ThinkPad T61 and a machine with eight policies (about 15 minutes)
+vm-test: setup-all dev vm-image ## Run the tests that need a kernel of their own, in an emulated ThinkPad T61 and a machine with eight policies (about 15 minutes)
 	@tools/vm-test.sh
 
-laboratory: setup dev vm-image ## Play a shortened study: wizard, server, meter, the kernel's ondemand and HAPPE (about 4 minutes)
+laboratory: setup-all dev vm-image ## Play a shortened study: wizard, server, meter, the kernel's ondemand and HAPPE (about 4 minutes)
 	@tools/laboratory.sh
 
 # Both in turn: two emulated machines at once would starve each other (.ci/run).
-emulated: setup dev vm-image
+emulated: setup-all dev vm-image
 	@tools/vm-test.sh
 	@tools/laboratory.sh --participants 1
 
@@ -67,7 +70,7 @@ tutorials: setup build ## Run the commands of the tutorials for researchers and 
 lint: lint-style ## Check formatting, style, types, the direction of dependencies, and C++ with clang-tidy (about 10 minutes)
 	@tools/lint.sh tidy
 
-lint-style: setup # all of lint that takes seconds
+lint-style: setup-all # all of lint that takes seconds
 	@tools/lint.sh style
 
 bench: setup ## Measure speed and memory, as ratios to a baseline of the same run
