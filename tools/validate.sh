@@ -9,22 +9,24 @@
 #   undo         10,000 random histories and 50 that kill -9 interrupts, undone one lesson at a time
 #   reference    1,008,000 observations, which happe-sim replay and tests/contract/reference.py must decide alike
 #   kills        the study server, and its PostgreSQL, killed 30 and 15 times while devices upload
+#   browsers     what CI shows in Chromium, with Firefox, and what it shows with PostgreSQL, with SQLite
 #   field        200 simulated field studies; the analysis must find the simulated share of noticed probes
 #   laboratory   two people in the emulated laboratory under the protocol `extended`, each with a sham probe and a real one
 #   worlds       every governor through hours in every simulated world, on every machine
 #   mutants      300 seeded changes of the code, which tests must notice
 #   fuzz         ten minutes for each fuzz target, optimised; 50 generated requests of each kind to the server's API, by
 #                everybody
+#   sanitizers   the unit tests of the desktop's programs under AddressSanitizer and UBSan; CI runs those of the governor
 #   debian12, debian13, sid     a table of README's commands and of the packages' life on bare systems of this release of Debian;
 #                sid fails no part
 #   desktops12, desktops13, desktops_sid     the same tests in real GNOME Shell, KWin, labwc and wayfire of this release of
 #                Debian; desktops_sid fails no part
 #   packages     packages in a Debian of their own and in an emulated machine; a repository of them; two builds are the same
 #   upgrade      the packages of release 0.1.0, with data of its programs, to today's: a table of the data before and after
-#   per_cpu      busy threads on an emulated machine with a frequency policy for each CPU
+#   emulated     the long tests in the emulated T61 and on an emulated machine with a frequency policy for each CPU: happed's cost,
+#                twenty kills, busy threads, a hundred changes of another program's limit, a minute at 200 kS/s
 #   session      the desktop's units under a real systemd user manager, with sway, GNOME Shell and without a display, on an
 #                emulated machine
-#   limits       a hundred changes of another program's limit while happed caps, on a real kernel
 #   profiles     power-profiles-daemon's own tests of its bus interface, against happe-power-profiles
 #   servers      two study servers and three workers on one PostgreSQL and one S3 store (versitygw, which Go builds here) through
 #                a study, with 30 kills of one of them
@@ -59,6 +61,9 @@ run() { # PART
         kills)
             HAPPE_KILLS=30 build/venv/bin/python -m pytest -p no:cacheprovider study-server/tests/test_kill9.py
             ;;
+        browsers)
+            build/venv/bin/python -m pytest -p no:cacheprovider -m long study-server
+            ;;
         field)
             HAPPE_FIELD_STUDIES=200 nice -n 19 build/venv/bin/python -m pytest -s -p no:cacheprovider \
                 study-server/tests/analysis/test_noticing.py
@@ -81,6 +86,11 @@ run() { # PART
                 "$target" -max_total_time=600 -timeout=30 -rss_limit_mb=2048 -print_final_stats=1 "build/fuzz/corpus/$name" "tests/fuzz/corpus/$name"
             done
             HAPPE_EXAMPLES=50 build/venv/bin/python -m pytest -p no:cacheprovider study-server/tests/test_schemathesis.py
+            ;;
+        sanitizers)
+            cmake --preset asan-ubsan -B build/asan-ubsan-desktop -D HAPPE_UI=ON -D HAPPE_FUZZ=OFF
+            cmake --build build/asan-ubsan-desktop --target unit_tests
+            ctest --test-dir build/asan-ubsan-desktop --output-on-failure -j "$(nproc)"
             ;;
         debian12)
             tools/releases.sh bookworm
@@ -109,14 +119,11 @@ run() { # PART
             make package
             packaging/upgrade-from-0.1.sh
             ;;
-        per_cpu)
-            tools/vm-test.sh --boot per_cpu -- -m long
+        emulated)
+            tools/vm-test.sh --boot real_time --boot virtual_time --boot per_cpu --boot power -- -m long
             ;;
         session)
             tools/vm-test.sh --boot session
-            ;;
-        limits)
-            tools/vm-test.sh --boot virtual_time -- -m long
             ;;
         profiles)
             /usr/bin/python3 -B tests/power_profiles_daemon.py
@@ -136,7 +143,7 @@ run() { # PART
     esac
 }
 
-all="statistics models field laboratory reference worlds undo kills mutants fuzz per_cpu session limits profiles servers bench packages upgrade containers debian12 debian13 sid desktops12 desktops13 desktops_sid"
+all="statistics models field laboratory reference worlds undo kills browsers mutants fuzz sanitizers emulated session profiles servers bench packages upgrade containers debian12 debian13 sid desktops12 desktops13 desktops_sid"
 if [ "${1-}" = --one ]; then # from below
     run "$2"
     exit

@@ -283,6 +283,7 @@ def resident_bytes() -> int:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("database_url", [pytest.param("sqlite", marks=pytest.mark.long), "postgresql"], indirect=True)
 def test_memory_does_not_grow_with_the_number_of_rows(world: World) -> None:
     """The rows would take more than 60 MB as tuples. The database, not the format, decides how rows arrive."""
     made = given_studies.study(world, protocol=given_studies.small())

@@ -57,6 +57,7 @@ def gone(pid: int) -> bool:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("database_url", [pytest.param("sqlite", marks=pytest.mark.long), "postgresql"], indirect=True)
 def test_a_job_takes_effect_once_though_its_worker_is_killed(operated: Operated, tmp_path: Path) -> None:
     world = operated.world
     ask(world)

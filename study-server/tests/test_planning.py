@@ -143,6 +143,7 @@ def test_what_cannot_be_planned_says_why(small_world: World, tmp_path: Path) -> 
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("database_url", [pytest.param("sqlite", marks=pytest.mark.long), "postgresql"], indirect=True)
 def test_three_at_a_time_plan_the_same_though_the_process_of_one_is_killed(
     operated: Operated, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -142,7 +142,7 @@ def test_forty_changes_are_never_exceeded_for_longer_than_a_period(stopped: Happ
     always_wants(me, TOP)
     until(lambda: machine[file] == str(TOP), "the profile's frequency is set")
     chance = random.Random(18)
-    for _ in range(40):  # `tools/validate.sh limits` makes a hundred changes on a real kernel
+    for _ in range(40):  # `tools/validate.sh emulated` makes a hundred changes on a real kernel
         limit = chance.choice(KHZ)
         machine["scaling_max_freq"] = str(limit)
         turns(stopped, 2)

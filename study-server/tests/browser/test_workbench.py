@@ -34,6 +34,7 @@ MOST_PRESSES = 10  # in the seconds around a press
 
 # The colour schemes that a browser shows.
 SHOWN = {"chromium": ("dark", "light"), "firefox": ("light",), "firefox-dark": ("dark",)}
+LONG_IN_FIREFOX = ["chromium", pytest.param("firefox", marks=pytest.mark.long)]
 
 # Pages that a reviewer looks at. The test fills in {code} and {run}.
 PAGES = {
@@ -118,6 +119,7 @@ def _follow(window: Watched, link: str, key: str = "Tab") -> None:
         window.page.keyboard.press("Enter")
 
 
+@pytest.mark.parametrize("either", LONG_IN_FIREFOX, indirect=True)
 def test_twenty_profiles_are_reviewed_without_a_mouse(lab: Lab, either: Browser) -> None:
     window = lab.open(either, "/profiles/reviews")
     page, keys = window.page, window.page.keyboard
@@ -147,10 +149,16 @@ def test_twenty_profiles_are_reviewed_without_a_mouse(lab: Lab, either: Browser)
     window.close()
 
 
-@pytest.mark.parametrize("name", PAGES)
-@pytest.mark.parametrize(("shown_by", "schemes"), SHOWN.items())
+@pytest.mark.parametrize(
+    ("shown_by", "name"),
+    [
+        pytest.param(shown_by, name, marks=pytest.mark.long if shown_by != "chromium" and name != "profile" else ())
+        for shown_by in SHOWN
+        for name in PAGES
+    ],
+)
 def test_a_page_is_accessible_and_fits_a_desk_and_a_phone_light_and_dark(
-    lab: Lab, start: Callable[[str], Browser], shown_by: str, schemes: tuple[str, ...], name: str
+    lab: Lab, start: Callable[[str], Browser], shown_by: str, name: str
 ) -> None:
     window = lab.open(start(shown_by), PAGES[name])
     page = window.page
@@ -158,13 +166,14 @@ def test_a_page_is_accessible_and_fits_a_desk_and_a_phone_light_and_dark(
     for width in (WIDE, PHONE):
         window.resize(width)
         assert window.overflow() == 0, width
-        for scheme in schemes:
+        for scheme in SHOWN[shown_by]:
             assert window.axe(scheme) == [], (width, scheme)
             window.picture(f"workbench-{shown_by}-{name}-{width}-{scheme}")
     assert window.wrong == []
     window.close()
 
 
+@pytest.mark.parametrize("either", LONG_IN_FIREFOX, indirect=True)
 @pytest.mark.parametrize("name", ["profile", "comparison", "run"])
 def test_every_value_of_a_chart_is_read_by_keyboard(lab: Lab, either: Browser, name: str) -> None:
     window = lab.open(either, PAGES[name])

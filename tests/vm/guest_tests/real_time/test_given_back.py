@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from t61.happe import Happed
     from t61.sessions import Session
 
-KILLS = 20
 SEED = 2026
 
 
@@ -58,13 +57,14 @@ def test_it_is_given_back_on_stop(happed: Happed, policy: Policy, owners_choice:
     as_found(policy, owners_choice)
 
 
-def test_it_is_given_back_after_every_one_of_twenty_kills(
-    happed: Happed, policy: Policy, owners_choice: dict[str, str]
+@pytest.mark.parametrize("kills", [5, pytest.param(20, marks=pytest.mark.long)])
+def test_it_is_given_back_after_every_kill(
+    happed: Happed, policy: Policy, owners_choice: dict[str, str], kills: int
 ) -> None:
     """Systemd runs `happed --restore` after the kill, and starts happed again."""
     moments = random.Random(SEED)
     with no_restart():
-        for _ in range(KILLS):
+        for _ in range(kills):
             spend(moments.uniform(0.0, 0.3))
             os.kill(happed.pid, signal.SIGKILL)
             as_found(policy, owners_choice)

@@ -130,6 +130,7 @@ def live_a_little(happed: Happed, keyboard: Keyboard) -> None:
         happed.call("ListProfiles", "s", "alice")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("thermald")
 def test_idle_it_costs_a_wake_up_a_second_at_most(
     policy: Policy, happed: Happed, keyboard: Keyboard, show: Show
@@ -186,6 +187,7 @@ def latencies_us(keyboard: Keyboard, presses: int, apart_s: float) -> list[int]:
     return found[1:]
 
 
+@pytest.mark.long
 def test_a_key_takes_at_most_three_times_a_bare_read_and_write(
     policy: Policy, alice: Session, keyboard: Keyboard, show: Show
 ) -> None:
