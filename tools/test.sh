@@ -54,7 +54,7 @@ programs() {
     echo "test: slow tests of programs and contracts"
     # Two at a time, or else this part would be the last to end.
     # shellcheck disable=SC2046,SC2086 # words
-    python programs -m slow --ignore-glob='study-server/*' $(printf -- '--ignore=%s ' $GOVERNOR) \
+    python programs -m "slow and not long" --ignore-glob='study-server/*' $(printf -- '--ignore=%s ' $GOVERNOR) \
         --numprocesses=2 --dist=loadfile
     python measured tests/system/test_happed_hostile.py -k memory
 }

@@ -9,7 +9,7 @@
 #   undo         10,000 random histories and 50 that kill -9 interrupts, undone one lesson at a time
 #   reference    1,008,000 observations, which happe-sim replay and tests/contract/reference.py must decide alike
 #   kills        the study server, and its PostgreSQL, killed 30 and 15 times while devices upload
-#   browsers     what CI shows in Chromium, with Firefox, and what it shows with PostgreSQL, with SQLite
+#   long         tests with the mark `long`: Firefox beside Chromium, SQLite beside PostgreSQL, hours of simulated instruments
 #   field        200 simulated field studies; the analysis must find the simulated share of noticed probes
 #   laboratory   two people in the emulated laboratory under the protocol `extended`, each with a sham probe and a real one
 #   worlds       every governor through hours in every simulated world, on every machine
@@ -61,8 +61,8 @@ run() { # PART
         kills)
             HAPPE_KILLS=30 build/venv/bin/python -m pytest -p no:cacheprovider study-server/tests/test_kill9.py
             ;;
-        browsers)
-            build/venv/bin/python -m pytest -p no:cacheprovider -m long study-server
+        long)
+            build/venv/bin/python -m pytest -p no:cacheprovider -m long
             ;;
         field)
             HAPPE_FIELD_STUDIES=200 nice -n 19 build/venv/bin/python -m pytest -s -p no:cacheprovider \
@@ -143,7 +143,7 @@ run() { # PART
     esac
 }
 
-all="statistics models field laboratory reference worlds undo kills browsers mutants fuzz sanitizers emulated session profiles servers bench packages upgrade containers debian12 debian13 sid desktops12 desktops13 desktops_sid"
+all="statistics models field laboratory reference worlds undo kills long mutants fuzz sanitizers emulated session profiles servers bench packages upgrade containers debian12 debian13 sid desktops12 desktops13 desktops_sid"
 if [ "${1-}" = --one ]; then # from below
     run "$2"
     exit

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import Path
 
 from patience import spend
@@ -18,8 +19,11 @@ def resident_kib(pid: int) -> int:
 def wake_ups(pid: int) -> dict[str, int]:
     """Return how often each of its threads has gone to sleep. This equals its wake-ups."""
     count = re.compile(r"^voluntary_ctxt_switches:\s+(\d+)", re.MULTILINE)
-    tasks = Path(f"/proc/{pid}/task").iterdir()
-    return {task.name: int(count.findall((task / "status").read_text())[0]) for task in tasks}
+    found = {}
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):  # the thread has ended meanwhile
+            found[task.name] = int(count.findall((task / "status").read_text())[0])
+    return found
 
 
 def wake_ups_in(pid: int, seconds: float) -> int:
