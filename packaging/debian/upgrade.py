@@ -18,8 +18,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from happe_cli.errors import Failure
 from happe_study import migrations
 from happe_study.base.config import ConfigError
+from happe_study.cli.defaults import CONFIG
 from happe_study.cli.errors import PROGRAM, meaning
-from happe_study.cli.server import DEFAULT_CONFIG, Server
+from happe_study.cli.server import Server
 
 NEEDED, FAILED, NOTHING_TO_DO = 0, 2, 3  # Python itself uses 1, for instance after a traceback
 
@@ -61,7 +62,7 @@ def migrate(server: Server) -> None:
 
 def main() -> int:
     """Do what the argument asks for."""
-    server = Server(DEFAULT_CONFIG)
+    server = Server(CONFIG)
     try:
         if sys.argv[1:] == ["needed"]:
             return NEEDED if is_needed(server) else NOTHING_TO_DO

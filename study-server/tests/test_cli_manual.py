@@ -79,6 +79,8 @@ def test_every_command_helps_with_a_summary_and_examples(subtests: pytest.Subtes
             ran = happe_server(*command.path.split()[1:], "--help")
             assert (ran.status, ran.err) == (0, "")
             assert command.summary in ran.out
+            said = " ".join(ran.out.split())
+            assert all(f"{each.name} {each.summary}" in said for each in command.commands)
             assert "Examples:\n  " in ran.out
             assert not command.summary.endswith(".")
             assert all(len(line) <= 110 for line in ran.out.splitlines())

@@ -31,8 +31,8 @@ PYTHON = """#!/bin/sh
 shift
 PYTHONPATH={path} exec {python} -c '
 import pathlib, runpy, sys
-from happe_study.cli import server
-server.DEFAULT_CONFIG = pathlib.Path("{config}")
+from happe_study.cli import defaults
+defaults.CONFIG = pathlib.Path("{config}")
 sys.argv = sys.argv[1:]
 runpy.run_path(sys.argv[0], run_name="__main__")' "$@"
 """

@@ -7,17 +7,24 @@ import errno
 import os
 import sqlite3
 from http import HTTPStatus
-
-from sqlalchemy.exc import SQLAlchemyError
+from typing import TYPE_CHECKING
 
 from happe_cli.errors import Failure
 from happe_cli.program import Program
-from happe_study.base.config import ConfigError
-from happe_study.base.problems import Problem
+
+if TYPE_CHECKING:
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from happe_study.base.problems import Problem
 
 
 def meaning(error: Exception) -> Failure | None:
     """The message for one of our exceptions, or None for another exception."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from happe_study.base.config import ConfigError
+    from happe_study.base.problems import Problem
+
     match error:
         case ConfigError():
             return Failure(os.EX_CONFIG, *str(error).splitlines())

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The program happe-server: its commands together, and its exit status."""
+"""The program happe-server: its commands together, and its exit status.
+
+Each command's module is imported when the command runs: help and completion do not wait for the server's libraries.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from happe_cli.commands import HELP, Command, Group
+from happe_cli.commands import HELP, LazyGroup
 from happe_cli.description import describes_itself
 from happe_study.base.version import VERSION
-from happe_study.cli import analysing, audits, backups, checks, devices, jobs, publishing, serve, setup, studies, users
+from happe_study.cli.defaults import CONFIG, VARIABLE
 from happe_study.cli.errors import PROGRAM
-from happe_study.cli.server import DEFAULT_CONFIG, VARIABLE, Server
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,12 +55,48 @@ Files:
 See also: happectl(1), happed(8), systemctl(1), pg_dump(1)"""
 
 
-@click.group("happe-server", cls=Group, help=ABOUT, epilog=MORE, context_settings=HELP, no_args_is_help=False)
+COMMANDS = {
+    "init": ("happe_study.cli.setup", "Make a new server: folders, secrets, database, configuration, the lab's people"),
+    "run": ("happe_study.cli.serve", "Serve until a signal ends the server"),
+    "worker": ("happe_study.cli.jobs", "Do jobs until a signal ends the worker"),
+    "migrate": ("happe_study.cli.serve", "Bring the database to this program's revision"),
+    "user": ("happe_study.cli.users", "Accounts of staff: add, list, roles, passwords, tokens"),
+    "study": (
+        "happe_study.cli.studies",
+        "Studies: check a protocol, create, lock, show, unblind, repeat the allocation, export, measure, verify",
+    ),
+    "device": ("happe_study.cli.devices", "Laptops and measuring hosts of a study"),
+    "participant": ("happe_study.cli.devices", "Participants of a study"),
+    "audit": ("happe_study.cli.audits", "The audit log: verify it, print its head"),
+    "analyse": ("happe_study.cli.analysing", "Make the report of a study from its export; needs no server"),
+    "plan": (
+        "happe_study.cli.analysing",
+        "Simulate studies of several sizes, and print how often they show non-inferiority and a saving",
+    ),
+    "publish": (
+        "happe_study.cli.publishing",
+        "Make a Frictionless data package of an export (CSV), with a codebook and loaders for R and Python",
+    ),
+    "job": ("happe_study.cli.jobs", "Jobs, such as reports and exports: list, cancel and retry them"),
+    "backup": ("happe_study.cli.backups", "Copy database and traces to a new folder or tar, while the server runs"),
+    "restore": ("happe_study.cli.backups", "Put a backup into an empty place, and verify it"),
+    "check": ("happe_study.cli.checks", "Check the configuration, secrets, database, audit log, traces and free room"),
+    "openapi": ("happe_study.cli.serve", "Print the OpenAPI document of the HTTP interface"),
+}
+
+
+class Commands(LazyGroup):
+    """All commands of the program."""
+
+    lazy = COMMANDS
+
+
+@click.group("happe-server", cls=Commands, help=ABOUT, epilog=MORE, context_settings=HELP, no_args_is_help=False)
 @click.option(
     "--config",
     "path",
     type=click.Path(dir_okay=False, path_type=Path),
-    default=DEFAULT_CONFIG,
+    default=CONFIG,
     envvar=VARIABLE,
     help="The configuration",
     show_default=True,
@@ -68,32 +106,11 @@ See also: happectl(1), happed(8), systemctl(1), pg_dump(1)"""
 @click.pass_context
 def program(context: click.Context, path: Path) -> None:
     """Set up the server of `--config`, whose configuration is read when a command needs it."""
+    from happe_study.cli.server import Server
+
     context.call_on_close(partial(os.umask, os.umask(0o077)))
     context.obj = Server(path)
     context.call_on_close(context.obj.close)
-
-
-COMMANDS: list[Command | Group] = [
-    setup.init,
-    serve.run,
-    jobs.worker,
-    serve.migrate,
-    users.user,
-    studies.study,
-    devices.device,
-    devices.participant,
-    audits.audit,
-    analysing.analyse,
-    analysing.plan,
-    publishing.publish,
-    jobs.job,
-    backups.backup,
-    backups.restore,
-    checks.check,
-    serve.openapi,
-]
-for _command in COMMANDS:
-    program.add_command(_command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -13,11 +13,11 @@ import click
 
 from happe_cli.errors import Failure
 from happe_study import migrations
-from happe_study.app.assembly import create_app
 from happe_study.audit import chain
 from happe_study.base import fingerprints
 from happe_study.base.config import Config, Secrets, load_config, load_secrets
 from happe_study.base.database import Database
+from happe_study.cli.defaults import VARIABLE
 from happe_study.operations import owner
 
 if TYPE_CHECKING:
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
     from apiflask import APIFlask
     from sqlalchemy.orm import Session
-
-DEFAULT_CONFIG = Path("/etc/happe/server.toml")
-VARIABLE = "HAPPE_SERVER_CONFIG"
 
 
 class Server:
@@ -79,6 +76,8 @@ class Server:
     @cached_property
     def app(self) -> APIFlask:
         """The application, on a database of this program's revision."""
+        from happe_study.app.assembly import create_app  # most of the server, which some commands do not need
+
         self.require_fit()
         return create_app(self.config, self.secrets)
 

@@ -12,7 +12,8 @@ import click
 
 from happe_cli.commands import Command
 from happe_study.cli import lab, passwords
-from happe_study.cli.server import DEFAULT_CONFIG, Server, pass_server
+from happe_study.cli.defaults import CONFIG
+from happe_study.cli.server import Server, pass_server
 from happe_study.operations import joining, setting_up
 from happe_study.operations import owner as owner_of
 
@@ -136,7 +137,7 @@ Next:
 
 def _owner_by_package(config: Path) -> str | None:
     """The user as whom systemd runs the server in the usual place, if a package made that user."""
-    if config != DEFAULT_CONFIG or os.geteuid() != 0:
+    if config != CONFIG or os.geteuid() != 0:
         return None
     try:
         owner_of.user_of("happe-server")
@@ -146,7 +147,7 @@ def _owner_by_package(config: Path) -> str | None:
 
 
 def _program(wish: setting_up.Wish) -> str:
-    return "happe-server" if wish.config == DEFAULT_CONFIG else f"happe-server --config {wish.config}"
+    return "happe-server" if wish.config == CONFIG else f"happe-server --config {wish.config}"
 
 
 def _next_steps(
