@@ -133,3 +133,26 @@ def test_roles_given_at_the_same_time_exclude_each_other(world: World) -> None:
         give(Role.CUSTODIAN, begin)
         with pytest.raises(Problem, match="One person can't be both"):
             second[0].result(PATIENCE_S)
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)  # SQLite has one writer at a time
+def test_two_administrators_who_disable_each_other_leave_one(world: World) -> None:
+    ada, bob = (
+        given_accounts.account(world, Role.ADMINISTRATOR, email=f"{name}@example.org") for name in ("ada", "bob")
+    )
+
+    def disable(email: str, meanwhile: Callable[[], None] = lambda: None) -> None:
+        with world.database.writing() as session:
+            accounts.disable(session, None, accounts.get(session, email))
+            meanwhile()
+
+    with ThreadPoolExecutor(1) as thread:
+        second: list[Future[None]] = []
+
+        def begin() -> None:
+            second.append(thread.submit(disable, ada))
+            until(world.waits, "the second administrator, who waits")
+
+        disable(bob, begin)
+        with pytest.raises(Problem, match="This is the last administrator"):
+            second[0].result(PATIENCE_S)

@@ -235,6 +235,9 @@ def _hashed(password: str) -> str:
 
 
 def _keep_one_administrator(session: Session, account: Account) -> None:
+    # Locked first, and asked for again: two administrators who remove each other at the same time take turns.
+    administrators = select(Grant.account_id).where(Grant.role == Role.ADMINISTRATOR)
+    session.execute(select(Account.id).where(Account.id.in_(administrators)).order_by(Account.id).with_for_update())
     others = (
         select(Grant.id).join(Account).where(Grant.role == Role.ADMINISTRATOR, Account.active, Account.id != account.id)
     )
