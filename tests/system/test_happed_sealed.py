@@ -375,7 +375,8 @@ def test_who_fights_over_a_sealed_run_is_told_of_it_without_its_frequencies(
     assert "scaling" not in stopped.log
     end(owner, run)
     kept = facts(owner, run)
-    assert [each["reason"] for each in kept["interruptions"]] == ["other", "contested"]
+    *fights, given_up = (each["reason"] for each in kept["interruptions"])
+    assert (set(fights), given_up) == ({"other"}, "contested")  # on a busy computer happed sees more than one fight
     assert 'scaling_governor was set to "interact"' in kept["interruptions"][0]["detail"]
 
 
