@@ -12,13 +12,14 @@ class QuickSetting {
         this._words = new GLib.KeyFile();
         this._words.load_from_file(`${folder}/words.ini`, GLib.KeyFileFlags.KEEP_TRANSLATIONS);
         this._hold = null;
+        this._asking = false; // happed to pause or continue, which it has not answered
     }
 
     enable() {
         const {menu} = Main.panel.statusArea.quickSettings;
         this._toggle = new QuickSettings.QuickMenuToggle({iconName: ICON});
         this._toggle['title' in this._toggle ? 'title' : 'label'] = 'HAPPE'; // 43 has no titles
-        this._toggle.connect('clicked', () => this._pause(this._hold === null));
+        this._toggle.connect('clicked', () => this._pause(this._asking ? !this._wanted : this._hold === null));
         this._toggle.menu.setHeader(ICON, 'HAPPE');
         this._doing = this._toggle.menu.addAction('', () => {});
         this._doing.reactive = false;
@@ -34,7 +35,7 @@ class QuickSetting {
         Main.panel.statusArea.quickSettings.menu.disconnect(this._opened);
         this._toggle.destroy();
         this._toggle = null;
-        if (this._hold !== null && !Main.sessionMode.isLocked)
+        if ((this._asking || this._hold !== null) && !Main.sessionMode.isLocked)
             this._pause(false);
     }
 
@@ -96,14 +97,22 @@ class QuickSetting {
         return `${(khz / 1e6).toLocaleString(undefined, one)} GHz · ${governor.Application}`;
     }
 
+    // Asks one thing at a time. Of two holds this could end only one.
     _pause(wanted) {
+        this._wanted = wanted;
+        if (this._asking)
+            return;
+        this._asking = true;
         const [method, values] = wanted
             ? ['Hold', new GLib.Variant('(ss)', [HOLDER, this._word('Reason')])]
             : ['Release', new GLib.Variant('(u)', [this._hold])];
         this._ask(GOVERNOR, method, values, ([hold], error) => {
+            this._asking = false;
             this._hold = hold ?? null;
             if (error)
                 Main.notifyError('HAPPE', error.message);
+            else if (this._wanted !== (this._hold !== null))
+                this._pause(this._wanted);
             this._look();
         });
     }

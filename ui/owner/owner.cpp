@@ -218,7 +218,8 @@ void Owner::ask_saving() {
 }
 
 void Owner::pause(bool wanted) {
-    if (wanted && !paused()) {
+    continues_ = !wanted;
+    if (wanted && !pausing_ && !hold_) {
         pausing_ = true;
         ask(
             system_,
@@ -226,7 +227,7 @@ void Owner::pause(bool wanted) {
             [this](const QList<QVariant>& answer) {
                 pausing_ = false;
                 hold_ = answer.value(0).toUInt();
-                emit changed();
+                pause(!continues_);
             },
             true);
     } else if (!wanted && hold_) {

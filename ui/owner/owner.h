@@ -40,7 +40,7 @@ public:
     [[nodiscard]] const std::optional<TodaysSaving>& saving() const { return saving_; }
     // The battery, while somebody looks and it discharges.
     [[nodiscard]] const std::optional<RealBattery>& battery() const { return battery_; }
-    [[nodiscard]] bool paused() const { return pausing_ || hold_.has_value(); }
+    [[nodiscard]] bool paused() const { return (pausing_ || hold_.has_value()) && !continues_; }
     // Whether happe-indicator starts with the session; none if no systemd answers.
     [[nodiscard]] std::optional<bool> autostart() const { return autostart_; }
 
@@ -112,7 +112,8 @@ private:
     QString chosen_;
     OwnProfile shown_;
     std::vector<Press> presses_;
-    bool pausing_ = false;  // requested, but not yet answered
+    bool pausing_ = false;    // requested, but not yet answered
+    bool continues_ = false;  // the user wants HAPPE to continue
     std::optional<uint> hold_;
     std::optional<bool> autostart_;
     ExtensionWatch extension_;

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
+import signal
 from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import CalledProcessError
@@ -383,6 +385,16 @@ def test_a_pause_ends_with_it_however_it_ends(owner: Window) -> None:
     owner.me.sees("State", "held")
     owner.process.kill()
     owner.me.sees("State", "observing")
+
+
+def test_a_second_click_counts_before_happed_has_answered_the_first(owner: Window) -> None:
+    owner.start().opens()
+    os.kill(owner.happed.pid, signal.SIGSTOP)
+    owner.key("space", "space")  # pause, and continue
+    owner.settled()
+    os.kill(owner.happed.pid, signal.SIGCONT)
+    owner.me("Hold", "ss", "test", "later")  # happed has answered the window before
+    owner.me.sees("Holds", [("test", "later")])
 
 
 def test_it_starts_the_indicator_with_the_session_and_no_longer(owner: Window) -> None:
