@@ -12,6 +12,8 @@ import signal
 import time
 from typing import TYPE_CHECKING
 
+import pytest
+
 from t61 import power_logger
 from t61.waiting import wait_until
 
