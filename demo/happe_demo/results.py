@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 PER_CENT = 100
-REPORT_S = 300.0
+REPORT_S = 900.0
 MOST_COLUMNS = 100
 TOTALS = ("improvement_percent", "rating_mean")
 
