@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 if TYPE_CHECKING:
@@ -32,3 +34,10 @@ def spend(seconds: float) -> None:
     Never wait for an event like this: use `until`.
     """
     time.sleep(seconds)
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process lives and is not a zombie."""
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False

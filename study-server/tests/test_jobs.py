@@ -24,7 +24,7 @@ from happe_study.jobs.work import GoneError, Work
 from happe_study.operations.working.worker import GENTLE, sweep
 from happe_study.results.reports.models import ReportFile
 from operated import Running, happe_server_forked
-from patience import PATIENCE_S, until
+from patience import PATIENCE_S, is_running, until
 
 if TYPE_CHECKING:
     from flask.testing import FlaskClient
@@ -51,11 +51,6 @@ def elsewhere(world: World, folder: Path) -> Config:
     return world.config.model_copy(update={"data": folder, "secrets": secrets})
 
 
-def gone(pid: int) -> bool:
-    """Whether a process has ended."""
-    return not Path(f"/proc/{pid}").exists() or " Z " in Path(f"/proc/{pid}/stat").read_text()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("database_url", [pytest.param("sqlite", marks=pytest.mark.long), "postgresql"], indirect=True)
 def test_a_job_takes_effect_once_though_its_worker_is_killed(operated: Operated, tmp_path: Path) -> None:
@@ -69,7 +64,7 @@ def test_a_job_takes_effect_once_though_its_worker_is_killed(operated: Operated,
         first.process.kill()
         first.process.wait()
         # Then the process of its job dies with it
-        until(lambda: gone(running), "the end of the job's process")
+        until(lambda: not is_running(running), "the end of the job's process")
     assert given_jobs.job(world).state == JobState.RUNNING
     # And another worker, on PostgreSQL on another machine, does the job
     with given_jobs.Working(here if world.database.is_sqlite else elsewhere(world, tmp_path / "b"), log) as second:
@@ -100,7 +95,9 @@ def test_a_job_that_is_cancelled_ends_and_one_of_a_worker_that_stops_waits(opera
         # When somebody cancels the job
         assert "Cancel" in analyst.get(f"{PAGE}/jobs").text
         post(analyst, f"{PAGE}/jobs/1/cancel", page=f"{PAGE}/jobs")
-        until(lambda: gone(running) and not list(worker.folder.glob("[0-9]*")), "the end of the job's process")
+        until(
+            lambda: not is_running(running) and not list(worker.folder.glob("[0-9]*")), "the end of the job's process"
+        )
         assert "cancelled" in analyst.get(f"{PAGE}/jobs").text
         # When somebody retries the job, and the worker stops in order
         post(analyst, f"{PAGE}/jobs/1/retry", page=f"{PAGE}/jobs")

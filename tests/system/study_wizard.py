@@ -335,13 +335,6 @@ def play(laptop: Laptop, last: str, meanwhile: Callable[[], object] = bool) -> N
     until(answer, f"the page {last}", 5 * PATIENCE_S)
 
 
-def alive(pid: int) -> bool:
-    """Return whether a process lives and is not a zombie."""
-    with suppress(OSError), closing(Path(f"/proc/{pid}/stat").open()) as stat:
-        return stat.read().rpartition(")")[2].split()[0] != "Z"
-    return False
-
-
 def command_lines() -> str:
     """Return the command lines of all users' processes, as `ps` shows them."""
     found = []

@@ -22,9 +22,9 @@ from sqlalchemy import func, select
 
 import desktop
 from happe_study.audit.models import AuditEntry
-from patience import PATIENCE_S, until
+from patience import PATIENCE_S, is_running, until
 from serve import browsers
-from study_wizard import alive, application, command_lines, play
+from study_wizard import application, command_lines, play
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -111,7 +111,7 @@ class Scene:
 
     def all_have_ended(self) -> None:
         """Wait until all processes of the game have ended."""
-        until(lambda: not any(alive(each["pid"]) for each in told(self.games)), "all of the game have ended")
+        until(lambda: not any(is_running(each["pid"]) for each in told(self.games)), "all of the game have ended")
 
     def plays(self) -> None:
         """The participant starts the run on the page, and the game fills the screen."""

@@ -14,17 +14,17 @@ import stat
 import subprocess
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 import desktop
-from patience import PATIENCE_S, until
+from patience import PATIENCE_S, is_running, until
 from program import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from private_bus import PrivateBus
 
@@ -249,11 +249,4 @@ def test_an_application_ends_with_a_keeper_that_is_killed(tmp_path: Path) -> Non
         until((tmp_path / "game").exists, "the application has started")
         keeper.kill()
     game = int((tmp_path / "game").read_text())
-    until(lambda: not is_alive(game), "the application has ended")
-
-
-def is_alive(pid: int) -> bool:
-    """Return whether a process lives and is not a zombie."""
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    return False
+    until(lambda: not is_running(game), "the application has ended")
