@@ -12,7 +12,7 @@ class QuickSetting {
         this._words = new GLib.KeyFile();
         this._words.load_from_file(`${folder}/words.ini`, GLib.KeyFileFlags.KEEP_TRANSLATIONS);
         this._hold = null;
-        this._asking = false; // happed to pause or continue, which it has not answered
+        this._asking = false; // true until happed has answered Hold or Release
     }
 
     enable() {
@@ -97,7 +97,7 @@ class QuickSetting {
         return `${(khz / 1e6).toLocaleString(undefined, one)} GHz · ${governor.Application}`;
     }
 
-    // Asks one thing at a time. Of two holds this could end only one.
+    // Sends one request at a time: if happed gave two holds, this class would know only the second, and end only that.
     _pause(wanted) {
         this._wanted = wanted;
         if (this._asking)

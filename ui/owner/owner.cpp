@@ -49,10 +49,7 @@ Owner::Owner(QDBusConnection system_bus, QDBusConnection session_bus, std::optio
         ask_reasons();
         emit counted(key);
     });
-    connect(this, &Owner::refused, this, [this] {
-        pausing_ = false;
-        emit changed();
-    });
+    connect(this, &Owner::refused, this, &Owner::changed);
     look_.setInterval(kLook);
     connect(&look_, &QTimer::timeout, this, [this] {
         if (state_.there) {
@@ -146,8 +143,8 @@ void Owner::show_profile() {
     emit changed();
 }
 
-void Owner::ask(const QDBusConnection& bus, const QDBusMessage& question,
-                const std::function<void(const QList<QVariant>&)>& take, bool tell_refusal) {
+QDBusPendingCallWatcher* Owner::ask(const QDBusConnection& bus, const QDBusMessage& question,
+                                    const std::function<void(const QList<QVariant>&)>& take, bool tell_refusal) {
     auto* const watcher = new QDBusPendingCallWatcher(bus.asyncCall(question), this);
     connect(watcher, &QDBusPendingCallWatcher::finished, this,
             [this, take, tell_refusal](QDBusPendingCallWatcher* finished) {
@@ -159,6 +156,7 @@ void Owner::ask(const QDBusConnection& bus, const QDBusMessage& question,
                     emit refused(answer.errorMessage());
                 }
             });
+    return watcher;
 }
 
 void Owner::ask_profiles() {
@@ -221,15 +219,14 @@ void Owner::pause(bool wanted) {
     continues_ = !wanted;
     if (wanted && !pausing_ && !hold_) {
         pausing_ = true;
-        ask(
+        const auto* const asked = ask(
             system_,
             to_governor(QStringLiteral("Hold")) << QStringLiteral("HAPPE") << QStringLiteral("paused by its user"),
-            [this](const QList<QVariant>& answer) {
-                pausing_ = false;
-                hold_ = answer.value(0).toUInt();
-                pause(!continues_);
-            },
-            true);
+            [this](const QList<QVariant>& answer) { hold_ = answer.value(0).toUInt(); }, true);
+        connect(asked, &QDBusPendingCallWatcher::finished, this, [this] {
+            pausing_ = false;
+            pause(!continues_ && hold_);  // the user may want the opposite by now
+        });
     } else if (!wanted && hold_) {
         ask(
             system_, to_governor(QStringLiteral("Release")) << *std::exchange(hold_, std::nullopt),

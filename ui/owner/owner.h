@@ -13,6 +13,7 @@
 
 #include <QDBusConnection>
 #include <QDBusMessage>
+#include <QDBusPendingCallWatcher>
 #include <QObject>
 #include <QTimer>
 #include <functional>
@@ -92,8 +93,8 @@ private:
     void change(const QString& application, const QString& method, const QList<QVariant>& more,
                 const std::function<void(const QList<QVariant>&)>& take);
     void show_profile();
-    void ask(const QDBusConnection& bus, const QDBusMessage& question,
-             const std::function<void(const QList<QVariant>&)>& take, bool tell_refusal);
+    QDBusPendingCallWatcher* ask(const QDBusConnection& bus, const QDBusMessage& question,
+                                 const std::function<void(const QList<QVariant>&)>& take, bool tell_refusal);
 
     QDBusConnection system_;
     QDBusConnection session_;
