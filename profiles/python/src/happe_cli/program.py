@@ -36,10 +36,10 @@ class Program:
         """Explain an exception to the person who typed the command."""
         if isinstance(error, Failure):
             return error
-        if (own := self.meaning(error)) is not None:
-            return own
         if isinstance(error, click.UsageError):
             return of_usage(error)
+        if (own := self.meaning(error)) is not None:
+            return own
         return of_system(error, self.advice) if isinstance(error, OSError) else of_mistake(error)
 
     def run(self, command: click.Command, arguments: Sequence[str] | None = None) -> None:
