@@ -43,7 +43,7 @@ class _Quiet(WSGIRequestHandler):
 
 
 def _closes(app: WSGIApplication) -> WSGIApplication:
-    """An application that closes its files although werkzeug forgets them when a browser leaves in the middle."""
+    """The same application, which closes a file even if the browser leaves in the middle; werkzeug would forget it."""
 
     def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterator[bytes]:
         with closing(app(environ, start_response)) as parts:  # type: ignore[type-var] # Flask's answers have close()

@@ -235,7 +235,7 @@ def _hashed(password: str) -> str:
 
 
 def _keep_one_administrator(session: Session, account: Account) -> None:
-    # Locked first, and asked for again: two administrators who remove each other at the same time take turns.
+    # Locks all administrators. Of two who remove each other at once, the second waits, and sees what the first did.
     administrators = select(Grant.account_id).where(Grant.role == Role.ADMINISTRATOR)
     session.execute(select(Account.id).where(Account.id.in_(administrators)).order_by(Account.id).with_for_update())
     others = (
