@@ -28,6 +28,7 @@ RATE = 100_000
 PERIOD_US = 100_000
 PERIOD = RATE * PERIOD_US // 1_000_000
 STALL_S, BUFFER_S = 4.0, 1.0
+READ_LATE_S = 0.12  # how much later after a sample the last read may come than the first one
 LATE_S = 0.5  # how late the emulated machine may resume a stalled reader
 SOURCE = f"rate={RATE},channels=0+1,range=5+5,aref=ground"
 
@@ -45,7 +46,7 @@ def test_a_recording_at_200_ks_has_no_index_unexplained(
     whole = sawtooth[: len(sawtooth) // PERIOD * PERIOD].reshape(-1, PERIOD)
     assert (whole == whole[0]).all()  # no sample is missing, doubled or in a wrong place
     rate = measured_hz(trace)
-    assert abs(rate / RATE - 1) < 0.002
+    assert abs(rate / RATE - 1) * seconds < READ_LATE_S
     show("comedi", [f"comedi_test: {manifest['samples']} samples of 2 channels, {rate:.0f} a second, 0 unexplained"])
 
 
