@@ -31,7 +31,6 @@ VECTOR = Path("../vectors/user-a-plays-torcs.json")
 RUNS = Path("/var/lib/happe/runs")
 DATABASE = "file:/var/lib/happe/profiles.db?mode=ro"
 SUBJECT, APPLICATION = "user-a", "torcs"
-MINUTES = 10
 AFTERWARDS = [0.05, 0.3, 0.12, 0.25, 0.4, 0.18, 1.0, 0.35, 0.22, 0.02]  # busy parts of the seconds after user A's
 LEAD_S = 3  # periods from the trace's first line until the game begins
 TOP_KHZ = LADDER_KHZ[-1]
@@ -101,15 +100,22 @@ def seconds_at(observations: list[dict[str, Any]]) -> dict[int, int]:
     return {khz: ran.count(khz) for khz in LADDER_KHZ}
 
 
-def test_ten_minutes_of_user_a_are_decided_as_in_the_paper(
-    happed: Happed, policy: Policy, keyboard: Keyboard, show: Show, tmp_path: Path
+@pytest.fixture
+def keys(happed: Happed, keyboard: Keyboard) -> Keyboard:
+    """The keyboard, which happed has found."""
+    happed.wait_for_keyboards(1)
+    return keyboard
+
+
+@pytest.mark.parametrize("minutes", [2, pytest.param(10, marks=pytest.mark.long)])
+def test_user_a_s_game_is_decided_as_in_the_paper(
+    policy: Policy, keys: Keyboard, show: Show, tmp_path: Path, minutes: int
 ) -> None:
     vector = json.loads(VECTOR.read_text())
-    happed.wait_for_keyboards(1)
     seconds = scheduled(vector)
-    seconds += (AFTERWARDS * MINUTES * 60)[: MINUTES * 60 - len(seconds)]
+    seconds += (AFTERWARDS * minutes * 60)[: minutes * 60 - len(seconds)]
     presses = [
-        (key["t_us"] / 1e6, lambda code=KEYS[key["key"]]: keyboard.press(code))
+        (key["t_us"] / 1e6, lambda code=KEYS[key["key"]]: keys.press(code))
         for observation in vector["observations"]
         for key in observation.get("keys", [])
     ]
