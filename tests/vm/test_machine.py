@@ -12,6 +12,7 @@ import machine
 import suite
 from image import Image
 from machine import BROKEN, Boot, Outcome, Work
+from patience import PATIENCE_S
 
 # The guest's side: its console is the first serial line; its disks are the two drives.
 GUEST = """#!/bin/sh
@@ -35,7 +36,7 @@ HANG = "exec sleep 60"
 
 
 @pytest.fixture
-def run_with(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], Outcome]:
+def run_with(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Outcome]:
     """Run a command in a guest that behaves like this. Results go to tmp_path/results."""
     monkeypatch.setattr(machine, "BUILD", tmp_path / "build")
     given = tmp_path / "work"
@@ -43,19 +44,19 @@ def run_with(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str],
     (given / "given").write_text("data")
     (given / "__pycache__").mkdir()
 
-    def run(behaviour: str) -> Outcome:
+    def run(behaviour: str, timeout_s: float = PATIENCE_S) -> Outcome:
         program = tmp_path / "bin/qemu-system-x86_64"
         program.parent.mkdir()
         program.write_text(GUEST + behaviour)
         program.chmod(0o755)
         monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
         image = Image(tmp_path)
-        return machine.run(Work(given, "true"), Boot(timeout_s=2), tmp_path / "results", image)
+        return machine.run(Work(given, "true"), Boot(timeout_s=timeout_s), tmp_path / "results", image)
 
     return run
 
 
-def test_output_status_and_results_come_back(run_with: Callable[[str], Outcome], tmp_path: Path) -> None:
+def test_output_status_and_results_come_back(run_with: Callable[..., Outcome], tmp_path: Path) -> None:
     outcome = run_with(GOOD)
     assert (outcome.status, outcome.lines) == (3, ["hello from true"])
     assert {file.name for file in (tmp_path / "results").iterdir()} == {"given", "status"}
@@ -63,20 +64,20 @@ def test_output_status_and_results_come_back(run_with: Callable[[str], Outcome],
 
 
 def test_a_panic_is_a_broken_guest_whose_console_is_shown(
-    run_with: Callable[[str], Outcome], capfd: pytest.CaptureFixture[str]
+    run_with: Callable[..., Outcome], capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert run_with(PANIC).status == BROKEN
     assert "Kernel panic" in capfd.readouterr().err
 
 
-def test_a_hang_ends_after_the_timeout(run_with: Callable[[str], Outcome], capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_hang_ends_after_the_timeout(run_with: Callable[..., Outcome], capfd: pytest.CaptureFixture[str]) -> None:
     begin = time.monotonic()
-    assert run_with(HANG).status == BROKEN
+    assert run_with(HANG, 2).status == BROKEN
     assert time.monotonic() - begin < 20
     assert "not done after 2 s" in capfd.readouterr().err
 
 
-def test_results_of_an_earlier_run_do_not_count(run_with: Callable[[str], Outcome], tmp_path: Path) -> None:
+def test_results_of_an_earlier_run_do_not_count(run_with: Callable[..., Outcome], tmp_path: Path) -> None:
     (tmp_path / "results").mkdir()
     (tmp_path / "results/status").write_text("0")
     assert run_with(PANIC).status == BROKEN
