@@ -95,7 +95,13 @@ def test_malformed_lines_are_lost_samples(meter: Callable[..., Sigrok]) -> None:
 def test_a_line_that_comes_in_pieces_is_one_line(meter: Callable[..., Sigrok]) -> None:
     slowly = "\n".join(f"printf '{piece}'; sleep 0.1" for piece in ("1,", "2\\n3", ",4", "\\n5,6\\n"))
     source = meter(f"printf '{HEAD}'\n{slowly}\n{UNTIL_ITS_INPUT_ENDS}")
-    taken = take(source, 12, timeout_s=0.1)
+    taken = Taken(source.start(0))
+
+    def came() -> bool:
+        taken.add(source.read(0.1))
+        return taken.rows == 3
+
+    until(came, "three rows")
     source.stop()
     assert (taken.gaps, taken.column(0).tolist(), taken.column(1).tolist()) == ([], [1, 3, 5], [2, 4, 6])
 
