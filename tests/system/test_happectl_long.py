@@ -145,9 +145,9 @@ def test_watch_ends_when_happed_or_the_bus_goes(happectl: HappeCtl, terminal: Te
 
 
 def test_watch_into_a_pipe_is_a_line_each_second(happectl: HappeCtl) -> None:
+    began = time.monotonic()
     with happectl.daemon(), happectl.start("status", "--watch") as process:
         assert process.stdout
-        began = time.monotonic()
         lines = [process.stdout.readline() for _ in range(3)]
         assert time.monotonic() - began >= 1.5
         process.terminate()
@@ -222,7 +222,8 @@ def test_hold_passes_a_signal_to_the_command(happectl: HappeCtl) -> None:
 def test_a_key_reaches_the_command_once(happectl: HappeCtl, terminal: Terminal, tmp_path: Path) -> None:
     """Ctrl-C sends a signal to all programs in the foreground, so happectl sends none of its own."""
     log = tmp_path / "log"
-    script = f"trap 'echo int >>{log}' INT; echo ready; i=0; while [ $i -lt 8 ]; do sleep 0.1; i=$((i+1)); done; exit 6"
+    script = f"trap 'echo int >>{log}' INT; echo ready; until [ -s {log} ]; do sleep 0.1; done; "
+    script += "i=0; while [ $i -lt 8 ]; do sleep 0.1; i=$((i+1)); done; exit 6"  # a second signal would come meanwhile
     foreground: list[str | Path] = ["setsid", "--ctty", "--wait", happectl.program, "hold", "--", "sh", "-c", script]
     environment = happectl.bus.environment()
     with (
