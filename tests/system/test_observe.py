@@ -151,13 +151,8 @@ def test_a_reader_that_leaves_ends_it_with_the_terminal_put_back(
 
 def test_immediate_feedback_acts_before_the_period_ends(happe_sim: HappeSim, tmp_path: Path) -> None:
     trace = tmp_path / "run.jsonl"
-    command = [str(happe_sim.program), "observe", "--seconds", "2", "--json", "--immediate", "--record", str(trace)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdin
-        assert process.stdout
-        process.stdin.write(b"f")
-        process.stdin.flush()
-        decisions = process.stdout.read()
+    command = ["observe", "--seconds", "2", "--json", "--immediate", "--record", str(trace)]
+    decisions = happe_sim.run(*command, stdin=b"f").stdout
     assert "learned" in json.loads(decisions.splitlines()[0])
     header, first, *_ = [json.loads(line) for line in trace.read_text().splitlines()]
     assert header["feedback"] == "immediate"
