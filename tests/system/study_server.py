@@ -100,8 +100,9 @@ class StudyServer:
     def limit_files(self, most_bytes: int) -> None:
         """Limit the size of its files, as on a full disk; RLIM_INFINITY: no limit."""
         for pid in self._pids():
-            _soft, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)
-            resource.prlimit(pid, resource.RLIMIT_FSIZE, (most_bytes, hard))
+            with suppress(ProcessLookupError):  # it has ended meanwhile
+                _soft, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+                resource.prlimit(pid, resource.RLIMIT_FSIZE, (most_bytes, hard))
 
     def digests(self, trace: str) -> dict[int, str]:
         """Return the SHA-256 of each opened part of a trace on its disk, by number. Empty before the trace arrives."""
