@@ -272,11 +272,16 @@ class Wayland(Desktop):
         """Kill sway, which leaves its sockets, and start it again under the same name."""
         self.stop(self.running_sway)
         self.start_sway()
+        until(self.is_ready, "sway shows its background")
 
     def is_ready(self) -> bool:
-        """Return whether sway shows its background. It answers swaymsg before clients find it and its output."""
+        """Return whether sway shows its background, above an overlay.
+
+        It answers swaymsg before clients find it and its output.
+        """
+        above = (0, 0, SIZE[0], SIZE[1] // 2)
         try:
-            return changed(self.empty(), self.seen()) is None
+            return changed(self.empty().crop(above), self.seen().crop(above)) is None
         except subprocess.CalledProcessError:
             return False
 
