@@ -156,6 +156,6 @@ def test_it_is_small_and_sleeps_while_nothing_changes(desktop: Wayland, happed: 
     agent = Agent(desktop, happed).start()
     window(desktop, "game")
     agent.serves("game")
-    agent.is_idle()
-    assert wake_ups_in(agent.process.pid, 3) == 0
+    # Other tests start X servers meanwhile, and the agent looks at their sockets.
+    until(lambda: wake_ups_in(agent.process.pid, 3) == 0, "it sleeps for three seconds")
     assert resident_kib(agent.process.pid) * 1024 <= 30e6
