@@ -42,9 +42,9 @@ def window_of(desktop: X11, pid: int) -> str:
     """Return a process's window, when the window manager lists it."""
 
     def listed() -> str | None:
-        numbers = desktop.root_property("_NET_CLIENT_LIST").partition("# ")[2].split(", ")
-        owned = (number for number in numbers if f"= {pid}" in desktop.ask("xprop", "-id", number, "_NET_WM_PID"))
-        return next(owned, None)
+        numbers = desktop.root_property("_NET_CLIENT_LIST").partition("# ")[2].replace(",", "").split()
+        owners = ((number, desktop.ask("xprop", "-id", number, "_NET_WM_PID")) for number in numbers)
+        return next((number for number, owner in owners if owner.endswith(f"= {pid}\n")), None)
 
     return str(int(until(listed, f"the window of process {pid} is listed"), 16))
 
