@@ -320,8 +320,9 @@ class KWin(Shell):
 
     def await_shell(self, log: Path) -> None:
         """Wait until it has started."""
-        self.environment["DISPLAY"] = until(self.display, f"KWin has an X display: {log}")
+        # Before it takes scripts, it may lock the display of a server that has no lock, and give it back.
         until(self.takes_scripts, f"KWin takes scripts: {log}")
+        self.environment["DISPLAY"] = until(self.display, f"KWin has an X display: {log}")
 
     def lock(self) -> None:
         """Lock its screen."""
