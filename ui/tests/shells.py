@@ -581,8 +581,8 @@ def shell(kind: type[AnyShell], bus: str) -> Iterator[AnyShell]:
     )
     try:
         (home / "run").mkdir(mode=0o700)
-        if not X_SOCKETS.exists():  # writable for everybody, like the folder of a display manager's X server
-            X_SOCKETS.mkdir()
+        X_SOCKETS.mkdir(exist_ok=True)  # another test may make it at the same time
+        with contextlib.suppress(PermissionError):  # a display manager's X server has made it, writable for everybody
             X_SOCKETS.chmod(0o1777)
         running.install()
         subprocess.run(["chown", "-R", str(USER), home], check=True)
