@@ -426,6 +426,7 @@ def test_a_run_of_two_minutes_has_not_ended_after_less_than_nine_tenths_of_them(
     sitting: Sitting,
     minutes: float,
     early: bool,  # noqa: FBT001 - a case
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # Given
     code = sitting.runs[0].code
@@ -433,9 +434,11 @@ def test_a_run_of_two_minutes_has_not_ended_after_less_than_nine_tenths_of_them(
     people.started(sitting.world, code, sitting.laptop)
 
     # When
+    now = now_us()
+    monkeypatch.setattr(services, "now_us", lambda: now)
     with sitting.world.database.writing() as session:
         run = services.find(session, sitting.study.id, code)
-        run.started_us = now_us() - int(minutes * 60_000_000)
+        run.started_us = now - int(minutes * 60_000_000)
 
     # Then
     if early:
