@@ -45,7 +45,7 @@ private:
 
 // After fork() the child is for a moment still this program.
 void wait_for_program(const FileDescriptor& process, pid_t pid, const std::string& name) {
-    for (int i = 0; i < 1000 && describe(process.get(), pid)->program != name; ++i) {
+    for (int i = 0; i < 300'000 && describe(process.get(), pid)->program != name; ++i) {
         usleep(1000);
     }
 }
