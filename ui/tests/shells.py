@@ -320,7 +320,7 @@ class KWin(Shell):
 
     def await_shell(self, log: Path) -> None:
         """Wait until it has started."""
-        # Before it takes scripts, it may lock the display of a server that has no lock, and give it back.
+        # Before it takes scripts, it may lock for a moment a display that a server without a lock has.
         until(self.takes_scripts, f"KWin takes scripts: {log}")
         self.environment["DISPLAY"] = until(self.display, f"KWin has an X display: {log}")
 
