@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Concurrent transactions: unblinding during other work, two records with one id, a header sent twice, two roles."""
+"""Concurrent transactions: none waits for one that waits for it, and of two that exclude each other one is refused."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ import pytest
 import given_accounts
 import given_participants as people
 import records
+from given_accounts import browser
 from given_devices import device, header, put_record, put_trace
+from given_jobs import job as job_now
 from given_studies import small, study
 from happe_study.access.rights import Role
 from happe_study.audit import chain
@@ -23,6 +25,10 @@ from happe_study.design.study import Study
 from happe_study.evidence.profiles.services import Taken
 from happe_study.evidence.traces import services as traces
 from happe_study.evidence.traces.sealed import new_trace_key
+from happe_study.jobs import pages as job_pages
+from happe_study.jobs import services as jobs
+from happe_study.jobs.models import JobState
+from happe_study.operations.backup import job as backups
 from happe_study.people.accounts import services as accounts
 from happe_study.results.exports import stored
 from happe_study.results.unblinding import services as unblinding
@@ -31,10 +37,42 @@ from world import fixed_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import ModuleType
 
     from sqlalchemy.orm import Session
+    from werkzeug.test import TestResponse
 
+    from happe_study.access.rules import Caller
     from world import World
+
+    Act = Callable[[Session], object]
+
+SECRETS = fixed_secrets()
+EMAILS = ("ada@example.org", "bob@example.org")
+on_postgresql = pytest.mark.parametrize(
+    "database_url", ["postgresql"], indirect=True
+)  # SQLite has one writer at a time
+
+
+def meanwhile(world: World, thread: ThreadPoolExecutor, act: Act, waiting: int = 1) -> Future[Any]:
+    """Begin a transaction in another thread. When this returns, it has ended, or so many transactions wait."""
+
+    def transaction() -> object:
+        with world.app.app_context(), world.database.writing() as session:
+            return act(session)
+
+    begun = thread.submit(transaction)
+    until(lambda: begun.done() or world.waits(waiting), "the other transaction")
+    return begun
+
+
+def second_of_two(world: World, first: Act, second: Act) -> Any:  # noqa: ANN401 - what `second` returns
+    """What `second` returns or raises if it comes while the transaction of `first` is open."""
+    with ThreadPoolExecutor(1) as thread:
+        with world.app.app_context(), world.database.writing() as session:
+            first(session)
+            begun = meanwhile(world, thread, second)
+        return begun.result(PATIENCE_S)
 
 
 def test_the_id_of_another_runs_record_is_refused(world: World) -> None:
@@ -50,7 +88,7 @@ def test_the_id_of_another_runs_record_is_refused(world: World) -> None:
     assert put_record(client, records.make(second, 3, 2)).status_code == 201
 
 
-@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)  # SQLite has one writer at a time
+@on_postgresql
 def test_a_header_that_comes_again_before_the_answer_is_the_same_trace(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -69,7 +107,7 @@ def test_a_header_that_comes_again_before_the_answer_is_the_same_trace(
         assert sorted(each.result(PATIENCE_S).status_code for each in sent) == [200, 201]
 
 
-@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)  # SQLite has one writer at a time
+@on_postgresql
 def test_the_audit_log_goes_on_while_a_study_is_unblinded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     made = study(world, protocol=small())
     custodian = world.account(Role.CUSTODIAN, study_id=made.id)
@@ -90,7 +128,7 @@ def test_the_audit_log_goes_on_while_a_study_is_unblinded(world: World, monkeypa
         assert told.result(PATIENCE_S).status_code == 200
 
 
-@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)  # SQLite has one writer at a time
+@on_postgresql
 def test_the_audit_log_goes_on_while_an_export_begins(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     made = study(world, protocol=small())
 
@@ -114,7 +152,7 @@ def _say_something(world: World, study_id: int) -> None:
         chain.append(session, "device.heard", None, study_id=study_id)
 
 
-@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)  # SQLite has one writer at a time
+@on_postgresql
 def test_roles_given_at_the_same_time_exclude_each_other(world: World) -> None:
     made, email = study(world, protocol=small()), given_accounts.account(world)
 
@@ -135,7 +173,7 @@ def test_roles_given_at_the_same_time_exclude_each_other(world: World) -> None:
             second[0].result(PATIENCE_S)
 
 
-@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)  # SQLite has one writer at a time
+@on_postgresql
 def test_two_administrators_who_disable_each_other_leave_one(world: World) -> None:
     ada, bob = (
         given_accounts.account(world, Role.ADMINISTRATOR, email=f"{name}@example.org") for name in ("ada", "bob")
@@ -156,3 +194,62 @@ def test_two_administrators_who_disable_each_other_leave_one(world: World) -> No
         disable(bob, begin)
         with pytest.raises(Problem, match="This is the last administrator"):
             second[0].result(PATIENCE_S)
+
+
+def statuses(
+    world: World,
+    monkeypatch: pytest.MonkeyPatch,
+    module: ModuleType,
+    first: Callable[[], TestResponse],
+    second: Callable[[], TestResponse],
+) -> list[int]:
+    """The statuses of two requests. The second comes when the first is about to append to the log in `module`."""
+    left, sent = [second], []
+
+    def append(session: Session, action: str, who: Caller, **detail: Any) -> None:  # noqa: ANN401 - as append() takes it
+        if left:
+            session.flush()
+            sent.append(thread.submit(left.pop()))
+            until(lambda: sent[0].done() or world.waits(), "the second request")
+        chain.append(session, action, who, **detail)
+
+    monkeypatch.setattr(module, "append", append)
+    with ThreadPoolExecutor(1) as thread:
+        return [first().status_code, *(each.result(PATIENCE_S).status_code for each in sent)]
+
+
+@on_postgresql
+def test_of_two_jobs_of_a_kind_that_are_tried_again_at_once_one_begins(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = study(world, protocol=small())
+    with world.database.writing() as session:
+        for _ in range(2):
+            jobs.ask(session, "checks", "anna@example.org", made.id, conditions=False).state = JobState.FAILED
+    page, clients = f"/studies/{made.name}/jobs", [browser(world, Role.EXPERIMENTER, email=each) for each in EMAILS]
+    tokens = [given_accounts.token_of(client.get(page)) for client in clients]
+
+    def retry(number: int) -> TestResponse:
+        return clients[number].post(f"{page}/{number + 1}/retry", data={"csrf_token": tokens[number]})
+
+    assert statuses(world, monkeypatch, job_pages, lambda: retry(0), lambda: retry(1)) == [303, 409]
+    assert [job_now(world, number).state for number in (1, 2)] == ["waiting", "failed"]
+
+
+@on_postgresql
+def test_of_two_backups_that_are_asked_for_at_once_one_is_made(world: World) -> None:
+    with pytest.raises(Problem, match="makes a backup already"):
+        second_of_two(world, backups.ask, backups.ask)
+
+
+@on_postgresql
+def test_a_job_that_is_tried_again_is_not_among_the_old_ones_that_a_new_one_removes(world: World) -> None:
+    for _ in range(jobs.KEPT + 1):
+        with world.database.writing() as session:
+            jobs.ask(session, "erasing", "a withdrawal").state = JobState.FAILED
+
+    def retry(session: Session) -> None:
+        jobs.retry(session, jobs.find(session, 2))
+
+    second_of_two(world, retry, lambda session: jobs.ask(session, "erasing", "a withdrawal"))
+    assert job_now(world, 2).state == JobState.WAITING

@@ -77,13 +77,13 @@ class World:
         """Close the database's connections."""
         self.database.dispose()
 
-    def waits(self) -> bool:
-        """Whether a transaction on PostgreSQL waits for another one."""
+    def waits(self, many: int = 1) -> bool:
+        """Whether so many transactions on PostgreSQL wait for others."""
         waiting = text(
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
         )
         with self.database.reading() as session:
-            return bool(session.scalar(waiting))
+            return bool(session.execute(waiting).scalar_one() >= many)
 
     def client(self, token: str | None = None) -> FlaskClient:
         """A program with this token, or a browser without a token."""

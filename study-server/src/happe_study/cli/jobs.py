@@ -100,16 +100,16 @@ def cancel(server: Server, number: int) -> None:
 def retry(server: Server, number: int) -> None:
     """Begin a failed or cancelled job again."""
     with server.writing() as session:
-        found = _found(session, number)
+        found = _found(session, number, to_retry=True)
         services.retry(session, found)
         append(session, "job.retried", None, study_id=found.study_id, job=number, kind=found.kind)
 
 
-def _found(session: Session, number: int) -> Job:
+def _found(session: Session, number: int, *, to_retry: bool = False) -> Job:
     job = session.get(Job, number)
     if job is None or job.whole_id is not None:
         raise Failure(os.EX_NOINPUT, f"{number}: no such job; `happe-server job list` shows all")
-    return services.find(session, number)
+    return services.find(session, number, to_retry=to_retry)
 
 
 @click.command(cls=Command, epilog=WORKER)

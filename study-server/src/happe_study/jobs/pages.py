@@ -59,7 +59,7 @@ def change(study: str, number: int, how: str) -> AnyResponse:
     """Cancel a job, or try it again. The caller needs the right to ask for it."""
     study_id = g.happe_study_ids(study)
     with parts().database.writing() as session:
-        job = _of_study(session, number, study_id)
+        job = _of_study(session, number, study_id, to_retry=how == "retry")
         if not caller().may(_kind(job).right, study_id):
             raise forbidden()
         title = _kind(job).titled(job)
@@ -72,8 +72,8 @@ def change(study: str, number: int, how: str) -> AnyResponse:
     return done(f"{title} {'is cancelled' if how == 'cancel' else 'begins again'}.", "job_pages.jobs", study=study)
 
 
-def _of_study(session: Session, number: int, study_id: int) -> Job:
-    job = services.find(session, number)
+def _of_study(session: Session, number: int, study_id: int, *, to_retry: bool) -> Job:
+    job = services.find(session, number, to_retry=to_retry)
     if job.study_id != study_id:
         raise not_found()
     return job

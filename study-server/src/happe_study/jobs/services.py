@@ -13,11 +13,12 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, exists, func, select, update
+from sqlalchemy import delete, exists, func, select, text, update
 from sqlalchemy.orm import aliased, defer
 
 from happe_study.base.clock import now_us
 from happe_study.base.problems import conflict, not_found
+from happe_study.design.study import FOR_CHANGE, Study
 from happe_study.jobs.models import OPEN, Job, JobState
 from happe_study.jobs.queue import PIECE, deliver
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 KEPT = 20  # jobs kept of a kind and study; a new job removes older ones with their results
 MOST_TRIES = 5
 LONGEST = 2000  # characters of a job's reason for failing
+ONE_AT_A_TIME = text("SELECT pg_advisory_xact_lock(7310580)")  # the number is arbitrary; no other lock here has it
 ENDED = (
     f"Its process ended {MOST_TRIES} times before it was done: perhaps the memory ran out. The worker's log says more."
 )
@@ -50,7 +52,21 @@ def ask(session: Session, kind: str, asked_by: str, study_id: int | None = None,
 def _forget_old(session: Session, kind: str, study_id: int | None) -> None:
     mine = select(Job.id).where(Job.kind == kind, Job.study_id == study_id, Job.state.not_in(OPEN))
     old = session.scalars(mine.order_by(Job.id.desc()).offset(KEPT - 1)).all()
-    session.execute(delete(Job).where(Job.id.in_(old)))
+    # Not those that somebody has just begun to try again.
+    ended = select(Job.id).where(Job.id.in_(old), Job.state.not_in(OPEN)).with_for_update(skip_locked=True)
+    session.execute(delete(Job).where(Job.id.in_(ended)))
+
+
+def alone(session: Session, study_id: int | None) -> None:
+    """Let only this transaction begin a job of a study, or (None) of the server, until it ends.
+
+    Whoever begins a job only if no other of its kind is open calls this, or locks the study, before `open_one`, and
+    before any job is locked.
+    """
+    if study_id is not None:
+        session.execute(select(Study.id).where(Study.id == study_id).with_for_update(**FOR_CHANGE))
+    elif session.connection().dialect.name == "postgresql":
+        session.execute(ONE_AT_A_TIME)
 
 
 def open_one(session: Session, kind: str, study_id: int | None, *, for_change: bool = False) -> Job | None:
@@ -69,9 +85,11 @@ def of_study(session: Session, study_id: int | None, kind: str | None = None, *,
     return session.scalars(query if kind is None else query.where(Job.kind == kind)).all()
 
 
-def find(session: Session, job_id: int) -> Job:
-    """A job, its row locked for a change. Raises Problem 404."""
+def find(session: Session, job_id: int, *, to_retry: bool = False) -> Job:
+    """A job, its row locked for a change. `to_retry`: nobody else begins another one meanwhile. Raises Problem 404."""
     whole = Job.id == job_id, Job.whole_id.is_(None)
+    if to_retry:
+        alone(session, session.scalar(select(Job.study_id).where(*whole)))
     job = session.scalar(select(Job).where(*whole).with_for_update())
     if job is None:
         raise not_found()
@@ -141,7 +159,10 @@ def cancel(session: Session, job: Job) -> None:
 
 
 def retry(session: Session, job: Job) -> None:
-    """Start a failed or cancelled job again. Raises Problem 409 for any other job, or if one of its kind is open."""
+    """Start a failed or cancelled job again, which `find` has found to retry.
+
+    Raises Problem 409 for any other job, or if one of its kind is open.
+    """
     if job.state not in (JobState.FAILED, JobState.CANCELLED):
         raise conflict("job", f"The job is {job.state}: only one that failed or was cancelled can be tried again.")
     if open_one(session, job.kind, job.study_id):

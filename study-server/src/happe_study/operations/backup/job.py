@@ -35,6 +35,7 @@ RUNNING = "A job makes a backup already. Wait until it is done, or cancel it."
 
 def ask(session: Session) -> Job:
     """Ask for a backup. Raises Problem 409 if a job makes one already."""
+    jobs.alone(session, None)
     if jobs.open_one(session, BACKUP, None):
         raise conflict("backup", RUNNING)
     moment = datetime.fromtimestamp(now_us() / 1e6, UTC)
