@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import os
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -259,3 +261,24 @@ def test_a_job_begins_again_only_beside_no_other_of_its_kind(small_world: World)
     assert (refused.status_code, "Another job of this kind" in refused.text) == (HTTPStatus.CONFLICT, True)
     post(analyst, f"{PAGE}/jobs/2/cancel", page=f"{PAGE}/jobs")
     assert post(analyst, f"{PAGE}/jobs/1/retry", page=f"{PAGE}/jobs").status_code == HTTPStatus.SEE_OTHER
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)  # SQLite has one writer at a time
+def test_a_job_that_ends_while_the_command_line_cancels_it_keeps_its_result(operated: Operated) -> None:
+    world, locked = operated.world, threading.Event()
+    with world.database.writing() as session:
+        number = services.ask(session, "checks", "anna@example.org").id
+    running = given_jobs.taken(world)
+
+    def end() -> None:
+        with Work(world.app.extensions["happe"], running, Path()).taking_effect({"checks": []}):
+            locked.set()
+            until(world.waits, "the command, which waits")
+
+    with ThreadPoolExecutor(1) as thread:
+        ended = thread.submit(end)
+        assert locked.wait(PATIENCE_S)
+        ran = operated.run("job", "cancel", str(number))
+        ended.result(PATIENCE_S)
+    assert (ran.status, "The job is done already." in ran.err) == (os.EX_DATAERR, True)
+    assert given_jobs.job(world, number).state == JobState.DONE

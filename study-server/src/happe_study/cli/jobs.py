@@ -13,6 +13,7 @@ from sqlalchemy import select
 from happe_cli.commands import Command, Group, examples, json_option, print_json, print_table
 from happe_cli.errors import Failure
 from happe_study.audit.chain import append
+from happe_study.base.problems import Problem
 from happe_study.cli import named
 from happe_study.cli.server import Server, pass_server
 from happe_study.design.study import Study
@@ -106,10 +107,10 @@ def retry(server: Server, number: int) -> None:
 
 
 def _found(session: Session, number: int, *, to_retry: bool = False) -> Job:
-    job = session.get(Job, number)
-    if job is None or job.whole_id is not None:
-        raise Failure(os.EX_NOINPUT, f"{number}: no such job; `happe-server job list` shows all")
-    return services.find(session, number, to_retry=to_retry)
+    try:
+        return services.find(session, number, to_retry=to_retry)
+    except Problem:
+        raise Failure(os.EX_NOINPUT, f"{number}: no such job; `happe-server job list` shows all") from None
 
 
 @click.command(cls=Command, epilog=WORKER)
