@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
+from sqlalchemy import func, select, update
 
 import given_accounts
 import given_participants as people
@@ -18,20 +20,32 @@ from given_devices import device, header, put_record, put_trace
 from given_jobs import job as job_now
 from given_studies import small, study
 from happe_study.access.rights import Role
+from happe_study.access.rules import Caller, Who
 from happe_study.audit import chain
+from happe_study.audit.models import AuditDetail
 from happe_study.base.problems import Problem
 from happe_study.base.tables.formats import Format
-from happe_study.design.study import Study
-from happe_study.evidence.profiles.services import Taken
+from happe_study.design.study import FOR_CHANGE, Study
+from happe_study.evidence.profiles import downloads, reviews
+from happe_study.evidence.profiles.models import Profile, ReviewKind
+from happe_study.evidence.profiles.services import Taken, take_out
 from happe_study.evidence.traces import services as traces
 from happe_study.evidence.traces.sealed import new_trace_key
 from happe_study.jobs import pages as job_pages
 from happe_study.jobs import services as jobs
 from happe_study.jobs.models import JobState
 from happe_study.operations.backup import job as backups
+from happe_study.people import sittings
 from happe_study.people.accounts import services as accounts
+from happe_study.people.devices.models import Sitting
+from happe_study.people.participants.models import Participant
 from happe_study.results.exports import stored
 from happe_study.results.unblinding import services as unblinding
+from happe_study.results.unblinding.services import Order
+from happe_study.results.withdrawal import services as withdrawal
+from happe_study.runs.course import services as runs
+from happe_study.runs.course.models import Run
+from happe_study.runs.records import services as uploads
 from patience import PATIENCE_S, until
 from world import fixed_secrets
 
@@ -42,7 +56,7 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
     from werkzeug.test import TestResponse
 
-    from happe_study.access.rules import Caller
+    from given_devices import Enrolled
     from world import World
 
     Act = Callable[[Session], object]
@@ -253,3 +267,157 @@ def test_a_job_that_is_tried_again_is_not_among_the_old_ones_that_a_new_one_remo
 
     second_of_two(world, retry, lambda session: jobs.ask(session, "erasing", "a withdrawal"))
     assert job_now(world, 2).state == JobState.WAITING
+
+
+# A withdrawal meets others.
+
+
+class Someone:
+    """A participant at a laptop who has completed the first run, with its record, in a study that is still blinded."""
+
+    def __init__(self, world: World, choice: str) -> None:
+        self.study = study(world, protocol=small())
+        self.row, self.token = people.participant(world, self.study, choice=choice)
+        self.laptop: Enrolled = people.laptop_with(world, self.study, self.row)
+        self.runs = [run.code for run in people.runs_of(world, self.row)]
+        people.answered(world, self.runs[0], self.laptop)
+        record = records.make(self.runs[0], 30, client_id=str(uuid4()))
+        assert put_record(world.client(self.laptop.token), record).status_code == 201
+
+    def take_out(self, session: Session) -> None:
+        """Copy the lessons of the record into tables."""
+        take_out(session, self.study.id, SECRETS)
+
+    def unblind(self, session: Session) -> None:
+        """Unblind the study."""
+        order = Order(None, "Everything is complete.", self.study.name)
+        unblinding.unblind(session, session.get_one(Study, self.study.id), SECRETS, order)
+
+    def unblind_run(self, session: Session) -> None:
+        """Unblind the first run."""
+        order = Order(None, "Somebody fell ill.", self.runs[0])
+        run = runs.find(session, self.study.id, self.runs[0])
+        unblinding.unblind_run(session, session.get_one(Study, self.study.id), run, SECRETS, order)
+
+    def leave(self, session: Session) -> None:
+        """Leave the laptop."""
+        sittings.leave(session, people.as_device(self.laptop))
+
+    def sit(self, session: Session) -> None:
+        """Sit down at the laptop again."""
+        sittings.sit(session, people.as_device(self.laptop), self.token)
+
+
+def note(session: Session) -> None:
+    """Write a note on a profile."""
+    one = session.scalars(select(Profile)).first()
+    assert one
+    reviews.review(session, one, ReviewKind.NOTE, "odd", Caller(Who.STAFF, 0, "ada@example.org"))
+
+
+def download(session: Session) -> None:
+    """Download the lessons of a profile."""
+    one = session.scalars(select(Profile)).first()
+    assert one
+    downloads.note_lessons(session, one, Caller(Who.STAFF, 0, "ada@example.org"))
+
+
+@on_postgresql
+@pytest.mark.parametrize("choice", ["erase", "deidentify"])
+@pytest.mark.parametrize("act", ["take_out", "unblind", "unblind_run", "leave", "note", "download"])
+def test_what_comes_during_a_withdrawal_waits_for_it(world: World, choice: str, act: str) -> None:
+    # given
+    someone = Someone(world, choice)
+    if act in {"note", "download"}:
+        with world.database.writing() as session:
+            someone.take_out(session)
+    doing = {"note": note, "download": download}.get(act) or getattr(someone, act)
+    # when
+    with ThreadPoolExecutor(1) as thread:
+        with world.database.writing() as session:
+            row = session.get_one(Participant, someone.row.id, with_for_update=True)  # as a withdrawal begins
+            other = meanwhile(world, thread, doing)
+            withdrawal.withdraw(session, row, SECRETS, None)
+        with suppress(Problem):  # the withdrawal has renamed or erased it
+            other.result(PATIENCE_S)
+    # then
+    with world.database.reading() as session:
+        told = session.scalars(select(AuditDetail.detail).where(AuditDetail.participant_id == someone.row.id)).all()
+        assert [detail for detail in told if someone.row.code in str(detail) or choice == "deidentify"] == []
+        assert session.scalar(select(func.count()).where(Sitting.ended_us.is_(None))) == 0
+
+
+# The steps of a participant meet others.
+
+
+@on_postgresql
+@pytest.mark.parametrize("act", ["unblind", "sit"])
+def test_a_run_that_starts_meets(world: World, monkeypatch: pytest.MonkeyPatch, act: str) -> None:
+    # given
+    someone = Someone(world, "erase")
+    require_open, other = runs._require_open, []  # noqa: SLF001 - after it a start has locked the participant
+
+    def wait(*args: Any) -> None:  # noqa: ANN401 - as _require_open takes them
+        other.append(meanwhile(world, thread, getattr(someone, act)))
+        require_open(*args)
+
+    monkeypatch.setattr(runs, "_require_open", wait)
+    # when
+    with ThreadPoolExecutor(1) as thread:
+        with suppress(Problem):  # the study is not blinded any more
+            people.started(world, someone.runs[1], someone.laptop)
+        # then
+        other[0].result(PATIENCE_S)
+
+
+@on_postgresql
+def test_a_rating_meets_its_participant_who_leaves_the_laptop(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    # given
+    someone = Someone(world, "erase")
+    people.ended(world, someone.runs[1], someone.laptop)
+    left: list[Future[Any]] = []
+
+    def append(session: Session, action: str, who: Caller, **detail: Any) -> None:  # noqa: ANN401 - as append() takes it
+        left.append(meanwhile(world, thread, someone.leave))
+        chain.append(session, action, who, **detail)
+
+    monkeypatch.setattr(runs, "append", append)
+    # when
+    with ThreadPoolExecutor(1) as thread:
+        with world.database.writing() as session:
+            run = runs.find(session, someone.study.id, someone.runs[1])
+            runs.rate(session, run, str(uuid4()), 3, people.as_participant(someone.row))
+        # then
+        left[0].result(PATIENCE_S)
+
+
+@on_postgresql
+def test_an_unblinding_meets_an_upload_of_two_participants_records(world: World) -> None:
+    # given two rated runs, of which the first one's row lies behind the second one's
+    made = study(world, protocol=small())
+    rows = [people.participant(world, made)[0] for _ in range(2)]
+    arrived = []
+    for row in rows:
+        laptop, code = people.laptop_with(world, made, row), people.runs_of(world, row)[0].code
+        people.answered(world, code, laptop)
+        raw, number = records.encode(records.make(code, 30, row.id)), records.identity(row.id)
+        arrived.append((uploads.read(raw, SECRETS.allocation, run=code, client_id=number), people.as_device(laptop)))
+    with world.database.writing() as session:
+        session.execute(update(Run).where(Run.participant_id == rows[0].id).values(started_us=Run.started_us))
+    order = Order(None, "Everything is complete.", made.name)
+    # when
+    with ThreadPoolExecutor(2) as threads:
+        with world.database.writing() as session:
+            session.get_one(Participant, rows[1].id, with_for_update=FOR_CHANGE)  # for which the upload waits
+            begun = [
+                meanwhile(world, threads, lambda session: uploads.keep_all(session, arrived)),
+                meanwhile(
+                    world,
+                    threads,
+                    lambda session: unblinding.unblind(session, session.get_one(Study, made.id), SECRETS, order),
+                    waiting=2,
+                ),
+            ]
+        kept, check = (each.result(PATIENCE_S) for each in begun)
+    # then
+    assert (kept, check.agrees) == ([True, True], True)

@@ -11,9 +11,11 @@ from happe_study.access.rules import Who
 from happe_study.audit import chain
 from happe_study.base.clock import now_us
 from happe_study.base.problems import FieldError, conflict, unprocessable
+from happe_study.design.study import FOR_CHANGE
 from happe_study.people import callers
 from happe_study.people.devices.models import Device, Sitting
 from happe_study.people.devices.sittings import close, current
+from happe_study.people.participants.holding import hold
 from happe_study.people.participants.models import Participant
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ def sit(session: Session, device: Caller, token: str) -> Participant:
 
     Does nothing if the participant sits there already. Problem 422: an unknown token. 409: not enrolled yet.
     """
-    session.execute(select(Device.id).where(Device.id == device.id).with_for_update())
+    _lock(session, device)
     participant = _participant(session, device, token)
     if current(session, device.id) == participant.id:
         return participant
@@ -41,19 +43,26 @@ def sit(session: Session, device: Caller, token: str) -> Participant:
 
 def leave(session: Session, device: Caller) -> None:
     """End the sitting at the laptop, if there is one."""
+    _lock(session, device)
+    hold(session, Participant.id == current(session, device.id))
     participant_id = current(session, device.id)
-    if participant_id is None:
+    if participant_id is None:  # also if a withdrawal has just ended the sitting
         return
     close(session, device_id=device.id)
     about = {"study_id": device.study_id, "participant_id": participant_id}
     chain.append(session, "sitting.ended", device, **about, device=device.name)
 
 
+def _lock(session: Session, device: Caller) -> None:
+    """Lock the laptop, so that only this transaction changes who sits there."""
+    session.execute(select(Device.id).where(Device.id == device.id).with_for_update(**FOR_CHANGE))
+
+
 def _participant(session: Session, device: Caller, token: str) -> Participant:
     who = callers.caller_of(session, token)
     if who is None or who.who is not Who.PARTICIPANT or who.study_id != device.study_id:
         raise _nobody()
-    participant = session.get_one(Participant, who.id, with_for_update=True)
+    participant = session.get_one(Participant, who.id, with_for_update=FOR_CHANGE)
     if participant.ended_us is not None:  # while this waited for the lock
         raise _nobody()
     if participant.enrolled_us is None:

@@ -19,6 +19,7 @@ from happe_study.base.snapshot import at_one_moment
 from happe_study.base.tables.columns import Column, Kind
 from happe_study.base.tables.formats import Format, encoded
 from happe_study.evidence.profiles.models import Profile
+from happe_study.evidence.profiles.reviews import hold_profile
 from happe_study.evidence.profiles.searching import matching
 from happe_study.runs.records.demand import LEVELS
 
@@ -164,7 +165,8 @@ def _lesson(history: History, number: int) -> tuple[Any, ...]:
 
 
 def note_lessons(session: Session, profile: Profile, who: Caller) -> None:
-    """Write to the audit log who downloaded a profile's lessons."""
+    """Write to the audit log who downloaded a profile's lessons. Raises the Problem of `hold_profile`."""
+    hold_profile(session, profile)
     about = {"study_id": profile.study_id, "participant_id": profile.participant_id}
     append(
         session, "profile.downloaded", who, **about, participant=profile.participant, application=profile.application

@@ -19,6 +19,8 @@ from happe_study.base.clock import now_us
 from happe_study.base.problems import conflict, not_found
 from happe_study.evidence.profiles.models import Profile, ProfileAssignment, ProfileReview, ReviewKind
 from happe_study.people.accounts.models import Account
+from happe_study.people.participants.holding import hold
+from happe_study.people.participants.models import Participant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,9 +43,7 @@ def review(session: Session, profile: Profile, kind: ReviewKind, text: str, who:
 
     Problem 409 if that would change nothing; 404 if a withdrawal renamed or erased the profile meanwhile.
     """
-    same = select(Profile).where(Profile.id == profile.id, Profile.participant == profile.participant)
-    if session.scalar(same.with_for_update().execution_options(populate_existing=True)) is None:
-        raise not_found()
+    hold_profile(session, profile)
     if kind is ReviewKind.NOTE:
         profile.notes += 1
     else:
@@ -53,6 +53,14 @@ def review(session: Session, profile: Profile, kind: ReviewKind, text: str, who:
     about = {"study_id": profile.study_id, "participant_id": profile.participant_id}
     append(session, ACTIONS[kind], who, **about, participant=profile.participant, application=profile.application)
     return made
+
+
+def hold_profile(session: Session, profile: Profile) -> None:
+    """Lock a profile, whose participant can't withdraw meanwhile. 404 if a withdrawal renamed or erased it before."""
+    hold(session, Participant.id == profile.participant_id)
+    same = select(Profile).where(Profile.id == profile.id, Profile.participant == profile.participant)
+    if session.scalar(same.with_for_update().execution_options(populate_existing=True)) is None:
+        raise not_found()
 
 
 def _judge(session: Session, profile: Profile, kind: ReviewKind, who: Caller) -> None:

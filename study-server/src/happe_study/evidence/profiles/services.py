@@ -20,6 +20,7 @@ from happe_study.base.database import table
 from happe_study.design.allocation.sealing import SealError
 from happe_study.evidence.profiles import summaries
 from happe_study.evidence.profiles.models import LearningEvent, TaughtRun, Uafp
+from happe_study.people.participants.holding import hold
 from happe_study.people.participants.models import Participant
 from happe_study.runs.course.models import Run, RunRecord
 from happe_study.runs.records.lessons import ladders, untaught
@@ -68,6 +69,9 @@ def take_out(session: Session, study_id: int, secrets: Secrets) -> Taken:
     It skips a record that does not open. The next call tries it again, since somebody may have restored it by then.
     """
     taken, last = Taken(), 0
+    if not left(session, study_id):
+        return taken
+    hold(session, Participant.study_id == study_id)
     while found := session.execute(_left(study_id, last)).all():
         last = found[-1].id
         read = [(row, _learned(row, secrets)) for row in found]

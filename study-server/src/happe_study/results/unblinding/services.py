@@ -24,8 +24,10 @@ from happe_study.design.study import FOR_CHANGE, StudyState
 from happe_study.evidence.measuring.services import begin_by_itself
 from happe_study.evidence.profiles.services import take_out
 from happe_study.evidence.traces.sealed import open_manifests
+from happe_study.people.participants.holding import hold
 from happe_study.people.participants.models import Participant
 from happe_study.runs.course.models import Run
+from happe_study.runs.course.services import locked
 from happe_study.studies.models import Slot
 from happe_study.studies.services import protocol_of, seed_of, wrong_key
 
@@ -119,6 +121,7 @@ def unblind(session: Session, study: Study, secrets: Secrets, order: Order) -> C
     session.refresh(study, with_for_update=FOR_CHANGE)
     if study.state != StudyState.LOCKED:
         raise conflict("not-locked", f"Only a locked study can be unblinded, and this one is {study.state}.")
+    hold(session, Participant.study_id == study.id)
     study.seed, study.salt = seed_of(study, secrets)
     check = Check(verify(study.commitment or "", study.seed, study.salt))
     plans = _check_slots(session, study, secrets, check)
@@ -138,10 +141,11 @@ def unblind_run(session: Session, study: Study, run: Run, secrets: Secrets, orde
 
     The audit log names the other runs whose conditions follow from this one.
 
-    Raises Problem 422: the confirmation is not the run's code, or a bad reason; 409: the study is not locked, or the
-    seal does not open.
+    Raises Problem 422: the confirmation is not the run's code, or a bad reason; 404: a withdrawal has just given the
+    run another code; 409: the study is not locked, or the seal does not open.
     """
     _require(order, run.code)
+    locked(session, run)
     if study.state != StudyState.LOCKED:
         raise conflict("not-locked", f"Only runs of a locked study are blinded, and this one is {study.state}.")
     try:
@@ -217,7 +221,8 @@ def _opened_slot(study: Study, slot: Slot, secrets: Secrets) -> SlotPlan:
 
 
 def _batches(session: Session, study: Study) -> Iterator[list[int]]:
-    every = session.scalars(select(Participant.id).where(Participant.study_id == study.id)).all()
+    mine = select(Participant.id).where(Participant.study_id == study.id)
+    every = session.scalars(mine.order_by(Participant.id)).all()
     for start in range(0, len(every), PARTICIPANTS_AT_ONCE):
         yield list(every[start : start + PARTICIPANTS_AT_ONCE])
 
@@ -225,7 +230,8 @@ def _batches(session: Session, study: Study) -> Iterator[list[int]]:
 def _write(session: Session, participants: list[int], secrets: Secrets, plans: _Plans, check: Check) -> None:
     """Write the conditions of these participants' runs, and compare them with the plan."""
     columns = (Run.id, Run.participant_id, Run.code, Run.position, Run.application, Run.condition_sealed)
-    rows = session.execute(select(*columns).where(Run.participant_id.in_(participants))).all()
+    those = select(*columns).where(Run.participant_id.in_(participants))
+    rows = session.execute(those.order_by(Run.participant_id, Run.id)).all()  # as an upload of records locks them
     labels: dict[int, str] = {}
     for row in rows:
         try:

@@ -22,7 +22,7 @@ from happe_study.base.languages import gettext
 from happe_study.base.problems import FieldError, conflict, forbidden, not_found, unprocessable
 from happe_study.design.allocation.sealing import DOCUMENT_FORMAT, open_condition, probe_seed, seal_for_device
 from happe_study.design.protocol.conditions import Phase, Scheme
-from happe_study.design.study import Study, StudyState
+from happe_study.design.study import FOR_CHANGE, Study, StudyState
 from happe_study.people.devices.enrolment import fingerprint
 from happe_study.people.devices.models import Device, Sitting
 from happe_study.people.participants.models import Participant, ParticipantState
@@ -80,7 +80,7 @@ def start(session: Session, run: Run, device: Caller, start_id: str, secrets: Se
     started under another id or by another laptop (`started`) or before the laptop got a new key (`renewed`), or the
     study is not open (`not-open`).
     """
-    participant, study = _locked(session, run)
+    participant, study = locked(session, run)
     laptop = session.get_one(Device, device.id)
     if run.start_sealed is not None:
         _require_same_start(run, laptop, start_id)
@@ -132,7 +132,7 @@ def require_lasted(session: Session, run: Run, least_share: float) -> None:
     Callers check this before a run ends and before it is rated, since its record may have ended it. So nobody can learn
     a slot's order of conditions faster than by taking part in the runs.
     """
-    _locked(session, run)
+    locked(session, run)
     if run.state != State.STARTED or run.started_us is None:
         return
     if now_us() < run.started_us + int(least_share * run.seconds * SECOND_US):
@@ -143,7 +143,7 @@ def require_lasted(session: Session, run: Run, least_share: float) -> None:
 
 def end(session: Session, run: Run, device: Caller) -> None:
     """End a run, as the laptop that started it reports. 403: another laptop started it. 409: it is not in progress."""
-    participant, study = _locked(session, run)
+    participant, study = locked(session, run)
     _require_starter(run, device)
     if _happens(session, run, Event.END, protocol_of(study)):
         _log(session, "ended", run, participant, device)
@@ -154,7 +154,7 @@ def rate(session: Session, run: Run, client_id: str, rating: int, who: Caller) -
 
     409: the run has a rating under another id, or can't be rated now. 422: the scale has no such point.
     """
-    participant, study = _locked(session, run)
+    participant, study = locked(session, run)
     _require_device(session, run, participant, who)
     protocol = protocol_of(study)
     scale = protocol.rating
@@ -173,7 +173,7 @@ def guess(session: Session, run: Run, client_id: str, choice: str, who: Caller) 
 
     409: the run has a guess under another id, or can't be guessed now. 422: the protocol offers no such choice.
     """
-    participant, study = _locked(session, run)
+    participant, study = locked(session, run)
     _require_device(session, run, participant, who)
     protocol = protocol_of(study)
     if protocol.guess.ask and choice not in {offered.key for offered in protocol.guess_choices}:
@@ -195,7 +195,7 @@ def abort(session: Session, run: Run, reason: str, who: Caller | None) -> None:
 
     409: the run is complete, not started, or aborted for another reason.
     """
-    participant, study = _locked(session, run)
+    participant, study = locked(session, run)
     _require_starter(run, who)
     if _happens(session, run, Event.ABORT, protocol_of(study)):
         run.abort_reason = reason
@@ -209,7 +209,7 @@ def replace(session: Session, run: Run, secrets: Secrets, who: Caller | None) ->
 
     409: the run is not aborted, or the participant no longer takes part.
     """
-    participant, study = _locked(session, run)
+    participant, study = locked(session, run)
     if run.state == State.REPLACED:
         same = _of_participant(run).where(Run.position == run.position, Run.attempt == run.attempt + 1)
         found: Run = session.scalars(same).one()
@@ -233,13 +233,13 @@ def present(session: Session, participant: Participant, protocol: Protocol) -> s
     return steps.present(runs, asks_guess=protocol.guess.ask)
 
 
-def _locked(session: Session, run: Run) -> tuple[Participant, Study]:
+def locked(session: Session, run: Run) -> tuple[Participant, Study]:
     """Lock a run's participant, so that only this transaction changes their runs. Returns participant and study.
 
     404: while this waited for the lock, a withdrawal gave the run another code, which nobody may learn.
     """
     code = run.code
-    participant = session.get_one(Participant, run.participant_id, populate_existing=True, with_for_update=True)
+    participant = session.get_one(Participant, run.participant_id, populate_existing=True, with_for_update=FOR_CHANGE)
     session.refresh(run)
     if run.code != code:
         raise not_found()

@@ -21,7 +21,7 @@ from happe_study.base.clock import now_us
 from happe_study.base.codes import is_code
 from happe_study.base.languages import gettext
 from happe_study.base.problems import FieldError, conflict, not_found, unprocessable
-from happe_study.design.study import Study, StudyState
+from happe_study.design.study import FOR_CHANGE, Study, StudyState
 from happe_study.people.accounts import tokens
 from happe_study.people.accounts.models import TokenKind
 from happe_study.people.devices import sittings
@@ -46,7 +46,7 @@ _READ = (
     .join(Study, Study.id == Participant.study_id)
     .where(Participant.id == bindparam("participant"))
 )
-_LOCK = _READ.with_for_update(of=Participant).execution_options(populate_existing=True)
+_LOCK = _READ.with_for_update(of=Participant, **FOR_CHANGE).execution_options(populate_existing=True)
 ON_REPLACEMENT = "the participant dropped out"
 
 

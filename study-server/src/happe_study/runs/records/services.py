@@ -21,7 +21,7 @@ from happe_study.base.problems import Problem, conflict, forbidden, not_found
 from happe_study.base.together import MOST, Together
 from happe_study.base.uploads import of_document
 from happe_study.design.allocation.sealing import record_digest
-from happe_study.design.study import Study
+from happe_study.design.study import FOR_CHANGE, Study
 from happe_study.people.participants.models import Participant
 from happe_study.runs.course import services as runs
 from happe_study.runs.course.models import Run, RunRecord
@@ -112,7 +112,7 @@ _FIND = (
     .join(Study, Participant.study_id == Study.id)
     .where(Run.code.in_(bindparam("codes", expanding=True)))
     .order_by(Participant.id, Run.id)
-    .with_for_update(of=[Participant, Run])
+    .with_for_update(of=[Participant, Run], **FOR_CHANGE)
     .execution_options(populate_existing=True)
 )
 _KEEP = insert(table(RunRecord)).inline()  # without RETURNING the new id
