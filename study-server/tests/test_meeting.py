@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -14,6 +15,8 @@ from sqlalchemy import func, select, update
 
 import given_accounts
 import given_participants as people
+import given_profiles
+import given_reports
 import records
 from given_accounts import browser
 from given_devices import device, header, put_record, put_trace
@@ -26,7 +29,8 @@ from happe_study.audit.models import AuditDetail
 from happe_study.base.problems import Problem
 from happe_study.base.tables.formats import Format
 from happe_study.design.study import FOR_CHANGE, Study
-from happe_study.evidence.profiles import downloads, reviews
+from happe_study.evidence.documents import services as documents
+from happe_study.evidence.profiles import assignments, downloads, reviews
 from happe_study.evidence.profiles.models import Profile, ReviewKind
 from happe_study.evidence.profiles.services import Taken, take_out
 from happe_study.evidence.traces import services as traces
@@ -46,6 +50,7 @@ from happe_study.results.withdrawal import services as withdrawal
 from happe_study.runs.course import services as runs
 from happe_study.runs.course.models import Run
 from happe_study.runs.records import services as uploads
+from happe_study.studies import services as studies
 from patience import PATIENCE_S, until
 from world import fixed_secrets
 
@@ -57,6 +62,7 @@ if TYPE_CHECKING:
     from werkzeug.test import TestResponse
 
     from given_devices import Enrolled
+    from happe_study.people.accounts.models import Account
     from world import World
 
     Act = Callable[[Session], object]
@@ -269,6 +275,47 @@ def test_a_job_that_is_tried_again_is_not_among_the_old_ones_that_a_new_one_remo
     assert job_now(world, 2).state == JobState.WAITING
 
 
+@on_postgresql
+def test_of_two_accounts_made_with_one_address_at_once_the_second_is_refused(world: World) -> None:
+    def create(session: Session) -> Account:
+        return accounts.create(session, None, "ada@example.org", given_accounts.PASSWORD, given=True)
+
+    with pytest.raises(Problem, match="exists already"):
+        second_of_two(world, create, create)
+
+
+@on_postgresql
+def test_of_two_studies_created_with_one_name_at_once_the_second_changes_the_first(world: World) -> None:
+    made, new = second_of_two(
+        world,
+        lambda session: studies.put(session, small(participants=4), None),
+        lambda session: studies.put(session, small(participants=8), None),
+    )
+    assert (studies.protocol_of(made).participants, new) == (8, False)
+
+
+@on_postgresql
+def test_of_two_power_models_uploaded_at_once_the_second_stays(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = given_reports.finished(world, participants=1)
+    monkeypatch.setattr(documents, "read", lambda *_args: None)
+    page, clients = f"/studies/{made.name}/report", [browser(world, Role.ANALYST, email=each) for each in EMAILS]
+    tokens = [given_accounts.token_of(client.get(page)) for client in clients]
+
+    def upload(number: int) -> TestResponse:
+        form = {"csrf_token": tokens[number], "machine": (io.BytesIO(b"{}"), "machine.json")}
+        return clients[number].post(f"{page}/machine", data=form)
+
+    assert statuses(world, monkeypatch, documents, lambda: upload(0), lambda: upload(1)) == [303, 303]
+
+
+@on_postgresql
+def test_profiles_that_two_people_assign_at_once_are_assigned_once(world: World) -> None:
+    given_profiles.taught(world, players=2, runs=2)
+    world.account(Role.REVIEWER)
+
+    assert second_of_two(world, assign, assign) == 0
+
+
 # A withdrawal meets others.
 
 
@@ -322,6 +369,13 @@ def download(session: Session) -> None:
     downloads.note_lessons(session, one, Caller(Who.STAFF, 0, "ada@example.org"))
 
 
+def assign(session: Session) -> int:
+    """Assign every profile to the only reviewer, and return the number of new assignments."""
+    made = session.scalars(select(Study)).one()
+    reviewers = {number: email for number, email in assignments.reviewers(session, made.id)}  # noqa: C416 - rows
+    return assignments.deal(session, made, reviewers, 1, Caller(Who.STAFF, 0, "ada@example.org"))
+
+
 @on_postgresql
 @pytest.mark.parametrize("choice", ["erase", "deidentify"])
 @pytest.mark.parametrize("act", ["take_out", "unblind", "unblind_run", "leave", "note", "download"])
@@ -345,6 +399,19 @@ def test_what_comes_during_a_withdrawal_waits_for_it(world: World, choice: str, 
         told = session.scalars(select(AuditDetail.detail).where(AuditDetail.participant_id == someone.row.id)).all()
         assert [detail for detail in told if someone.row.code in str(detail) or choice == "deidentify"] == []
         assert session.scalar(select(func.count()).where(Sitting.ended_us.is_(None))) == 0
+
+
+@on_postgresql
+def test_profiles_assigned_during_a_withdrawal_are_those_that_stay(world: World) -> None:
+    given_profiles.taught(world, players=2, runs=2)
+    world.account(Role.REVIEWER)
+
+    def withdraw(session: Session) -> None:
+        row = session.scalars(select(Participant).order_by(Participant.id)).first()
+        assert row
+        withdrawal.withdraw(session, row, SECRETS, None)
+
+    second_of_two(world, withdraw, assign)
 
 
 # The steps of a participant meet others.

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import or_, select
+from sqlalchemy.exc import IntegrityError
 
 from happe_study.access.rights import Right, Role
 from happe_study.audit.chain import append
@@ -58,7 +59,6 @@ def put(
     if study is None:
         _require_right(who, None, forbidden("To create a study you need this right in every study."))
         study = Study(name=protocol.name, state=StudyState.DRAFT, created_us=now_us())
-        session.add(study)
     else:
         _require_right(who, study.id, conflict("name-taken", "Another study has this name."))
         _require_draft(study)
@@ -70,7 +70,11 @@ def put(
         )
     study.title, study.protocol, study.protocol_sha256 = protocol.title, kept, sha256
     study.protocol_file = file if file and len(file) <= LONGEST_PATH and file.isprintable() else None
-    session.flush()
+    try:
+        with session.begin_nested():
+            session.add(study)
+    except IntegrityError:  # somebody else has just created a study of this name
+        return put(session, text, who, file, read=read)
     append(session, action, who, study_id=study.id, study=study.name, protocol_sha256=study.protocol_sha256)
     return study, action == "study.created"
 

@@ -11,8 +11,11 @@ from sqlalchemy import delete, insert, or_, select
 from happe_study.access.rights import Right, roles_with
 from happe_study.audit.chain import append
 from happe_study.base.database import table
+from happe_study.design.study import FOR_CHANGE
 from happe_study.evidence.profiles.models import Profile, ProfileAssignment
 from happe_study.people.accounts.models import Account, Grant
+from happe_study.people.participants.holding import hold
+from happe_study.people.participants.models import Participant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,6 +46,8 @@ def deal(session: Session, study: Study, people: dict[int, str], each: int, who:
     The most unusual profiles come first, each to the people with the fewest profiles, so that all get equally unusual
     ones.
     """
+    session.refresh(study, with_for_update=FOR_CHANGE)  # so that two people do not assign at once
+    hold(session, Participant.study_id == study.id)
     has: dict[int, set[int]] = defaultdict(set)
     load = dict.fromkeys(people, 0)
     known = select(ProfileAssignment.profile_id, ProfileAssignment.account_id).join(Profile)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from email_validator import EmailNotValidError, validate_email
 from flask_security.utils import hash_password
 from sqlalchemy import func, or_, select, update
+from sqlalchemy.exc import IntegrityError
 
 from happe_study.access.rights import Role, conflicts
 from happe_study.access.rules import Caller, Who
@@ -34,10 +35,11 @@ LONGEST_TOKEN_DAYS = 366
 
 
 def create(session: Session, who: Caller | None, email: str, password: str, *, given: bool) -> Account:
-    """Create an account without roles. `given`: somebody else chose the password, so the owner must change it first."""
+    """Create an account without roles. `given`: somebody else chose the password, so the owner must change it first.
+
+    Raises Problem 409 if the address has an account already, 422 for a bad address or password.
+    """
     email = address(email)
-    if find(session, email) is not None:
-        raise conflict("account-exists", "An account with this address exists already.")
     account = Account(
         email=email,
         password=_hashed(password),
@@ -46,7 +48,11 @@ def create(session: Session, who: Caller | None, email: str, password: str, *, g
         fs_uniquifier=secrets.token_hex(32),
         created_us=now_us(),
     )
-    session.add(account)
+    try:
+        with session.begin_nested():
+            session.add(account)
+    except IntegrityError:
+        raise conflict("account-exists", "An account with this address exists already.") from None
     chain.append(session, "account.create", who, account=email)
     return account
 

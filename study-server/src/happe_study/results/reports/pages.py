@@ -15,7 +15,7 @@ from happe_study.access.staff_page import done, mistake, or_again, page
 from happe_study.base.parts import parts
 from happe_study.base.problems import FieldError, conflict, not_found, unprocessable
 from happe_study.base.uploads import with_file
-from happe_study.design.study import Study, StudyState
+from happe_study.design.study import FOR_CHANGE, Study, StudyState
 from happe_study.evidence.documents import services as documents
 from happe_study.evidence.documents.models import DocumentKind
 from happe_study.evidence.documents.reading import InputError
@@ -81,6 +81,7 @@ def upload(study: str, what: str) -> AnyResponse:
         raise _wrong(what, error) from None
     with parts().database.writing() as session:
         found = _unblinded(session, g.happe_study_ids(study))
+        session.refresh(found, with_for_update=FOR_CHANGE)  # so that two people do not upload the first one at once
         if kind is DocumentKind.MEASURES:
             measuring.give_up(session, found)
         documents.keep(session, found, kind, raw, caller())
