@@ -117,6 +117,13 @@ def test_a_form_that_makes_no_sense_says_where_and_asks_for_nothing(
     assert given_jobs.work_off(small_world) == []
 
 
+def test_a_form_that_must_wait_for_another_plan_keeps_what_was_typed(small_world: World) -> None:
+    analyst = planner(small_world)
+    assert ask(analyst) == HTTPStatus.SEE_OTHER
+    answer = post(analyst, f"{PAGE}/plan", page=PAGE, **FORM | {"sizes": "12, 24"})
+    assert (answer.status_code, 'value="12, 24"' in answer.text) == (HTTPStatus.CONFLICT, True)
+
+
 def test_what_cannot_be_planned_says_why(small_world: World, tmp_path: Path) -> None:
     world = small_world
     # Given one waiting plan: no other begins
