@@ -18,6 +18,11 @@ Error error_of(int negative_errno) {
     return {std::generic_category().message(-negative_errno)};
 }
 
+int find_owner(sd_bus* bus, const char* name) {
+    Credentials owner;
+    return take(owner, [&](sd_bus_creds** raw) { return sd_bus_get_name_creds(bus, name, 0, raw); });
+}
+
 Result<Slot> call(sd_bus* bus, sd_bus_message* message, sd_bus_message_handler_t answered, void* self) {
     Slot slot;
     const int status =

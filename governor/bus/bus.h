@@ -35,6 +35,9 @@ int take(Owner& owner, Call&& call) {
 Error error_of(sd_bus_message* answer);
 Error error_of(int negative_errno);
 
+// Not negative if a program has this name on the bus; -ENXIO if none has.
+int find_owner(sd_bus* bus, const char* name);
+
 // Calls a method without waiting. Passes the answer or error to `answered`, with `self`. Destroying the slot cancels
 // the call.
 Result<Slot> call(sd_bus* bus, sd_bus_message* message, sd_bus_message_handler_t answered, void* self);

@@ -47,10 +47,7 @@ bool Callers::tell_when_left(const Caller& caller) {
         return sd_bus_add_match_async(bus_, raw, rule.c_str(), on_left, nullptr, this);
     });
     // The bus answers in order. So if the caller is still there now, the watch above will see it leave.
-    bus::Credentials there;
-    if (!watch || bus::take(there, [&](sd_bus_creds** raw) {
-                      return sd_bus_get_name_creds(bus_, caller.bus_name.c_str(), 0, raw);
-                  }) < 0) {
+    if (!watch || bus::find_owner(bus_, caller.bus_name.c_str()) < 0) {
         return false;
     }
     watched_.emplace(caller.bus_name, std::move(watch));

@@ -8,10 +8,13 @@
 #include <unistd.h>
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <ctime>
 
 namespace happe::ctl {
 namespace {
+
+constexpr std::chrono::seconds kBetweenTries{1};  // to reach a bus that is gone
 
 Slot match(sd_bus* bus, const Address& sender, const char* member, sd_bus_message_handler_t handler, void* self) {
     sd_bus_slot* slot = nullptr;
@@ -29,15 +32,8 @@ timespec until_time(MonoTime until) {
 }  // namespace
 
 Vigil::Vigil(DaemonProxy& daemon, std::span<const int> signals)
-    : bus_(daemon.bus().get()), found_pipe_(std::signal(SIGPIPE, SIG_IGN)) {
-    properties_ = match(bus_, kDaemon.properties(), "PropertiesChanged", changed, this);
-    keys_ = match(bus_, kDaemon, "KeyCounted", changed, this);
-    sd_bus_slot* owner = nullptr;
-    sd_bus_add_match(bus_, &owner,
-                     "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
-                     "member='NameOwnerChanged',arg0='org.happe.Governor1'",
-                     owner_changed, this);
-    owner_.reset(owner);
+    : daemon_(daemon), found_pipe_(std::signal(SIGPIPE, SIG_IGN)) {
+    listen();
     sigset_t events;
     sigemptyset(&events);
     for (const int signal : signals) {
@@ -50,6 +46,31 @@ Vigil::Vigil(DaemonProxy& daemon, std::span<const int> signals)
 Vigil::~Vigil() {
     std::signal(SIGPIPE, found_pipe_);
     sigprocmask(SIG_SETMASK, &found_, nullptr);
+}
+
+void Vigil::listen() {
+    sd_bus* const bus = daemon_.bus().get();
+    properties_ = match(bus, kDaemon.properties(), "PropertiesChanged", changed, this);
+    keys_ = match(bus, kDaemon, "KeyCounted", changed, this);
+    bus::take(owner_, [&](sd_bus_slot** raw) {
+        return sd_bus_add_match(bus, raw,
+                                "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
+                                "member='NameOwnerChanged',arg0='org.happe.Governor1'",
+                                owner_changed, this);
+    });
+}
+
+// Nobody announces a daemon that was on the new bus before this program.
+void Vigil::connect_again() {
+    auto again = DaemonProxy::connect();
+    if (!again) {
+        return;
+    }
+    daemon_ = *std::move(again);
+    listen();
+    const int found = bus::find_owner(daemon_.bus().get(), kDaemonName);
+    returned_ = found >= 0;
+    broken_ = found < 0 && found != -ENXIO;  // -ENXIO: nobody has the name
 }
 
 int Vigil::changed(sd_bus_message* /*message*/, void* self, sd_bus_error* /*error*/) {
@@ -71,8 +92,11 @@ int Vigil::owner_changed(sd_bus_message* message, void* self, sd_bus_error* /*er
 
 // Takes the oldest event of the bus since the last call. When the bus is gone, reports once that the daemon left.
 bool Vigil::take_bus_event(Event& event) {
+    if (broken_) {
+        connect_again();
+    }
     int result = 0;
-    while (!broken_ && (result = sd_bus_process(bus_, nullptr)) > 0) {
+    while (!broken_ && (result = sd_bus_process(daemon_.bus().get(), nullptr)) > 0) {
     }
     if (result < 0) {
         broken_ = left_ = true;
@@ -105,9 +129,12 @@ void Vigil::pass_signal_to(const Child& child) const {
 
 void Vigil::poll(MonoTime until, const Child* child, bool& ended) {
     std::uint64_t bus_due = UINT64_MAX;
-    const int bus = broken_ ? -1 : sd_bus_get_fd(bus_);
-    const int events = broken_ ? 0 : sd_bus_get_events(bus_);
-    if (!broken_ && sd_bus_get_timeout(bus_, &bus_due) > 0) {
+    sd_bus* const connection = daemon_.bus().get();
+    const int bus = broken_ ? -1 : sd_bus_get_fd(connection);
+    const int events = broken_ ? 0 : sd_bus_get_events(connection);
+    if (broken_) {
+        until = std::min(until, monotonic_now() + kBetweenTries);
+    } else if (sd_bus_get_timeout(connection, &bus_due) > 0) {
         until =
             std::min(until, MonoTime(Micros(static_cast<std::int64_t>(std::min<std::uint64_t>(bus_due, INT64_MAX)))));
     }

@@ -13,7 +13,8 @@
 
 namespace happe::ctl {
 
-// During its life, these signals become events and do not end the process, and a closed pipe is an error of write().
+// Connects `daemon` again when the bus was gone. During its life, these signals become events and do not end the
+// process, and a closed pipe is an error of write().
 class Vigil {
 public:
     enum class Event : std::uint8_t {
@@ -45,11 +46,13 @@ private:
     static int changed(sd_bus_message* message, void* self, sd_bus_error* error);
     static int owner_changed(sd_bus_message* message, void* self, sd_bus_error* error);
 
+    void listen();
+    void connect_again();
     [[nodiscard]] bool take_bus_event(Event& event);
     [[nodiscard]] bool take_signal();
     void poll(MonoTime until, const Child* child, bool& ended);
 
-    sd_bus* bus_;
+    DaemonProxy& daemon_;
     Slot properties_;
     Slot keys_;
     Slot owner_;

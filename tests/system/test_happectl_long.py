@@ -2,6 +2,7 @@
 """happectl's commands that last: status --watch, events --follow, hold, run."""
 
 import base64
+import contextlib
 import fcntl
 import json
 import os
@@ -14,12 +15,15 @@ import subprocess
 import termios
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from happed_stand_in import OBJECT, HappeCtl, denied, error
-from patience import PATIENCE_S
+from happed_wire import Peer
+from patience import PATIENCE_S, until
+from private_bus import start_bus
 
 pytestmark = pytest.mark.slow
 
@@ -247,6 +251,35 @@ def test_a_hold_lost_with_happed_is_taken_again_and_the_command_goes_on(happectl
             out, remark = process.communicate("still here", timeout=PATIENCE_S)
     assert (process.returncode, out) == (0, "still here")
     assert "happed ended, and the hold with it" in remark
+
+
+@pytest.mark.parametrize("first", ["happectl", "happed"])
+def test_a_hold_lost_with_the_bus_is_taken_again(happectl: HappeCtl, first: str) -> None:
+    address = happectl.bus.address.partition(",guid=")[0]  # the bus may start again
+    happectl = replace(happectl, bus=replace(happectl.bus, address=address))
+    with happectl.daemon(Hold=[1]) as daemon, happectl.start("hold", "--", "cat", stdin=subprocess.PIPE) as process:
+        daemon.until("call", "Hold")
+        process.send_signal(signal.SIGSTOP)
+        happectl.bus.stop()
+        (happectl.bus.folder / "bus").unlink()
+        bus = start_bus(happectl.bus.folder)
+        try:
+            with contextlib.ExitStack() as stack:
+                if first == "happed":
+                    again = stack.enter_context(happectl.daemon(Hold=[1]))
+                process.send_signal(signal.SIGCONT)
+                if first == "happectl":
+                    watching = Peer.connect(address)
+                    until(lambda: len([name for name in watching.bus("ListNames") if name[0] == ":"]) > 1)
+                    watching.close()
+                    again = stack.enter_context(happectl.daemon(Hold=[1]))
+                again.until("call", "Hold")
+                out, remark = process.communicate("still here", timeout=PATIENCE_S)
+        finally:
+            bus.stop()
+    assert (process.returncode, out) == (0, "still here")
+    assert remark.count("happed ended, and the hold with it") == 1
+    assert "could not begin again" not in remark
 
 
 PLAN = ["run", "--condition", "O-HAPPE", "--subject", "P07", "--application", "torcs"]
