@@ -116,7 +116,7 @@ Status save_found(const fs::path& path, const FoundState& state) {
 }
 
 Result<FoundState> load_found(const fs::path& path) {
-    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     if (!file) {
         return errno == ENOENT ? Result<FoundState>(FoundState()) : refused(path, "open");
     }

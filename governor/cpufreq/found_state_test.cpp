@@ -115,6 +115,9 @@ TEST_F(FoundFile, SaysWhichFileCannotBeReadAndWhy) {
     put_text(path, std::string((1U << 20U) + 1, ' '));
     EXPECT_EQ(load_found(path).error().message, path.string() + ": longer than 1048576 bytes");
     std::filesystem::remove(path);
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);  // to open it would wait for its writer
+    EXPECT_TRUE(load_found(path).error().message.starts_with(path.string() + ": not JSON"));
+    std::filesystem::remove(path);
     std::filesystem::create_directory(path);
     EXPECT_EQ(load_found(path).error().message, path.string() + ": cannot read: Is a directory");
 }

@@ -22,9 +22,10 @@ tl::unexpected<Trouble> refused(int status, const std::filesystem::path& path, c
     return trouble(status, fmt::format("{}: cannot {}: {}", path.string(), doing, why));
 }
 
+// True for a device, a pipe or a socket.
 bool is_special(const std::filesystem::path& path) {
-    struct stat found{};
-    return ::stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode);
+    std::error_code unknown;
+    return std::filesystem::is_other(path, unknown);
 }
 
 }  // namespace
@@ -97,6 +98,9 @@ Outcome<std::filesystem::path> NewFile::publish() {
 
 Outcome<std::string> read_input(const std::string& path, std::size_t most) {
     const bool standard = path == "-";
+    if (!standard && is_special(path)) {  // to open a FIFO waits for its writer, and a device may never end
+        return trouble(EX_DATAERR, fmt::format("{}: not a regular file; for standard input give -", path));
+    }
     const FileDescriptor opened(standard ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
     const int file = standard ? STDIN_FILENO : opened.get();
     if (file < 0) {

@@ -14,6 +14,9 @@ Result<Configuration> load_configuration(const std::filesystem::path& path) {
     const auto refused = [&] {
         return failure(fmt::format("{}: {}", path.string(), std::generic_category().message(errno)));
     };
+    if (std::error_code unknown; std::filesystem::is_other(path, unknown)) {  // to open a FIFO waits for its writer
+        return failure(fmt::format("{}: not a regular file", path.string()));
+    }
     std::ifstream file(path);
     if (!file && errno != ENOENT) {
         return refused();

@@ -57,7 +57,7 @@ bool is_private(int file) {
 
 // False if there is no such file.
 Result<bool> read(const fs::path& path, SecretKey& secret) {
-    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
     if (!file && errno == ENOENT) {
         return false;
     }

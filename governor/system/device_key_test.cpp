@@ -102,6 +102,12 @@ TEST_F(DeviceKeyTest, WhatIsNoKeyOrIsOthersTooStaysAsItIs) {
     }
 }
 
+TEST_F(DeviceKeyTest, IsNotWaitedForWhereAFifoIs) {
+    fs::create_directory(file.parent_path());
+    ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+    EXPECT_FALSE(key.public_key());
+}
+
 TEST_F(DeviceKeyTest, IsNotReadThroughALink) {
     fs::create_directory(file.parent_path());
     write(directory.path() / "theirs", std::string(32, 'k'));

@@ -2,6 +2,7 @@
 """happectl doctor, restore and check on a faked machine, with and without happed; tests/vm has a real kernel."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -181,6 +182,7 @@ def test_check_knows_which_keys_can_be_bound(happectl: HappeCtl, tmp_path: Path)
         assert (ran.returncode, str(file) in ran.stderr) == (EX_DATAERR, True), keys
 
 
+SEALED = ["run", "--study", "paper-a3", "--run", "7ZK3M9QA"]
 BAD_FILES = [(b"", 0), (b"\x00\xff\x1b[2J", EX_DATAERR), (b"a = 1\n" * 20_000, EX_DATAERR)]
 
 
@@ -191,6 +193,19 @@ def test_check_survives_any_file(happectl: HappeCtl, tmp_path: Path, content: by
     ran = happectl.run("check", file)
     assert ran.returncode == status
     assert "\x1b" not in ran.stderr
+
+
+def test_what_is_no_regular_file_is_not_read(happectl: HappeCtl, tmp_path: Path) -> None:
+    """To open a FIFO would wait for its writer. Standard input may be a pipe."""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    with happectl.daemon():
+        for file in (fifo, Path("/dev/zero")):
+            for arguments in (["check"], ["profiles", "import"], [*SEALED, "--out", "-", "--sealed"]):
+                ran = happectl.run(*arguments, file)
+                said = f"happectl: {file}: not a regular file; for standard input give -\n"
+                assert (ran.returncode, ran.stderr) == (EX_DATAERR, said)
+    assert happectl.run("check", "-", stdin="").returncode == 0
 
 
 def test_check_says_that_a_file_is_missing(happectl: HappeCtl) -> None:

@@ -62,6 +62,20 @@ def test_a_reload_needs_leave(me: Client) -> None:
     assert me.refused("Reload")[0] == "AccessDenied"
 
 
+def test_a_fifo_in_place_of_the_configuration_is_refused(stopped: Happed, world: World) -> None:
+    """To open it would wait for its writer."""
+    file = stopped.folder / "happe.toml"
+    why = f"{file}: not a regular file"
+    me = stopped.start().serves()
+    world.allow("configure")
+    file.unlink()
+    os.mkfifo(file)
+    assert me.refused("Reload") == ("Failed", why)
+    assert stopped.stop() == EX_OK
+    assert stopped.launch().wait(PATIENCE_S) == EX_CONFIG
+    assert why in stopped.log
+
+
 @pytest.mark.parametrize("how", ["Reload", "SIGHUP"])
 def test_a_bad_configuration_changes_nothing_and_is_named_with_its_line(happed: Happed, world: World, how: str) -> None:
     me = happed.serves()
