@@ -3,21 +3,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
+import os
 import resource
 import signal
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from happed_stand_in import HappeCtl, error
 from happed_world import IS_ROOT, ME, QUICK, full_disks_kill_nobody
-from patience import PATIENCE_S
+from patience import PATIENCE_S, until
 from test_happectl_setup import two_pressed_keys
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from happed_world import Client, Happed
 
 EX_USAGE, EX_DATAERR, EX_IOERR, EX_TEMPFAIL, EX_NOPERM = 64, 65, 74, 75, 77
@@ -162,6 +164,25 @@ def test_what_somebody_else_writes_before_the_presses_stays(happectl: HappeCtl, 
     with two_pressed_keys(root, meanwhile=lambda: (root / "etc/happe/happe.toml").write_text(written)):
         assert happectl.run("keys", "set", "--root", root, "--press").returncode == 0
     assert text_of(root) == written + '\n[keys]\nperformance = "KEY_F14"\npower = "KEY_F13"\n'
+
+
+def test_two_who_change_the_file_at_once_change_it_one_after_the_other(happectl: HappeCtl, root: Path) -> None:
+    """The test is the other one: it has read the file, and has yet to write it."""
+    folder = os.open(root / "etc/happe", os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_EX)
+    with happectl.start("keys", "set", "--root", root, *BOTH) as process:
+        until(lambda: process.poll() is not None or has_open(process.pid, root / "etc/happe"))
+        (root / "etc/happe/happe.toml").write_text("mains.govern = false\n" + TEXT)
+        os.close(folder)
+        assert process.wait(PATIENCE_S) == 0
+    assert text_of(root) == "mains.govern = false\n" + WRITTEN
+
+
+def has_open(pid: int, file: Path) -> bool:
+    """Whether a process has this file open."""
+    with contextlib.suppress(FileNotFoundError):
+        return str(file) in [str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir()]
+    return False
 
 
 def test_who_is_no_administrator_changes_nothing(happectl: HappeCtl, root: Path) -> None:

@@ -48,15 +48,12 @@ Outcome<Changed> change_options(const SetupOptions& options, std::string_view co
     const auto allowed = may_change(options, command);
     const auto before = allowed ? read_own_configuration(options.root) : pass_on(allowed);
     const auto choices = before ? choose(before->configured) : pass_on(before);
-    // Again: to choose may take a person's time, in which somebody else may change the file.
-    const auto own = choices ? read_own_configuration(options.root) : pass_on(choices);
-    const auto text = own ? with_choices(own->text, *choices, own->file.string()) : pass_on(own);
-    const auto changed = text ? write_own_configuration(*own, *text) : pass_on(text);
-    const auto applied = changed ? reloaded(own->file.string()) : changed;
+    const auto written = choices ? change_own_configuration(options.root, *choices) : pass_on(choices);
+    const auto applied = written ? reloaded(written->file.string()) : pass_on(written);
     if (!applied) {
         return pass_on(applied);
     }
-    return Changed{.now = with_choices(own->configured, *choices), .file = *changed, .applied = *applied};
+    return Changed{.now = written->now, .file = written->changed, .applied = *applied};
 }
 
 void say_changed(const SetupOptions& options, const std::string& text, nlohmann::ordered_json json,

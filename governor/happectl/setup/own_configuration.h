@@ -5,6 +5,7 @@
 #include "governor/documents/configuration.h"
 #include "governor/happectl/doctor/machine.h"
 #include "governor/happectl/outcome.h"
+#include "governor/happectl/setup/setup_text.h"
 
 #include <filesystem>
 #include <string>
@@ -21,7 +22,14 @@ struct OwnConfiguration {
 // The error has a line for each mistake in the file. Does not check whether the keys can be bound.
 Outcome<OwnConfiguration> read_own_configuration(const Root& root);
 
-// True if the file changed. The old file stays until the new one is on the disk. Keeps a symbolic link.
-Outcome<bool> write_own_configuration(const OwnConfiguration& before, const std::string& text);
+struct WrittenConfiguration {
+    std::filesystem::path file;
+    Configuration now;
+    bool changed = false;  // false if the file had these options already
+};
+
+// Sets options in the file as it is now, and keeps the rest. Waits while another happectl changes it. The old file
+// stays until the new one is on the disk. Keeps a symbolic link.
+Outcome<WrittenConfiguration> change_own_configuration(const Root& root, const Choices& choices);
 
 }  // namespace happe::ctl

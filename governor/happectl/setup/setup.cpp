@@ -102,15 +102,13 @@ Outcome<int> set_up(const SetupOptions& options) {
     if (!plan) {
         return pass_on(plan);
     }
-    const auto own = read_own_configuration(options.root);  // again: somebody may have changed it during the questions
-    const auto text = own ? with_choices(own->text, choices_of(plan->decided), own->file.string()) : pass_on(own);
-    const auto changed = text ? write_own_configuration(*own, *text) : pass_on(text);
-    const auto started = changed ? do_with_units(options, *plan) : pass_on(changed);
+    const auto written = change_own_configuration(options.root, choices_of(plan->decided));
+    const auto started = written ? do_with_units(options, *plan) : pass_on(written);
     if (!started) {
         return pass_on(started);
     }
     do_with_gnome(*plan);
-    say(options.json ? as_json(*plan, *changed, *started)
+    say(options.json ? as_json(*plan, written->changed, *started)
                      : as_text(*plan) + advice(options.root, *plan) +
                            (*started ? "happed runs. Next: happectl doctor, happectl status --watch\n"
                                      : "happed starts with the machine.\n"));
