@@ -25,7 +25,7 @@ from program import ROOT
 from t61.conversation import Conversation
 from test_happectl_machine import listed, systemd
 
-EX_USAGE, EX_DATAERR, EX_NOINPUT = 64, 65, 66
+EX_USAGE, EX_DATAERR, EX_NOINPUT, EX_UNAVAILABLE = 64, 65, 66, 69
 # KEY_F13 and KEY_F14 (183, 184), KEY_UP and KEY_DOWN (103, 108) on one keyboard.
 DEVICES = 'N: Name="AT Translated Set 2 keyboard"\nB: KEY=180000000000000 108000000000 0\n'
 STARTED = ["multi-user.target.wants/happed.service", "sockets.target.wants/happed-keys.socket"]
@@ -294,6 +294,16 @@ def test_what_cannot_be_is_refused_before_anything_is_changed(happectl: HappeCtl
     (root / "etc/happe/happe.toml").write_text('mode = "drive"\n')
     status, said = refused(happectl, root, "--yes")
     assert (status, f"{root}/etc/happe/happe.toml:1: mode" in said) == (EX_DATAERR, True)
+
+
+def test_without_systemctl_nothing_is_changed(happectl: HappeCtl, root: Path, tmp_path: Path) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "sh").symlink_to("/bin/sh")
+    before = state_of(root)
+    ran = happectl.run("setup", "--root", root, "--yes", PATH=str(programs))
+    assert (ran.returncode, "there is no systemctl here" in ran.stderr) == (EX_UNAVAILABLE, True)
+    assert state_of(root) == before
 
 
 @dataclass

@@ -97,6 +97,9 @@ Outcome<int> set_up(const SetupOptions& options) {
     if (options.keys.performance.empty() != options.keys.power.empty()) {
         return trouble(EX_USAGE, "--performance and --power need each other");
     }
+    if (!has_systemctl()) {
+        return trouble(EX_UNAVAILABLE, "there is no systemctl here, by which setup starts happed; nothing was changed");
+    }
     const auto machine = look(options);
     auto plan = machine ? decide(options, *machine) : pass_on(machine);
     if (!plan) {

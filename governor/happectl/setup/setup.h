@@ -51,6 +51,8 @@ Outcome<Plan> decide(const SetupOptions& options, const SetupFindings& machine);
 
 std::string as_text(const Plan& plan);
 
+[[nodiscard]] bool has_systemctl();
+
 // Runs systemctl, with --root unless it is for this machine. Its messages go to standard error.
 Outcome<bool> systemctl(const SetupOptions& options, std::vector<std::string> words);
 

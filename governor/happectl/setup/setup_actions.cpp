@@ -8,6 +8,13 @@
 #include <csignal>
 
 namespace happe::ctl {
+
+bool has_systemctl() {
+    const sigset_t none{};
+    const auto child = Child::start({"sh", "-c", "command -v systemctl >/dev/null"}, none);
+    return child && child->wait() == 0;
+}
+
 Outcome<bool> systemctl(const SetupOptions& options, std::vector<std::string> words) {
     words.insert(words.begin(), {"systemctl", "--quiet"});
     if (!options.of_this_machine()) {
