@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import seals
+from happed_stand_in import HappeCtl
 from happed_wire import BusError
 from happed_world import EVERYBODY, IS_ROOT, MY_NAME, MY_SESSION, OTHER, PRIVATE, Client, Happed, World
 from patience import spend, until
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
+EX_IOERR = 74
 UNOPENED = ("InvalidArgs", "sealed: does not open with this laptop's key")
 UNKNOWN = ("InvalidArgs", "sealed: holds no document that this version knows")
 NOT_HERE = ("Failed", "this run cannot begin on this machine; the reason stays secret because the run is sealed")
@@ -430,6 +432,20 @@ def test_a_run_that_outlived_its_daemon_has_a_trace_and_no_facts(owner: Client, 
     again = stopped.start().client()
     assert end(again, run)[0]["format"] == "happe-trace/1"
     assert again.refused("RunFacts", "s", run)[0] == "NotFound"
+
+
+def test_a_run_whose_files_are_damaged_is_no_unknown_run(owner: Client, stopped: Happed, happectl: HappeCtl) -> None:
+    run = begin(owner, "O-HAPPE")
+    end(owner, run)
+    beside, trace = (stopped.folder / "runs" / f"{run}{suffix}" for suffix in (".json", ".jsonl"))
+    trace.rename(trace.with_suffix(".moved"))
+    trace.symlink_to(trace)
+    assert owner.refused("StopRun", "s", run) == ("Failed", f"{trace}: Too many levels of symbolic links")
+    beside.write_text("{")
+    name, message = owner.refused("RunFacts", "s", run)
+    assert (name, message.startswith(f"{beside}: not JSON")) == ("Failed", True)
+    ran = HappeCtl(happectl.program, stopped.world.bus).run("run", "facts", run)
+    assert (ran.returncode, str(beside) in ran.stderr) == (EX_IOERR, True)
 
 
 def test_a_run_whose_owner_leaves_has_facts(owner: Client, stopped: Happed) -> None:

@@ -13,11 +13,6 @@ namespace {
 using Kind = ServiceError::Kind;
 using Sight = RunSession::Sight;
 
-template <typename T>
-Answer<T> in_terms_of_service(Result<T> result, Kind kind) {
-    return std::move(result).map_error([&](const Error& error) { return ServiceError{kind, error.message}; });
-}
-
 }  // namespace
 
 Answer<std::string> RunDesk::start(const Caller& caller, const RunRequest& request) {
@@ -134,7 +129,7 @@ bool RunDesk::owns(const Caller& caller, const std::string& run) const {
 
 // The files of a blind run reveal its condition.
 Answer<KeptRun> RunDesk::kept_for(const Caller& caller, const std::string& run) const {
-    auto kept = in_terms_of_service(traces_.kept(run), Kind::NotFound);
+    auto kept = traces_.kept(run);
     if (kept && kept->blind && kept->uid != caller.uid && caller.uid != 0) {
         return refusal(Kind::AccessDenied, "a blind run: only the client that started it may do this");
     }
@@ -150,7 +145,7 @@ Answer<FileDescriptor> RunDesk::stop(const Caller& caller, const std::string& ru
             return refusal(Kind::Failed, ended.error().message);
         }
     }
-    return in_terms_of_service(traces_.open(run), Kind::NotFound);
+    return traces_.open(run);
 }
 
 Answer<std::string> RunDesk::facts(const Caller& caller, const std::string& run) {
@@ -164,7 +159,8 @@ Answer<std::string> RunDesk::facts(const Caller& caller, const std::string& run)
 }
 
 Answer<PublicKey> RunDesk::device_key() {
-    return in_terms_of_service(device_key_.public_key(), Kind::Failed);
+    return device_key_.public_key().map_error(
+        [](const Error& error) { return ServiceError{Kind::Failed, error.message}; });
 }
 
 void RunDesk::follow_attention() {

@@ -23,6 +23,12 @@ constexpr std::string_view kTrace = ".jsonl";
 constexpr std::string_view kBeside = ".json";
 constexpr std::size_t kLongestFacts = std::size_t{8} << 20U;  // a run record may have this length
 
+using Kind = ServiceError::Kind;
+
+tl::unexpected<ServiceError> unreadable(const fs::path& path) {
+    return refusal(Kind::Failed, fmt::format("{}: {}", path.string(), std::generic_category().message(errno)));
+}
+
 bool is_code(std::string_view run) {
     return run.size() == kCodeDigits && run.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
@@ -71,22 +77,29 @@ Status RunTraces::keep(const std::string& run, const KeptRun& kept) const {
     return write_file(file(run, kBeside), text_of(kept), S_IRUSR | S_IWUSR);
 }
 
-Result<KeptRun> RunTraces::kept(const std::string& run) const try {
-    const FileDescriptor beside(is_code(run) ? ::open(file(run, kBeside).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-                                             : -1);
-    const auto text = beside ? read_all(beside.get(), 2 * kLongestFacts) : std::nullopt;
-    return text ? Result<KeptRun>(read_kept(*text)) : failure("no such run");
+Answer<KeptRun> RunTraces::kept(const std::string& run) const try {
+    return open(run, kBeside).and_then([&](const FileDescriptor& beside) -> Answer<KeptRun> {
+        const auto text = read_all(beside.get(), 2 * kLongestFacts);
+        return text ? Answer<KeptRun>(read_kept(*text)) : unreadable(file(run, kBeside));
+    });
 } catch (const json::FieldError& error) {
-    return failure(fmt::format("{}: {}", file(run, kBeside).string(), error.what()));
+    return refusal(Kind::Failed, fmt::format("{}: {}", file(run, kBeside).string(), error.what()));
 }
 
-Result<FileDescriptor> RunTraces::open(const std::string& run) const {
-    const fs::path path = file(run, kTrace);
-    FileDescriptor trace(is_code(run) ? ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1);
-    if (!trace) {
-        return failure("no such run");
+Answer<FileDescriptor> RunTraces::open(const std::string& run) const {
+    return open(run, kTrace);
+}
+
+Answer<FileDescriptor> RunTraces::open(const std::string& run, std::string_view suffix) const {
+    if (!is_code(run)) {
+        return refusal(Kind::NotFound, "no such run");
     }
-    return trace;
+    const fs::path path = file(run, suffix);
+    FileDescriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    if (!opened) {
+        return errno == ENOENT ? refusal(Kind::NotFound, "no such run") : unreadable(path);
+    }
+    return opened;
 }
 
 // Removes the oldest runs, to make room for one more.

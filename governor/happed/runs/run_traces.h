@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include "governor/bus/service_error.h"
 #include "governor/core/result.h"
 #include "governor/system/file_descriptor.h"
 
@@ -36,11 +37,12 @@ public:
     // Replaces RUN.json. It is on the disk when this returns.
     [[nodiscard]] Status keep(const std::string& run, const KeptRun& kept) const;
 
-    // An error if there is no such run. The trace is for reading, from its start.
-    [[nodiscard]] Result<KeptRun> kept(const std::string& run) const;
-    [[nodiscard]] Result<FileDescriptor> open(const std::string& run) const;
+    // NotFound if there is no such run, Failed if its file cannot be read. The trace is for reading, from its start.
+    [[nodiscard]] Answer<KeptRun> kept(const std::string& run) const;
+    [[nodiscard]] Answer<FileDescriptor> open(const std::string& run) const;
 
 private:
+    [[nodiscard]] Answer<FileDescriptor> open(const std::string& run, std::string_view suffix) const;
     [[nodiscard]] std::filesystem::path file(const std::string& run, std::string_view suffix) const;
     void prune();
 

@@ -51,8 +51,8 @@ TEST_F(RunTracesTest, ACodeIsNoPath) {
     ASSERT_TRUE(traces.begin(kMine));
     std::ofstream(folder / "secret") << "secret";
     for (const char* run : {"", "secret", "../secret", "0123456789abcdef", "/etc/passwd", "0123456789ABCDEF"}) {
-        EXPECT_FALSE(traces.open(run)) << run;
-        EXPECT_FALSE(traces.kept(run)) << run;
+        EXPECT_EQ(traces.open(run).error().kind, ServiceError::Kind::NotFound) << run;
+        EXPECT_EQ(traces.kept(run).error().kind, ServiceError::Kind::NotFound) << run;
     }
 }
 
@@ -74,8 +74,21 @@ TEST_F(RunTracesTest, WhatIsKeptOfARunAndIsDamagedIsNobodys) {
     const std::string run = traces.begin(kMine)->run;
     for (const char* text : {"", "{}", R"({"uid":-1,"blind":true,"facts":""})", R"({"uid":1,"blind":true})"}) {
         std::ofstream(folder / (run + ".json")) << text;
-        EXPECT_FALSE(traces.kept(run)) << text;
+        EXPECT_EQ(traces.kept(run).error().kind, ServiceError::Kind::Failed) << text;
     }
+}
+
+TEST_F(RunTracesTest, WhatCannotBeReadIsNoUnknownRun) {
+    const std::string run = traces.begin(kMine)->run;
+    for (const char* suffix : {".json", ".jsonl"}) {
+        fs::remove(folder / (run + suffix));
+        fs::create_symlink(run + suffix, folder / (run + suffix));
+    }
+    const std::string why = ": Too many levels of symbolic links";
+    EXPECT_EQ(traces.kept(run).error().kind, ServiceError::Kind::Failed);
+    EXPECT_EQ(traces.kept(run).error().message, (folder / (run + ".json")).string() + why);
+    EXPECT_EQ(traces.open(run).error().kind, ServiceError::Kind::Failed);
+    EXPECT_EQ(traces.open(run).error().message, (folder / (run + ".jsonl")).string() + why);
 }
 
 TEST_F(RunTracesTest, TheNewestAreKept) {
