@@ -509,10 +509,11 @@ def test_a_profile_that_cannot_be_read_can_be_forgotten(stopped: Happed) -> None
 # Full disks
 
 
-def test_without_room_for_a_trace_no_run_begins(happed: Happed, world: World) -> None:
+@pytest.mark.parametrize("room", [0, 100])  # 100: the file beside the trace fits, the trace's first line does not
+def test_without_room_for_a_trace_no_run_begins(happed: Happed, world: World, room: int) -> None:
     world.allow("run-study")
     me = happed.serves()
-    happed.room_on_disk(0)
+    happed.room_on_disk(room)
     name, message = me.refused("StartRun", "a{sv}", RUN)
     assert name == "Failed"
     assert message.endswith("File too large")

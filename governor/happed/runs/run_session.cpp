@@ -55,7 +55,11 @@ Result<std::unique_ptr<RunSession>> RunSession::begin(RunTraces& traces, Terms t
     if (!run->terms_.plan.application.empty()) {
         run->facts_.begins_with(known.front().profile);
     }
-    return run->record(header_line(run->header(policies, known))).map([&] { return std::move(run); });
+    if (const Status headed = run->record(header_line(run->header(policies, known))); !headed) {
+        traces.remove(run->code_);
+        return tl::unexpected<Error>(headed.error());
+    }
+    return run;
 }
 
 RunSession::RunSession(RunTraces& traces, Terms terms, std::span<const Policy> policies, MonoTime now)

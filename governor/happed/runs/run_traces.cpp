@@ -77,6 +77,12 @@ Status RunTraces::keep(const std::string& run, const KeptRun& kept) const {
     return write_file(file(run, kBeside), text_of(kept), S_IRUSR | S_IWUSR);
 }
 
+void RunTraces::remove(const std::string& run) const {
+    std::error_code gone;
+    fs::remove(file(run, kTrace), gone);
+    fs::remove(file(run, kBeside), gone);
+}
+
 Answer<KeptRun> RunTraces::kept(const std::string& run) const try {
     return open(run, kBeside).and_then([&](const FileDescriptor& beside) -> Answer<KeptRun> {
         const auto text = read_all(beside.get(), 2 * kLongestFacts);
@@ -113,8 +119,7 @@ void RunTraces::prune() {
     }
     std::ranges::sort(traces);
     for (std::size_t i = 0; i + kMostKept <= traces.size(); ++i) {
-        fs::remove(traces[i].second, gone);
-        fs::remove(traces[i].second.replace_extension(kBeside), gone);
+        remove(traces[i].second.stem().string());
     }
 }
 

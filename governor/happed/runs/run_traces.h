@@ -37,6 +37,9 @@ public:
     // Replaces RUN.json. It is on the disk when this returns.
     [[nodiscard]] Status keep(const std::string& run, const KeptRun& kept) const;
 
+    // Removes a run's files.
+    void remove(const std::string& run) const;
+
     // NotFound if there is no such run, Failed if its file cannot be read. The trace is for reading, from its start.
     [[nodiscard]] Answer<KeptRun> kept(const std::string& run) const;
     [[nodiscard]] Answer<FileDescriptor> open(const std::string& run) const;
