@@ -5,6 +5,7 @@
 #include "governor/keys/key_binding.h"
 #include "governor/system/monotonic_clock.h"
 
+#include <fmt/format.h>
 #include <sys/signalfd.h>
 #include <sysexits.h>
 #include <csignal>
@@ -50,6 +51,9 @@ tl::expected<std::unique_ptr<Daemon>, Daemon::Failure> Daemon::start(EventLoop& 
     auto configuration = load_configuration(files.configuration);
     if (!configuration) {
         return failed(configuration.error(), EX_CONFIG);
+    }
+    if (bus::find_owner(bus, kDaemonName) >= 0) {  // before this one restores what the other has changed
+        return failed(Error{fmt::format("{} is taken on the bus: another happed runs", kDaemonName)}, EX_TEMPFAIL);
     }
     auto store = SqliteProfileStore::open(files.database, wall_now);
     if (!store) {

@@ -14,6 +14,8 @@ from sealed_runs import end
 if TYPE_CHECKING:
     from happed_t61 import T61
 
+EX_TEMPFAIL = 75
+
 
 def what(condition: str) -> dict[str, tuple[str, Any]]:
     """A run."""
@@ -29,6 +31,16 @@ def test_it_governs_the_ladder_that_it_finds(governing: Client) -> None:
 def test_what_is_found_is_on_the_disk_before_it_is_changed(governing: Client, stopped: Happed) -> None:
     assert governing.get("State") == "governing"
     assert '"powersave"' in (stopped.folder / "found.json").read_text()
+
+
+def test_a_second_one_leaves_the_machine_to_the_first(governing: Client, stopped: Happed, t61: T61) -> None:
+    found = (stopped.folder / "found.json").read_text()
+    second = subprocess.run(
+        stopped.command(), env=stopped.environment, capture_output=True, text=True, check=False, timeout=PATIENCE_S
+    )
+    assert (second.returncode, "another happed runs" in second.stderr) == (EX_TEMPFAIL, True)
+    assert (stopped.folder / "found.json").read_text() == found
+    assert (governing.get("State"), t61["scaling_governor"]) == ("governing", "userspace")
 
 
 def test_it_tells_each_user_how_long_the_cpu_ran_at_which_speed(governing: Client) -> None:
