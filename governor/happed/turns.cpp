@@ -19,7 +19,9 @@ Result<std::unique_ptr<Turns>> Turns::create(EventLoop& event, Hooks hooks) {
 }
 
 Turns::Turns(Hooks hooks) : hooks_(std::move(hooks)) {
-    sd_watchdog_enabled(0, &watchdog_usec_);
+    if (sd_watchdog_enabled(0, &watchdog_usec_) > 0) {
+        sd_notify(0, "WATCHDOG_USEC=0");  // systemd begins with the watchdog on
+    }
 }
 
 void Turns::set_loop(Ports ports, const LoopSettings& settings, MonoTime now) {
