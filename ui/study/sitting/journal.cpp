@@ -215,7 +215,10 @@ std::optional<Day> Journal::day(const std::string& run) {
 void Journal::piece_begins(const std::string& run, const std::string& governor_run, const Day& day) {
     change([&] {
         run_statement(database_, "UPDATE run SET step = 1, governor_run = ?2 WHERE code = ?1", run, governor_run);
-        run_statement(database_, "INSERT OR IGNORE INTO day VALUES (?1, ?2, ?3, NULL)", run, day.began_s, day.date);
+        run_statement(database_,
+                      "INSERT INTO day VALUES (?1, ?2, ?3, NULL) ON CONFLICT (run) DO UPDATE"
+                      " SET began_s = excluded.began_s, date = excluded.date WHERE excluded.began_s < began_s",
+                      run, day.began_s, day.date);
     });
 }
 

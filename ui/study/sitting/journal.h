@@ -69,7 +69,8 @@ public:
 
     // A study at home: a run is a day, and each piece of the day has a recording of its own.
     [[nodiscard]] std::optional<Day> day(const std::string& run);
-    // happed runs a piece under this name. The run's first piece begins the day.
+    // happed runs a piece under this name. The run's first piece begins the day. If somebody has set the clock back
+    // behind that, this piece begins it.
     void piece_begins(const std::string& run, const std::string& governor_run, const Day& day);
     void piece_ended(const std::string& run, const Recording& recording);
     void piece_lost(const std::string& run, const std::string& note);

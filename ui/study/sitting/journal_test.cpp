@@ -169,6 +169,15 @@ TEST_F(JournalTest, ADayHasPiecesThatGoWithItsLastAnswer) {
     EXPECT_EQ(journal.waiting(), 3);
 }
 
+TEST_F(JournalTest, ADayThatBeganBeforeTheClockWasSetBackBeginsWithTheNextPiece) {
+    Journal journal(path_);
+    journal.begin(kRun, "start");
+    journal.piece_begins(kRun, "0123", {.began_s = 3'000'000, .date = 34, .rating = {}});
+    journal.piece_ended(kRun, {.trace = "one", .facts = "{}"});
+    journal.piece_begins(kRun, "4567", {.began_s = 1'000'000, .date = 11, .rating = {}});
+    EXPECT_EQ(journal.day(kRun), (Day{.began_s = 1'000'000, .date = 11, .rating = {}}));
+}
+
 TEST_F(JournalTest, AnApplicationKeepsItsOtherNameWhileTheParticipantIsHere) {
     Journal journal(path_);
     EXPECT_EQ(journal.other_name("org.example.Mail"), "app-1");
