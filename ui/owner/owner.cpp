@@ -58,9 +58,7 @@ Owner::Owner(QDBusConnection system_bus, QDBusConnection session_bus, std::optio
     });
     count_.setInterval(kCount);
     connect(&count_, &QTimer::timeout, this, &Owner::ask_saving);
-    ask_autostart();
     ask_extension();
-    ask_portal();
 }
 
 void Owner::governor_is(const QVariantMap& properties) {
@@ -104,6 +102,8 @@ void Owner::watch(bool wanted) {
     if (wanted) {
         governor_.refresh();
         ask_saving();
+        ask_autostart();
+        ask_portal();
         look_.start();
         count_.start();
         watched_battery_.emplace(system_, battery_object());

@@ -433,6 +433,43 @@ def busctl(owner: Window) -> list[str]:
     return ["busctl", f"--address={owner.happed.world.address}", "--timeout=20"]
 
 
+def opens_from_the_tray(owner: Window) -> None:
+    """Open the window by a click on the icon."""
+    item = ("/StatusNotifierItem", "org.kde.StatusNotifierItem", "Activate", "ii", "0", "0")
+
+    def opened() -> bool:
+        for tray in trays(owner):
+            with contextlib.suppress(CalledProcessError):  # not the icon's connection
+                owner.desktop.ask(*busctl(owner), "call", tray, *item)
+        return bool(owner.focused())
+
+    until(opened, "the icon opens the window")
+
+
+@contextlib.contextmanager
+def tray_read_out(owner: Window) -> Iterator[ScreenReader]:
+    """Run the tray's icon beside a screen reader."""
+    bus = owner.happed.world.bus
+    with (
+        stand_in(bus, "org.kde.StatusNotifierWatcher", TRAY),
+        ScreenReader.beside(owner.desktop, bus.address, "happe-tray") as reader,
+    ):
+        owner.start("--where", "tray", "--battery", "simulated", **TELLS)
+        yield reader
+
+
+def test_the_trays_window_knows_what_has_changed_while_it_was_closed(owner: Window) -> None:
+    units = {SYSTEMD: {"xml": SYSTEMD_XML, "answers": {"GetUnitFileState": ["disabled"]}}}
+    with stand_in(owner.happed.world.bus, "org.freedesktop.systemd1", units) as systemd, tray_read_out(owner) as reader:
+        opens_from_the_tray(owner)
+        until(lambda: reader.box(AUTOSTART) & {"checked", "sensitive"} == {"sensitive"}, "the indicator does not start")
+        owner.key("Escape")
+        until(lambda: not owner.focused(), "the window is closed")
+        systemd.tell("answer", SYSTEMD, "GetUnitFileState", ["enabled"])
+        opens_from_the_tray(owner)
+        until(lambda: "checked" in reader.box(AUTOSTART), "it starts with the session")
+
+
 def test_the_trays_menu_pauses_undoes_and_opens_the_window(owner: Window) -> None:
     has_zork(owner)
     with stand_in(owner.happed.world.bus, "org.kde.StatusNotifierWatcher", TRAY) as watcher:
