@@ -12,7 +12,7 @@ import pytest
 from desktop import USER, keep, program, x11
 from happed_world import QUICK, Keyboards
 from patience import PATIENCE_S, until
-from test_owner_window import Window
+from test_owner_window import Window, opens_from_the_tray, tray_read_out, trays
 
 if TYPE_CHECKING:
     import socket
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # Tests have no polkit agent: this stand-in for pkexec runs the command as the same user, with the test's files.
 PKEXEC = """#!/bin/sh
 [ ! -e "{root}/refuses" ] || exit 126
+[ ! -e "{root}/asks" ] || read -r _ <"{root}/asks"
 shift 2
 exec "{happectl}" "$@" --root "{root}"
 """
@@ -41,6 +42,11 @@ class Owner(Window):
     def refuses(self) -> Path:
         """The file that makes pkexec refuse."""
         return self.happed.world.bus.folder / self.happed.folder.name / "refuses"
+
+    @property
+    def asks(self) -> Path:
+        """The pipe from which pkexec takes a password, if it is there."""
+        return self.refuses.with_name("asks")
 
     def looks_for_a_key(self) -> socket.socket:
         """Wait until happed asks for a key, after other questions. Return the connection that waits for the answer."""
@@ -145,6 +151,21 @@ def test_who_may_not_or_stops_changes_nothing(owner: Owner) -> None:
         until(lambda: FASTER not in reader.names("button"), "the dialog is closed")
     assert owner.me.get("Settings")["keys.power"] == "KEY_PROG2"
     assert (owner.happed.folder / "happe.toml").read_text() == QUICK + "# mine\n"
+
+
+def test_the_tray_ends_with_the_indicator_while_it_asks_for_a_password(owner: Owner) -> None:
+    """The dialog of the keys does not close then."""
+    with tray_read_out(owner) as reader:
+        opens_from_the_tray(owner)
+        opens_dialog(owner, reader)
+        reader.press(FASTER)
+        owner.presses("KEY_F14")
+        says(reader, "Chosen: F14.")
+        os.mkfifo(owner.asks)
+        owner.key("Return")
+        says(reader, "An administrator's password may be needed.")
+        owner.process.kill()
+        until(lambda: not trays(owner), "the tray has ended, too")
 
 
 GOVERN = "Govern on mains, too"

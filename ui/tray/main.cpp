@@ -132,7 +132,7 @@ int run_icon(Owner& owner, OwnerWindow& window) {
     const QSocketNotifier readable(STDIN_FILENO, QSocketNotifier::Read);
     QObject::connect(&readable, &QSocketNotifier::activated, &window, [&] {
         if (!read_into(lines)) {
-            QCoreApplication::quit();
+            QCoreApplication::exit();  // quit() asks the windows, and a dialog may refuse
             return;
         }
         for (qsizetype end = lines.indexOf('\n'); end >= 0; end = lines.indexOf('\n')) {
