@@ -202,3 +202,17 @@ def test_what_happe_does_on_mains_is_ticked(owner: Owner) -> None:
         owner.happed.stop()
         becomes(reader, GOVERN)
         becomes(reader, OWN)
+
+
+def test_whoever_moves_on_while_a_password_is_asked_for_keeps_the_keyboard_there(owner: Owner) -> None:
+    with owner.read_out() as reader:
+        becomes(reader, OWN, "sensitive")
+        os.mkfifo(owner.asks)
+        owner.key("alt+l")
+        says(reader, "An administrator's password may be needed.")
+        before = reader.focused()  # by Qt's choice, as nobody can use the box now
+        owner.key("Tab")
+        here = until(lambda: (now := reader.focused()) != before and now, "the person has moved on")
+        owner.asks.write_text("a password\n")
+        becomes(reader, OWN, "checked", "sensitive")
+        assert reader.focused() == here

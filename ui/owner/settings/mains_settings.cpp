@@ -38,13 +38,17 @@ MainsSettings::MainsSettings(Owner& owner, QWidget* parent)
 }
 
 void MainsSettings::change(QCheckBox& box, const QString& option) {
-    focused_ = box.hasFocus() ? &box : nullptr;
+    const bool focused = box.hasFocus();
     change_.apply({QStringLiteral("mains"), QStringLiteral("set"), option,
                    box.isChecked() ? QStringLiteral("true") : QStringLiteral("false")});
     if (change_.applies()) {
         emit told(tr("An administrator's password may be needed."));
     }
     update_all();
+    if (focused && change_.applies()) {
+        focused_ = &box;
+        next_ = window()->focusWidget();
+    }
 }
 
 // While a change is under way, the boxes show what the user wants.
@@ -57,8 +61,9 @@ void MainsSettings::update_all() {
         govern_->setChecked(state.governs_on_mains);
         own_profiles_->setChecked(state.own_profiles_on_mains);
     }
-    if (ready && focused_ != nullptr) {
-        std::exchange(focused_, nullptr)->setFocus();
+    if (QCheckBox* const box = ready ? std::exchange(focused_, nullptr) : nullptr;
+        box != nullptr && window()->focusWidget() == next_) {
+        box->setFocus();
     }
 }
 

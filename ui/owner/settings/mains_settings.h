@@ -29,7 +29,8 @@ private:
     // Qt owns these: each belongs to its parent.
     QCheckBox* govern_;
     QCheckBox* own_profiles_;
-    QCheckBox* focused_ = nullptr;  // the box that had the keyboard before a change took it
+    QCheckBox* focused_ = nullptr;   // the box that had the keyboard before a change took it
+    const QWidget* next_ = nullptr;  // the widget that got it then
 };
 
 }  // namespace happe::ui
