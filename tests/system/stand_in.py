@@ -66,7 +66,8 @@ class Served:
         answer = self.answers.get(method, [])
         if isinstance(answer, list):
             types = [a.signature for a in self.interfaces[interface].lookup_method(method).out_args]
-            values = [variants(v) if t == "a{sv}" else v for t, v in zip(types, answer, strict=False)]
+            special = {"a{sv}": variants, "v": lambda pair: GLib.Variant(*pair)}
+            values = [special.get(t, lambda v: v)(v) for t, v in zip(types, answer, strict=False)]
             invocation.return_value(GLib.Variant(f"({''.join(types)})", tuple(values)))
         elif "error" in answer:
             invocation.return_dbus_error(*answer["error"])

@@ -25,13 +25,19 @@ uint unwrapped(QVariant value) {
 
 }  // namespace
 
-ThemeWatch::ThemeWatch(QDBusConnection session_bus) {
-    session_bus.connect(kService, kPath, kInterface, QStringLiteral("SettingChanged"), this,
-                        SLOT(on_setting(QString, QString, QDBusVariant)));
+ThemeWatch::ThemeWatch(QDBusConnection session_bus)
+    : bus_(std::move(session_bus)), portal_(kService, bus_, QDBusServiceWatcher::WatchForRegistration) {
+    bus_.connect(kService, kPath, kInterface, QStringLiteral("SettingChanged"), this,
+                 SLOT(on_setting(QString, QString, QDBusVariant)));
+    connect(&portal_, &QDBusServiceWatcher::serviceRegistered, this, &ThemeWatch::ask);
+    ask();
+}
+
+void ThemeWatch::ask() {
     QDBusMessage question = QDBusMessage::createMethodCall(kService, kPath, kInterface, QStringLiteral("Read"));
     question.setAutoStartService(false);
     question << kGroup << kKey;
-    auto* const watcher = new QDBusPendingCallWatcher(session_bus.asyncCall(question), this);
+    auto* const watcher = new QDBusPendingCallWatcher(bus_.asyncCall(question), this);
     connect(watcher, &QDBusPendingCallWatcher::finished, this, [this](QDBusPendingCallWatcher* finished) {
         finished->deleteLater();
         const QDBusPendingReply<QDBusVariant> answer = *finished;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <QDBusConnection>
+#include <QDBusServiceWatcher>
 #include <QDBusVariant>
 #include <QObject>
 
@@ -26,8 +27,11 @@ private slots:
     void on_setting(const QString& group, const QString& key, const QDBusVariant& value);
 
 private:
+    void ask();
     void take(uint style);
 
+    QDBusConnection bus_;
+    QDBusServiceWatcher portal_;
     Style style_ = Style::Any;
 };
 

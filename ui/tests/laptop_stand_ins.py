@@ -45,10 +45,11 @@ def battery(bus: PrivateBus) -> AbstractContextManager[StandIn]:
     return stand_in(bus, UPOWER, {BATTERY: {"xml": BATTERY_XML, "properties": DISCHARGING}})
 
 
-def portal(bus: PrivateBus) -> AbstractContextManager[StandIn]:
-    """Run a portal that names no style."""
-    silent = {"xml": SETTINGS_XML, "answers": {"Read": {"silent": True}}}
-    return stand_in(bus, "org.freedesktop.portal.Desktop", {PORTAL: silent})
+def portal(bus: PrivateBus, style: str = "") -> AbstractContextManager[StandIn]:
+    """Run a portal that names this style, or none."""
+    answer = [["u", STYLES[style]]] if style else {"silent": True}
+    settings = {"xml": SETTINGS_XML, "answers": {"Read": answer}}
+    return stand_in(bus, "org.freedesktop.portal.Desktop", {PORTAL: settings})
 
 
 def becomes(desk: StandIn, style: str) -> None:

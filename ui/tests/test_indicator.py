@@ -261,6 +261,19 @@ def test_is_as_light_or_dark_as_the_desktop_becomes(bus: PrivateBus) -> None:
             is_readable(desktop.seen(), box)
 
 
+def test_is_as_light_as_a_portal_says_that_comes_later(bus: PrivateBus) -> None:
+    with happed(bus), x11() as desktop:
+        before = desktop.seen()
+        _, box = Overlay(desktop, bus).start().appears(before)
+
+        def background() -> int:
+            return sorted(desktop.seen().crop(box).convert("L").tobytes())[(box[2] - box[0]) * (box[3] - box[1]) // 2]
+
+        assert background() < 128
+        with portal(bus, "light"):
+            until(lambda: background() > 128, "it is light")
+
+
 WATCHER = "org.kde.StatusNotifierWatcher"
 WATCHER_XML = f"""<node><interface name="{WATCHER}">
   <method name="RegisterStatusNotifierItem"><arg type="s" direction="in"/></method>
