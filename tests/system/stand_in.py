@@ -139,7 +139,7 @@ def obey(served: dict[str, Served], line: str) -> None:
         elif "v" in signature:  # among basic types
             values = [GLib.Variant(*v) if kind == "v" else v for kind, v in zip(signature[1:-1], values, strict=True)]
         body = GLib.Variant(signature, tuple(values))
-        served[path].connection.emit_signal(None, path, interface, name, body)
+        next(iter(served.values())).connection.emit_signal(None, path, interface, name, body)
     tell(done=command)
 
 

@@ -133,7 +133,7 @@ void PortalSession::listen() {
                  SLOT(on_activated(QDBusObjectPath, QString)));
     bus_.connect(service, kPath, kInterface, QStringLiteral("ShortcutsChanged"), this, SLOT(on_changed(QDBusMessage)));
     bus_.connect(service, session_, QStringLiteral("org.freedesktop.portal.Session"), QStringLiteral("Closed"), this,
-                 SLOT(on_closed()));
+                 SIGNAL(closed()));
 }
 
 void PortalSession::call(const QDBusMessage& question, const std::function<void(const QDBusMessage&)>& answered) {
@@ -214,10 +214,6 @@ void PortalSession::on_changed(const QDBusMessage& signal) {
     if (signal.arguments().value(0).value<QDBusObjectPath>().path() == session_) {
         take(signal.arguments().value(1));
     }
-}
-
-void PortalSession::on_closed() {
-    emit failed(QStringLiteral("the desktop has ended the session of the shortcuts"));
 }
 
 }  // namespace happe::ui

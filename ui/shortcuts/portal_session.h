@@ -40,6 +40,8 @@ signals:
     void refused(bool certain);
     // There will be no presses, for this reason.
     void failed(const QString& why);
+    // The desktop has ended the session.
+    void closed();
 
 private slots:
     void on_created(uint response, const QVariantMap& results);
@@ -47,7 +49,6 @@ private slots:
     void on_bound(uint response, const QVariantMap& results);
     void on_activated(const QDBusObjectPath& session, const QString& shortcut);
     void on_changed(const QDBusMessage& signal);
-    void on_closed();
 
 private:
     void listen();

@@ -4,10 +4,13 @@
 #include "ui/bus/bus_objects.h"
 
 #include <QDBusConnectionInterface>
+#include <chrono>
 #include <utility>
 
 namespace happe::ui {
 namespace {
+
+constexpr std::chrono::seconds kBeforeAnother{1};
 
 QDBusMessage start_portal() {
     return QDBusMessage::createMethodCall(QStringLiteral("org.freedesktop.DBus"),
@@ -23,6 +26,12 @@ ShortcutAgent::ShortcutAgent(QDBusConnection system_bus, QDBusConnection session
       session_bus_(std::move(session_bus)),
       portal_(portal_service(), session_bus_, QDBusServiceWatcher::WatchForOwnerChange) {
     connect(&choice_, &ShortcutChoice::changed, this, &ShortcutAgent::follow);
+    again_.setSingleShot(true);
+    connect(&again_, &QTimer::timeout, this, [this] {
+        if (session_bus_.interface()->isServiceRegistered(portal_service())) {  // follow() would start it
+            follow();
+        }
+    });
     // Does not restart a portal that has left: it may have crashed, and would crash again.
     connect(&portal_, &QDBusServiceWatcher::serviceOwnerChanged, this,
             [this](const QString& /*name*/, const QString& /*before*/, const QString& now) {
@@ -48,11 +57,14 @@ void ShortcutAgent::follow() {
 }
 
 void ShortcutAgent::open_session() {
+    again_.stop();
+    given_ = false;
     session_ = new PortalSession(this);  // NOLINT(cppcoreguidelines-owning-memory): this object's child
     connect(session_, &PortalSession::pressed, this,
             [this](const QString& key) { system_.send(to_governor(QStringLiteral("Feedback")) << key); });
     connect(session_, &PortalSession::given, this, &ShortcutAgent::take);
     connect(session_, &PortalSession::refused, this, &ShortcutAgent::refuse);
+    connect(session_, &PortalSession::closed, this, &ShortcutAgent::session_closed);
     connect(session_, &PortalSession::failed, this, [this](const QString& why) {
         emit said(why);
         end_session();
@@ -63,6 +75,15 @@ void ShortcutAgent::end_session() {
     if (session_ != nullptr) {
         session_->disconnect(this);
         std::exchange(session_, nullptr)->deleteLater();
+    }
+}
+
+// A desktop that ends a session before it gives shortcuts does not want to give any.
+void ShortcutAgent::session_closed() {
+    emit said(QStringLiteral("the desktop has ended the session of the shortcuts"));
+    end_session();
+    if (given_) {
+        again_.start(kBeforeAnother);
     }
 }
 
@@ -79,6 +100,7 @@ void ShortcutAgent::refuse(bool certain) {
 
 // Some desktops do not report the given shortcuts at once.
 void ShortcutAgent::take(const Shortcuts& given) {
+    given_ = true;
     if (const auto before = ShortcutChoice::get(); before && *before != given && given != Shortcuts{}) {
         ShortcutChoice::set(given);
     }

@@ -9,6 +9,7 @@
 #include <QDBusConnection>
 #include <QDBusServiceWatcher>
 #include <QObject>
+#include <QTimer>
 
 namespace happe::ui {
 
@@ -28,6 +29,7 @@ private:
     void follow();
     void open_session();
     void end_session();
+    void session_closed();
     void take(const Shortcuts& given);
     void refuse(bool certain);
 
@@ -36,6 +38,8 @@ private:
     QDBusServiceWatcher portal_;
     ShortcutChoice choice_;
     PortalSession* session_ = nullptr;  // a child object; end_session() may run within its signal
+    bool given_ = false;                // this session has given shortcuts
+    QTimer again_;                      // when to open another session
 };
 
 }  // namespace happe::ui

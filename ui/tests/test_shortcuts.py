@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agent import Agent, window
+from cost import wake_ups_in
 from desktop import AS_USER, X11, program, x11
 from patience import until
 from private_bus import stand_in
-from test_owner_keys import opens_dialog, says
-from test_owner_window import Window
+from test_owner_keys import FASTER, opens_dialog, says
+from test_owner_window import Window, opens_from_the_tray, tray_read_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,6 +93,11 @@ def press(portal: StandIn, session: str, shortcut: str) -> None:
     portal.tell("signal", PATH, SHORTCUTS, "Activated", "(osta{sv})", [session, shortcut, 0, {}])
 
 
+def close(portal: StandIn, session: str) -> None:
+    """End the session."""
+    portal.tell("signal", session, "org.freedesktop.portal.Session", "Closed", "(a{sv})", [{}])
+
+
 def lessons(agent: Agent) -> list[str]:
     """Return the keys that taught something about the game, in order."""
     return [event[2] for event in agent.me("ListEvents", "ssxu", "", "torcs", 0, 100)]
@@ -141,6 +147,25 @@ def test_a_portal_that_comes_later_or_again_is_used(agent: Agent) -> None:
             assert agent.me.heard("KeyCounted") == [key]
 
 
+def test_a_session_that_the_desktop_ends_is_followed_by_another(agent: Agent) -> None:
+    """But the session of a desktop that ends it before it gives shortcuts is the last one."""
+    indicator(agent, "--shortcuts", "on")
+    agent.me.listen()
+    ended = "the desktop has ended the session"
+    with portal(agent, BOUND) as desktop:
+        session = asked(desktop, "BindShortcuts")[0]
+        until(lambda: (shortcuts(agent) or {}).get("power") == "Super+F11", "they are given")
+        agent.is_idle()
+        close(desktop, session)
+        press(desktop, asked(desktop, "BindShortcuts")[0], "power")
+        assert agent.me.heard("KeyCounted") == ["power"]
+    with portal(agent, {"silent": True}) as desktop:
+        close(desktop, asked(desktop, "BindShortcuts")[0])
+        until(lambda: agent.log.count(ended) == 2, "the agent says so")
+        until(lambda: wake_ups_in(agent.process.pid, 2) == 0, "the agent sleeps")
+        assert "BindShortcuts" not in dict(desktop.calls())
+
+
 @pytest.mark.parametrize("declined", [DECLINED, FAILED])
 def test_who_declines_is_not_asked_again(agent: Agent, declined: dict[str, Any]) -> None:
     indicator(agent, "--shortcuts", "on")
@@ -185,3 +210,21 @@ def test_the_window_offers_them_where_the_desktop_has_them(agent: Agent) -> None
         says(reader, "Shortcuts: Super+F12 for faster, Super+F11 to save power.")
         reader.press(box)
         until(lambda: shortcuts(agent) is None, "they are no longer wanted")
+
+
+def test_the_trays_window_offers_them_when_the_portal_comes_later(agent: Agent) -> None:
+    assert isinstance(agent.desktop, X11)
+    owner = Window(agent.desktop, agent.happed, agent.me)
+    box = "Two shortcuts of the desktop do the same"
+    with tray_read_out(owner) as reader:
+        opens_from_the_tray(owner)
+        opens_dialog(owner, reader)
+        assert box not in reader.names("check box")
+        owner.key("Escape")
+        until(lambda: FASTER not in reader.names("button"), "the dialog is closed")
+        owner.key("Escape")
+        until(lambda: not owner.focused(), "the window is closed")
+        with portal(agent, BOUND):
+            opens_from_the_tray(owner)
+            opens_dialog(owner, reader)
+            until(lambda: box in reader.names("check box"), "they are offered")
