@@ -35,14 +35,19 @@ QString shortcuts_in_words(const Shortcuts& shortcuts) {
 }
 
 ShortcutChoice::ShortcutChoice() : told_(get()) {
-    QDir().mkpath(folder());  // so that it can be watched
-    folder_.addPath(folder());
+    watch_folder();
     connect(&folder_, &QFileSystemWatcher::directoryChanged, this, [this] {
+        watch_folder();  // somebody may have deleted it
         auto now = get();
         if (std::exchange(told_, now) != now) {
             emit changed();
         }
     });
+}
+
+void ShortcutChoice::watch_folder() {
+    QDir().mkpath(folder());  // so that it can be watched
+    folder_.addPath(folder());
 }
 
 std::optional<Shortcuts> ShortcutChoice::get() {

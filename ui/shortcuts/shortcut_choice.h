@@ -35,6 +35,8 @@ signals:
     void changed();
 
 private:
+    void watch_folder();
+
     QFileSystemWatcher folder_;
     std::optional<Shortcuts> told_;
 };

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -164,6 +166,17 @@ def test_a_session_that_the_desktop_ends_is_followed_by_another(agent: Agent) ->
         until(lambda: agent.log.count(ended) == 2, "the agent says so")
         until(lambda: wake_ups_in(agent.process.pid, 2) == 0, "the agent sleeps")
         assert "BindShortcuts" not in dict(desktop.calls())
+
+
+def test_they_can_be_wanted_again_after_somebody_deleted_the_settings(agent: Agent) -> None:
+    indicator(agent, "--shortcuts", "on")
+    with portal(agent, BOUND) as desktop:
+        asked(desktop, "BindShortcuts")
+        until(lambda: (shortcuts(agent) or {}).get("power") == "Super+F11", "they are given")
+        shutil.rmtree(Path(agent.desktop.environment["HOME"]) / ".config/happe")
+        agent.is_idle()
+        indicator(agent, "--shortcuts", "on")
+        asked(desktop, "BindShortcuts")
 
 
 @pytest.mark.parametrize("declined", [DECLINED, FAILED])
