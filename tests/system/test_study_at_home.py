@@ -281,5 +281,7 @@ def test_a_withdrawal_in_the_browser_is_as_leaving(home: Home, experimenter: Cli
     assert home.laptop.process
     assert home.laptop.process.wait() == 0, home.laptop.log
     assert experimenter.get("State") == "governing"
-    assert home.laptop.status()["participant"] is None
-    assert home.token not in (home.laptop.state / "journal.db").read_bytes().decode(errors="replace")
+    status = home.laptop.status()
+    assert (status["waiting"], status["refused"], status["participant"]) == (0, [], None)
+    kept = (home.laptop.state / "journal.db").read_bytes().decode(errors="replace")
+    assert not any(word in kept for word in (home.token, "observations"))

@@ -124,7 +124,7 @@ void AtHome::take_turn() {
     const auto seat = journal_.seat();
     if (!seat) {  // the participant has left; what they left behind may still wait
         postman_.go();
-        return stopping_ ? emit ended(EX_OK) : postman_.when_done([this] { emit ended(EX_OK); });
+        return stopping_ ? emit ended(EX_OK) : postman_.when_done([this] { end_without_seat(); });
     }
     if (auto read = read_sitting(seat->told); read && !sitting_) {
         sitting_ = *std::move(read);
@@ -203,6 +203,7 @@ void AtHome::refreshed(const Answer& answer, const Act& then) {
         }
         log("the server says: " + answer.detail.toStdString());
         if (answer.problem == QStringLiteral("invalid")) {  // the link is nobody's: they have withdrawn in the browser
+            withdrawn_ = true;
             return leave();
         }
         emit ended(EX_NOPERM);
@@ -409,8 +410,17 @@ void AtHome::depart() {
     }
     stand_up();
     log("the participant has left the study");
-    const auto left = [this](const Answer&) { emit ended(EX_OK); };
+    const auto left = [this](const Answer&) { end_without_seat(); };
     postman_.when_done([this, left] { server_.insist(leaving(), [] { return true; }, left, [](const Answer&) {}); });
+}
+
+void AtHome::end_without_seat() {
+    written([this] {
+        if (withdrawn_) {
+            journal_.forget_refused();
+        }
+        emit ended(EX_OK);
+    });
 }
 
 void AtHome::stand_up() {

@@ -85,6 +85,7 @@ private:
 
     void settle(Step step, const std::optional<int>& rating, std::vector<Letter> letters);
     void depart();
+    void end_without_seat();
     void finish();
     void stand_up();
 
@@ -108,6 +109,7 @@ private:
     bool comparing_ = false;
     bool stopping_ = false;
     bool leaving_ = false;
+    bool withdrawn_ = false;
     int wait_ms_ = 0;  // before the next try
     std::string trouble_;
 };

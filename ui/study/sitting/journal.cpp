@@ -319,6 +319,10 @@ std::vector<Refusal> Journal::refusals() {
     });
 }
 
+void Journal::forget_refused() {
+    change([&] { database_.exec("DELETE FROM letter WHERE refused IS NOT NULL"); });
+}
+
 void Journal::send_refused_again() {
     change([&] { database_.exec("UPDATE letter SET refused = NULL"); });
 }

@@ -85,6 +85,8 @@ public:
     void sent(std::int64_t number);
     void refused(std::int64_t number, const std::string& why);
     [[nodiscard]] std::vector<Refusal> refusals();
+    // Deletes refused letters.
+    void forget_refused();
     // Lets refused letters wait for sending once more.
     void send_refused_again();
 
