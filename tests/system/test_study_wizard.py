@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Page
 
-    from happed_world import Client, Happed, World
+    from happed_world import Client, Happed
     from study_wizard import Laptop, Server
 
 pytest_plugins = ["study_fixtures"]
@@ -108,6 +108,7 @@ class Scene:
     experimenter: Client
     games: Path
     token: str
+    happed: Happed
 
     def all_have_ended(self) -> None:
         """Wait until all processes of the game have ended."""
@@ -165,10 +166,13 @@ def leaves_at_the_questionnaire(scene: Scene, page: Path) -> None:
 
 
 def practises(scene: Scene) -> None:
-    """HAPPE steps aside meanwhile; the experimenter ends it."""
+    """HAPPE steps aside meanwhile, even if happed restarts; the experimenter ends it."""
     keep(scene.laptop, "practice")
     scene.plays()
     assert scene.experimenter.get("State") == "held"
+    scene.happed.stop()
+    scene.happed.start()
+    scene.experimenter.sees("State", "held")
     scene.experimenter_calls(lambda: scene.laptop.press("ctrl+alt+shift+q"))
     scene.laptop.leads_on("Return")
     scene.laptop.until_page("ready")
@@ -252,17 +256,17 @@ def rates_while_the_disk_is_full(scene: Scene) -> None:
 
 
 def test_a_sitting_from_the_link_to_the_goodbye(
-    tmp_path: Path, server: Server, laptop: Laptop, experimenter: Client, world: World
+    tmp_path: Path, server: Server, laptop: Laptop, experimenter: Client, stopped: Happed
 ) -> None:
     """Consent in a real browser, practice, a game that crashes, a stopped run, a full disk."""
     # given
     games = tmp_path / "games"
     game = application("torcs", "Torcs, a car race", games, seconds=4, practice=60)
     study = server.study("levels", game, order="levels = 2")
-    scene = Scene(server, laptop, experimenter, games, server.participant(study, enrolled=False))
+    scene = Scene(server, laptop, experimenter, games, server.participant(study, enrolled=False), stopped)
     server.start()
     assert experimenter.get("State") == "governing"
-    world.allow("run-study", "hold")
+    stopped.world.allow("run-study", "hold")
     laptop.enrol(server.laptop(study))
     # when
     page = arrives(scene, tmp_path)

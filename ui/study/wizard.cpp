@@ -62,6 +62,11 @@ Wizard::Wizard(Habits habits, Journal& journal, Server& server, DaemonProxy& gov
             interrupted(StudyWords::tr("The governor happed has ended."), "begun again: happed had ended");
         }
     });
+    connect(&governor_, &DaemonProxy::came, this, [this] {
+        if (hold_) {
+            hold([] {});
+        }
+    });
     connect(&postman_, &Postman::waits, this, [this] {
         if (view_.page == Page::Waiting || view_.page == Page::Sending) {
             show(view_.page, postman_.obstacle());

@@ -99,6 +99,8 @@ private:
 
     void settle_rating(int rating);
     void practise();
+    // Makes HAPPE step aside for the practised application: for practice, and again when happed has restarted.
+    void hold(const Act& then);
     void end_practice();
     void application_ended(const QString& why);
 

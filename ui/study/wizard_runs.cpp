@@ -253,22 +253,28 @@ void Wizard::practise() {
     turns_.next();
     show(Page::Waiting);
     practised_ = planned().application;
-    const auto begins = [this, wanted = turns_.still_wanted()](const Said<uint>& cookie) {
-        if (!wanted()) {  // the participant left meanwhile
+    hold([this] {
+        show(Page::Playing);
+        clock_.start(planned().practice_seconds * kSecondMs);
+        application_.start(words_of(planned().command), planned().cpu);
+    });
+}
+
+void Wizard::hold(const Act& then) {
+    const auto holds = [this, then, wanted = turns_.still_wanted()](const Said<uint>& cookie) {
+        if (!wanted()) {  // practice is over, or the participant has left
             if (cookie) {
                 governor_.release(*cookie);
             }
         } else if (cookie) {
             hold_ = *cookie;
-            show(Page::Playing);
-            clock_.start(planned().practice_seconds * kSecondMs);
-            application_.start(words_of(planned().command), planned().cpu);
+            then();
         } else {
             log("happed: " + cookie.error().message.toStdString());
             fail(governor_trouble(), [this] { go_on(); });
         }
     };
-    governor_.hold(QString::fromStdString(practised_), begins);
+    governor_.hold(QString::fromStdString(practised_), holds);
 }
 
 void Wizard::skip_practice() {
