@@ -30,20 +30,16 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 TOLD = program_of(json.loads(happe_power("--describe").out))
 TREE = TOLD.command
-CALM_US = 300_000
 
 
-def test_help_takes_less_than_a_third_of_a_second_of_cpu_and_imports_no_numpy() -> None:
+def test_help_imports_nothing_slow() -> None:
     code = (
-        "import os, sys\n"
+        "import sys\n"
         "from happe_power.cli.program import program\n"
         "program.main(['--help'], standalone_mode=False)\n"
         "assert not {'numpy', 'pyarrow', 'urllib3', 'jsonschema_rs'} & set(sys.modules)\n"
-        "used = os.times()\n"
-        "print(round((used.user + used.system) * 1e6))\n"
     )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert int(ran.stdout.splitlines()[-1]) < CALM_US
+    subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
