@@ -90,8 +90,10 @@ class QuickSetting {
             return this._word('Run');
         if (this._hold !== null)
             return this._word('Paused');
+        if (governor.State === 'held')
+            return `${this._word('Paused')}: ${governor.Holds.map(([holder]) => holder).join(', ')}`;
         if (governor.Targets.length === 0)
-            return governor.Reason || this._word('Nobody');
+            return this._word(['contested', 'failing'].includes(governor.State) ? governor.State : 'Nobody');
         const khz = Math.max(...governor.Targets.map(([_policy, target]) => target));
         const one = {minimumFractionDigits: 1, maximumFractionDigits: 1};
         return `${(khz / 1e6).toLocaleString(undefined, one)} GHz · ${governor.Application}`;
