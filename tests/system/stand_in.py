@@ -41,6 +41,13 @@ def variants(table: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def in_type(signature: str, value: Any) -> Any:
+    """Turn a table into one of variants, and [type, value] into a variant, if the signature wants that."""
+    if signature == "a{sv}":
+        return variants(value)
+    return GLib.Variant(*value) if signature == "v" else value
+
+
 class Served:
     """An object on the bus."""
 
@@ -66,8 +73,7 @@ class Served:
         answer = self.answers.get(method, [])
         if isinstance(answer, list):
             types = [a.signature for a in self.interfaces[interface].lookup_method(method).out_args]
-            special = {"a{sv}": variants, "v": lambda pair: GLib.Variant(*pair)}
-            values = [special.get(t, lambda v: v)(v) for t, v in zip(types, answer, strict=False)]
+            values = [in_type(t, v) for t, v in zip(types, answer, strict=False)]
             invocation.return_value(GLib.Variant(f"({''.join(types)})", tuple(values)))
         elif "error" in answer:
             invocation.return_dbus_error(*answer["error"])

@@ -282,14 +282,14 @@ def test_a_sitting_from_the_link_to_the_goodbye(
     until(lambda: len(server.records()) == len(server.runs()), "the last record")
     assert laptop.stop() == 0
     # then
-    first, stopped, second = server.runs()
-    assert [run.state for run in (first, stopped, second)] == ["complete", "replaced", "complete"]
+    first, aborted, second = server.runs()
+    assert [run.state for run in (first, aborted, second)] == ["complete", "replaced", "complete"]
     assert (first.rating, first.guess, second.code, second.rating) == (4, "dont-know", again, 5)
-    assert (stopped.rating, stopped.abort_reason) == (None, "a fire drill")
+    assert (aborted.rating, aborted.abort_reason) == (None, "a fire drill")
     records = server.records()
-    assert set(records) == {first.code, stopped.code, second.code}
+    assert set(records) == {first.code, aborted.code, second.code}
     assert (records[first.code]["rating"], len(records[first.code]["notes"])) == (4, 1)
-    assert "rating" not in records[stopped.code]
+    assert "rating" not in records[aborted.code]
     assert all(record["ended_us"] - record["started_us"] >= 4e6 for record in (records[first.code], records[again]))
     status = laptop.status()
     assert (status["waiting"], status["refused"], status["participant"]) == (0, [], None)

@@ -45,7 +45,7 @@ class Owner(Window):
 
     @property
     def asks(self) -> Path:
-        """The pipe from which pkexec takes a password, if it is there."""
+        """The pipe from which pkexec takes a password, if a test makes it."""
         return self.refuses.with_name("asks")
 
     def looks_for_a_key(self) -> socket.socket:
