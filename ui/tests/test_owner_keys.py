@@ -11,7 +11,7 @@ import pytest
 
 from desktop import USER, keep, program, x11
 from happed_world import QUICK, Keyboards
-from patience import PATIENCE_S, until
+from patience import PATIENCE_S, is_running, until
 from test_owner_window import Window, opens_from_the_tray, tray_read_out, trays
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # Tests have no polkit agent: this stand-in for pkexec runs the command as the same user, with the test's files.
 PKEXEC = """#!/bin/sh
 [ ! -e "{root}/refuses" ] || exit 126
-[ ! -e "{root}/asks" ] || read -r _ <"{root}/asks"
+[ ! -e "{root}/asks" ] || {{ echo $$ >"{root}/asking"; read -r _ <"{root}/asks"; }}
 shift 2
 exec "{happectl}" "$@" --root "{root}"
 """
@@ -164,8 +164,11 @@ def test_the_tray_ends_with_the_indicator_while_it_asks_for_a_password(owner: Ow
         os.mkfifo(owner.asks)
         owner.key("Return")
         says(reader, "An administrator's password may be needed.")
+        asking = owner.asks.with_name("asking")
+        pkexec = int(until(lambda: asking.exists() and asking.read_text().strip(), "pkexec asks"))
         owner.process.kill()
         until(lambda: not trays(owner), "the tray has ended, too")
+        until(lambda: not is_running(pkexec), "and pkexec no longer asks")
 
 
 GOVERN = "Govern on mains, too"

@@ -27,6 +27,13 @@ ConfigurationChange::ConfigurationChange() {
     });
 }
 
+// QProcess itself would first write a warning, and without happe-indicator nobody reads it: SIGPIPE.
+ConfigurationChange::~ConfigurationChange() {
+    program_.disconnect();
+    program_.kill();
+    program_.waitForFinished();
+}
+
 void ConfigurationChange::apply(const QStringList& words) {
     words_ = words;
     const QStringList pkexec{QStringLiteral("--disable-internal-agent"), QStringLiteral(HAPPE_HAPPECTL)};

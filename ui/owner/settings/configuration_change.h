@@ -14,6 +14,12 @@ class ConfigurationChange final : public QObject {
 
 public:
     ConfigurationChange();
+    // Nobody asks for a password any more. A change for which somebody gave it is made.
+    ~ConfigurationChange() override;
+    ConfigurationChange(const ConfigurationChange&) = delete;
+    ConfigurationChange& operator=(const ConfigurationChange&) = delete;
+    ConfigurationChange(ConfigurationChange&&) = delete;
+    ConfigurationChange& operator=(ConfigurationChange&&) = delete;
 
     // Runs happectl with these words, such as "keys", "set", "--power", "KEY_F9".
     void apply(const QStringList& words);
