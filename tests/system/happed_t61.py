@@ -7,6 +7,7 @@ emulated T61 (tests/vm) tests real cpufreq.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -56,8 +57,11 @@ class Machine:
         return (self.policy / name).read_text().partition("\n")[0]
 
     def __setitem__(self, name: str, value: str) -> None:
-        """Write, as another program."""
-        (self.policy / name).write_text(value + "\n")
+        """Write, as another program. A reader sees the old line or the new one, and no empty file."""
+        file = os.open(self.policy / name, os.O_WRONLY | os.O_CREAT, 0o644)
+        os.pwrite(file, f"{value}\n".encode(), 0)
+        os.ftruncate(file, len(value) + 1)
+        os.close(file)
 
     def of_all(self, name: str) -> set[str]:
         """Return the content of this file in each policy."""
