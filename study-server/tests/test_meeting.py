@@ -26,9 +26,10 @@ from happe_study.access.rights import Role
 from happe_study.access.rules import Caller, Who
 from happe_study.audit import chain
 from happe_study.audit.models import AuditDetail
+from happe_study.base.database import FOR_CHANGE
 from happe_study.base.problems import Problem
 from happe_study.base.tables.formats import Format
-from happe_study.design.study import FOR_CHANGE, Study
+from happe_study.design.study import Study
 from happe_study.evidence.documents import services as documents
 from happe_study.evidence.profiles import assignments, downloads, reviews
 from happe_study.evidence.profiles.models import Profile, ReviewKind
@@ -372,7 +373,7 @@ def download(session: Session) -> None:
 def assign(session: Session) -> int:
     """Assign every profile to the only reviewer, and return the number of new assignments."""
     made = session.scalars(select(Study)).one()
-    reviewers = {number: email for number, email in assignments.reviewers(session, made.id)}  # noqa: C416 - rows
+    reviewers = {row.id: row.email for row in assignments.reviewers(session, made.id)}
     return assignments.deal(session, made, reviewers, 1, Caller(Who.STAFF, 0, "ada@example.org"))
 
 

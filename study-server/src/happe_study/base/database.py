@@ -28,7 +28,12 @@ Serial = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts up in INT
 
 BUSY_SECONDS = 30
 ALONE = "AUTOCOMMIT"  # each statement is its own transaction
-TAKE_TURN = "SELECT pg_advisory_xact_lock(7310579)"  # the number is arbitrary; no other lock here has it
+# Locks of PostgreSQL without a row. Their numbers are arbitrary.
+TAKE_TURN = "SELECT pg_advisory_xact_lock(7310579)"  # for group commit
+BEGIN_JOB = "SELECT pg_advisory_xact_lock(7310580)"  # for beginning a job of the server
+# The lock (`with_for_update`) for changing a study, a participant or a laptop, or beginning a study's job. Meanwhile
+# others can append to the audit log, and add rows that refer to it.
+FOR_CHANGE: dict[str, Any] = {"key_share": True}
 PIPES = "happe_pipes"  # pipelines to close after the transaction ends and before its connection does
 
 

@@ -4,16 +4,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
 
 from sqlalchemy import CheckConstraint, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from happe_study.base.database import Base, Digest, Micros, Name, Serial
-
-# The lock (`with_for_update`) for changing a study, a participant or a laptop, or beginning a study's job. Meanwhile
-# others can append to the audit log, and add rows that refer to it.
-FOR_CHANGE: dict[str, Any] = {"key_share": True}
 
 
 class StudyState(StrEnum):

@@ -17,8 +17,9 @@ from sqlalchemy import delete, exists, func, select, text, update
 from sqlalchemy.orm import aliased, defer
 
 from happe_study.base.clock import now_us
+from happe_study.base.database import BEGIN_JOB, FOR_CHANGE
 from happe_study.base.problems import conflict, not_found
-from happe_study.design.study import FOR_CHANGE, Study
+from happe_study.design.study import Study
 from happe_study.jobs.models import OPEN, Job, JobState
 from happe_study.jobs.queue import PIECE, deliver
 
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 KEPT = 20  # jobs kept of a kind and study; a new job removes older ones with their results
 MOST_TRIES = 5
 LONGEST = 2000  # characters of a job's reason for failing
-ONE_AT_A_TIME = text("SELECT pg_advisory_xact_lock(7310580)")  # the number is arbitrary; no other lock here has it
 ENDED = (
     f"Its process ended {MOST_TRIES} times before it was done: perhaps the memory ran out. The worker's log says more."
 )
@@ -66,7 +66,7 @@ def alone(session: Session, study_id: int | None) -> None:
     if study_id is not None:
         session.execute(select(Study.id).where(Study.id == study_id).with_for_update(**FOR_CHANGE))
     elif session.connection().dialect.name == "postgresql":
-        session.execute(ONE_AT_A_TIME)
+        session.execute(text(BEGIN_JOB))
 
 
 def open_one(session: Session, kind: str, study_id: int | None, *, for_change: bool = False) -> Job | None:

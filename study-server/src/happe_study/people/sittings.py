@@ -10,8 +10,8 @@ from sqlalchemy import select
 from happe_study.access.rules import Who
 from happe_study.audit import chain
 from happe_study.base.clock import now_us
+from happe_study.base.database import FOR_CHANGE
 from happe_study.base.problems import FieldError, conflict, unprocessable
-from happe_study.design.study import FOR_CHANGE
 from happe_study.people import callers
 from happe_study.people.devices.models import Device, Sitting
 from happe_study.people.devices.sittings import close, current

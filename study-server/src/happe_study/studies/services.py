@@ -14,12 +14,13 @@ from sqlalchemy.exc import IntegrityError
 from happe_study.access.rights import Right, Role
 from happe_study.audit.chain import append
 from happe_study.base.clock import now_us
+from happe_study.base.database import FOR_CHANGE
 from happe_study.base.problems import FieldError, conflict, forbidden, not_found, unprocessable
 from happe_study.design.allocation.plan import SECRET_BYTES, commitment
 from happe_study.design.allocation.sealing import SealError, open_seed, seal_seed
 from happe_study.design.protocol import placeholders, registration
 from happe_study.design.protocol.reading import Mistake, Protocol, ProtocolError, read_protocol
-from happe_study.design.study import FOR_CHANGE, Study, StudyState
+from happe_study.design.study import Study, StudyState
 from happe_study.people.accounts.models import Account, Grant
 from happe_study.studies.slots import make_slots
 

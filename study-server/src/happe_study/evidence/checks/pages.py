@@ -10,9 +10,10 @@ from flask import Blueprint, g
 from happe_study.access.rights import Right
 from happe_study.access.rules import caller, staff
 from happe_study.access.staff_page import done, or_again, page
+from happe_study.base.database import FOR_CHANGE
 from happe_study.base.parts import parts
 from happe_study.base.problems import conflict
-from happe_study.design.study import FOR_CHANGE, Study, StudyState
+from happe_study.design.study import Study, StudyState
 from happe_study.evidence.checks.job import CHECKS
 from happe_study.jobs import services as jobs
 from happe_study.jobs.models import OPEN, JobState

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select
 
 from happe_study.audit.chain import append
+from happe_study.base.database import FOR_CHANGE
 from happe_study.base.problems import conflict
-from happe_study.design.study import FOR_CHANGE, StudyState
+from happe_study.design.study import StudyState
 from happe_study.evidence.measuring.job import MEASURING
 from happe_study.evidence.traces.models import Trace
 from happe_study.jobs import services as jobs

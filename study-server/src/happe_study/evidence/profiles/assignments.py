@@ -10,8 +10,7 @@ from sqlalchemy import delete, insert, or_, select
 
 from happe_study.access.rights import Right, roles_with
 from happe_study.audit.chain import append
-from happe_study.base.database import table
-from happe_study.design.study import FOR_CHANGE
+from happe_study.base.database import FOR_CHANGE, table
 from happe_study.evidence.profiles.models import Profile, ProfileAssignment
 from happe_study.people.accounts.models import Account, Grant
 from happe_study.people.participants.holding import hold

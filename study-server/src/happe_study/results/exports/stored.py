@@ -15,9 +15,10 @@ from sqlalchemy import delete, select
 
 from happe_study.audit.chain import SERVER, append
 from happe_study.base.clock import now_us
+from happe_study.base.database import FOR_CHANGE
 from happe_study.base.problems import conflict, not_found
 from happe_study.base.tables.formats import Format
-from happe_study.design.study import FOR_CHANGE, Study
+from happe_study.design.study import Study
 from happe_study.jobs import services as jobs
 from happe_study.jobs.models import Job, JobState
 from happe_study.results.exports import services

@@ -13,9 +13,10 @@ from happe_study.access.rights import Right
 from happe_study.access.rules import caller, staff
 from happe_study.access.staff_page import done, field, mistake, or_again, page
 from happe_study.audit.chain import append
+from happe_study.base.database import FOR_CHANGE
 from happe_study.base.parts import parts
 from happe_study.base.problems import conflict, not_found
-from happe_study.design.study import FOR_CHANGE, Study
+from happe_study.design.study import Study
 from happe_study.jobs import services as jobs
 from happe_study.jobs.models import OPEN, JobState
 from happe_study.results.analysis.plan import (

@@ -12,10 +12,11 @@ from flask import Response as Answer
 from happe_study.access.rights import Right
 from happe_study.access.rules import caller, staff
 from happe_study.access.staff_page import done, mistake, or_again, page
+from happe_study.base.database import FOR_CHANGE
 from happe_study.base.parts import parts
 from happe_study.base.problems import FieldError, conflict, not_found, unprocessable
 from happe_study.base.uploads import with_file
-from happe_study.design.study import FOR_CHANGE, Study, StudyState
+from happe_study.design.study import Study, StudyState
 from happe_study.evidence.documents import services as documents
 from happe_study.evidence.documents.models import DocumentKind
 from happe_study.evidence.documents.reading import InputError

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from sqlalchemy import func, select
 
 from happe_study.audit.chain import append
+from happe_study.base.database import FOR_CHANGE
 from happe_study.base.problems import conflict, not_found
-from happe_study.design.study import FOR_CHANGE, Study, StudyState
+from happe_study.design.study import Study, StudyState
 from happe_study.evidence.profiles.services import take_out
 from happe_study.jobs import services as jobs
 from happe_study.jobs.models import Job

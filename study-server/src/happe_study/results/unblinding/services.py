@@ -16,11 +16,12 @@ from sqlalchemy import select, update
 
 from happe_study.audit.chain import append
 from happe_study.base.clock import now_us
+from happe_study.base.database import FOR_CHANGE
 from happe_study.base.problems import FieldError, conflict, unprocessable
 from happe_study.design.allocation.plan import plan, verify
 from happe_study.design.allocation.sealing import SealError, open_condition, open_slot
 from happe_study.design.protocol.reading import Nesting
-from happe_study.design.study import FOR_CHANGE, StudyState
+from happe_study.design.study import StudyState
 from happe_study.evidence.measuring.services import begin_by_itself
 from happe_study.evidence.profiles.services import take_out
 from happe_study.evidence.traces.sealed import open_manifests

@@ -16,8 +16,9 @@ from sqlalchemy import or_, select
 from happe_study.audit.chain import SERVER, append
 from happe_study.audit.models import AuditDetail
 from happe_study.base.clock import now_us
+from happe_study.base.database import FOR_CHANGE
 from happe_study.base.problems import conflict
-from happe_study.design.study import FOR_CHANGE, Study
+from happe_study.design.study import Study
 from happe_study.jobs import services as jobs
 from happe_study.people.accounts.models import Token
 from happe_study.people.participants.models import Participant, ParticipantState

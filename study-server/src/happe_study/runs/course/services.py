@@ -18,11 +18,12 @@ from happe_study.audit.chain import append
 from happe_study.base import fresh
 from happe_study.base.clock import now_us
 from happe_study.base.codes import is_code
+from happe_study.base.database import FOR_CHANGE
 from happe_study.base.languages import gettext
 from happe_study.base.problems import FieldError, conflict, forbidden, not_found, unprocessable
 from happe_study.design.allocation.sealing import DOCUMENT_FORMAT, open_condition, probe_seed, seal_for_device
 from happe_study.design.protocol.conditions import Phase, Scheme
-from happe_study.design.study import FOR_CHANGE, Study, StudyState
+from happe_study.design.study import Study, StudyState
 from happe_study.people.devices.enrolment import fingerprint
 from happe_study.people.devices.models import Device, Sitting
 from happe_study.people.participants.models import Participant, ParticipantState

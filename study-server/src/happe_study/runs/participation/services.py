@@ -19,9 +19,10 @@ from happe_study.audit.chain import append
 from happe_study.base import fresh
 from happe_study.base.clock import now_us
 from happe_study.base.codes import is_code
+from happe_study.base.database import FOR_CHANGE
 from happe_study.base.languages import gettext
 from happe_study.base.problems import FieldError, conflict, not_found, unprocessable
-from happe_study.design.study import FOR_CHANGE, Study, StudyState
+from happe_study.design.study import Study, StudyState
 from happe_study.people.accounts import tokens
 from happe_study.people.accounts.models import TokenKind
 from happe_study.people.devices import sittings

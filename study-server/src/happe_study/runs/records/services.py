@@ -16,12 +16,12 @@ from happe_contract.schemas import Kind
 from happe_study.audit import chain
 from happe_study.base.clock import now_us
 from happe_study.base.codes import is_code
-from happe_study.base.database import table
+from happe_study.base.database import FOR_CHANGE, table
 from happe_study.base.problems import Problem, conflict, forbidden, not_found
 from happe_study.base.together import MOST, Together
 from happe_study.base.uploads import of_document
 from happe_study.design.allocation.sealing import record_digest
-from happe_study.design.study import FOR_CHANGE, Study
+from happe_study.design.study import Study
 from happe_study.people.participants.models import Participant
 from happe_study.runs.course import services as runs
 from happe_study.runs.course.models import Run, RunRecord
