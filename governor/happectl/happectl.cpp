@@ -79,8 +79,8 @@ int main(int argc, char** argv) try {
         "  happectl profiles show torcs   what HAPPE learned from you in the application torcs\n"
         "  happectl hold -- make          the kernel's governor while a command runs\n\n"
         "Exit status: 0 done, 1 a check found a fault, 64 wrong usage, 65 bad data, 66 not found, 69 happed or\n"
-        "the bus does not answer, 73 cannot create a file, 74 cannot write or read, 75 busy, 76 happed is of another\n"
-        "version, 77 not allowed.  `happectl COMMAND --help` has more examples.");
+        "the bus does not answer, or systemctl is missing, 73 cannot create a file, 74 cannot write or read, 75 busy,\n"
+        "76 happed is of another version, 77 not allowed.  `happectl COMMAND --help` has more examples.");
     happe::ctl::Task task;
     happe::ctl::add_commands(program, task);
     happe::add_description(
