@@ -1,6 +1,6 @@
 # The only entry points. `make help` explains them.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-demo setup-test setup-all build demo dev test test-all test-programs test-server test-instrumented vm-image vm-test laboratory emulated tutorials lint lint-style bench mutants validate package package-test package-vm-test pictures docs sbom locks outdated container clean
+.PHONY: help setup setup-demo setup-test setup-all build demo dev test test-all test-programs test-server test-instrumented vm-image vm-test laboratory emulated tutorials lint lint-style bench validate package package-test package-vm-test pictures locks container clean
 
 export PYTHONDONTWRITEBYTECODE := 1
 
@@ -76,10 +76,7 @@ lint-style: setup-all # all of lint that takes seconds
 bench: setup ## Measure speed and memory, as ratios to a baseline of the same run
 	@tools/bench.sh
 
-mutants: setup dev ## Change the code in 300 places, one at a time, and see that tests notice (long; goes on where it was interrupted)
-	@tools/mutants.sh
-
-validate: setup build ## Gather the long evidence that the documents quote, part by part: statistics, mutants, fuzzing, Debians (root; hours)
+validate: setup build ## Gather the long evidence that the documents quote, part by part: statistics, fuzzing, Debians (root; hours)
 	@tools/validate.sh
 
 package: ## Build the Debian packages and wheels into build/packages, and check them with lintian; or PART=governor alone
@@ -99,17 +96,8 @@ container: ## Build images of the study server and its PostgreSQL from build/pac
 pictures: setup build ## Renew the pictures of the documents
 	@tools/pictures.sh
 
-docs: setup build ## Make the documents into a site: build/docs/html/index.html
-	@tools/docs.sh
-
-sbom: setup ## List what HAPPE is made of, in CycloneDX's format: build/sbom.cdx.json
-	@PYTHONPATH=docs/site build/venv/bin/python -m happe_docs.sbom build/sbom.cdx.json
-
 locks: setup ## Renew the pinned versions of Python packages
 	@tools/locks.sh
-
-outdated: ## List the Python libraries that the packages carry, with their age and newer releases (status 3: there are some)
-	@tools/outdated.sh
 
 clean: ## Remove what was built
 	rm -rf build

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent
-# They import what `make setup-test` does not install: a driver of browsers, a fuzzer of APIs, a generator of pages.
+# They import what `make setup-test` does not install: a driver of browsers.
 SLOW = (
     "study-server/tests/browser",
-    "study-server/tests/test_schemathesis.py",
     "tests/docs",
     "tests/system/test_study_wizard.py",
 )

@@ -11,10 +11,6 @@ style() {
     $bin/python tests/architecture/check_dependencies.py
     PYTHONPATH=study-server/src $bin/lint-imports --no-cache --no-logo >build/imports.log || { cat build/imports.log; exit 1; }
 
-    echo "lint: English of documents, pages, messages and comments (tools/happe_prose/rules.toml)"
-    git ls-files -co --exclude-standard '*.md' 'study-server/src/*.html' '*.py' '*.cpp' '*.h' '*.c' '*.js' ui/translations/happe_de.ts ':!tests/docs/test_prose.py' |
-        PYTHONPATH=tools xargs $bin/python -m happe_prose
-
     echo "lint: formatting of C and C++ (clang-format-19 -i fixes it)"
     git ls-files -co --exclude-standard '*.h' '*.cpp' '*.c' | xargs clang-format-19 --dry-run -Werror
 

@@ -97,9 +97,6 @@ instrumented() {
     compile tsan --target study_test
     build/tsan/bin/study_test --gtest_brief=1
 
-    echo "test: some planted mistakes (make mutants makes 300)"
-    tools/mutants.sh cpp --sample 12
-
     echo "test: fuzzing, some seconds for each target"
     ctest --preset asan-ubsan -L fuzz -j "$(nproc)"
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The OpenAPI document is valid, and describes everything in it. test_schemathesis.py tests whether it is true."""
+"""The OpenAPI document is valid, and describes everything in it.."""
 
 from __future__ import annotations
 
