@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The event loop: sd-event, and around it a wait for sd-event and for alarms and keyboards. If only alarms or keyboards
-// are ready, sd-event does not run: docs/adr/0065-alarms-and-keys-outside-of-sd-event.md.
+// are ready, sd-event does not run: docs/decisions.md.
 #pragma once
 
 #include "governor/core/result.h"

@@ -18,7 +18,7 @@ inline constexpr Seconds kLongest = std::chrono::hours(99);
 [[nodiscard]] Seconds gained(double joules, double before, double after);
 
 // "Designed to last for two hours when the processor is at the lowest frequency": full, it lasts exactly two hours at
-// the lowest frequency and full utilisation (docs/adr/0018-the-simulated-battery.md).
+// the lowest frequency and full utilisation (docs/decisions.md).
 class SimulatedBattery {
 public:
     static constexpr Seconds kAtLowest = std::chrono::hours(2);

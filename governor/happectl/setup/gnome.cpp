@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// docs/adr/0068-setup-enables-the-extension.md says why this writes settings and does not call GNOME Shell.
+// docs/decisions.md says why this writes settings and does not call GNOME Shell.
 #include "governor/happectl/setup/gnome.h"
 
 #include "governor/happectl/setup/setup_text.h"

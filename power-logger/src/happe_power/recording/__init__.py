@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Writes traces: docs/adr/0016-spool-parts-and-threads.md. trace.py reads them."""
+"""Writes traces: docs/decisions.md. trace.py reads them."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A recording: one thread reads the instrument, one writes the raw spool, one closes parts (ADR 16).
+"""A recording: one thread reads the instrument, one writes the raw spool, one closes parts (docs/decisions.md).
 
 The first never waits for the disk or for compression. Samples that find no room become a gap.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Loads kinds of sources by entry points, HAPPE's own and those of installed packages (ADR 38)."""
+"""Loads kinds of sources by entry points, HAPPE's own and those of installed packages (docs/decisions.md)."""
 
 from __future__ import annotations
 

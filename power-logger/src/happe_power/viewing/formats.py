@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Writes samples as Parquet, HDF5 and XDF, with units and the trace's header, a block at a time (ADR 39).
+"""Writes samples as Parquet, HDF5 and XDF, with units and the trace's header, a block at a time.
 
 Parquet and HDF5 have the table's columns. XDF 1.0 (github.com/sccn/xdf/wiki/Specifications) has a stream of the
 channels, whose times are those of the host's CLOCK_MONOTONIC, as Lab Streaming Layer writes them.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Parts of power traces and their summaries: one interface over a folder and an S3 bucket (docs/adr/0060).
+"""Parts of power traces and their summaries: one interface over a folder and an S3 bucket (docs/decisions.md).
 
 The server first seals a part into a local file. A stored file counts as a part of its trace only while a row of the
 database names it. Only the holder of the lock on the trace's row may write such a row, or remove a file that no row
