@@ -90,7 +90,7 @@ package-test: package ## Have autopkgtest install, upgrade, remove and purge the
 package-vm-test: setup package ## The same in an emulated ThinkPad T61, where the governor governs and servers serve (about 10 minutes)
 	@packaging/package-vm-test.sh
 
-container: ## Build images of the study server and its PostgreSQL from build/packages, with buildah (docs/how-to/containers.md)
+container: ## Build an image of the study server from build/packages, with buildah (docs/how-to/containers.md)
 	@packaging/container.sh
 
 pictures: setup build ## Renew the pictures of the documents

@@ -35,7 +35,6 @@ all="$test clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev lld-19 llvm
     qemu-system-x86 seabios acpica-tools mmdebstrap libarchive-tools kmod uidmap
     postgresql chromium firefox-esr
     xfwm4 picom sway xwayland weston grim qt6-wayland x11-xserver-utils gnome-shell kwin-wayland libglib2.0-bin
-    xdg-desktop-portal xdg-desktop-portal-kde
     sigrok-cli r-base-core"
 
 # To make the governor's package.
@@ -47,10 +46,10 @@ package="$desktop $package_governor lintian python3-pip python3-setuptools pytho
     $(sed -n "/^\[$release\]/,/^\[/s/.* = \"\([a-z0-9.-]*\).*/\1/p" packaging/python-from-debian.toml)"
 # To test packages, and to make a repository of them.
 package_test="autopkgtest mmdebstrap reprepro gpg gpg-agent"
-# To build the server's images, and to test them in containers.
-containers="buildah podman podman-compose netavark aardvark-dns iptables iproute2 mmdebstrap"
+# To build the server's image.
+containers="buildah"
 
-# To compare the models of the analysis with R's (tools/validate.sh models), after `test`.
+# To compare the models of the analysis with R's (tools/validate.sh statistics), after `test`.
 statistics="r-base-core r-cran-ordinal r-cran-lme4 r-cran-lmertest r-cran-mass r-cran-emmeans"
 
 case ${1-} in

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds versitygw, an S3 store on a folder, for `tools/validate.sh servers`. Go fetches its modules from Go's module proxy
+# Builds versitygw, an S3 store on a folder, for `tools/validate.sh long`. Go fetches its modules from Go's module proxy
 # and compares them with Go's own list of sums. Go itself comes as a wheel.
 #   usage: tools/versitygw.sh FOLDER     FOLDER/versitygw is the program
 set -eu

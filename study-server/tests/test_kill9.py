@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-KILLS = int(os.environ.get("HAPPE_KILLS", "5"))  # on each kind of database; `tools/validate.sh kills` has more
+KILLS = int(os.environ.get("HAPPE_KILLS", "5"))  # on each kind of database; `tools/validate.sh long` has more
 LONGEST_MOMENT = 0.06  # seconds: some uploads
 CRASHES, FILLS, TRIES = -(-KILLS // 2), 2, 5
 SMALL = 64 << 20  # bytes

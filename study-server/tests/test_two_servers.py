@@ -2,8 +2,8 @@
 """A study from its start to its report on two servers, three workers, one PostgreSQL and one S3 store.
 
 The test kills a server, a worker or the store at times. Nothing acknowledged is lost, nothing is doubled, and nothing
-is left over. `tools/validate.sh servers` has the long form, with versitygw (HAPPE_VERSITYGW names the program) and 30
-kills. `tools/validate.sh containers` does the same in the containers of packaging/container (HAPPE_COMPOSE).
+is left over. `tools/validate.sh long` has the long form, with versitygw (HAPPE_VERSITYGW names the program) and 30
+kills.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ import given_power
 import given_reports
 import given_studies
 import records
-from composed import Composed
 from given_devices import device, put_record, seat
 from happe_study.access.rights import Role
 from happe_study.audit.models import AuditEntry
@@ -65,12 +64,8 @@ LONGEST_MOMENT = 4.0  # seconds between two kills
 
 
 @pytest.fixture
-def lab(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Lab | Composed]:
+def lab(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Lab]:
     """Servers, workers and a store. A killed moto forgets its objects, so the short form does not kill the store."""
-    if os.environ.get("HAPPE_COMPOSE"):
-        with Composed() as composed:
-            yield composed
-        return
     program = os.environ.get("HAPPE_VERSITYGW")
     with (
         Versity(tmp_path, Path(program)) if program else Moto(tmp_path) as store,
@@ -158,14 +153,14 @@ def report(world: World, study: Study) -> None:
     ended(world, REPORT)
 
 
-def keys(lab: Lab | Composed) -> list[str]:
+def keys(lab: Lab) -> list[str]:
     """The key of every object in the bucket."""
     storage = lab.storages()[0]
     assert isinstance(storage, Bucket)
     return [each["path"] for page in obstore.list(storage._store) for each in page]  # noqa: SLF001 - all of it
 
 
-def require_all(lab: Lab | Composed, traces: list[str]) -> None:
+def require_all(lab: Lab, traces: list[str]) -> None:
     """Assert that every run, record, trace and part is there once, and nothing else, and that both servers say so."""
     world, storage = lab.world, lab.storages()[0]
     with world.database.reading() as session:
@@ -183,7 +178,7 @@ def require_all(lab: Lab | Composed, traces: list[str]) -> None:
     assert sorted(keys(lab)) == sorted(named)
 
 
-def agreed(lab: Lab | Composed) -> list[dict[str, str]]:
+def agreed(lab: Lab) -> list[dict[str, str]]:
     """The result of `check`. Asserts that both servers have the same, and that nothing failed."""
     said = []
     for number in range(len(lab.servers)):
@@ -194,18 +189,18 @@ def agreed(lab: Lab | Composed) -> list[dict[str, str]]:
     return said[0]
 
 
-def sweep(lab: Lab | Composed) -> None:
+def sweep(lab: Lab) -> None:
     """Remove the leftovers of the kills, as `check --sweep` does a minute later."""
     for storage in lab.storages():
         upkeep.sweep(lab.world.database, storage, older_than=0)
 
 
-def require_nothing_on_disks(lab: Lab | Composed) -> None:
+def require_nothing_on_disks(lab: Lab) -> None:
     """Assert that no folder has a file of a trace or of an ended job, once the jobs' workers have removed theirs."""
     until(lambda: not left_on_disks(lab), "no disk has anything of a trace or of a job that has ended")
 
 
-def left_on_disks(lab: Lab | Composed) -> list[Path]:
+def left_on_disks(lab: Lab) -> list[Path]:
     """The files of traces and jobs on all machines."""
     tops = [data / name for data in lab.data for name in ("traces", "jobs")]
     walks = [step for top in tops for step in os.walk(top)]  # os.walk skips a folder that a worker removes
@@ -213,7 +208,7 @@ def left_on_disks(lab: Lab | Composed) -> list[Path]:
     return [path for path in files if ".matplotlib" not in path.parts]
 
 
-def test_a_study_on_two_servers_outlives_kills_and_erasing_leaves_nothing(lab: Lab | Composed) -> None:
+def test_a_study_on_two_servers_outlives_kills_and_erasing_leaves_nothing(lab: Lab) -> None:
     # given
     world, traces = lab.world, list[str]()
     study = given_studies.study(world, protocol=given_reports.PROTOCOL)
