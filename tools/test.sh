@@ -19,11 +19,13 @@ compile() { # PRESET [--target NAME...]
         { cat "build/$preset.log"; exit 1; }
 }
 
-unit() { # PRESET
-    echo "test: unit tests, $1"
-    ctest --preset "$1" -LE fuzz -j "$(nproc)" >"build/$1-tests.log" 2>&1 || { cat "build/$1-tests.log"; exit 1; }
-    tail -n 4 "build/$1-tests.log"
-    if grep -E '\*\*\*(Skipped|Not Run|Disabled)' "build/$1-tests.log"; then
+unit() { # PRESET CTEST'S OPTIONS...
+    preset=$1
+    shift
+    echo "test: unit tests, $preset"
+    ctest --preset "$preset" -j "$(nproc)" "$@" >"build/$preset-tests.log" 2>&1 || { cat "build/$preset-tests.log"; exit 1; }
+    tail -n 4 "build/$preset-tests.log"
+    if grep -E '\*\*\*(Skipped|Not Run|Disabled)' "build/$preset-tests.log"; then
         echo "test: no test may be skipped" >&2
         exit 1
     fi
@@ -37,14 +39,8 @@ python() { # NAME PYTEST'S OPTIONS...
     build/venv/bin/python tools/refuse_skips.py "build/$name.xml"
 }
 
-# These tests see the governor's programs from outside. The slow ones run with the sanitizers in the programs, except for
-# tests of memory, whose sizes would be the sanitizer's, and of a megabyte of happed's answers. Simulated studies run
-# without sanitizers: they read no input from outside, and would take ten times as long.
-GOVERNOR='tests/contract/test_bad_traces.py tests/system/test_happectl*.py tests/system/test_happed*.py
-    tests/system/test_observe.py'
-
 quick() {
-    unit dev
+    unit dev -LE fuzz
     echo "test: Python, except slow tests"
     # Two workers for each core, because many tests wait for a program.
     python quick -m "not slow" --numprocesses="$(($(nproc) * 2))" --dist=loadfile
@@ -53,10 +49,7 @@ quick() {
 programs() {
     echo "test: slow tests of programs and contracts"
     # Two at a time, or else this part would be the last to end.
-    # shellcheck disable=SC2046,SC2086 # words
-    python programs -m "slow and not long" --ignore-glob='study-server/*' $(printf -- '--ignore=%s ' $GOVERNOR) \
-        --numprocesses=2 --dist=loadfile
-    python measured tests/system/test_happed_hostile.py -k memory
+    python programs -m "slow and not long" --ignore-glob='study-server/*' --numprocesses=2 --dist=loadfile
 }
 
 server() {
@@ -65,40 +58,27 @@ server() {
     python server -m "slow and not long" study-server --numprocesses=2 --dist=loadfile
 }
 
+# The libraries that read foreign input, and the algorithm, under AddressSanitizer and UBSan. `tools/validate.sh` does the same
+# with every program, fuzzes for minutes, and looks for races.
 instrumented() {
-    compile asan-ubsan --target unit_tests fuzzers happe-sim happed happectl happed-keys
+    compile asan-ubsan --target core_test documents_test keys_test store_test system_test fuzzers
     counts=$PWD/build/asan-ubsan/counts
     rm -rf "$counts"
-    (export LLVM_PROFILE_FILE="$counts/%p.profraw" && unit asan-ubsan)
+    (export LLVM_PROFILE_FILE="$counts/%p.profraw" && unit asan-ubsan -R '^(core|documents|keys|store|system)_test$')
     echo "test: coverage of the algorithm"
     llvm-profdata-19 merge -o "$counts/all.profdata" "$counts"/*.profraw
-    llvm-cov-19 report -instr-profile="$counts/all.profdata" build/asan-ubsan/bin/happed \
+    llvm-cov-19 report -instr-profile="$counts/all.profdata" build/asan-ubsan/bin/core_test \
         --sources governor/core/*.cpp --ignore-filename-regex='_test\.cpp$' | tee "$counts/report"
     awk '$1 == "TOTAL" { lines = $10; branches = $13 }
          END { if (lines != "100.00%" || branches + 0 < 95) {
                    print "test: the unit tests must reach all lines of governor/core/*.cpp, and 95 % of the branches"; exit 1 } }' \
         "$counts/report"
 
-    echo "test: the governor's programs from outside, asan-ubsan"
-    (
-        bin=build/asan-ubsan/bin
-        export HAPPE_SIM=$bin/happe-sim HAPPED=$bin/happed HAPPECTL=$bin/happectl HAPPED_KEYS=$bin/happed-keys
-        # Two at a time, because each test mostly waits.
-        # shellcheck disable=SC2086 # words
-        python asan-ubsan $GOVERNOR --numprocesses=2 --dist=loadfile \
-            -k "not memory and not where_it_is_bad and not megabyte"
-    )
-    # One process reads all of the bad traces, because a program with sanitizers takes long to start.
+    echo "test: what the fuzzers found before, and bad traces"
+    unit asan-ubsan -L fuzz
     /usr/bin/python3 -B tests/contract/bad_traces.py build/asan-ubsan/bad-traces
     build/asan-ubsan/bin/fuzz-trace build/asan-ubsan/bad-traces/*.jsonl >build/asan-ubsan-traces.log 2>&1 ||
         { cat build/asan-ubsan-traces.log; exit 1; }
-
-    echo "test: the threads of simulated studies, tsan"
-    compile tsan --target study_test
-    build/tsan/bin/study_test --gtest_brief=1
-
-    echo "test: fuzzing, some seconds for each target"
-    ctest --preset asan-ubsan -L fuzz -j "$(nproc)"
 }
 
 # These processes give way to an emulated machine beside them, whose clock must not fall behind (.ci/run).

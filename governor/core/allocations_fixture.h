@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// For tests that count what their program allocates. Include in one file of a program: it replaces operator new.
+// For tests that count what their program allocates: replaces operator new, once for all files of the program (weak).
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,7 @@
 inline std::atomic<std::size_t> allocations = 0;  // since the program began
 
 // Not inlined: otherwise the compiler warns about free() in place of delete.
-[[gnu::noinline]] void* operator new(std::size_t size) {
+[[gnu::noinline, gnu::weak]] void* operator new(std::size_t size) {
     ++allocations;
     void* const memory = std::malloc(size == 0 ? 1 : size);
     if (memory == nullptr) {
@@ -17,9 +17,9 @@ inline std::atomic<std::size_t> allocations = 0;  // since the program began
     }
     return memory;
 }
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
+[[gnu::noinline, gnu::weak]] void operator delete(void* memory) noexcept {
     std::free(memory);
 }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t /*size*/) noexcept {
+[[gnu::noinline, gnu::weak]] void operator delete(void* memory, std::size_t /*size*/) noexcept {
     std::free(memory);
 }
