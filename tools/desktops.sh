@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 [ "$(id -u)" -eq 0 ] || { echo "desktops: run this as root: it makes a system in build/desktops" >&2; exit 77; }
 release=${1-}
 case $release in
-    bookworm) desktops="gnome-shell kwin-wayland xdg-desktop-portal-kde" ;;
+    bookworm) desktops="gnome-shell kwin-wayland" ;;
     trixie | sid)
         desktops="gnome-shell kwin-wayland kwin-style-breeze libkscreen-bin labwc wlrctl wlr-randr
             xdg-desktop-portal-kde xdg-desktop-portal-gnome xdg-desktop-portal gnome-control-center"
@@ -55,6 +55,6 @@ status=0
 # shellcheck disable=SC2086  # a file, or none
 there build/venv/bin/python -m pytest -p no:cacheprovider --junitxml=build/desktops.xml --durations=0 --durations-min=1 \
     ui/tests/test_agent_shells.py ui/tests/test_overlay_gnome.py ui/tests/test_overlay_layers.py \
-    ui/tests/test_setup_gnome.py ui/tests/test_shortcuts_shells.py $looks "$@" || status=$?
+    ui/tests/test_setup_gnome.py $looks "$@" || status=$?
 there build/venv/bin/python tools/refuse_skips.py build/desktops.xml || status=1
 exit $status

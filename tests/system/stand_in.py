@@ -5,8 +5,7 @@ usage: /usr/bin/python3 stand_in.py SCRIPT.json      (run by Debian's Python, wh
 
 The script: {"name": "org.x.Y", "objects": {"/path": {"xml": "...", "properties": {...}, "answers": {"Method": ...}}}}.
 An answer is the list of values returned; {"error": [name, message]}; {"descriptor": path}, a file opened for reading;
-{"silent": true}; {"exit": true}; or {"respond": [number, results]}, as a portal answers a request. Prints a JSON line
-for "ready" and each call; takes commands as JSON lines on its standard input: ["set", path, interface, property, value]
+{"silent": true}; or {"exit": true}. Prints a JSON line for "ready" and each call; takes commands as JSON lines on its standard input: ["set", path, interface, property, value]
 changes and announces a property, ["signal", path, interface, name, signature, values] emits a signal (variants: [type,
 value]), ["answer", path, method, answer] replaces an answer, ["call", name, path, interface, method, strings] calls
 another program, and prints an "error" if that refuses.
@@ -83,18 +82,8 @@ class Served:
             handle = descriptors.append(file)
             os.close(file)
             invocation.return_value_with_unix_fd_list(GLib.Variant("(h)", (handle,)), descriptors)
-        elif "respond" in answer:
-            self.respond(parameters.unpack()[-1]["handle_token"], answer["respond"], invocation)
         elif "exit" in answer:
             os._exit(0)
-
-    def respond(self, token: str, response: list[Any], invocation: Any) -> None:
-        """Answer with the path of a request, and then with its signal."""
-        sender = invocation.get_sender().removeprefix(":").replace(".", "_")
-        request = f"/org/freedesktop/portal/desktop/request/{sender}/{token}"
-        invocation.return_value(GLib.Variant("(o)", (request,)))
-        body = GLib.Variant("(ua{sv})", (response[0], variants(response[1])))
-        self.connection.emit_signal(None, request, "org.freedesktop.portal.Request", "Response", body)
 
     def get(self, *arguments: Any) -> Any:
         """Return a property."""

@@ -102,10 +102,8 @@ def talk_to(happectl: HappeCtl, *arguments: str | Path, **environment: str) -> C
 
 def test_what_is_answered_is_done_and_the_rest_stays(installed: HappeCtl, root: Path) -> None:
     extension = root / EXTENSION
-    portal = root / "usr/share/dbus-1/services/org.freedesktop.portal.Desktop.service"
-    for file in (extension, portal):
-        file.parent.mkdir(parents=True)
-        file.touch()
+    extension.parent.mkdir(parents=True)
+    extension.touch()
     talk = talk_to(installed, "setup", "--root", root)
     talk.hears("cpufreq: 1 policy driven by acpi-cpufreq")
     talk.hears("  1  KEY_F14 and KEY_F13\r\n  2  CTRL+META+KEY_UP and CTRL+META+KEY_DOWN\r\n")
@@ -120,7 +118,6 @@ def test_what_is_answered_is_done_and_the_rest_stays(installed: HappeCtl, root: 
     talk.answers("Do this? [Y/n] ", "")
     assert talk.ended() == 0, talk.said
     assert "enables HAPPE's extension: gnome-extensions enable happe@happe.org\r\n" in talk.said
-    assert "can have shortcuts beside the keys: happe-indicator --shortcuts on\r\n" in talk.said
     assert talk.said.endswith("happed starts with the machine.\r\n")
 
     before = (ROOT / "packaging/happe.toml").read_text()

@@ -31,7 +31,7 @@ struct ToldWindow {
 };
 
 // The kinds of sources, the best first. Auto: the best that the session has.
-enum class FocusBy { Auto, Sway, Hyprland, KWin, Gnome, Toplevel, X11 };
+enum class FocusBy { Auto, KWin, Gnome, Toplevel, X11 };
 
 class FocusSource {
 public:

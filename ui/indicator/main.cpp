@@ -12,7 +12,6 @@
 #include "ui/indicator/surface_choice.h"
 #include "ui/program/end_signals.h"
 #include "ui/program/translations.h"
-#include "ui/shortcuts/shortcut_agent.h"
 #include "ui/surfaces/tray_program.h"
 
 #include <malloc.h>
@@ -73,14 +72,11 @@ public:
                  [by = options.focus, bus = buses.session](FocusBy better_than, const FocusSource::Events& events) {
                      return open_focus_source(by, better_than, bus, events);
                  }),
-          shortcuts_(buses.system, buses.session),
           watch_(buses.session),
           extension_(buses.session),
           tray_(buses.session) {
         QObject::connect(&agent_, &FocusAgent::said,
                          [](const QString& what) { complain("in front: " + what.toStdString(), EX_OK); });
-        QObject::connect(&shortcuts_, &ShortcutAgent::said,
-                         [](const QString& what) { complain("shortcuts: " + what.toStdString(), EX_OK); });
         QObject::connect(&watch_, &SourceWatch::changed, &agent_, &FocusAgent::look);
         if (options.no_overlay) {
             return;
@@ -91,7 +87,6 @@ public:
 
     void start() {
         agent_.start();
-        shortcuts_.start();
         if (overlay_) {
             start_overlay();
         }
@@ -147,18 +142,11 @@ private:
     Options options_;
     Overlay::Buses buses_;
     FocusAgent agent_;
-    ShortcutAgent shortcuts_;  // makes a folder, which may lie where the watch looks
     SourceWatch watch_;
     ExtensionWatch extension_;
     TrayWatch tray_;
     std::optional<Overlay> overlay_;
 };
-
-int choose_shortcuts(bool wanted) {
-    const bool done =
-        wanted ? ShortcutChoice::get() || ShortcutChoice::set(Shortcuts{}) : ShortcutChoice::set(std::nullopt);
-    return done ? EX_OK : complain("~/.config/happe: cannot write", EX_IOERR);
-}
 
 int run(const Options& options, QGuiApplication& application) {
     auto state = state_of(options);
@@ -209,9 +197,6 @@ int main(int argc, char** argv) try {
     QGuiApplication application(argc, argv);
     if (options.window) {
         return happe::ui::complain(happe::ui::become_window(), EX_UNAVAILABLE);
-    }
-    if (options.shortcuts) {
-        return happe::ui::choose_shortcuts(*options.shortcuts);
     }
     happe::ui::install_translations(application);
     return happe::ui::run(options, application);

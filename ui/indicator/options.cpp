@@ -20,10 +20,11 @@ const std::map<std::string, Theme> kThemes{{"auto", Theme::Auto}, {"dark", Theme
 const std::map<std::string, Where> kPlaces{
     {"auto", Where::Auto}, {"wayland", Where::Wayland}, {"x11", Where::X11}, {"tray", Where::Tray}};
 
-const std::map<std::string, FocusBy> kSources{
-    {"auto", FocusBy::Auto}, {"sway", FocusBy::Sway},   {"hyprland", FocusBy::Hyprland},
-    {"kwin", FocusBy::KWin}, {"gnome", FocusBy::Gnome}, {"toplevel", FocusBy::Toplevel},
-    {"x11", FocusBy::X11}};
+const std::map<std::string, FocusBy> kSources{{"auto", FocusBy::Auto},
+                                              {"kwin", FocusBy::KWin},
+                                              {"gnome", FocusBy::Gnome},
+                                              {"toplevel", FocusBy::Toplevel},
+                                              {"x11", FocusBy::X11}};
 
 // An option whose value is one of `words`.
 template <typename Value>
@@ -49,7 +50,6 @@ constexpr const char* kFooter =
     "  happe-indicator --details                  shows the speed and a graph of the power, too\n"
     "  happe-indicator --status                   prints in words what it would show now\n"
     "  happe-indicator --window                   shows what HAPPE does and why, and what it has learned\n"
-    "  happe-indicator --shortcuts on             asks the desktop for two shortcuts that do what the two keys do\n"
     "\n"
     "The overlay lies above every window, full screen or not, and lets pointer and keyboard through. It appears on X11,\n"
     "and on Wayland if the compositor has wlr-layer-shell (sway, Hyprland, KWin and others). GNOME on Wayland lacks it:\n"
@@ -65,7 +65,7 @@ constexpr const char* kFooter =
     "\n"
     "Exit status: 0 ended by a signal or after printing, 64 wrong usage, 65 a settings file or power model is wrong,\n"
     "66 a file cannot be read, 69 --window cannot open the window, 70 a mistake in happe-indicator, 74 standard output\n"
-    "or the choice of shortcuts cannot be written.";
+    "cannot be written.";
 
 }  // namespace
 
@@ -103,16 +103,6 @@ void define(CLI::App& program, Options& options) {
                "The source that reports the application in front; auto takes the best that this session has");
     program.add_flag("--no-overlay", options.no_overlay,
                      "Show nothing, and only report to happed which application is in front");
-    const CLI::callback_t choose = [&options](const CLI::results_t& given) {
-        options.shortcuts = given.front() == "on";
-        return true;
-    };
-    program
-        .add_option("--shortcuts", choose,
-                    "From now on have the two keys as shortcuts of the desktop, too, or no longer, and end: on or off")
-        ->check(CLI::IsMember({"on", "off"}))
-        ->type_name("WORD")
-        ->configurable(false);
     program.add_flag("--window", options.window,
                      "Open the owner's window instead: what HAPPE does and why, what it has learned, pause");
     auto* const status = program.add_flag(

@@ -28,7 +28,6 @@ struct Options {
     FocusBy focus = FocusBy::Auto;
     bool details = false;
     bool no_overlay = false;
-    std::optional<bool> shortcuts;  // whether the user wants shortcuts from now on
     bool window = false;
     bool status = false;
     bool json = false;

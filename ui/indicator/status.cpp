@@ -4,7 +4,6 @@
 #include "ui/bus/bus_objects.h"
 #include "ui/indicator/surface_choice.h"
 #include "ui/overlay/overlay_words.h"
-#include "ui/shortcuts/shortcut_choice.h"
 
 #include <sysexits.h>
 #include <QDBusMessage>
@@ -49,12 +48,6 @@ FocusStatus focus_status(const Options& options, const QDBusConnection& session_
                   : FocusStatus{.source = {}, .trouble = QString::fromStdString(source.error())};
 }
 
-QJsonValue as_json(const std::optional<Shortcuts>& shortcuts) {
-    return shortcuts ? QJsonObject{{QStringLiteral("performance"), shortcuts->performance},
-                                   {QStringLiteral("power"), shortcuts->power}}
-                     : QJsonValue();
-}
-
 QJsonValue source_of(const Power& power) {
     switch (power.from) {
         case Power::From::Battery:
@@ -71,8 +64,7 @@ QJsonObject as_json(const std::optional<Shown>& shown, const QString& trouble, c
                        {QStringLiteral("trouble"), trouble},
                        {QStringLiteral("focus_source"), focus.source.isEmpty() ? QJsonValue() : focus.source},
                        {QStringLiteral("focus_trouble"), focus.trouble},
-                       {QStringLiteral("application"), application},
-                       {QStringLiteral("shortcuts"), as_json(ShortcutChoice::get())}};
+                       {QStringLiteral("application"), application}};
     if (shown) {
         object.insert(QStringLiteral("remaining_min"),
                       shown->remaining ? QJsonValue(qint64(shown->remaining->count())) : QJsonValue());
@@ -117,9 +109,6 @@ QString as_text(const FocusStatus& focus, const QString& application) {
                 : QCoreApplication::translate("Status", "%1 reports which application is in front.").arg(focus.source));
     if (!focus.trouble.isEmpty()) {
         lines << focus.trouble;
-    }
-    if (const auto shortcuts = ShortcutChoice::get()) {
-        lines << shortcuts_in_words(*shortcuts);
     }
     return lines.join(QLatin1Char('\n'));
 }

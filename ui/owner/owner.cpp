@@ -3,7 +3,6 @@
 
 #include "ui/bus/bus_objects.h"
 #include "ui/owner/owner_reasons.h"
-#include "ui/shortcuts/portal_session.h"
 
 #include <QDBusArgument>
 #include <QDBusPendingCallWatcher>
@@ -40,7 +39,6 @@ Owner::Owner(QDBusConnection system_bus, QDBusConnection session_bus, std::optio
       model_(std::move(model)),
       extension_(session_) {
     connect(&extension_, &ExtensionWatch::changed, this, [this] { ask_extension(); });
-    connect(&choice_, &ShortcutChoice::changed, this, &Owner::changed);
     connect(&governor_, &PropertyWatch::there, this, &Owner::governor_is);
     connect(&governor_, &PropertyWatch::gone, this, &Owner::governor_gone);
     connect(&governor_, &PropertyWatch::signalled, this, [this](const QString& key) {
@@ -103,7 +101,6 @@ void Owner::watch(bool wanted) {
         governor_.refresh();
         ask_saving();
         ask_autostart();
-        ask_portal();
         look_.start();
         count_.start();
         watched_battery_.emplace(system_, battery_object());
@@ -296,23 +293,6 @@ void Owner::ask_extension() {
 
 void Owner::enable_extension() {
     ask(session_, ExtensionWatch::call(QStringLiteral("EnableExtension")), [](const auto& /*done*/) {}, true);
-}
-
-// A portal without shortcuts refuses this call.
-void Owner::ask_portal() {
-    ask(
-        session_, shortcuts_version(),
-        [this](const auto& /*version*/) {
-            offers_shortcuts_ = true;
-            emit changed();
-        },
-        false);
-}
-
-void Owner::want_shortcuts(bool wanted) {
-    if (!ShortcutChoice::set(wanted ? std::optional(Shortcuts{}) : std::nullopt)) {
-        emit refused(QStringLiteral("~/.config/happe/shortcuts.json cannot be written"));
-    }
 }
 
 void Owner::set_autostart(bool wanted) {

@@ -6,7 +6,6 @@
 #include "ui/bus/extension_watch.h"
 #include "ui/bus/property_watch.h"
 #include "ui/owner/owner_state.h"
-#include "ui/shortcuts/shortcut_choice.h"
 #ifndef Q_MOC_RUN
 #include "governor/explain/reasons.h"
 #endif
@@ -48,11 +47,6 @@ public:
     // True if GNOME has HAPPE's extension but does not run it.
     [[nodiscard]] bool extension_is_off() const { return extension_is_off_; }
 
-    // Whether the desktop can offer the two keys as shortcuts; and the shortcuts that it gave. None if the user does
-    // not want them.
-    [[nodiscard]] bool offers_shortcuts() const { return offers_shortcuts_; }
-    [[nodiscard]] static std::optional<Shortcuts> shortcuts() { return ShortcutChoice::get(); }
-
     void choose(const QString& application);
     // Pauses HAPPE, or lets it continue. It also continues when this program ends.
     void pause(bool wanted);
@@ -62,7 +56,6 @@ public:
     void reset(const QString& application);
     void set_autostart(bool wanted);
     void enable_extension();
-    void want_shortcuts(bool wanted);
     // Call with true while somebody looks. Then asks for the CPU's work each second and for today's saving each minute,
     // and follows the battery.
     void watch(bool wanted);
@@ -89,7 +82,6 @@ private:
     void battery_is(const std::optional<RealBattery>& battery);
     void ask_autostart();
     void ask_extension();
-    void ask_portal();
     void change(const QString& application, const QString& method, const QList<QVariant>& more,
                 const std::function<void(const QList<QVariant>&)>& take);
     void show_profile();
@@ -119,8 +111,6 @@ private:
     std::optional<bool> autostart_;
     ExtensionWatch extension_;
     bool extension_is_off_ = false;
-    ShortcutChoice choice_;
-    bool offers_shortcuts_ = false;
 };
 
 }  // namespace happe::ui

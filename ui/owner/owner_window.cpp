@@ -167,11 +167,7 @@ void OwnerWindow::update_all() {
     say(*why_, OwnerWords::why(state, owner_.reasons()));
     say(*saving_, OwnerWords::saving(owner_.saving()));
     update_battery();
-    QStringList keys{OwnerWords::keys(state)};
-    if (const auto shortcuts = Owner::shortcuts()) {
-        keys << shortcuts_in_words(*shortcuts);
-    }
-    say(*keys_, keys.join(QLatin1Char('\n')));
+    say(*keys_, OwnerWords::keys(state));
     update_profiles();
     presses_->show_presses(owner_.presses());
     const bool served = state.work && shown.application == state.application;

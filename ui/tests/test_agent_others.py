@@ -3,17 +3,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
-import threading
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -77,7 +73,7 @@ def desktop() -> Iterator[Desktop]:
     """A session that is only environment variables."""
     home = tempfile.mkdtemp(prefix="happe-session-")
     os.chown(home, USER, -1)
-    kept = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "SWAYSOCK")}
+    kept = {name: value for name, value in os.environ.items() if name != "DISPLAY"}
     running = Desktop({**kept, "HOME": home, "XDG_RUNTIME_DIR": home, "WAYLAND_DISPLAY": "none", "LC_ALL": "C.UTF-8"})
     yield running
     running.close()
@@ -220,131 +216,3 @@ def test_gnomes_extension_is_believed_where_it_is_enabled(desktop: Desktop, happ
         until(lambda: happed.world.there("org.happe.Focus1"), "the agent listens")
         activate(shell, str(game), "game")
         agent.serves("game")
-
-
-# Hyprland
-
-
-@dataclass
-class Hyprland:
-    """A stand-in for Hyprland with two sockets: one reports events, one answers questions."""
-
-    folder: Path
-    answer: bytes = b"{}"
-    questions: list[bytes] = field(default_factory=list)
-    listeners: list[socket.socket] = field(default_factory=list)
-    told: socket.socket | None = None
-
-    def start(self) -> Self:
-        """Listen on both sockets."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        for name in (".socket.sock", ".socket2.sock"):
-            (self.folder / name).unlink(missing_ok=True)
-            listener = socket.socket(socket.AF_UNIX)
-            listener.bind(str(self.folder / name))
-            (self.folder / name).chmod(0o777)
-            listener.listen()
-            self.listeners.append(listener)
-        threading.Thread(target=self._answer, args=(self.listeners[-2],), daemon=True).start()
-        return self
-
-    def _answer(self, listener: socket.socket) -> None:
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return
-            with connection:
-                self.questions.append(connection.recv(100))
-                with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-                    connection.sendall(self.answer)
-
-    def accept(self) -> None:
-        """Wait for a listener."""
-        if self.told:
-            self.told.close()
-        self.listeners[-1].settimeout(PATIENCE_S)
-        self.told, _ = self.listeners[-1].accept()
-
-    def focus(self, answer: dict[str, object] | bytes) -> None:
-        """Put the window of these bytes in front."""
-        self.answer = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
-        self.tell(b"activewindow>>x,y\nactivewindowv2>>55d2\n")
-
-    def tell(self, lines: bytes) -> None:
-        """Report events to listeners."""
-        assert self.told
-        self.told.sendall(lines)
-
-    def stop(self) -> None:
-        """Close the sockets."""
-        if self.told:
-            self.told.close()
-        for listener in self.listeners:
-            listener.shutdown(socket.SHUT_RDWR)
-            listener.close()
-        self.listeners.clear()
-
-
-@pytest.fixture
-def hyprland(desktop: Desktop) -> Iterator[Hyprland]:
-    """A Hyprland."""
-    folder = Path(desktop.environment["XDG_RUNTIME_DIR"]) / "hypr/instance"
-    desktop.environment["HYPRLAND_INSTANCE_SIGNATURE"] = "instance"
-    running = Hyprland(folder).start()
-    folder.parent.chmod(0o755)
-    yield running
-    running.stop()
-
-
-def test_hyprland_is_asked_when_it_tells_that_the_focus_moves(
-    desktop: Desktop, happed: Happed, hyprland: Hyprland, game: int
-) -> None:
-    agent = Agent(desktop, happed).start()
-    hyprland.accept()
-    hyprland.focus({"address": "0x55d2", "class": "game", "pid": game})
-    agent.serves("game")
-    hyprland.focus({})
-    agent.serves("desktop")
-    assert set(hyprland.questions) == {b"j/activewindow"}
-
-
-def test_a_hyprland_that_was_restarted_is_found_in_its_new_folder(
-    desktop: Desktop, happed: Happed, hyprland: Hyprland, game: int
-) -> None:
-    agent = Agent(desktop, happed).start()
-    hyprland.accept()
-    hyprland.stop()
-    until(lambda: "Hyprland is gone" in agent.log, "it is lost")
-    restarted = Hyprland(hyprland.folder.with_name("later")).start()
-    restarted.accept()
-    restarted.focus({"pid": game})
-    agent.serves("game")
-    restarted.stop()
-
-
-@pytest.mark.parametrize("answer", [b"", b"unknown request", b"[" * 100_000, b'{"pid": 7', b"\0" * 2_000_000])
-def test_an_answer_that_is_none_loses_hyprland_until_it_answers_again(
-    desktop: Desktop, happed: Happed, hyprland: Hyprland, game: int, answer: bytes
-) -> None:
-    agent = Agent(desktop, happed).start()
-    hyprland.accept()
-    hyprland.focus({"pid": game})
-    agent.serves("game")
-    hyprland.focus(answer)
-    agent.serves("desktop")
-    hyprland.answer = json.dumps({"pid": game}).encode()
-    hyprland.accept()
-    agent.serves("game")
-
-
-def test_a_line_that_does_not_end_loses_hyprland_and_it_says_so(
-    desktop: Desktop, happed: Happed, hyprland: Hyprland, game: int
-) -> None:
-    agent = Agent(desktop, happed).start()
-    hyprland.accept()
-    hyprland.tell(b"x" * 70_000)
-    until(lambda: "Hyprland: a line of more than 65536 bytes" in agent.log, "it says why")
-    hyprland.accept()
-    hyprland.focus({"pid": game})
-    agent.serves("game")

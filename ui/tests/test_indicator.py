@@ -79,7 +79,6 @@ def test_says_it_as_json(bus: PrivateBus) -> None:
         "focus_source": None,
         "focus_trouble": "no window system: neither WAYLAND_DISPLAY nor DISPLAY is set",
         "application": "torcs",
-        "shortcuts": None,
         "remaining_min": 99,
         "step": 3,
         "steps": 5,

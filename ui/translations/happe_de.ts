@@ -434,10 +434,6 @@ Strom sparen: %2</translation>
         <source>&amp;Stop</source>
         <translation>Abb&amp;rechen</translation>
     </message>
-    <message>
-        <source>&amp;Two shortcuts of the desktop do the same</source>
-        <translation>&amp;Zwei Tastenkürzel der Arbeitsumgebung bewirken dasselbe</translation>
-    </message>
 </context>
 <context>
     <name>Shortcuts</name>
@@ -448,14 +444,6 @@ Strom sparen: %2</translation>
     <message>
         <source>Save power</source>
         <translation>Strom sparen</translation>
-    </message>
-    <message>
-        <source>Shortcuts: the desktop has given none yet. The indicator asks for them while it runs.</source>
-        <translation>Tastenkürzel: Die Arbeitsumgebung hat noch keine vergeben. Die Anzeige fragt danach, während sie läuft.</translation>
-    </message>
-    <message>
-        <source>Shortcuts: %1 for faster, %2 to save power.</source>
-        <translation>Tastenkürzel: %1 für schneller, %2 zum Stromsparen.</translation>
     </message>
 </context>
 <context>

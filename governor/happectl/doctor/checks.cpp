@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kService = "happed.service";
 constexpr const char* kKeySocket = "happed-keys.socket";
-constexpr const char* kShortcuts = "happe-indicator --shortcuts on";  // these need no keyboard that happed reads
+constexpr const char* kShortcuts = "happectl feedback faster";  // needs no keyboard that happed reads
 constexpr const char* kWithoutSystemd =
     "run this on the machine rather than in a container; without systemd, start happed by hand";
 constexpr const char* kAsRoot = "sudo happectl doctor can see it";
@@ -261,7 +261,7 @@ Check check_keys(const Findings& findings) {
     const UnitFound* const socket = unit(findings, kKeySocket);
     if (findings.units && (socket == nullptr || socket->active != "active")) {
         return {check.name, Verdict::Warn, fmt::format("{} is not active, so happed sees no key", kKeySocket),
-                fmt::format("systemctl enable --now {}, or have shortcuts of the desktop: {}", kKeySocket, kShortcuts)};
+                fmt::format("systemctl enable --now {}, or bind a key of the desktop to: {}", kKeySocket, kShortcuts)};
     }
     if (!findings.daemon) {
         return {check.name, Verdict::Unknown, "happed does not run, so it can't say which keyboards have the keys",
@@ -273,7 +273,7 @@ Check check_keys(const Findings& findings) {
         check.verdict = Verdict::Warn;
         check.finding = "no keyboard has either key";
         check.advice = fmt::format(
-            "happectl keys learn finds the name of a key you have; or have shortcuts of the desktop: {}", kShortcuts);
+            "happectl keys learn finds the name of a key you have; or bind a key of the desktop to: {}", kShortcuts);
     }
     return check;
 }

@@ -16,7 +16,6 @@ namespace {
 constexpr const char* kIndicatorUnit = "usr/lib/systemd/user/happe-indicator.service";  // below a Root, like these
 constexpr const char* kIndicatorWanted = "etc/systemd/user/graphical-session.target.wants/happe-indicator.service";
 constexpr const char* kHappedWanted = "etc/systemd/system/multi-user.target.wants/happed.service";
-constexpr const char* kPortal = "usr/share/dbus-1/services/org.freedesktop.portal.Desktop.service";
 
 std::vector<std::string> rivals(const Findings& findings) {
     std::vector<std::string> units;
@@ -77,10 +76,6 @@ std::string advice(const Root& root, const Plan& plan) {
         text = "If the extension is new, GNOME runs it from the next login on.\n";
     } else if (presence(root / kExtension) == Presence::Present) {
         text = "On GNOME, each user enables HAPPE's extension: gnome-extensions enable happe@happe.org\n";
-    }
-    if (presence(root / kPortal) == Presence::Present) {
-        text +=
-            "On KDE and from GNOME 48 on, each user can have shortcuts beside the keys: happe-indicator --shortcuts on\n";
     }
     return text;
 }

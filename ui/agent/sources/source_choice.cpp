@@ -3,10 +3,7 @@
 
 #include "ui/agent/sources/sources.h"
 
-#include <unistd.h>
 #include <QDBusConnectionInterface>
-#include <QDir>
-#include <QStandardPaths>
 #include <vector>
 
 namespace happe::ui {
@@ -16,53 +13,8 @@ bool has(const char* variable) {
     return !qEnvironmentVariableIsEmpty(variable);
 }
 
-QString runtime_folder() {
-    return QStandardPaths::writableLocation(QStandardPaths::RuntimeLocation);
-}
-
-// The place that the environment names, if any, then the newest one in a folder: a restarted compositor has a new
-// place, and a killed one leaves its old place.
-QStringList places(const QString& named, const QDir& folder) {
-    QStringList all;
-    if (!named.isEmpty()) {
-        all.push_back(named);
-    }
-    if (const QStringList found = folder.entryList(); !found.isEmpty()) {
-        all.push_back(folder.filePath(found.first()));
-    }
-    return all;
-}
-
-QStringList sway_sockets() {
-    const QString pattern = QStringLiteral("sway-ipc.%1.*.sock").arg(::getuid());
-    return places(qEnvironmentVariable("SWAYSOCK"), QDir(runtime_folder(), pattern, QDir::Time, QDir::System));
-}
-
-QStringList hyprland_folders() {
-    const QString instance = qEnvironmentVariable("HYPRLAND_INSTANCE_SIGNATURE");
-    const QDir folder(runtime_folder() + QStringLiteral("/hypr"), {}, QDir::Time, QDir::Dirs | QDir::NoDotAndDotDot);
-    return folder.exists() ? places(folder.filePath(instance), folder)
-                           : QStringList{QStringLiteral("/tmp/hypr/") + instance};  // the folder before Hyprland 0.40
-}
-
-// Opens the source at the first place that answers.
-SourceOrError open_first(const QStringList& places, SourceOrError (*open)(const std::string&, FocusSource::Events),
-                         const FocusSource::Events& events) {
-    SourceOrError opened = tl::unexpected<std::string>("the compositor has no socket");
-    for (const QString& place : places) {
-        if (opened = open(place.toStdString(), events); opened) {
-            break;
-        }
-    }
-    return opened;
-}
-
 SourceOrError open_one(FocusBy by, const QDBusConnection& bus, const FocusSource::Events& events) {
     switch (by) {
-        case FocusBy::Sway:
-            return open_first(sway_sockets(), open_sway_focus, events);
-        case FocusBy::Hyprland:
-            return open_first(hyprland_folders(), open_hyprland_focus, events);
         case FocusBy::KWin:
             return open_kwin_focus(bus, events);
         case FocusBy::Gnome:
@@ -84,12 +36,6 @@ std::vector<FocusBy> candidates(const QDBusConnection& session_bus) {
     };
     std::vector<FocusBy> all;
     if (has("WAYLAND_DISPLAY")) {
-        if (!sway_sockets().isEmpty()) {
-            all.push_back(FocusBy::Sway);
-        }
-        if (has("HYPRLAND_INSTANCE_SIGNATURE")) {
-            all.push_back(FocusBy::Hyprland);
-        }
         if (on_bus("org.kde.KWin")) {
             all.push_back(FocusBy::KWin);
         }

@@ -19,7 +19,7 @@ SourceWatch::SourceWatch(const QDBusConnection& session_bus) : extension_(sessio
     connect(&extension_, &ExtensionWatch::changed, this, &SourceWatch::changed);
 
     const QString runtime = QStandardPaths::writableLocation(QStandardPaths::RuntimeLocation);
-    folders_.addPaths({runtime, runtime + QStringLiteral("/hypr"), QStringLiteral("/tmp/.X11-unix")});
+    folders_.addPaths({runtime, QStringLiteral("/tmp/.X11-unix")});
     connect(&folders_, &QFileSystemWatcher::directoryChanged, this, &SourceWatch::changed);
 }
 

@@ -20,7 +20,7 @@ TEST(SourceWatch, NoticesASocketThatComesToTheSession) {
     bool noticed = false;
     QObject::connect(&watch, &SourceWatch::changed, [&] { noticed = true; });
 
-    QFile socket(runtime.filePath(QStringLiteral("sway-ipc.1.2.sock")));
+    QFile socket(runtime.filePath(QStringLiteral("wayland-1")));
     ASSERT_TRUE(socket.open(QIODevice::WriteOnly));
 
     const QDeadlineTimer end(std::chrono::seconds(20));

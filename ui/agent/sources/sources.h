@@ -11,13 +11,7 @@ namespace happe::ui {
 // The window manager, on the X server that DISPLAY names.
 [[nodiscard]] SourceOrError open_x11_focus(FocusSource::Events events);
 
-// sway, by its socket.
-[[nodiscard]] SourceOrError open_sway_focus(const std::string& socket, FocusSource::Events events);
-
-// Hyprland, by the folder of its two sockets.
-[[nodiscard]] SourceOrError open_hyprland_focus(const std::string& folder, FocusSource::Events events);
-
-// A compositor with wlr-foreign-toplevel-management, which WAYLAND_DISPLAY names. It does not know the processes.
+// A compositor with wlr-foreign-toplevel-management (sway, Hyprland and others), which WAYLAND_DISPLAY names. It does not know the processes.
 [[nodiscard]] SourceOrError open_toplevel_focus(FocusSource::Events events);
 
 // KWin, by a script that we load into it.

@@ -16,8 +16,6 @@ KeyDialog::KeyDialog(Owner& owner, QWidget* parent)
     : QDialog(parent),
       owner_(owner),
       rows_{make_row(Key::Performance), make_row(Key::Power)},
-      shortcuts_(new QCheckBox(tr("&Two shortcuts of the desktop do the same"), this)),
-      given_(text_label(this)),
       left_(new QProgressBar(this)),
       said_(text_label(this)),
       apply_(new QPushButton(tr("&Apply"), this)),
@@ -58,8 +56,6 @@ void KeyDialog::lay_out() {
     constexpr int kLineLetters = 60;
     said_->setMinimumWidth(kLineLetters * said_->fontMetrics().averageCharWidth());
     all->addLayout(keys);
-    all->addWidget(shortcuts_);
-    all->addWidget(given_);
     all->addWidget(said_, 1);
     all->addWidget(left_);
     all->addLayout(end);
@@ -89,11 +85,6 @@ void KeyDialog::connect_all() {
         apply_->setFocus();
     });
     connect(&second_, &QTimer::timeout, this, [this] { left_->setValue(std::max(left_->value() - 1, 0)); });
-    connect(shortcuts_, &QCheckBox::toggled, this, [this](bool wanted) {  // a screen reader toggles, and does not click
-        if (wanted != Owner::shortcuts().has_value()) {
-            owner_.want_shortcuts(wanted);
-        }
-    });
     connect(apply_, &QPushButton::clicked, this, &KeyDialog::apply);
     connect(close_, &QPushButton::clicked, this, [this] {
         stop({});
@@ -178,15 +169,7 @@ void KeyDialog::update_all() {
     left_->setVisible(pressing_ != nullptr);
     apply_->setEnabled(ready && differs && pressing_ == nullptr);
     close_->setEnabled(!change_.applies());
-    update_shortcuts();
     adjustSize();  // to the text
-}
-
-void KeyDialog::update_shortcuts() {
-    const auto shortcuts = Owner::shortcuts();
-    shortcuts_->setVisible(owner_.offers_shortcuts() || shortcuts);
-    shortcuts_->setChecked(shortcuts.has_value());
-    say(*given_, shortcuts ? shortcuts_in_words(*shortcuts) : QString());
 }
 
 }  // namespace happe::ui

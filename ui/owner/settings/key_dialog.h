@@ -6,7 +6,6 @@
 #include "ui/owner/settings/configuration_change.h"
 #include "ui/owner/settings/key_search.h"
 
-#include <QCheckBox>
 #include <QDialog>
 #include <QLabel>
 #include <QProgressBar>
@@ -46,7 +45,6 @@ private:
     void stop(const QString& why);
     void apply();
     void update_all();
-    void update_shortcuts();
     [[nodiscard]] QString present(const Row& row) const;
     [[nodiscard]] QString wanted(const Row& row) const;
 
@@ -55,8 +53,6 @@ private:
     ConfigurationChange change_;
     // Qt owns these: each belongs to its parent.
     std::array<Row, 2> rows_;
-    QCheckBox* shortcuts_;
-    QLabel* given_;
     QProgressBar* left_;
     QLabel* said_;
     QPushButton* apply_;

@@ -47,7 +47,7 @@ def test_it_starts_and_stops_with_the_graphical_session(
     for _ in range(2):
         manager.systemctl("start", SWAY)
         indicator.starts()
-        indicator.says("in front: sway")
+        indicator.says("in front: wlr-foreign-toplevel")
         manager.run("systemd-run", "--user", "--quiet", WINDOW)
         serves(happed, WINDOW)
         indicator.goes_on()
@@ -98,7 +98,7 @@ def test_it_starts_while_the_session_is_locked(
     wait_until(lambda: happed.property("Application") == "", "nobody is served")
     manager.systemctl("start", SWAY)
     indicator.starts()
-    indicator.says("in front: sway")
+    indicator.says("in front: wlr-foreign-toplevel")
     manager.run("systemd-run", "--user", "--quiet", WINDOW)
     assert happed.property("Application") == ""
     indicator.goes_on()
