@@ -21,8 +21,8 @@ import given_studies
 import happe_study.app.assembly
 from given_accounts import PASSWORD, browser, post, sign_in
 from happe_study.access.rights import Role
-from happe_study.access.rules import anybody
-from happe_study.app.web import HEADERS
+from happe_study.access.rules import Who, anybody, rule_of
+from happe_study.app.web import ANOTHER, BETWEEN, HEADERS
 from happe_study.base.database import Base
 from happe_study.design.study import Study
 from happe_study.people.accounts.models import Account
@@ -35,7 +35,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from flask.testing import FlaskClient
+    from werkzeug.routing import Rule as Url
     from werkzeug.test import TestResponse
+
+    from callers import Scene
 
 HTTPS = "https://study.example.org"
 SCRIPTS = re.compile(r"<script(?! src=\"/static/)|<style|\sstyle=|\son[a-z]+=|javascript:", re.IGNORECASE)
@@ -155,8 +158,9 @@ def test_no_cookie_changes_anything_without_a_token_against_forgery(small_world:
 
 
 def test_a_token_of_another_session_is_none(small_world: World) -> None:
-    token = given_accounts.token_of(small_world.client().get("/sign-in"))
-    client = browser(small_world)
+    client, elsewhere = browser(small_world), small_world.client()
+    sign_in(elsewhere, "ada@example.org")
+    token = given_accounts.token_of(elsewhere.get("/me"))
     answer = client.post("/me/tokens/end", data={"csrf_token": token})
     assert answer.status_code == HTTPStatus.BAD_REQUEST
 
@@ -198,6 +202,7 @@ def test_a_session_that_was_planted_is_of_no_use_after_the_sign_in(small_world: 
     assert victim.post("/sign-in", data=form).status_code == HTTPStatus.FOUND
     assert victim.get_cookie("happe_session") != planted
     assert attacker.get("/me").status_code == HTTPStatus.SEE_OTHER
+    known = known.partition(BETWEEN)[0] + BETWEEN + given_accounts.token_of(victim.get("/me")).partition(BETWEEN)[2]
     assert victim.post("/me/tokens/end", data={"csrf_token": known}).status_code == HTTPStatus.BAD_REQUEST
     assert post(victim, "/me/tokens/end", page="/me").status_code == HTTPStatus.SEE_OTHER
 
@@ -266,6 +271,110 @@ def digest(world: World) -> str:
     return found.hexdigest()
 
 
+def path_of(scene: Scene, url: Url, method: str) -> str:
+    """A path of a route."""
+    with scene.world.app.test_request_context():
+        return scene.world.app.url_map.bind("localhost").build(url.endpoint, scene.view_args(url), method=method)
+
+
+def by_forms(*, of_participants: bool) -> list[tuple[Url, str]]:
+    """Each route that a form can change something by, with its method."""
+    return [
+        (url, method)
+        for url in APP.url_map.iter_rules()
+        if url.rule.startswith("/p/") is of_participants
+        and (rule := rule_of(APP, url.endpoint)) is not None
+        and rule.who is not Who.DEVICE
+        for method in sorted((url.methods or set()) - SAFE)
+    ]
+
+
+def test_a_participant_s_form_never_acts_for_another(small_world: World, subtests: pytest.Subtests) -> None:
+    # Given a form of one, while another's link was opened in a second tab
+    scene = callers.scene(small_world)
+    row, link = given_participants.participant(small_world, scene.study)
+    other, others_link = given_participants.participant(small_world, scene.study)
+    client = given_participants.browser(small_world, link)
+    form = given_participants.hidden(client.get("/p/withdraw").text) | {"confirm": "withdraw"}
+    others_page = given_participants.hidden(client.get(f"/p/{others_link}").text)
+    assert client.post(f"/p/{others_link}", data=others_page).status_code == HTTPStatus.SEE_OTHER
+    before = digest(small_world)
+    scene.arguments["token"] = others_link
+    routes = by_forms(of_participants=True)
+    assert routes
+    for url, method in routes:
+        with subtests.test(url.rule):
+            # When
+            answer = client.open(path_of(scene, url, method), method=method, data=form)
+            # Then
+            assert answer.status_code == HTTPStatus.CONFLICT
+            assert "Another link was opened in this browser" in answer.text
+            for theirs in (other.code, others_link, 'href="/p/'):
+                assert theirs not in answer.text
+            assert digest(small_world) == before
+            assert "Set-Cookie" not in answer.headers
+    # When the first link is opened again, then the form in the old tab works
+    given = given_participants.hidden(client.get(f"/p/{link}").text)
+    assert client.post(f"/p/{link}", data=given).status_code == HTTPStatus.SEE_OTHER
+    assert client.post("/p/withdraw", data=form).status_code == HTTPStatus.SEE_OTHER
+    states = [given_participants.now(small_world, each).state for each in (row, other)]
+    assert states == ["withdrawn", "enrolled"]
+
+
+@pytest.mark.parametrize("page", ["/me", "/sign-in"])
+def test_a_form_of_staff_never_acts_for_another_account(
+    small_world: World, subtests: pytest.Subtests, page: str
+) -> None:
+    # Given a page of one account, or from before any sign-in, while another account signed in in a second tab
+    scene, client = callers.scene(small_world), small_world.client()
+    for email in ("ada@example.org", "bob@example.org"):
+        given_accounts.account(small_world, *Role, email=email)
+    if page == "/me":
+        sign_in(client, "ada@example.org")
+    token = given_accounts.token_of(client.get(page))
+    if page == "/me":
+        post(client, "/sign-out", page=page)
+    sign_in(client, "bob@example.org")
+    before = digest(small_world)
+    routes = by_forms(of_participants=False)
+    assert routes
+    for url, method in routes:
+        with subtests.test(f"{method} {url.rule}"):
+            # When
+            answer = client.open(path_of(scene, url, method), method=method, data={"csrf_token": token})
+            # Then
+            assert answer.status_code == HTTPStatus.CONFLICT
+            assert (answer.get_json()["detail"] if answer.is_json else answer.text).count(ANOTHER) == 1
+            assert "bob@" not in answer.text
+    assert digest(small_world) == before
+    assert post(client, "/me/tokens/end", page="/me").status_code == HTTPStatus.SEE_OTHER
+
+
+def test_a_link_and_an_account_in_one_browser_do_not_disturb_each_other(small_world: World) -> None:
+    # Given a link that staff open in two tabs of their browser, after somebody else's
+    study = given_studies.study(small_world, protocol=given_studies.small())
+    row, link = given_participants.participant(small_world, study)
+    _other, others_link = given_participants.participant(small_world, study)
+    client = browser(small_world)
+    staffs = given_accounts.token_of(client.get("/me"))
+    tabs = [client.get(f"/p/{each}").text for each in (others_link, link, link)]
+    # When
+    for path, tab in zip((others_link, link, link), tabs, strict=True):
+        sent = client.post(f"/p/{path}", data=given_participants.hidden(tab))
+        assert sent.status_code == HTTPStatus.SEE_OTHER
+    # Then each form still works for its owner
+    forms = [given_participants.hidden(client.get("/p/withdraw").text) for _tab in range(2)]
+    assert client.post("/me/tokens/end", data={"csrf_token": staffs}).status_code == HTTPStatus.SEE_OTHER
+    wrong, right = (
+        client.post("/p/withdraw", data=form | {"confirm": word})
+        for form, word in zip(forms, ("", "withdraw"), strict=True)
+    )
+    assert (wrong.status_code, right.status_code) == (HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.SEE_OTHER)
+    assert given_participants.now(small_world, row).state == "withdrawn"
+    # And who has left is told to open the link
+    assert client.post("/p/withdraw", data=forms[0]).status_code == HTTPStatus.UNAUTHORIZED
+
+
 @pytest.mark.slow
 def test_looking_changes_nothing(sqlite_url: str, tmp_path: Path) -> None:
     world = World(tmp_path, sqlite_url, limits=LIMITS)
@@ -277,8 +386,7 @@ def test_looking_changes_nothing(sqlite_url: str, tmp_path: Path) -> None:
     files = sorted(tmp_path.rglob("*"))
     for url in APP.url_map.iter_rules():
         for method in sorted((url.methods or set()) & SAFE):
-            with world.app.test_request_context():
-                path = world.app.url_map.bind("localhost").build(url.endpoint, scene.view_args(url), method=method)
+            path = path_of(scene, url, method)
             for client in browsers.values():
                 client.open(path, method=method, buffered=True)
             assert digest(world) == before, f"{method} {url.rule}"

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
+    from happe_study.people.participants.models import Participant
+
 OWN_ITEMS = """
 [[questionnaire.item]]
 key = "hours"
@@ -145,6 +147,12 @@ def tour(lab: Lab, page: Page) -> Iterator[str]:
     page.get_by_label("How many hours a week").fill("quite many")
     press(page, "Send my answers")
     yield "questionnaire-wrong"
+    other = open_others_link(lab, page)
+    answer_questions(page)
+    yield "another-person"
+    assert people.now(lab.world, other).answers is None
+    page.goto(f"/p/{lab.token}")
+    press(page, "Continue")
     answer_questions(page)
     yield "handout"
     press(page, "I have read the instructions")
@@ -152,6 +160,18 @@ def tour(lab: Lab, page: Page) -> Iterator[str]:
     page.goto("/p/consent")
     yield "consent-given"
     yield from tour_of_runs(lab, page)
+
+
+def open_others_link(lab: Lab, page: Page) -> Participant:
+    """Open another participant's link in a second tab, up to the questionnaire."""
+    other, token = people.participant(lab.world, lab.study, enrolled=False)
+    tab = page.context.new_page()
+    tab.goto(f"/p/{token}")
+    press(tab, "Begin")
+    tab.get_by_label("Erase it.").check()
+    press(tab, "I agree and take part")
+    tab.close()
+    return other
 
 
 def answer_questions(page: Page) -> None:

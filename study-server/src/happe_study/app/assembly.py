@@ -108,7 +108,7 @@ def create_app(config: Config, secrets: Secrets | None = None) -> APIFlask:
     rules.guard(
         app, {"static": rules.Rule(rules.Who.ANYBODY), "openapi.spec": rules.Rule(rules.Who.ANYBODY)} | sign_in.RULES
     )
-    web.refuse_forgery(app)
+    web.refuse_others_forms(app)
     for blueprint in blueprints():
         app.register_blueprint(blueprint)
     rules.require_rules(app)

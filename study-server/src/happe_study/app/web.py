@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The steps of every request: find the caller, prevent forgery, and add the headers of every answer."""
+"""The steps of every request: find the caller, refuse others' forms, and add the headers of every answer."""
 
 from __future__ import annotations
 
+import hmac
 from functools import cache, partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING
@@ -10,14 +11,16 @@ from typing import TYPE_CHECKING
 from flask import g, request
 from flask import session as cookie
 from flask_login import current_user
-from flask_wtf.csrf import CSRFError, CSRFProtect
+from flask_wtf.csrf import generate_csrf, validate_csrf
 from sqlalchemy import select
 from werkzeug.routing import IntegerConverter
+from wtforms import ValidationError
 
-from happe_study.access.rules import Caller
+from happe_study.access.rules import Caller, Who, caller
 from happe_study.base.clock import now_us
 from happe_study.base.json_requests import StrictRequest
-from happe_study.base.problems import Problem, answer, not_found
+from happe_study.base.parts import parts
+from happe_study.base.problems import Problem, conflict, not_found
 from happe_study.base.uploads import most_bytes
 from happe_study.design.study import Study
 from happe_study.people import callers
@@ -32,6 +35,12 @@ if TYPE_CHECKING:
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 SESSION_HOURS = 12
 MOST_ORDINARY = 1 << 20  # bytes of an ordinary body; uploads may be larger
+
+BETWEEN = "~"  # the two parts of a form's token
+ANOTHER = (
+    "Somebody has signed in with this browser since this page was opened, perhaps with another account. Nothing has "
+    "changed. To use your own account, sign out, sign in, and open the page again."
+)
 
 # Scripts, styles and frames come only from our own files. Forms go only to this server.
 CONTENT_SECURITY_POLICY = (
@@ -78,8 +87,7 @@ def install(app: Flask, config: Config, secrets: Secrets) -> None:
         MAX_CONTENT_LENGTH=MOST_ORDINARY,  # views for uploads raise it
         MAX_FORM_MEMORY_SIZE=MOST_ORDINARY,
         MAX_FORM_PARTS=200,
-        WTF_CSRF_CHECK_DEFAULT=False,
-        WTF_CSRF_SSL_STRICT=False,  # Referrer-Policy sends no referrer to compare
+        WTF_CSRF_ENABLED=False,  # Flask-Security's forms check no token: refuse_others_forms has checked every form
         WTF_CSRF_TIME_LIMIT=None,  # as long as the session
     )
     app.url_map.converters["int"] = Numeral
@@ -112,12 +120,14 @@ def install(app: Flask, config: Config, secrets: Secrets) -> None:
         return response
 
 
-def refuse_forgery(app: Flask) -> None:
+def refuse_others_forms(app: Flask) -> None:
     """Require a token in the form (`csrf_token`) or the header X-CSRFToken of requests whose rights come from a cookie.
 
-    Install this after the rules, so that the server does not read the body of a request that a rule refuses.
+    The token shows that the form is this server's, and that its page was made for the caller: meanwhile somebody else
+    may have opened their link, or signed in, in another tab of the browser. Install this after the rules, so that the
+    server does not read the body of a request that a rule refuses.
     """
-    csrf = CSRFProtect(app)
+    app.add_template_global(form_token)
 
     @app.before_request
     def _make_room() -> None:
@@ -125,15 +135,29 @@ def refuse_forgery(app: Flask) -> None:
             request.max_content_length = most
 
     @app.before_request
-    def _refuse_forgery() -> None:
-        if request.method not in SAFE_METHODS and by_browser(app):
-            csrf.protect()  # reads the whole form
+    def _refuse() -> None:
+        if request.method in SAFE_METHODS or not by_browser(app):
+            return
+        sent = request.form.get("csrf_token") or request.headers.get("X-CSRFToken", "")  # reads the whole form
+        token, _, whose = sent.rpartition(BETWEEN)
+        if token and caller().who is not Who.ANYBODY and whose != _whose():
+            raise conflict("another-person", ANOTHER)
+        try:
+            validate_csrf(token)
+        except ValidationError:
+            said = "This form is too old or came from elsewhere. Reload the page."
+            raise Problem(HTTPStatus.BAD_REQUEST, "csrf", said) from None
 
-    @app.errorhandler(CSRFError)
-    def _forged(_error: CSRFError) -> Response:
-        return answer(
-            Problem(HTTPStatus.BAD_REQUEST, "csrf", "This form is too old or came from elsewhere. Reload the page.")
-        )
+
+def form_token() -> str:
+    """The token of a form: Flask-WTF's against forgery, and the mark of whom this page is made for."""
+    return f"{generate_csrf()}{BETWEEN}{_whose()}"
+
+
+def _whose() -> str:
+    """The mark of the caller: a keyed digest, because a page does not need their number."""
+    who = caller()
+    return hmac.digest(parts().secrets.session, f"form of {who.who} {who.id}".encode(), "sha256").hex()
 
 
 def by_browser(app: Flask) -> bool:
@@ -166,10 +190,13 @@ def bearer(database: Database) -> Caller | None:
 
 
 def by_cookie(database: Database) -> Caller:
-    """The caller by cookie: on participants' pages the participant, elsewhere staff; an unknown caller without one."""
-    secret = request.cookies.get(PARTICIPANT_COOKIE)
-    if secret and request.path.startswith("/p/"):
-        return callers.calling(database, secret) or Caller()
+    """The caller by cookie: on participants' pages the participant, elsewhere staff; an unknown caller without one.
+
+    The page of a participant's link is theirs, whoever used the browser before.
+    """
+    if request.path.startswith("/p/"):
+        secrets = (request.view_args or {}).get("token"), request.cookies.get(PARTICIPANT_COOKIE)
+        return next(filter(None, (callers.calling(database, secret) for secret in secrets if secret)), Caller())
     if current_user.is_authenticated:
         proven_us = int(cookie.get("fs_paa", 0) * 1_000_000)  # when Flask-Security last saw the password
         return staff_caller(current_user.id, current_user.email, current_user.grants, proven_us)

@@ -14,7 +14,6 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from flask import Blueprint, Response, g, make_response, redirect, render_template, url_for
-from flask_wtf.csrf import CSRFError
 from werkzeug.exceptions import HTTPException
 
 from happe_study.access.rules import Who, caller
@@ -41,8 +40,8 @@ if TYPE_CHECKING:
 COOKIE_PATH = "/p"
 
 # Problems with their own text in templates/participant/trouble.html; others get the text for their status.
-KINDS = frozenset({"csrf", "full", "not-open", "rated", "guessed", "consented", "answered"})
-NOWHERE_TO_GO = frozenset({"full", "not-open"})
+KINDS = frozenset({"csrf", "another-person", "full", "not-open", "rated", "guessed", "consented", "answered"})
+NOWHERE_TO_GO = frozenset({"another-person", "full", "not-open"})
 
 
 @dataclass(frozen=True)
@@ -131,10 +130,6 @@ def prepare(blueprint: Blueprint) -> None:
     @blueprint.errorhandler(Problem)
     def _problem(problem: Problem) -> Response:
         return trouble(problem.status, problem.kind, problem.detail)
-
-    @blueprint.errorhandler(CSRFError)
-    def _forged(_error: CSRFError) -> Response:
-        return trouble(HTTPStatus.BAD_REQUEST, "csrf")
 
     @blueprint.errorhandler(HTTPException)
     def _http(error: HTTPException) -> Response | HTTPException:
