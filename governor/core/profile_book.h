@@ -28,6 +28,9 @@ constexpr const char* name_of(PowerSource source) {
     return "";
 }
 
+// The `app` of a person who uses no application that HAPPE knows. No application has this name.
+inline constexpr const char* kNoApplication = "desktop";
+
 // The user and application that the governor serves.
 struct Served {
     std::string user;

@@ -86,7 +86,7 @@ void Attention::decide() {
 
 // The application in front, of the active session's user.
 std::string Attention::in_front() const {
-    return application_of_ == session_->uid ? application_ : "desktop";
+    return application_of_ == session_->uid ? application_ : kNoApplication;
 }
 
 void Attention::nobody(State state, std::string reason) {

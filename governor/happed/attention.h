@@ -25,7 +25,7 @@ public:
 
     void session(const std::optional<Session>& active);
     void asleep(bool asleep);
-    void application(std::string name);  // the one that the active session's user uses; "desktop" if unknown
+    void application(std::string name);  // the one that the active session's user uses, or kNoApplication
     void holder(std::string who);        // "PROGRAM: REASON"; empty: nobody holds
     void saver(bool wanted);             // a program asks for one step lower; a run ignores this
     void run(std::optional<RunFocus> run);
@@ -49,8 +49,8 @@ private:
 
     std::optional<Session> session_;
     bool asleep_ = false;
-    std::string application_ = "desktop";
-    std::optional<uid_t> application_of_;  // its user; HAPPE serves any other user as "desktop"
+    std::string application_ = kNoApplication;
+    std::optional<uid_t> application_of_;  // its user; any other user has kNoApplication
     std::string holder_;
     bool saver_ = false;
     std::optional<RunFocus> run_;

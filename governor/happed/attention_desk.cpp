@@ -69,7 +69,7 @@ Answer<void> AttentionDesk::clear_focus(const Caller& caller) {
         return refusal(Kind::NotFound, "you have not set the focus");
     }
     focus_owner_.clear();
-    attention_.application("desktop");
+    attention_.application(kNoApplication);
     hooks_.changed();
     return {};
 }
@@ -114,7 +114,7 @@ void AttentionDesk::left(const std::string& bus_name) {
     const bool held = std::erase_if(holds_, [&](const auto& entry) { return entry.second.bus_name == bus_name; }) > 0;
     if (bus_name == focus_owner_) {
         focus_owner_.clear();
-        attention_.application("desktop");
+        attention_.application(kNoApplication);
         hooks_.changed();
     }
     if (held) {

@@ -4,6 +4,7 @@
 #include "governor/core/profile_book.h"
 #include "governor/documents/json_document.h"
 #include "governor/system/file_descriptor.h"
+#include "governor/system/unit_name.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -89,36 +90,6 @@ std::string first_program_of_unit(pid_t pid) {
     return first > 0 ? program_of(static_cast<pid_t>(first)) : std::string();
 }
 
-// Unit names write a byte as \xHH, "-" among them.
-std::string unescaped(std::string_view text) {
-    std::string result;
-    while (!text.empty()) {
-        unsigned value = 0;
-        if (text.starts_with("\\x") && text.size() >= 4) {
-            const auto [end, error] = std::from_chars(text.data() + 2, text.data() + 4, value, 16);
-            if (error == std::errc() && end == text.data() + 4) {
-                result += static_cast<char>(value);
-                text.remove_prefix(4);
-                continue;
-            }
-        }
-        result += text.front();
-        text.remove_prefix(1);
-    }
-    return result;
-}
-
-bool take_suffix(std::string_view& text, std::string_view suffix) {
-    const bool has = text.ends_with(suffix);
-    text.remove_suffix(has ? suffix.size() : 0);
-    return has;
-}
-
-std::optional<UnitName> named(std::string_view escaped, bool decides) {
-    std::string application = unescaped(escaped);
-    return application.empty() ? std::nullopt : std::optional(UnitName{std::move(application), decides});
-}
-
 // True for U+0000 to U+001F and U+007F to U+009F.
 bool has_control_character(std::string_view utf8) {
     constexpr unsigned char kDelete = 0x7f;
@@ -133,12 +104,6 @@ bool has_control_character(std::string_view utf8) {
         before = byte;
     }
     return false;
-}
-
-// Checks a name that a user gave to a process, because terminals and logs show it to other people.
-bool is_name(std::string_view text) {
-    return !text.empty() && text.size() <= kLongestName && json::is_utf8(std::string(text)) &&
-           !has_control_character(text) && served_of({}, text).source == PowerSource::Both;
 }
 
 }  // namespace
@@ -171,37 +136,21 @@ Result<Process> describe(int pidfd, pid_t pid) {
     return process;
 }
 
-std::optional<UnitName> application_of_unit(std::string_view unit) {
-    const bool scope = take_suffix(unit, ".scope");
-    if (!scope && !take_suffix(unit, ".service")) {
-        return std::nullopt;
-    }
-    if (unit.starts_with("snap.")) {  // snap.NAME.APP-UUID
-        unit.remove_prefix(5);
-        constexpr std::size_t kUuid = 37;  // with the dash before it
-        return unit.size() > kUuid ? named(unit.substr(0, unit.size() - kUuid), true) : std::nullopt;
-    }
-    if (!unit.starts_with("app-")) {
-        return std::nullopt;
-    }
-    unit.remove_prefix(4);
-    // A scope ends with "-RANDOM", a service may with "@RANDOM".
-    unit = unit.substr(0, scope ? std::min(unit.rfind('-'), unit.size()) : unit.find('@'));
-    const std::size_t launcher = unit.rfind('-');
-    const bool flatpak = unit.starts_with("flatpak-");
-    return named(launcher == std::string_view::npos ? unit : unit.substr(launcher + 1), flatpak);
+bool is_application_name(std::string_view text) {
+    return !text.empty() && text.size() <= kLongestName && json::is_utf8(std::string(text)) &&
+           !has_control_character(text) && text != kNoApplication && served_of({}, text).source == PowerSource::Both;
 }
 
 std::string application_of(const Process& process, std::string_view hint) {
-    if (const auto unit = application_of_unit(process.unit); unit && is_name(unit->application)) {
+    if (const auto unit = application_of_unit(process.unit); unit && is_application_name(unit->application)) {
         if (unit->decides || (!process.program.empty() && process.program == process.unit_runs)) {
             return unit->application;
         }
     }
-    if (is_name(process.program)) {
+    if (is_application_name(process.program)) {
         return process.program;
     }
-    return std::string(is_name(hint) ? hint : "desktop");
+    return std::string(is_application_name(hint) ? hint : "unnamed");
 }
 
 }  // namespace happe

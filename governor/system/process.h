@@ -5,8 +5,6 @@
 #include "governor/core/result.h"
 
 #include <sys/types.h>
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -27,17 +25,11 @@ Result<pid_t> process_of(int pidfd);
 // An error if the process ends meanwhile.
 Result<Process> describe(int pidfd, pid_t pid);
 
-// The application's id in the name of a user's unit, unescaped, and whether only the unit decides (Flatpak, snap).
-// Empty if the unit names no application. "app[-LAUNCHER]-ID-RANDOM.scope", "app[-LAUNCHER]-ID[@RANDOM].service":
-// https://systemd.io/DESKTOP_ENVIRONMENTS
-struct UnitName {
-    std::string application;
-    bool decides = false;
-    bool operator==(const UnitName&) const = default;
-};
-std::optional<UnitName> application_of_unit(std::string_view unit);
+// True for 1 to 255 bytes of UTF-8 without control characters, which neither mean "no application" nor name a profile
+// of one source of power. Terminals and logs show the name to other people.
+[[nodiscard]] bool is_application_name(std::string_view text);
 
-// The application's name, 1 to 255 bytes of UTF-8 without control characters, as in profiles.
+// The application's name. "unnamed" if neither the process nor the hint has one.
 std::string application_of(const Process& process, std::string_view hint);
 
 }  // namespace happe

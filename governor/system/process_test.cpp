@@ -92,28 +92,6 @@ TEST(Describe, AProcessThatEndedMeanwhileIsRefusedThoughItsNumberLives) {
     EXPECT_FALSE(describe(process.get(), getpid()));
 }
 
-TEST(ApplicationOfUnit, ReadsDesktopsNames) {
-    EXPECT_EQ(application_of_unit("app-gnome-org.gnome.Evince-1234.scope"), (UnitName{"org.gnome.Evince", false}));
-    EXPECT_EQ(application_of_unit("app-firefox-4711.scope"), (UnitName{"firefox", false}));
-    EXPECT_EQ(application_of_unit("app-flatpak-org.mozilla.firefox-12.scope"), (UnitName{"org.mozilla.firefox", true}));
-    EXPECT_EQ(application_of_unit("app-org.kde.kate@8f2a.service"), (UnitName{"org.kde.kate", false}));
-    EXPECT_EQ(application_of_unit("app-gnome-gnome\\x2dterminal-99.scope"), (UnitName{"gnome-terminal", false}));
-    EXPECT_EQ(application_of_unit("snap.quake.quake-0f3c4e1a-0000-1111-2222-333344445555.scope"),
-              (UnitName{"quake.quake", true}));
-}
-
-TEST(ApplicationOfUnit, OtherUnitsNameNone) {
-    for (const char* unit : {"", "init.scope", "session-2.scope", "vte-spawn-1.scope", "app-.scope", "app-x",
-                             "app--.scope", "snap..scope", "app-@.service", "dbus.service"}) {
-        EXPECT_FALSE(application_of_unit(unit)) << unit;
-    }
-}
-
-TEST(ApplicationOfUnit, ABrokenEscapeIsTakenAsItIs) {
-    EXPECT_EQ(application_of_unit("app-a\\x2-1.scope")->application, "a\\x2");
-    EXPECT_EQ(application_of_unit("app-a\\xzz-1.scope")->application, "a\\xzz");
-}
-
 TEST(ApplicationOf, TheUnitsProgramIsTheUnitsApplication) {
     EXPECT_EQ(application_of({.program = "evince", .unit = "app-org.gnome.Evince-1.scope", .unit_runs = "evince"}, "x"),
               "org.gnome.Evince");
@@ -134,25 +112,28 @@ TEST(ApplicationOf, TheHintCountsOnlyWhereNothingElseIsKnown) {
     EXPECT_EQ(application_of({}, "quake3"), "quake3");
 }
 
-TEST(ApplicationOf, ANameThatIsNoneIsTheDesktop) {
-    EXPECT_EQ(application_of({}, ""), "desktop");
-    EXPECT_EQ(application_of({}, std::string(256, 'a')), "desktop");
-    EXPECT_EQ(application_of({}, "\xff\xfe"), "desktop");
-    EXPECT_EQ(application_of({.program = "\xff"}, std::string("a\0b", 3)), "desktop");
-    EXPECT_EQ(application_of({.unit = "app-\\xff-1.scope"}, ""), "desktop");
-}
-
-TEST(ApplicationOf, ANameOfAProfileOnMainsIsNone) {
-    EXPECT_EQ(application_of({.program = "torcs/mains"}, "quake3"), "quake3");
-    EXPECT_EQ(application_of({}, "torcs/mains"), "desktop");
-    EXPECT_EQ(application_of({}, "/usr/games/torcs"), "/usr/games/torcs");
-}
-
-TEST(ApplicationOf, ANameWithAControlCharacterIsNone) {
-    for (const char* name : {"\x1b[2J", "a\nb", "\x7f", "a\xc2\x9b", "\xc2\x80"}) {
-        EXPECT_EQ(application_of({.program = name}, name), "desktop") << testing::PrintToString(name);
+TEST(ApplicationOf, AnElectronsUnitNamesItsApplicationWhole) {
+    for (const char* id : {"signal-desktop", "element-desktop", "github-desktop", "proton-mail", "tuta-mail"}) {
+        const std::string unit = std::string("app-") + id + "-4711.scope";
+        EXPECT_EQ(application_of({.program = "electron", .unit = unit, .unit_runs = "electron"}, "x"), id);
     }
+}
+
+TEST(ApplicationOf, WhatCannotBeANameIsIgnored) {
+    const std::string longest(255, 'a');
+    EXPECT_EQ(application_of({.program = longest}, ""), longest);
     EXPECT_EQ(application_of({.program = "\xc2\xa0\xc3\x84"}, ""), "\xc2\xa0\xc3\x84");
+    EXPECT_EQ(application_of({}, "/usr/games/torcs"), "/usr/games/torcs");
+    for (const std::string& name :
+         {std::string(), longest + "a", std::string("\xff\xfe"), std::string("a\0b", 3), std::string("\x1b[2J"),
+          std::string("a\nb"), std::string("\x7f"), std::string("a\xc2\x9b"), std::string("\xc2\x80"),
+          std::string("torcs/mains"), std::string("desktop"), std::string("desktop/mains")}) {
+        SCOPED_TRACE(testing::PrintToString(name));
+        EXPECT_EQ(application_of({.program = name}, "quake3"), "quake3");
+        EXPECT_EQ(application_of({.program = name, .unit = "app-" + name + "-1.scope", .unit_runs = name}, name),
+                  "unnamed");
+        EXPECT_EQ(application_of({.program = "torcs", .unit = "app-flatpak-" + name + "-1.scope"}, ""), "torcs");
+    }
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ ROOMS: dict[str, set[str]] = {
     "ui/overlay": set(),
     "ui/bus": {"ui/overlay"},
     "ui/surfaces": {"ui/bus"},
-    "ui/agent": {"ui/bus"},
+    "ui/agent": {"ui/bus", "governor/system"},
     "ui/agent/sources": {"ui/agent", "ui/bus", "ui/surfaces"},
     "ui/indicator": UI_BELOW_INDICATOR | {"ui/agent", "ui/agent/sources", "governor/cli"},
     "ui/owner": {"ui/bus", "ui/overlay", "governor/core", "governor/explain", "governor/store"},

@@ -323,11 +323,12 @@ def test_what_is_no_process_is_not_in_front(me: Client) -> None:
     assert me.get("Application") == "desktop"
 
 
-@pytest.mark.parametrize("shown", ["../../../etc/passwd", "a\nb", "x" * 300, "\x1b[2J"])
+@pytest.mark.parametrize("shown", ["../../../etc/passwd", "a\nb", "x" * 300, "\x1b[2J", "desktop"])
 def test_a_process_may_call_itself_what_it_likes_but_is_one_name_of_its_own_user(me: Client, shown: str) -> None:
     with somebody(ME, "/usr/bin/bash", "-c", f"exec -a $'{shown}' sleep 600") as pidfd:
         application = until(lambda: (a := me("SetFocus", "hs", 0, "", fds=(pidfd,))) != "bash" and a)
     assert 1 <= len(application.encode()) <= 255
+    assert application != "desktop", "that is nobody's name"
     assert application.isprintable()
 
 

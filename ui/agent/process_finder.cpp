@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/agent/process_finder.h"
 
+#include "governor/system/unit_name.h"
+
 #include <sys/stat.h>
 #include <unistd.h>
 #include <algorithm>
@@ -30,14 +32,6 @@ std::optional<pid_t> pid_of(std::string_view text) {
     return error == std::errc() && end == text.data() + text.size() && pid > 0 ? std::optional(pid) : std::nullopt;
 }
 
-std::string escaped(const std::string& id) {
-    std::string text;
-    for (const char letter : id) {
-        text += letter == '-' ? std::string("\\x2d") : std::string(1, letter);
-    }
-    return text;
-}
-
 std::string lower(std::string_view text) {
     std::string all(text);
     std::ranges::transform(all, all.begin(),
@@ -51,23 +45,6 @@ bool is_mine(const fs::path& path) {
 }
 
 }  // namespace
-
-bool is_unit_of(std::string_view unit, const std::string& app_id) {
-    const std::size_t dot = unit.rfind('.');
-    if (!unit.starts_with("app-") || dot == std::string_view::npos) {
-        return false;
-    }
-    const std::string_view kind = unit.substr(dot);
-    std::string_view name = unit.substr(0, dot);
-    if (kind == ".scope") {
-        name = name.substr(0, name.rfind('-'));
-    } else if (kind == ".service") {
-        name = name.substr(0, name.find('@'));
-    } else {
-        return false;
-    }
-    return name.ends_with("-" + escaped(app_id));
-}
 
 bool is_program_of(std::string_view argv0, const std::string& app_id) {
     const std::string_view program = argv0.substr(argv0.rfind('/') + 1);
@@ -96,7 +73,8 @@ std::optional<pid_t> ProcessFinder::in_unit(const std::string& app_id) const {
     auto folder =
         fs::recursive_directory_iterator(applications(), fs::directory_options::skip_permission_denied, error);
     for (; !error && folder != fs::recursive_directory_iterator(); folder.increment(error)) {
-        if (is_unit_of(folder->path().filename().string(), app_id)) {
+        const auto unit = application_of_unit(folder->path().filename().string());
+        if (unit && unit->application == app_id) {
             if (const auto pid = pid_of(line_of(folder->path() / "cgroup.procs"))) {
                 return pid;
             }

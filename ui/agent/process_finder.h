@@ -28,9 +28,6 @@ private:
     std::filesystem::path root_;
 };
 
-// True if this unit is the application's: app[-LAUNCHER]-ID-RANDOM.scope or app[-LAUNCHER]-ID[@RANDOM].service.
-[[nodiscard]] bool is_unit_of(std::string_view unit, const std::string& app_id);
-
 // True if a program's argv[0] has the application's name.
 [[nodiscard]] bool is_program_of(std::string_view argv0, const std::string& app_id);
 

@@ -40,10 +40,14 @@ TEST_F(Machine, FindsTheFirstProcessOfTheApplicationsUnit) {
     unit("app-gnome-org.gnome.Maps-4711.scope", "4711\n4712\n");
     unit("app-flatpak-org.x.Y-12.scope", "12\n");
     unit("app-firefox\\x2desr@1a2b.service", "99\n");
+    unit("app-signal-desktop-30.scope", "30\n");
     EXPECT_EQ(found("org.gnome.Maps"), 4711);
     EXPECT_EQ(found("org.x.Y"), 12);
     EXPECT_EQ(found("firefox-esr"), 99);
-    EXPECT_EQ(found("firefox"), std::nullopt);
+    EXPECT_EQ(found("signal-desktop"), 30);
+    for (const char* const part : {"firefox", "desktop", "signal"}) {
+        EXPECT_EQ(found(part), std::nullopt) << part;
+    }
 }
 
 TEST_F(Machine, FindsAProgramOfTheNameWhereThereIsNoUnit) {
@@ -67,17 +71,6 @@ TEST_F(Machine, FindsNothingThatIsNotThere) {
     }
     fs::remove_all(root_ / "proc");
     EXPECT_EQ(found("x"), std::nullopt);
-}
-
-TEST(IsUnitOf, TakesLaunchersAndNumbersOff) {
-    for (const char* const unit : {"app-foot-12.scope", "app-sway-foot-12.scope", "app-foot.service",
-                                   "app-foot@12.service", "app-gnome-foot@autostart.service"}) {
-        EXPECT_TRUE(is_unit_of(unit, "foot")) << unit;
-    }
-    for (const char* const unit : {"foot-12.scope", "app-foot-12.slice", "app-foot", "app-foot-12.scope.d", "app-",
-                                   "app-barefoot-1.scope", "app-.scope", "app-foot-x-12.scope"}) {
-        EXPECT_FALSE(is_unit_of(unit, "foot")) << unit;
-    }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "governor/happed/runs/run_condition.h"
 
 #include "governor/documents/epp.h"
+#include "governor/system/process.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -50,6 +51,9 @@ std::string fault_of(const RunPlan& plan, Rule rule) {
     constexpr std::uint32_t kMostPercent = 100;
     if (plan.subject.empty() || plan.subject.size() > kLongest) {
         return fmt::format("subject: not 1 to {} bytes", kLongest);
+    }
+    if (!plan.application.empty() && !is_application_name(plan.application)) {
+        return "application: not a name that an application can have";
     }
     if (plan.condition == "B-HAPPE" && !plan.indicator) {
         return "indicator: B-HAPPE has it";

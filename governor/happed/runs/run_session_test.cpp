@@ -50,6 +50,10 @@ TEST(ConditionOf, NamesTheMemberOfAPlanThatIsWrong) {
     };
     const std::string most(240, 's');
     EXPECT_EQ(fault(plan_of("ondemand"), &RunPlan::subject, most + "s"), "subject: not 1 to 240 bytes");
+    for (const char* name : {"desktop", "torcs/mains", "a\nb"}) {
+        EXPECT_EQ(fault(plan_of("O-HAPPE"), &RunPlan::application, name),
+                  "application: not a name that an application can have");
+    }
     EXPECT_EQ(fault(plan_of("B-HAPPE"), &RunPlan::indicator, false), "indicator: B-HAPPE has it");
     EXPECT_EQ(fault(plan_of("ondemand"), &RunPlan::up_threshold, 101U), "up_threshold: not 1 to 100");
     EXPECT_EQ(fault(plan_of("fixed-1"), &RunPlan::sampling_rate_us, 1U),

@@ -32,7 +32,7 @@ struct ObserveOptions {
     std::string record;
     std::string database;
     std::string user;
-    std::string app = "desktop";
+    std::string app = kNoApplication;
     std::string stat = "/proc/stat";
     bool immediate = false;
     Settings settings;

@@ -14,6 +14,7 @@ from happe_study.design.protocol.sections import BUILT_IN, ItemKind, Nesting, Pr
 MOST_RUNS = 200  # of a participant
 MOST_POINTS = 11  # of a rating's scale
 FEWEST_OPTIONS = 2
+NO_APPLICATION = "desktop"  # docs/daemon.md, "Who is served"
 AT_HOME = 'has no meaning with order.scheme = "field"'
 
 Complaint = tuple[Path, str]
@@ -37,6 +38,8 @@ def _applications(protocol: Protocol, _data: dict[str, Any]) -> Iterator[Complai
     yield from _twice([application.key for application in protocol.applications], ("application",), "key")
     for index, application in enumerate(protocol.applications):
         at = ("application", index)
+        if application.key == NO_APPLICATION:
+            yield (*at, "key"), "is HAPPE's name for no application; choose another one"
         if protocol.at_home:
             unused = {"command": (), "practice_seconds": 0, "cpu": None}
             for field, nothing in unused.items():
