@@ -124,7 +124,7 @@ Status Daemon::begin_turns_of(EventLoop& event) {
         return tl::unexpected<Error>(turns.error());
     }
     turns_ = *std::move(turns);
-    if (const Status watched = power_.watch(event.get()); !watched) {
+    if (const Status watched = power_.watch(event); !watched) {
         journal_.warning(watched.error().message);
     }
     auto truce = Truce::create(
@@ -272,7 +272,11 @@ void Daemon::session_changed() {
         end_contest();
     }
     attention_.session(now);
+    const bool woke = attention_.is_asleep() && !logind_.asleep();
     attention_.asleep(logind_.asleep());
+    if (woke) {
+        power_.look_again();
+    }
     attend();
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/system/power_supplies.h"
 
+#include "governor/system/monotonic_clock.h"
+
 #include <fmt/format.h>
 #include <linux/netlink.h>
 #include <sys/epoll.h>
@@ -25,10 +27,10 @@ std::string first_line(const fs::path& path) {
     return line;
 }
 
-// The combined state of a machine's supplies.
+// The combined state of a machine's supplies. One that is neither a battery nor of type Mains decides nothing: a phone
+// on a USB port is on line, and while a USB charger supplies the machine no battery discharges.
 struct Seen {
-    bool plugged = false;      // a supply that is not a battery is on line
-    bool unplugged = false;    // a supply that is not a battery is off line
+    bool plugged = false;      // a supply of type Mains is on line
     bool battery = false;      // the machine has one; a mouse's does not count
     bool discharging = false;  // such a battery discharges
 
@@ -36,13 +38,13 @@ struct Seen {
         if (first_line(supply / "scope") == "Device") {
             return;
         }
-        if (first_line(supply / "type") == "Battery") {
-            battery = battery || first_line(supply / "present") != "0";
-            discharging = discharging || first_line(supply / "status") == "Discharging";
-        } else {
+        const std::string type = first_line(supply / "type");
+        if (type == "Mains") {
             const std::string online = first_line(supply / "online");  // 2: a supply with a choice of voltages
             plugged = plugged || online == "1" || online == "2";
-            unplugged = unplugged || online == "0";
+        } else if (type == "Battery" && first_line(supply / "present") != "0") {
+            battery = true;
+            discharging = discharging || first_line(supply / "status") == "Discharging";
         }
     }
 
@@ -50,13 +52,18 @@ struct Seen {
         if (!battery) {
             return std::nullopt;
         }
-        return !plugged && (discharging || unplugged) ? PowerSource::Battery : PowerSource::Mains;
+        return discharging && !plugged ? PowerSource::Battery : PowerSource::Mains;
     }
 };
 
 }  // namespace
 
-Status PowerSupplies::watch(sd_event* loop) {
+Status PowerSupplies::watch(EventLoop& loop) {
+    auto late = Alarm::create(loop, [this] { look_and_tell(); });
+    if (!late) {
+        return tl::unexpected<Error>(late.error());
+    }
+    late_ = *std::move(late);
     constexpr unsigned kKernel = 1;  // the group of the kernel's own messages, not of udev's
     uevents_ = FileDescriptor(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_KOBJECT_UEVENT));
     sockaddr_nl address{};
@@ -67,7 +74,7 @@ Status PowerSupplies::watch(sd_event* loop) {
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): the interface of sockets
     if (uevents_ && ::bind(uevents_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
         result = sd_event_add_io(
-            loop, &source, uevents_.get(), EPOLLIN,
+            loop.get(), &source, uevents_.get(), EPOLLIN,
             [](sd_event_source*, int, std::uint32_t, void* self) {
                 static_cast<PowerSupplies*>(self)->hear();
                 return 0;
@@ -96,10 +103,21 @@ void PowerSupplies::hear() {
         const std::string_view told(buffer.data(), count < 0 ? 0 : static_cast<std::size_t>(count));
         ours = ours || count < 0 || told.find(kOurs) != std::string_view::npos;
     }
-    const auto before = source_;
     if (ours) {
-        look();
+        look_again();
     }
+}
+
+void PowerSupplies::look_again() {
+    look_and_tell();
+    if (late_) {
+        late_->set(monotonic_now() + kLate);
+    }
+}
+
+void PowerSupplies::look_and_tell() {
+    const auto before = source_;
+    look();
     if (source_ != before) {
         changed_();
     }

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace happe {
 namespace {
@@ -28,18 +29,33 @@ protected:
     }
 };
 
+// A supply as "TYPE STATE": a battery's status, or whether another supply is on line.
 TEST_F(PowerSuppliesTest, SayWhatTheLaptopRunsOn) {
-    const Files battery{{"BAT0/type", "Battery"}, {"BAT0/present", "1"}, {"BAT0/status", "Discharging"}};
-    const auto with = [](Files files, const Files& more) {
-        files.insert(more.begin(), more.end());
-        return files;
+    const auto source = [&](const std::vector<std::string>& supplies) {
+        Files files;
+        for (std::size_t i = 0; i < supplies.size(); ++i) {
+            const std::string& supply = supplies[i];
+            const std::string type = supply.substr(0, supply.find(' '));
+            const std::string name = std::to_string(i) + "/";
+            files[name + "type"] = type;
+            files[name + (type == "Battery" ? "status" : "online")] = supply.substr(type.size() + 1);
+        }
+        return source_of(files);
     };
-    EXPECT_EQ(source_of(battery), "battery");
-    EXPECT_EQ(source_of({{"BAT0/type", "Battery"}, {"BAT0/status", "Full"}}), "mains");
-    EXPECT_EQ(source_of(with(battery, {{"AC/type", "Mains"}, {"AC/online", "0"}})), "battery");
-    EXPECT_EQ(source_of(with(battery, {{"AC/type", "Mains"}, {"AC/online", "1"}})), "mains") << "too weak a charger";
-    EXPECT_EQ(source_of(with(battery, {{"ucsi/type", "USB"}, {"ucsi/online", "2"}})), "mains");
-    EXPECT_EQ(source_of({{"BAT0/type", "Battery"}, {"BAT0/status", "Unknown"}, {"AC/online", "0"}}), "battery");
+    for (const char* other : {"Charging", "Full", "Not charging", "Unknown", ""}) {
+        SCOPED_TRACE(other);
+        const std::string battery = std::string("Battery ") + other;
+        for (const char* supply : {"Mains 0", "Mains 1", "USB 0", "USB 1", "UPS 1"}) {
+            EXPECT_EQ(source({battery, supply}), "mains") << supply;
+        }
+        EXPECT_EQ(source({battery}), "mains");
+        EXPECT_EQ(source({battery, "Battery Discharging"}), "battery");
+    }
+    for (const char* supply : {"Mains 0", "Mains ", "USB 0", "USB 1", "USB 2", "Wireless 1", "UPS 1"}) {
+        EXPECT_EQ(source({"Battery Discharging", supply}), "battery") << supply;
+    }
+    EXPECT_EQ(source({"Battery Discharging"}), "battery");
+    EXPECT_EQ(source({"Mains 0", "Mains 1", "USB 1", "Battery Discharging"}), "mains") << "too weak a charger";
 }
 
 TEST_F(PowerSuppliesTest, WithoutABatteryOfItsOwnAMachineHasNoSource) {
@@ -48,6 +64,7 @@ TEST_F(PowerSuppliesTest, WithoutABatteryOfItsOwnAMachineHasNoSource) {
     EXPECT_EQ(source_of({{"mouse/type", "Battery"}, {"mouse/scope", "Device"}, {"mouse/status", "Discharging"}}),
               "unknown");
     EXPECT_EQ(source_of({{"BAT0/type", "Battery"}, {"BAT0/present", "0"}}), "unknown");
+    EXPECT_EQ(source_of({{"UPS/type", "UPS"}, {"UPS/status", "Discharging"}}), "unknown");
 }
 
 TEST_F(PowerSuppliesTest, WhatMakesNoSenseCountsForNothing) {
@@ -73,7 +90,7 @@ TEST_F(PowerSuppliesTest, TellWhenTheKernelTellsOfAnotherSource) {
     given({{"BAT0/type", "Battery"}, {"BAT0/status", "Discharging"}});
     int changes = 0;
     PowerSupplies supplies(folder / "supplies", [&] { ++changes; });
-    ASSERT_TRUE(supplies.watch(loop.get()));
+    ASSERT_TRUE(supplies.watch(loop));
     tell("power_supply");
     runs();
     EXPECT_EQ(changes, 0) << "the same";
@@ -84,6 +101,17 @@ TEST_F(PowerSuppliesTest, TellWhenTheKernelTellsOfAnotherSource) {
     tell("power_supply");
     EXPECT_TRUE(runs_until([&] { return changes == 1; }));
     EXPECT_EQ(supplies.source(), PowerSource::Mains);
+}
+
+TEST_F(PowerSuppliesTest, SeeABatteryThatDischargesOnlyAfterTheKernelsMessage) {
+    given({{"BAT0/type", "Battery"}, {"BAT0/status", "Full"}});
+    int changes = 0;
+    PowerSupplies supplies(folder / "supplies", [&] { ++changes; });
+    ASSERT_TRUE(supplies.watch(loop));
+    supplies.look_again();
+    given({{"BAT0/type", "Battery"}, {"BAT0/status", "Discharging"}});
+    EXPECT_TRUE(runs_until([&] { return changes == 1; }));
+    EXPECT_EQ(supplies.source(), PowerSource::Battery);
 }
 
 }  // namespace

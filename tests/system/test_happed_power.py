@@ -36,11 +36,11 @@ class Charger:
             (self.supplies / name / "type").write_text(kind + "\n")
         self.plug(plugged=False)
 
-    def plug(self, *, plugged: bool) -> None:
-        """Plug it in or out, and let umockdev send the kernel's message."""
+    def plug(self, *, plugged: bool, told: bool = True) -> None:
+        """Plug it in or out, and let umockdev send the kernel's message if it is `told`."""
         (self.supplies / "AC/online").write_text(f"{plugged:d}\n")
         (self.supplies / "BAT0/status").write_text("Charging\n" if plugged else "Discharging\n")
-        for hears in self.mock.glob("event[0-9]*"):
+        for hears in self.mock.glob("event[0-9]*") if told else ():
             with socket.socket(socket.AF_UNIX, socket.SOCK_RAW) as tells:
                 tells.sendto(b"change@/devices/AC\0ACTION=change\0SUBSYSTEM=power_supply\0", str(hears))
 
@@ -104,6 +104,17 @@ def test_on_mains_it_may_step_aside(stopped: Happed, laptop: FakedMachine, charg
     charger.plug(plugged=True)
     me.sees("Source", "")
     assert me.get("State") == "governing"
+
+
+def test_after_sleep_it_looks_again(stopped: Happed, charger: Charger, world: World) -> None:
+    me = stopped.start().serves()
+    assert me.get("Source") == "battery"
+    for plugged in (True, False):
+        world.prepare_for_sleep(asleep=True)
+        me.sees("State", "released")
+        charger.plug(plugged=plugged, told=False)
+        world.prepare_for_sleep(asleep=False)
+        me.sees("Source", "mains" if plugged else "battery")
 
 
 def test_no_run_begins_on_mains_while_another_program_governs(
