@@ -51,13 +51,14 @@ def as_found(policy: Policy, found: dict[str, str]) -> None:
     wait_until(lambda: not FOUND.exists(), "nothing is left to restore")
 
 
+@pytest.mark.ci
 def test_it_is_given_back_on_stop(happed: Happed, policy: Policy, owners_choice: dict[str, str]) -> None:
     assert FOUND.exists()
     happed.stop()
     as_found(policy, owners_choice)
 
 
-@pytest.mark.parametrize("kills", [5, pytest.param(20, marks=pytest.mark.long)])
+@pytest.mark.parametrize("kills", [pytest.param(3, marks=pytest.mark.ci), pytest.param(20, marks=pytest.mark.long)])
 def test_it_is_given_back_after_every_kill(
     happed: Happed, policy: Policy, owners_choice: dict[str, str], kills: int
 ) -> None:
@@ -79,6 +80,7 @@ def test_systemd_starts_it_again_after_a_kill(happed: Happed, policy: Policy) ->
     governs(policy)
 
 
+@pytest.mark.ci
 def test_it_is_given_back_while_the_session_is_locked(
     happed: Happed, policy: Policy, owners_choice: dict[str, str], alice: Session
 ) -> None:

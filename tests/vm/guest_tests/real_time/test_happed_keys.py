@@ -11,6 +11,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 from evdev import ecodes
 
 from t61.cpufreq import LADDER_KHZ
@@ -45,6 +46,7 @@ def idle(happed: Happed, alice: Session) -> None:
     spend(1)
 
 
+@pytest.mark.ci
 def test_a_press_raises_the_frequency_at_once_and_is_kept(happed: Happed, policy: Policy, keyboard: Keyboard) -> None:
     happed.wait_for_keyboards(1)
     wait_until(lambda: policy.khz("scaling_setspeed") == LADDER_KHZ[0], "it begins at the lowest frequency")

@@ -106,6 +106,7 @@ def test_of_all_devices_those_with_one_of_the_two_keys_are_handed_over(connectio
     assert "without the two keys" not in names
 
 
+@pytest.mark.ci
 def test_only_the_two_keys_are_ever_readable_and_only_they_wake_the_reader(
     connection: socket.socket, keyboard: Keyboard
 ) -> None:

@@ -33,6 +33,7 @@ KEY_CODES = 768
 EVENT_BYTES = 24
 
 
+@pytest.mark.ci
 def test_the_driver_knows_the_five_frequencies_of_two_processors(policy: Policy) -> None:
     assert policy.read("scaling_driver") == "acpi-cpufreq"
     assert sorted(map(int, policy.read("scaling_available_frequencies").split())) == LADDER_KHZ
