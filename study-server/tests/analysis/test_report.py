@@ -17,7 +17,6 @@ import html5lib
 import pytest
 
 import given_exports as given
-from happe_study.results.analysis import making
 from happe_study.results.analysis.making import Given, make
 from happe_study.results.analysis.pages import html, pdf, results, warnings
 from happe_study.results.analysis.report import Report, Section, Table, Weight
@@ -382,14 +381,6 @@ def test_a_protocol_of_another_study_is_refused(tmp_path: Path) -> None:
     export = given.paper_files().write(tmp_path)
     ran = happe_server("analyse", export, "--protocol", protocol("crossover", tmp_path), "--out", tmp_path / "report")
     assert (ran.status, "is the protocol of crossover, the export is of paper-a5" in ran.err) == (65, True)
-
-
-def test_a_number_that_is_none_is_refused_with_its_section() -> None:
-    section = Section("s", "S", Weight.ESTIMATED, data={"terms": [{"p": 0.1}, {"p": float("nan")}]})
-    assert making._sound(section).refused == (  # noqa: SLF001 - the rule by itself
-        "/terms/1/p: is not a number; this is a fault of the program, please report it",
-    )
-    assert making._sound(replace(section, data={"terms": [1.0, None, "nan"]})).refused == ()  # noqa: SLF001 - the rule by itself
 
 
 def test_without_the_extra_the_command_says_what_to_install(paper: Path) -> None:

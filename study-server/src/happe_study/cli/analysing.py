@@ -91,7 +91,7 @@ def analyse(export: Path, out: Path, as_json: bool, **given: Any) -> None:  # no
     else:
         print_table((str(out / name), f"{(out / name).stat().st_size} bytes") for name in NAMES)
     if refused := [line for section in report.sections for line in section.refused]:
-        PROGRAM.show([f"refused {len(refused)} figures that the data can't support; the report says why"])
+        PROGRAM.show([f"refused {len(refused)} figures; the report says why"])
 
 
 def _needed(module: str) -> Any:  # noqa: ANN401 - a module

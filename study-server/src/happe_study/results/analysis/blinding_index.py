@@ -67,6 +67,8 @@ def indices(guesses: Sequence[Guess], arms: tuple[str, str]) -> list[Index]:
     whole = tables.sum(axis=0)
     if not whole.sum(axis=0).all():
         raise Refusal(f"no participant guessed about runs of {arms[int(whole.sum(axis=0)[0] > 0)]}")
+    if not whole[:DONT_KNOW].any():
+        raise Refusal("all participants said that they don't know, so no interval can be computed")
     wanted: list[tuple[str, Callable[[Floats], Floats], float, float, Floats]] = [
         ("James", james, 0.0, james_error(whole), tables),
         *(

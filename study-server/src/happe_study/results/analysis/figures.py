@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The paper's figures A.1, A.2, A.4 and A.5, and others of the report: from plain data to a matplotlib figure.
+"""The paper's figures A.1, A.2, A.4 and A.5, and others of the report: from plain data to an SVG file.
 
 They do not depend on the clock, random numbers or the host's fonts: the font is matplotlib's own DejaVu Sans. Blue and
 orange differ for all common kinds of colour vision, and marks and lines differ too.
@@ -7,13 +7,13 @@ orange differ for all common kinds of colour vision, and marks and lines differ 
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 import matplotlib as mpl
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 if TYPE_CHECKING:
@@ -51,15 +51,15 @@ MARK: dict[str, Any] = {"linestyle": "none", "markersize": 4, "elinewidth": 1, "
 P = ParamSpec("P")
 
 
-def styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
-    """Make a function draw with SETTINGS, independent of other settings."""
+def styled(draw: Callable[P, Figure]) -> Callable[P, bytes]:
+    """Make a function draw an SVG file with SETTINGS, independent of other settings."""
 
     @wraps(draw)
-    def drawn(*args: P.args, **kwargs: P.kwargs) -> Figure:
+    def drawn(*args: P.args, **kwargs: P.kwargs) -> bytes:
+        file = io.BytesIO()
         with mpl.rc_context({**mpl.rcParamsDefault, **SETTINGS}):
-            figure = draw(*args, **kwargs)
-            FigureCanvasAgg(figure)
-            return figure
+            draw(*args, **kwargs).savefig(file, format="svg", metadata={"Date": None, "Creator": None})
+        return file.getvalue()
 
     return drawn
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy import optimize, special, stats
 
-from happe_study.results.analysis.intervals import FEWEST, LEVEL, towards_nothing
+from happe_study.results.analysis.intervals import FEWEST, LEVEL, is_nothing, towards_nothing
 from happe_study.results.analysis.refusal import Refusal
 
 if TYPE_CHECKING:
@@ -195,8 +195,8 @@ class _Term:
             scatter = 1 + self.alpha * mean
             bend = (mean * (1 + self.alpha * self.data.y) / scatter**2)[:, None] * self.others
             step = np.linalg.solve(bend.T @ self.others, self.others.T @ ((self.data.y - mean) / scatter))
-            beta = beta + step / max(1.0, np.abs(step).max())
-            if np.abs(step).max() < NEWTON_TOLERANCE:
+            beta = beta + step / np.abs(step).max(initial=1.0)
+            if np.abs(step).max(initial=0.0) < NEWTON_TOLERANCE:
                 break
         means: Floats = np.exp(offset + self.others @ beta)
         return means
@@ -204,7 +204,10 @@ class _Term:
     def t(self, value: float) -> float:
         """Student's t of the scores: above 0 if the presses pull the coefficient above this value."""
         scores = self.scores(value)[0]
-        return float(scores.sum()) / _spread(scores)
+        total, spread = float(scores.sum()), _spread(scores)
+        if is_nothing(spread, total):
+            raise Refusal("all participants press alike, so no interval can be computed")
+        return total / spread
 
     def limits(self, tail: float) -> tuple[float, float]:
         """The limits beyond which the test rejects at this one-sided level; infinite if it rejects nothing there.
@@ -213,11 +216,14 @@ class _Term:
         """
         participants = int(self.people.max()) + 1
         t = float(stats.t.isf(tail, participants - 1))
-        return self._limit(-LARGEST_EFFECT, t), self._limit(LARGEST_EFFECT, t)
+        return self._value_at(t), self._value_at(-t)
 
-    def _limit(self, farthest: float, t: float) -> float:
+    def _value_at(self, t: float) -> float:
+        """The value with this t, which falls as the value rises; infinite if t stays nearer to 0."""
+        farthest = -math.copysign(LARGEST_EFFECT, t)
+
         def excess(gap: float) -> float:
-            return abs(self.t(self.estimate + gap)) - t
+            return abs(self.t(self.estimate + gap)) - abs(t)
 
         if excess(farthest) <= 0:
             return math.copysign(math.inf, farthest)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from happe_study.design.protocol.reading import ProtocolError, read_protocol
 from happe_study.evidence.documents.reading import InputError, read_measures, read_model
 from happe_study.results.analysis import best_possible
 from happe_study.results.analysis.reading import read_export, with_power
-from happe_study.results.analysis.report import Report
+from happe_study.results.analysis.report import Report, Section, Weight
 from happe_study.results.analysis.sections import (
     answer,
     diagnostics,
@@ -28,7 +29,7 @@ from happe_study.results.analysis.sections import (
     runs,
     specifications,
 )
-from happe_study.results.analysis.study import Study, not_finite
+from happe_study.results.analysis.study import FAULT, Study, attempt, not_finite
 from happe_study.results.analysis.tidy import Runs
 
 if TYPE_CHECKING:
@@ -37,26 +38,25 @@ if TYPE_CHECKING:
 
     from happe_study.design.protocol.reading import Protocol
     from happe_study.results.analysis.reading import Export
-    from happe_study.results.analysis.report import Section
 
-SECTIONS: tuple[Callable[[Study], Section], ...] = (
-    participants.section,
-    runs.section,
-    paper.section,
-    power.saving_section,
-    ratings.noninferiority_section,
-    ratings.ratings_section,
-    power.model_section,
-    power.period_section,
-    people.presses_section,
-    probes.section,
-    people.blinding_section,
-    people.groups_section,
-    diagnostics.section,
-    specifications.section,
-    pictures.section,
-    methods.section,
-)
+SECTIONS: dict[str, Callable[[Study], Section]] = {
+    "participants": participants.section,
+    "runs": runs.section,
+    "table-a1": paper.section,
+    "savings": power.saving_section,
+    "noninferiority": ratings.noninferiority_section,
+    "ratings": ratings.ratings_section,
+    "power-model": power.model_section,
+    "period": power.period_section,
+    "presses": people.presses_section,
+    "probes": probes.section,
+    "blinding": people.blinding_section,
+    "groups": people.groups_section,
+    "diagnostics": diagnostics.section,
+    "specifications": specifications.section,
+    "figures": pictures.section,
+    "methods": methods.section,
+}
 FIXED_ORDER = (
     "Everybody had the conditions in the same order, as in the paper, and knew it: effects of time, like practice or "
     "boredom, can't be separated from the conditions. The report does not show causes."
@@ -84,26 +84,32 @@ def make(given: Given, progress: Callable[[str], None] = lambda _: None) -> Repo
     if not export.runs.rows:
         raise InputError([f"{given.export}: it has no complete run"])
     study, warnings = _study(given, export)
+    made, faults = sections(study, progress)
+    return Report(export.study, _title(study), _facts(given, study), [*faults, *warnings], made)
+
+
+def sections(study: Study, progress: Callable[[str], None] = lambda _: None) -> tuple[list[Section], list[str]]:
+    """All sections, the answer first; and the faults in the data. A section that fails is empty and says why."""
     made = []
-    for section in SECTIONS:
-        if section is probes.section and not probes.has_probes(study):
+    for key, section in SECTIONS.items():
+        if key == "probes" and not probes.has_probes(study):
             continue
-        progress(f"{section.__module__.rpartition('.')[2]}: {section.__name__.replace('_', ' ')}")
-        made.append(_sound(section(study)))
+        progress(key)
+        made.append(_made(key, partial(section, study)))
     data = {each.key: each.data for each in made}
-    first = _sound(answer.section(study, data))
-    return Report(
-        export.study, _title(study), _facts(given, study), [*answer.faults(study, data), *warnings], [first, *made]
-    )
+    faults: list[str] = []
+    found = attempt(faults, "Faults in the data", partial(answer.faults, study, data))
+    return [_made("answer", partial(answer.section, study, data)), *made], found or faults
 
 
-def _sound(section: Section) -> Section:
-    """The section; if one of its numbers is NaN or infinite, a section that refuses all its figures."""
-    place = not_finite(section.data)
-    if place is None:
-        return section
-    why = f"{place}: is not a number; this is a fault of the program, please report it"
-    return replace(section, tables=(), pictures=(), data=None, refused=(*section.refused, why))
+def _made(key: str, make: Callable[[], Section]) -> Section:
+    """A section; without figures if it fails, or if one of its numbers is NaN or infinite."""
+    refused: list[str] = []
+    title = key.replace("-", " ").capitalize()
+    section = attempt(refused, title, make) or Section(key, title, Weight.DESCRIPTIVE)
+    if place := not_finite(section.data):
+        section, refused = replace(section, tables=(), pictures=(), data=None), [f"{place}: is not a number: {FAULT}"]
+    return replace(section, refused=(*section.refused, *refused))
 
 
 def _study(given: Given, export: Export) -> tuple[Study, list[str]]:

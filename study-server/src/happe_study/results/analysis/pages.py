@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import base64
-import io
 import json
 from importlib.resources import files
 from pathlib import Path
@@ -13,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 import typst
 from jinja2 import Environment, PackageLoader, StrictUndefined
-
-from happe_study.results.analysis.figures import SETTINGS
 
 if TYPE_CHECKING:
     from happe_study.results.analysis.report import Picture, Report, Section
@@ -39,15 +36,7 @@ def html(report: Report) -> bytes:
 
 
 def _image(picture: Picture) -> str:
-    return f"data:image/svg+xml;base64,{base64.b64encode(svg(picture)).decode()}"
-
-
-def svg(picture: Picture) -> bytes:
-    """A figure as an SVG file."""
-    file = io.BytesIO()
-    with mpl.rc_context(SETTINGS):
-        picture.figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
-    return file.getvalue()
+    return f"data:image/svg+xml;base64,{base64.b64encode(picture.svg).decode()}"
 
 
 def results(report: Report) -> bytes:
@@ -84,7 +73,7 @@ def _shown_section(section: Section) -> dict[str, Any]:
 def pdf(report: Report) -> bytes:
     """The report as PDF on A4 pages; PDF/UA-1 if the fonts have all its letters."""
     document = json.loads(shown(report)) | {"study": report.study}
-    drawn = {picture.key: svg(picture).decode() for section in report.sections for picture in section.pictures}
+    drawn = {picture.key: picture.svg.decode() for section in report.sections for picture in section.pictures}
     for section in document["sections"]:
         section["pictures"] = [each | {"svg": drawn[each["key"]]} for each in section["pictures"]]
     inputs = {"report": json.dumps(document)}

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from matplotlib.figure import Figure
-
 
 class Weight(StrEnum):
     """The kind of evidence that a section gives."""
@@ -36,12 +34,12 @@ class Table:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure, and a description for readers who cannot see it."""
+    """A figure as an SVG file, and a description for readers who cannot see it."""
 
     key: str
     caption: str
     about: str
-    figure: Figure
+    svg: bytes
 
 
 @dataclass(frozen=True)

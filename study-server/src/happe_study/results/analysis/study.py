@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from dataclasses import asdict, is_dataclass
 from math import isfinite
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from happe_study.results.analysis.tidy import Runs
 
 Made = TypeVar("Made")
+log = logging.getLogger(__name__)
+
+FAULT = "a fault of the program; please report it, with the log of this report"
 KERNEL = "ondemand"
 LEARNING = "O-HAPPE"
 SCALE = (1, 5)  # lowest and highest rating of the paper
@@ -104,12 +108,18 @@ class Study(NamedTuple):
 
 
 def attempt(refused: list[str], what: str, make: Callable[[], Made]) -> Made | None:
-    """The result of `make`; None if it raises Refusal, which is added to `refused`."""
+    """The result of `make`; None if it raises, with the reason added to `refused`.
+
+    The reason is a Refusal's. Any other exception is a fault of the program; its traceback goes to the log.
+    """
     try:
         return make()
     except Refusal as refusal:
         refused.append(f"{what}: {refusal}")
-        return None
+    except Exception:
+        log.exception("a part of a report failed")
+        refused.append(f"{what}: {FAULT}")
+    return None
 
 
 def fixed(value: float | None, places: int = 2) -> str:

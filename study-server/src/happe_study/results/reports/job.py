@@ -102,7 +102,7 @@ def _made(work: Work) -> Files:
     report = making.make(given, doing)
     doing("drawing")
     figures = {
-        f"{picture.key}.svg": ("image/svg+xml", pages.svg(picture))
+        f"{picture.key}.svg": ("image/svg+xml", picture.svg)
         for section in report.sections
         for picture in section.pictures
     }

@@ -44,8 +44,13 @@ def section(study: Study, data: Sections) -> Section:
     )
 
 
+def _part(data: Sections, key: str, name: str) -> Any:  # noqa: ANN401 - JSON
+    """A part of a section's data; None if the section has none."""
+    return (data.get(key) or {}).get(name)
+
+
 def _totals(data: Sections) -> list[Any]:
-    return [each for each in data["savings"]["savings"] if each["application"] is None]
+    return [each for each in _part(data, "savings", "savings") or () if each["application"] is None]
 
 
 def _saved(data: Sections) -> Iterator[tuple[str, str, str]]:
@@ -89,10 +94,10 @@ def _sure(study: Study, data: Sections) -> Iterator[tuple[str, str, str]]:
     said = f"{people} participants; {percent(rated / wanted, 1)} % of the runs have a rating"
     if study.measures:
         said += f", {percent(sum(run.mean_w is not None for run in study.runs.rows) / wanted, 1)} % have power"
-    yield "How sure is it?", said, _stable(data["diagnostics"]["influence"])
+    yield "How sure is it?", said, _stable(_part(data, "diagnostics", "influence"))
 
 
-def _stable(influence: list[Any]) -> str:
+def _stable(influence: list[Any] | None) -> str:
     if not influence:
         return "nobody can test this by leaving out one person"
     turned = [each["what"] for each in influence if each["turns"]]
@@ -102,7 +107,7 @@ def _stable(influence: list[Any]) -> str:
 def _pictures(study: Study, data: Sections) -> tuple[Picture, ...]:
     saved = [
         Interval(f"{each['treatment']}, {study.name(each['application'])}", *_three(each["estimate"], 100))
-        for each in data["savings"]["savings"]
+        for each in _part(data, "savings", "savings") or ()
     ]
     test = data["noninferiority"]
     rated = (
@@ -174,8 +179,9 @@ def _minorities(study: Study) -> Iterator[str]:
 
 
 def _periods(data: Sections) -> Iterator[str]:
-    for what, fitted, key in (("power", data["period"], "terms"), ("ratings", data["ratings"]["period"], "effects")):
-        terms = [each for each in fitted[key] if each["name"].startswith("place ")] if fitted else []
+    ratings = _part(data, "ratings", "period") or {}
+    for what, effects in (("power", _part(data, "period", "terms")), ("ratings", ratings.get("effects"))):
+        terms = [each for each in effects or () if each["name"].startswith("place ")]
         corrected = holm([each["p"] for each in terms])
         changed = [each["name"] for each, p in zip(terms, corrected, strict=True) if p < LEVEL]
         if changed:
