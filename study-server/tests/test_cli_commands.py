@@ -361,6 +361,7 @@ def test_the_interface_is_printed_as_openapi(operated: Operated) -> None:
         (["user", "grant", "nobody@example.org", "auditor"], os.EX_NOINPUT, "nobody@example.org: no such account"),
         (["user", "password", "nobody@example.org"], os.EX_NOINPUT, "nobody@example.org: no such account"),
         (["user", "grant", ANA, "king"], os.EX_USAGE, "'king' is not one of"),
+        (["user", "add", "nobody"], os.EX_DATAERR, "nobody: An email address must have an @-sign"),
         (["user", "add", ANA, "--password-file", "/no/such"], os.EX_NOINPUT, "/no/such: No such file or directory"),
         (["user", "token", ANA, "--days", "0"], os.EX_USAGE, "--days"),
         (["study", "lock", "nothing", "--yes"], os.EX_NOINPUT, "nothing: no such study; `happe-server study list`"),

@@ -7,6 +7,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+import pyotp
 import pytest
 from sqlalchemy import select, text
 
@@ -14,9 +15,12 @@ import given_studies
 from enrolled import enrol
 from happe_study.access.rights import Role
 from happe_study.audit.models import AuditDetail
+from happe_study.base.clock import now_us
 from happe_study.design.allocation.sealing import open_condition
 from happe_study.design.study import Study
+from happe_study.people.accounts import second_factor
 from happe_study.people.accounts import services as accounts
+from happe_study.people.callers import staff_caller
 from happe_study.runs.course.models import Run
 from operated import PASSWORD, Operated
 from world import fixed_secrets
@@ -88,6 +92,26 @@ def test_everything_is_asked_for(operated: Operated) -> None:
 
 
 @pytest.mark.usefixtures("study")
+def test_wrong_answers_are_asked_for_again(operated: Operated) -> None:
+    secret = second_factor.new_secret()
+    with operated.world.app.app_context(), operated.world.database.writing() as session:
+        carl = accounts.get(session, CARL)
+        who = staff_caller(carl.id, CARL, carl.grants, now_us())
+        before = pyotp.TOTP(secret).at(now_us() // 1_000_000 - 30)  # works, and leaves the code of now unused
+        second_factor.set_up(session, fixed_secrets(), who, carl, second_factor.App(secret, before))
+    answers = [
+        *("karl@example.org", PASSWORD, CARL, "another password", CARL, PASSWORD),
+        *("000", pyotp.TOTP(secret).at(now_us() // 1_000_000), "because", WHY, "large", "small", ""),
+    ]
+    done = operated.run("study", "unblind", "small", typed="\n".join(answers))
+    assert (done.status, done.out) == (0, "small is unblinded.\n"), done.err
+    assert done.err.count("has this address and password") == 2
+    assert "the app does not show this code now" in done.err
+    assert "must have 10 to 1000 characters" in done.err
+    assert "this is not small; nothing is unblinded yet" in done.err
+
+
+@pytest.mark.usefixtures("study")
 def test_one_run_is_told_to_the_custodian_and_stored_nowhere(operated: Operated, password: Path) -> None:
     with operated.world.database.reading() as session:
         run = session.scalars(select(Run)).first()
@@ -99,7 +123,7 @@ def test_one_run_is_told_to_the_custodian_and_stored_nowhere(operated: Operated,
 
 
 @pytest.mark.usefixtures("study")
-@pytest.mark.parametrize(("typed", "status"), [("Small\n", 65), ("\n\nlarge\n", 65), ("", 130), ("small", 0)])
+@pytest.mark.parametrize(("typed", "status"), [("Small\n", 130), ("\n\nlarge\n", 130), ("", 130), ("small", 0)])
 def test_the_name_must_be_typed_out(operated: Operated, password: Path, typed: str, status: int) -> None:
     assert unblind(operated, "--password-file", password, typed=typed).status == status
     assert (None in conditions(operated)) == (status != 0)

@@ -43,8 +43,13 @@ def _role(_context: click.Context, _parameter: click.Parameter, texts: Sequence[
         role, _, email = text.partition("=")
         if role not in set(TASKS) or not email:
             raise click.BadParameter(f"{text}: write ROLE=EMAIL, with a role of {', '.join(TASKS)}")
-        pairs.append((Role(role), email))
+        pairs.append((Role(role), _email(email)))
     return pairs
+
+
+def email_given(_context: click.Context, _parameter: click.Parameter, text: str | None) -> str | None:
+    """The option's value as an address."""
+    return None if text is None else _email(text)
 
 
 role_option = click.option(
@@ -75,10 +80,17 @@ def _postgresql(text: str) -> str:
     return text.strip()
 
 
-def administrator() -> str:
-    """The first administrator's address."""
+def administrator(given: Sequence[tuple[Role, str]]) -> str:
+    """The first administrator's address. `given` has the other roles, as far as options say them."""
+
+    def free(text: str) -> str:
+        email = _email(text)
+        if others := conflicts(Role.ADMINISTRATOR, _held(given, email)):
+            raise click.BadParameter(f"{email} is {_words(others)}, which excludes {Role.ADMINISTRATOR}")
+        return email
+
     click.echo(f"\n{ADMINISTRATOR}", err=True)
-    email: str = click.prompt("E-mail address of the first administrator", value_proc=_email, err=True)
+    email: str = click.prompt("E-mail address of the first administrator", value_proc=free, err=True)
     return email
 
 
@@ -116,9 +128,8 @@ def _email(text: str) -> str:
 
 def people(administrator_email: str, given: Sequence[tuple[Role, str]]) -> list[Person]:
     """The people with their roles, the administrator first. Raises Failure for roles that exclude each other."""
-    pairs = [(Role.ADMINISTRATOR, administrator_email.strip().lower())]
-    for role, email in given:
-        who = email.strip().lower()
+    pairs = [(Role.ADMINISTRATOR, administrator_email)]
+    for role, who in given:
         if others := conflicts(role, _held(pairs, who)):
             raise Failure(os.EX_DATAERR, f"{who} is {_words(others)}, which excludes {role}; nothing was done")
         pairs.append((role, who))
@@ -127,7 +138,7 @@ def people(administrator_email: str, given: Sequence[tuple[Role, str]]) -> list[
 
 
 def _held(pairs: Sequence[tuple[Role, str]], email: str) -> set[Role]:
-    return {role for role, whose in pairs if whose == email.strip().lower()}
+    return {role for role, whose in pairs if whose == email}
 
 
 def _words(held: set[Role]) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from happe_cli.errors import Failure
+from happe_study.cli.errors import PROGRAM
 from happe_study.people.accounts.services import LONGEST_PASSWORD, SHORTEST_PASSWORD
 
 if TYPE_CHECKING:
@@ -24,14 +25,21 @@ password_file: Callable[[Any], Any] = click.option(
 
 
 def new(path: Path | None, whose: str) -> str:
-    """Read a new password from a file, or ask for it twice. Raises Failure if it is too short or too long."""
-    password = read(path, whose) if path else _asked(f"Password for {whose} (at least {SHORTEST_PASSWORD} characters)")
-    if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
-        wanted = f"{SHORTEST_PASSWORD} to {LONGEST_PASSWORD} characters"
-        raise Failure(os.EX_DATAERR, f"the password has {len(password)} characters; it needs {wanted}")
-    if path is None and password != _asked("Again"):
-        raise Failure(os.EX_DATAERR, "the two passwords differ; nothing was done")
-    return password
+    """Read a new password from a file, or ask for it twice until it will do. Raises Failure for one from a file."""
+    while True:
+        password = (
+            read(path, whose) if path else _asked(f"Password for {whose} (at least {SHORTEST_PASSWORD} characters)")
+        )
+        if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
+            wanted = f"{SHORTEST_PASSWORD} to {LONGEST_PASSWORD} characters"
+            fault = f"the password has {len(password)} characters; it needs {wanted}"
+        elif path is None and password != _asked("Again"):
+            fault = "the two passwords differ"
+        else:
+            return password
+        if path:
+            raise Failure(os.EX_DATAERR, fault)
+        PROGRAM.show([f"{fault}; try again"])
 
 
 def read(path: Path | None, whose: str) -> str:

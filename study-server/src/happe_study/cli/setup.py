@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from sqlalchemy.exc import SQLAlchemyError
 
 from happe_cli.commands import Command
+from happe_study.base.config import ConfigError
 from happe_study.cli import lab, passwords
 from happe_study.cli.defaults import CONFIG
+from happe_study.cli.errors import PROGRAM
 from happe_study.cli.server import Server, pass_server
 from happe_study.operations import joining, setting_up
 from happe_study.operations import owner as owner_of
@@ -66,7 +69,7 @@ def _known(_context: click.Context, _parameter: click.Parameter, user: str | Non
 @click.option(
     "--trusted-proxies", type=int, metavar="N", help="How many reverse proxies stand in front of the server  [0]"
 )
-@click.option("--administrator", metavar="EMAIL", help="The first administrator  [asked for]")
+@click.option("--administrator", metavar="EMAIL", callback=lab.email_given, help="The first administrator  [asked for]")
 @lab.role_option
 @click.option(
     "--join",
@@ -113,13 +116,28 @@ def init(  # noqa: PLR0913, PLR0917 - an option each
         return
     asks = administrator is None
     if asks and database_url_file is None:
-        wish = replace(wish, database_url=lab.database_url())
+        wish = _with_database(wish)
     config = setting_up.check(wish)
-    email = administrator or lab.administrator()
+    email = administrator or lab.administrator(roles)
+    people = lab.people(email, roles)
     password = passwords.new(password_file, email)
-    people = lab.people(email, roles or (lab.roles(email) if asks else []))
+    if asks and not roles:
+        people = lab.people(email, lab.roles(email))
     first_passwords = setting_up.set_up(wish, config, password, server.operator, people)
     click.echo(_next_steps(wish, people, first_passwords, https=config.https))
+
+
+def _with_database(wish: setting_up.Wish) -> setting_up.Wish:
+    """The wish with the database that the user types, who is asked until a server can begin with it."""
+    setting_up.check_files(wish)
+    while True:
+        asked = replace(wish, database_url=lab.database_url())
+        try:
+            setting_up.check(asked)
+        except (ConfigError, SQLAlchemyError) as error:
+            PROGRAM.show(PROGRAM.failure_of(error).lines)
+        else:
+            return asked
 
 
 def _join(first: Path, wish: setting_up.Wish, *, data_given: bool) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,13 +14,14 @@ from happe_cli.commands import Command, json_option, print_json
 from happe_cli.errors import EX_CHECK_FAILED, Failure
 from happe_study.access.rights import Right
 from happe_study.base.clock import now_us
+from happe_study.base.problems import Problem
 from happe_study.cli import named, passwords
 from happe_study.cli.errors import PROGRAM
 from happe_study.cli.server import Server, pass_server
 from happe_study.people.accounts import second_factor
 from happe_study.people.accounts import services as accounts
 from happe_study.people.callers import staff_caller
-from happe_study.results.unblinding.services import Order, revealed_by, unblind_run
+from happe_study.results.unblinding.services import Order, require_reason, revealed_by, unblind_run
 from happe_study.results.unblinding.services import unblind as unblind_study
 from happe_study.runs.course import services as runs
 from happe_study.studies import custodians
@@ -44,11 +46,23 @@ Examples:
   happe-server study unblind paper-a3 --run 7K2M9QXA --custodian carl@example.org"""
 
 
+def _why(text: str) -> str:
+    try:
+        require_reason(text)
+    except Problem as problem:
+        raise click.BadParameter(problem.errors[0].detail) from problem
+    return text
+
+
+def _why_given(_context: click.Context, _parameter: click.Parameter, text: str | None) -> str | None:
+    return None if text is None else _why(text)
+
+
 @click.command(cls=Command, epilog=MORE)
 @click.argument("name", metavar="STUDY")
 @click.option("--run", "run_code", metavar="CODE", help="Only one run, in an emergency")
 @click.option("--custodian", metavar="EMAIL", help="The custodian's address  [asked for]")
-@click.option("--reason", metavar="TEXT", help="Why, for the audit log  [asked for]")
+@click.option("--reason", metavar="TEXT", callback=_why_given, help="Why, for the audit log  [asked for]")
 @passwords.password_file
 @json_option
 @pass_server
@@ -68,22 +82,15 @@ def unblind(  # noqa: PLR0913, PLR0917 - an option each
             reveals = revealed_by(session, study, runs.find(session, study.id, run_code))
             others = f"also reveals the conditions of {', '.join(reveals)}" if reveals else "reveals no other run's"
             PROGRAM.show([f"the condition of {run_code} {others}; the audit log will say so"])
-    email = custodian or click.prompt("The custodian's e-mail address", err=True)
-    password = passwords.read(password_file, email)
-    with server.app.app_context(), server.reading() as session:  # before the other questions
-        account = _custodian(session, server, email, password, named.study(session, name))[0]
-        asks_code = account.totp_secret is not None
-    code = click.prompt("The code from your app", err=True) if asks_code else ""
-    why = reason or click.prompt("Why", err=True)
-    typed = click.prompt(
-        f"Type {'the code of the run' if run_code else 'the name of the study'} to unblind it", err=True
-    )
+    email, password, has_app = _signed_in(server, name, custodian, password_file)
+    if has_app:
+        click.prompt("The code from your app", value_proc=partial(_accepted, server, email), err=True)
+    why = reason or click.prompt("Why", value_proc=_why, err=True)
+    what, wanted = ("the code of the run", run_code) if run_code else ("the name of the study", name)
+    typed = click.prompt(f"Type {what} to unblind it", value_proc=partial(_repeated, wanted), err=True)
     with server.writing() as session:
         study = named.study(session, name)
-        account, who = _custodian(session, server, email, password, study)
-        if not second_factor.accepts(session, server.secrets, account, code):
-            raise Failure(os.EX_NOPERM, "the app does not show this code now, or you have used it already")
-        order = Order(who, why, typed)
+        order = Order(_custodian(session, server, email, password, study)[1], why, typed)
         found = _unblinded(session, server, study, run_code, order)
     if as_json:
         print_json(found)
@@ -97,6 +104,39 @@ def unblind(  # noqa: PLR0913, PLR0917 - an option each
         )
 
 
+def _signed_in(server: Server, name: str, custodian: str | None, password_file: Path | None) -> tuple[str, str, bool]:
+    """The custodian's address and password, asked for until they are right; and whether the account has an app."""
+    while True:
+        email = custodian or click.prompt("The custodian's e-mail address", err=True)
+        password = passwords.read(password_file, email)
+        try:
+            with server.app.app_context(), server.reading() as session:
+                account = _custodian(session, server, email, password, named.study(session, name))[0]
+                return email, password, account.totp_secret is not None
+        except _WrongError as wrong:
+            if custodian and password_file:
+                raise
+            PROGRAM.show(wrong.lines)
+
+
+def _accepted(server: Server, email: str, text: str) -> str:
+    """A code, which is used from now on."""
+    with server.writing() as session:
+        if not second_factor.accepts(session, server.secrets, named.account(session, email), text):
+            raise click.BadParameter("the app does not show this code now, or you have used it already")
+    return text
+
+
+def _repeated(wanted: str, text: str) -> str:
+    if text != wanted:
+        raise click.BadParameter(f"this is not {wanted}; nothing is unblinded yet, Ctrl-C ends this")
+    return text
+
+
+class _WrongError(Failure):
+    """The address or the password is wrong: one can try again."""
+
+
 def _unblinded(session: Session, server: Server, study: Study, code: str | None, order: Order) -> dict[str, Any]:
     if code is None:
         return {"study": study.name, **unblind_study(session, study, server.secrets, order).summary()}
@@ -108,7 +148,9 @@ def _custodian(session: Session, server: Server, email: str, password: str, stud
     """The account and its caller, if it may unblind the study now. This does not check the second factor."""
     account = accounts.find(session, email)
     if account is None or not account.active or not account.password or not verify_password(password, account.password):
-        raise Failure(os.EX_NOPERM, "no account that can sign in has this address and password; nothing was unblinded")
+        raise _WrongError(
+            os.EX_NOPERM, "no account that can sign in has this address and password; nothing was unblinded"
+        )
     if account.password_given:
         raise Failure(os.EX_NOPERM, "somebody else chose this password; sign in and change it first")
     who = staff_caller(account.id, account.email, account.grants, now_us())

@@ -56,6 +56,8 @@ def add(server: Server, email: str, password_file: Path | None) -> None:
 
     Its owner changes the password at the first sign-in.
     """
+    with server.reading() as session:  # before the question
+        services.require_free(session, email)
     password = passwords.new(password_file, email)
     with server.writing() as session:
         account = services.create(session, None, email, password, given=True)

@@ -52,7 +52,7 @@ def create(session: Session, who: Caller | None, email: str, password: str, *, g
         with session.begin_nested():
             session.add(account)
     except IntegrityError:
-        raise conflict("account-exists", "An account with this address exists already.") from None
+        raise _exists() from None
     chain.append(session, "account.create", who, account=email)
     return account
 
@@ -60,6 +60,16 @@ def create(session: Session, who: Caller | None, email: str, password: str, *, g
 def find(session: Session, email: str) -> Account | None:
     """The account of an address; None if there is none."""
     return session.scalar(select(Account).where(Account.email == email.strip().lower()))
+
+
+def require_free(session: Session, email: str) -> None:
+    """Raise Problem 409 if the address has an account, 422 if it is none."""
+    if find(session, address(email)) is not None:
+        raise _exists()
+
+
+def _exists() -> Problem:
+    return conflict("account-exists", "An account with this address exists already.")
 
 
 def get(session: Session, email: str) -> Account:

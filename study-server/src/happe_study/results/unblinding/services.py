@@ -186,10 +186,20 @@ def revealed_by(session: Session, study: Study, run: Run) -> list[str]:
     return sorted(found)
 
 
+def require_reason(reason: str) -> None:
+    """Raise Problem 422 for a reason that is too short or too long."""
+    if wrong := _wrong_reason(reason):
+        raise unprocessable("Nothing was unblinded.", *wrong)
+
+
+def _wrong_reason(reason: str) -> list[FieldError]:
+    if SHORTEST_REASON <= len(reason.strip()) <= LONGEST_REASON:
+        return []
+    return [FieldError("/reason", f"must have {SHORTEST_REASON} to {LONGEST_REASON} characters")]
+
+
 def _require(order: Order, name: str) -> None:
-    wrong = []
-    if not SHORTEST_REASON <= len(order.reason.strip()) <= LONGEST_REASON:
-        wrong.append(FieldError("/reason", f"must have {SHORTEST_REASON} to {LONGEST_REASON} characters"))
+    wrong = _wrong_reason(order.reason)
     if order.confirmation != name:
         wrong.append(FieldError("/confirmation", "must repeat the name of the study or the code of the run"))
     if wrong:
