@@ -496,17 +496,26 @@ def test_calibrate_names_the_option_that_a_script_forgot(
 def test_calibrate_asks_a_person_for_what_was_not_given(
     run: Callable[..., Ended], tmp_path: Path, rig: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answers = iter(["rig", "return", "before", "", "", 10.0, 0.002, 19.425, 0.003])
+    # Given a person who types an impossible uncertainty, and connects the resistor only when asked again
+    load = [10.0, 0.002, 19.425, 0.003]
+    answers = iter(["rig", "return", "before", "", "", 10.0, 11.0, *load, "", *load])
     asked: list[str] = []
+    loaded = (tmp_path / "load.csv").rename(tmp_path / "loaded.csv")
+    (tmp_path / "load.csv").write_bytes((tmp_path / "zero.csv").read_bytes())
 
     def prompt(question: str, **_how: object) -> object:
+        if len(asked) > 5 and "resistor in the laptop" in question:
+            loaded.replace(tmp_path / "load.csv")
         asked.append(question)
         return next(answers)
 
     monkeypatch.setattr(calibrate, "somebody_is_there", lambda: True)
     monkeypatch.setattr("click.prompt", prompt)
-    assert run("calibrate", tmp_path / "rig.toml", *rig).status == 0
-    assert len(asked) == 9
+    ended = run("calibrate", tmp_path / "rig.toml", *rig)
+    assert ended.status == 0, ended.err
+    assert "10 11: must be more than 0, and U less than that" in ended.err
+    assert "the load is missing, or its poles are swapped" in ended.err
+    assert len(asked) == 16
     assert "Short every input" in asked[3]
     assert "resistor" in asked[4]
     assert calibration.parse((tmp_path / "rig.toml").read_bytes(), "rig.toml").shunt_ohm is not None

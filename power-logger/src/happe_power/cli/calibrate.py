@@ -9,7 +9,7 @@ import math
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -26,7 +26,7 @@ from happe_power.sources.source import EndedError
 from happe_power.toml_fields import TomlFileError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from happe_contract.measuring.zeros import ZeroReading
     from happe_contract.traces import Channel
@@ -45,10 +45,27 @@ Examples:
   happe-power calibrate --source comedi:/dev/comedi0,rate=10000 rig-1.toml --name "rig 1, November" \\
       --shunt-line return --supply-measured before --load-ohm 10.021 0.003 --load-volt 19.432 0.004 --no-wait"""
 
+Made = TypeVar("Made")
 READ_S = 1.0
 PATIENCE_S = 10.0
 SHORTED = 0.01  # of a channel's range, several times the offset that data sheets of acquisition boards allow
-PAIR: dict[str, Any] = {"type": float, "nargs": 2}
+
+
+def _require_sure(value: float, uncertainty: float) -> None:
+    """Raise BadParameter for a value that can't be measured."""
+    if not (0 < value < math.inf and 0 <= uncertainty < value):
+        raise click.BadParameter(f"{value:g} {uncertainty:g}: must be more than 0, and U less than that")
+
+
+def _sure(
+    _context: click.Context, _parameter: click.Parameter, pair: tuple[float, float] | None
+) -> tuple[float, float] | None:
+    if pair is not None:
+        _require_sure(*pair)
+    return pair
+
+
+PAIR: dict[str, Any] = {"type": float, "nargs": 2, "callback": _sure}
 
 
 @click.command(cls=Command, epilog=MORE)
@@ -81,18 +98,27 @@ def calibrate(file: Path, **chosen: Any) -> None:  # noqa: ANN401 - click's opti
     source = make(chosen["source"])
     name = asks.text("name", "The record's name")
     wiring = _wiring(asks, source.channels)
-    load = _load(asks) if not (asks.waits or chosen["no_load"]) else None  # _load reports mistakes before the readings
-    asks.ready("Short every input. (If no channel measures the supply, you can switch the laptop off instead.)")
-    zeros = _readings(source, chosen["seconds"])
+    load = _load(asks) if not (asks.waits or chosen["no_load"]) else None  # a script's gaps, before the readings
     measured = [each for each in source.channels if each.measures is not Measures.MARKER]
-    _require_shorted(measured, zeros)
-    loads = {}
-    if not chosen["no_load"]:
-        asks.ready("Put the resistor in the laptop's place and measure the voltage over it.")
-        loads = _readings(make(chosen["load_source"]) if chosen["load_source"] else source, chosen["seconds"])
-        load = load or _load(asks)
-    both = [Readings(each, zeros[each.name], loads.get(each.name)) for each in measured]
-    record = _record(name, wiring, both, load, chosen["days"])
+
+    def shorted() -> dict[str, ZeroReading]:
+        asks.ready("Short every input. (If no channel measures the supply, you can switch the laptop off instead.)")
+        zeros = _readings(source, chosen["seconds"])
+        _require_shorted(measured, zeros)
+        return zeros
+
+    zeros = asks.until_right(shorted)
+
+    def loaded() -> tuple[list[Readings], Calibration]:
+        loads, known = {}, load
+        if not chosen["no_load"]:
+            asks.ready("Put the resistor in the laptop's place and measure the voltage over it.")
+            loads = _readings(make(chosen["load_source"]) if chosen["load_source"] else source, chosen["seconds"])
+            known = known or _load(asks)
+        both = [Readings(each, zeros[each.name], loads.get(each.name)) for each in measured]
+        return both, _record(name, wiring, both, known, chosen["days"])
+
+    both, record = loaded() if chosen["no_load"] else asks.until_right(loaded)
     _write(file, record, force=chosen["force"])
     _show(file, record, both, as_json=chosen["as_json"])
 
@@ -122,15 +148,25 @@ class Asks:
 
     def quantity(self, name: str, question: str) -> Quantity:
         """A value with its standard uncertainty."""
-        given = self._chosen[name]
-        if given is None:
-            given = [self._asked(name, f"{question}{part}", float) for part in ("", ", its standard uncertainty")]
-        value, uncertainty = given
-        if not (value > 0 and 0 <= uncertainty < value):
-            raise click.UsageError(
-                f"{_option(name)} {value:g} {uncertainty:g}: must be more than 0, and U less than that"
-            )
+        value, uncertainty = self._chosen[name] or self.until_right(lambda: self._measured(name, question))
         return Quantity(value, uncertainty, f"{question}, {self._chosen['instrument'] or 'instrument not named'}")
+
+    def until_right(self, make: Callable[[], Made]) -> Made:
+        """The result of `make`. If it fails and a person is there, they put it right and it begins again."""
+        while True:
+            try:
+                return make()
+            except (Failure, click.BadParameter) as error:
+                if not self.waits:
+                    raise
+                click.echo(f"happe-power: {error}; try again, or end this with Ctrl-C", err=True)
+
+    def _measured(self, name: str, question: str) -> tuple[float, float]:
+        value, uncertainty = (
+            self._asked(name, f"{question}{part}", float) for part in ("", ", its standard uncertainty")
+        )
+        _require_sure(value, uncertainty)
+        return value, uncertainty
 
     def _asked(self, name: str, question: str, kind: Any) -> Any:  # noqa: ANN401 - click's types
         if not self.waits:
