@@ -30,6 +30,8 @@ std::string properties_of(const std::string& path) {
 // Reads the properties of a session that happed needs.
 std::optional<Session> read_session(sd_bus_message* message, const std::string& id) {
     Session session{.id = id};
+    std::string type;
+    std::uint64_t idle_since = 0;  // the last change of IdleHint; in a text login that of the terminal, unannounced
     const bool read = wire::read_dictionary(message, [&](const std::string& name) {
         const auto take = [&]<typename T>(T& field) {
             const auto value = wire::read_variant<T>(message);
@@ -45,11 +47,18 @@ std::optional<Session> read_session(sd_bus_message* message, const std::string& 
         if (name == "Name" || name == "Class") {
             return take(name == "Name" ? session.user : session.session_class);
         }
+        if (name == "Type") {
+            return take(type);
+        }
+        if (name == "IdleSinceHint") {
+            return take(idle_since);
+        }
         if (name == "LockedHint" || name == "IdleHint") {
             return take(name == "IdleHint" ? session.idle : session.locked);
         }
         return sd_bus_message_skip(message, "v") >= 0;
     });
+    session.tells_idle = type != "tty" && (session.idle || idle_since != 0);
     return read ? std::optional(session) : std::nullopt;
 }
 

@@ -18,7 +18,8 @@ struct Session {
     uid_t uid = 0;
     std::string session_class;  // "user", "greeter", "lock-screen", ...
     bool locked = false;
-    bool idle = false;  // the desktop reports that nobody has used it recently
+    bool idle = false;        // the desktop reports that nobody has used it recently
+    bool tells_idle = false;  // the desktop reports this: it has done so in this session
     bool operator==(const Session&) const = default;
 };
 

@@ -21,7 +21,8 @@ struct SampledPolicy {
 
 // The present probe of mode `extended`, or the wait for the next.
 struct ShownDescent {
-    std::string state;  // "probing": HAPPE tries less now; "waiting": it will; empty: neither
+    std::string state;  // "probing": HAPPE tries less now; "waiting": it will; "unattended": it would, but does not
+                        // know that somebody is there; empty: none of these
     Khz restored{0};    // while probing: a press of "faster" restores at least this, in kHz of the fastest ladder
     std::uint32_t seconds = 0;  // quiet seconds until HAPPE accepts the probe or begins the next
     bool operator==(const ShownDescent&) const = default;

@@ -45,6 +45,8 @@ template <>
 struct Type<std::uint32_t> : Basic<std::uint32_t, SD_BUS_TYPE_UINT32> {};
 template <>
 struct Type<std::int64_t> : Basic<std::int64_t, SD_BUS_TYPE_INT64> {};
+template <>
+struct Type<std::uint64_t> : Basic<std::uint64_t, SD_BUS_TYPE_UINT64> {};
 
 template <>
 struct Type<bool> {

@@ -26,6 +26,7 @@ struct Running {
     const Ladder* ladder = nullptr;
     Khz current;                // the frequency or cap in force
     std::optional<Khz> ran;     // with a cap: the measured speed
+    std::optional<Khz> limit;   // the lowest limit that is not HAPPE's
     std::span<const Ppm> cpus;  // the utilisation of each CPU
     Ppm utilisation;            // of the busiest CPU
     Level level;                // its domain's, from Demands::measure()

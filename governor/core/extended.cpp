@@ -38,19 +38,23 @@ std::optional<ProbeEvent> Descent::pressed(Key key, Uafp& uafp, Patience& patien
     patience.quiet = Micros{0};
     patience.wait = faster ? std::clamp(patience.wait * 2, Patience::kLeastPressed, Patience::kMost)
                            : std::max(patience.wait / 2, Patience::kFirst);
+    return stop(faster ? ProbeEvent::Refused : ProbeEvent::Ended, uafp);
+}
+
+std::optional<ProbeEvent> Descent::stop(ProbeEvent how, Uafp& uafp) {
     if (!probe_) {
         return std::nullopt;
     }
     uafp = probe_->before;
     probe_.reset();
-    return faster ? ProbeEvent::Refused : ProbeEvent::Ended;
+    return how;
 }
 
-std::optional<ProbeEvent> Descent::quiet(Level level, Khz lower, Uafp& uafp, Patience& patience) {
+std::optional<ProbeEvent> Descent::quiet(Level level, Khz lower, Micros idle, Uafp& uafp, Patience& patience) {
     if (probe_) {
         const bool tried = probe_->lower.at(level) == probe_->lower.at(probe_->level);
         probe_->quiet += tried ? passed_ : Micros{0};
-        if (probe_->quiet < kAccepted) {
+        if (probe_->quiet < kAccepted || *now_ - idle < probe_->begun) {
             return std::nullopt;
         }
         probe_.reset();
@@ -61,7 +65,7 @@ std::optional<ProbeEvent> Descent::quiet(Level level, Khz lower, Uafp& uafp, Pat
         return std::nullopt;
     }
     sham_ = draw_.sham();
-    probe_ = Probe{.before = uafp, .lower = uafp, .level = level, .sham = sham_};
+    probe_ = Probe{.before = uafp, .lower = uafp, .level = level, .sham = sham_, .begun = *now_};
     probe_->lower.learn(level, lower);
     begun_ = now_;
     patience.quiet = Micros{0};

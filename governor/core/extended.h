@@ -6,7 +6,8 @@
 //             slow the application down.
 //   descent   People seldom press "save power", so HAPPE tries less by itself. After a quiet time it lowers a learned
 //             value by a step, for a minute. This is a probe. A press of "faster" refuses it; otherwise HAPPE learns
-//             the lower value. Each press of "faster" doubles the quiet time before the next probe.
+//             the lower value, if somebody was there. Each press of "faster" doubles the quiet time before the next
+//             probe.
 #pragma once
 
 #include "governor/core/uafp.h"
@@ -92,20 +93,25 @@ public:
         Uafp lower;  // the values that a real probe tries
         Level level;
         bool sham = false;
+        MonoTime begun{};
         Micros quiet{0};
     };
 
     explicit Descent(std::optional<std::uint64_t> seed) : draw_(seed) {}
 
-    // Call first in a period that ends at `at`. Then call one of the two functions below, or neither.
+    // Call first in a period that ends at `at`. Then call one of the three functions below, or none.
     void pass(MonoTime at);
     void forget();
 
     // Call when a press counts, before it teaches. Ends a probe: `uafp` then has its values from before the probe.
     std::optional<ProbeEvent> pressed(Key key, Uafp& uafp, Patience& patience);
 
-    // Call in a period without such a press while somebody is present. `lower`: what a probe would learn at this level.
-    std::optional<ProbeEvent> quiet(Level level, Khz lower, Uafp& uafp, Patience& patience);
+    // Call in a period without such a press in which nobody could feel a probe. Ends it, as above.
+    std::optional<ProbeEvent> stop(ProbeEvent how, Uafp& uafp);
+
+    // Call in any other period without such a press. `lower`: what a probe would learn at this level. `idle`: the
+    // longest time since somebody used the machine. Accepts no probe that nobody may have felt.
+    std::optional<ProbeEvent> quiet(Level level, Khz lower, Micros idle, Uafp& uafp, Patience& patience);
 
     [[nodiscard]] const std::optional<Probe>& probe() const { return probe_; }
     [[nodiscard]] bool sham() const { return sham_; }  // the last begun probe's

@@ -14,8 +14,12 @@ public:
     // True if the machine runs one step lower than learned.
     [[nodiscard]] virtual bool saves_power() const { return false; }
 
-    // True if somebody used the machine recently. Only then does HAPPE begin and accept probes.
+    // True if somebody used the machine recently. Only then does HAPPE probe.
     [[nodiscard]] virtual bool present() const { return false; }
+
+    // While somebody is present: the longest time since somebody used keyboard or pointer, as far as this source can
+    // tell. HAPPE accepts a probe only if it knows that somebody used them after it began.
+    [[nodiscard]] virtual Micros idle() const { return Micros{0}; }
 
     virtual ~FocusSource() = default;
 };

@@ -46,6 +46,9 @@ public:
     // The policy's present frequency or cap. Empty if unknown: then the last decision counts.
     [[nodiscard]] virtual std::optional<Khz> current(PolicyId policy) const = 0;
 
+    // The lowest limit for this policy that is not HAPPE's. Empty if there is none below the policy's range.
+    [[nodiscard]] virtual std::optional<Khz> limit(PolicyId /*policy*/) const { return std::nullopt; }
+
     // Fills in `ran` of the policies of one domain: the speeds at which they last ran below their present caps. Leaves
     // out what it does not know, and what cannot change the domain's level. Does nothing if frequencies are not caps.
     virtual void measure_speeds(std::span<PolicySample> /*domain*/) {}

@@ -53,7 +53,7 @@ Decision Governor::step(const Observation& seen, Uafp* uafp, Patience* patience)
         lesson = descend(seen, *most, *uafp, *patience, probe);
     }
     if (pressed != nullptr) {
-        lesson = learn(*seen.key, *pressed, *uafp, probe == ProbeEvent::Refused);
+        lesson = learn(*seen.key, *pressed, *uafp);
     }
     for (const Demand& demand : demands) {
         wanted_[demand.domain] = &demand == pressed ? lesson->to : uafp->at(level_in_use(demand));
@@ -69,20 +69,24 @@ Decision Governor::step(const Observation& seen, Uafp* uafp, Patience* patience)
             .running = running_};
 }
 
-// Mode `extended`: probes a lower frequency in the domain of highest demand. Returns the lesson of an accepted probe. A
-// sham teaches nothing.
+// Mode `extended`: probes a lower frequency in the domain of highest demand, where a person can feel it. Returns the
+// lesson of an accepted probe. A sham teaches nothing.
 std::optional<Lesson> Governor::descend(const Observation& seen, const Demand& demand, Uafp& uafp, Patience& patience,
                                         std::optional<ProbeEvent>& event) {
     if (seen.key) {
         event = descent_.pressed(*seen.key, uafp, patience);
         return std::nullopt;
     }
-    if (!seen.present || seen.power_saver) {
-        return std::nullopt;
-    }
     const std::optional<Descent::Probe> probe = descent_.probe();
     const Level level = level_in_use(demand);
-    event = descent_.quiet(level, less(*demand.fastest->ladder, uafp.at(level), patience), uafp, patience);
+    if (!seen.present || limited(probe ? probe->before.at(probe->level) : uafp.at(level))) {
+        event = descent_.stop(ProbeEvent::Ended, uafp);
+        return std::nullopt;
+    }
+    if (seen.power_saver) {
+        return std::nullopt;
+    }
+    event = descent_.quiet(level, less(*demand.fastest->ladder, uafp.at(level), patience), seen.idle, uafp, patience);
     if (event != ProbeEvent::Accepted || probe->sham) {
         return std::nullopt;
     }
@@ -103,14 +107,24 @@ Khz Governor::less(const Ladder& ladder, Khz value, const Patience& patience) co
     return in_reference_khz(ladder, lower);
 }
 
-// `refused`: the press ended a probe, so it teaches at least the value from before the probe.
-Lesson Governor::learn(Key key, const Demand& demand, Uafp& uafp, bool refused) {
+// Whether somebody else's limit is lower than the frequency for this value of the UAFP.
+bool Governor::limited(Khz value) const {
+    return std::ranges::any_of(running_, [&](const Running& policy) {
+        return policy.limit && *policy.limit < policy.ladder->at_or_above(value, f_ref_);
+    });
+}
+
+// In mode `extended` "faster" lowers no value of the UAFP, and "save power" raises none. The frequency that runs may be
+// far from the UAFP's: another program limits it, or HAPPE has only begun.
+Lesson Governor::learn(Key key, const Demand& demand, Uafp& uafp) {
     const Running& stepped = *demand.fastest;
     const Level level = level_in_use(demand);
     const Khz before = uafp.at(level);
-    const Khz asked = taught(key, stepped);
-    const Khz next = refused ? std::max(asked, stepped.ladder->at_or_above(before, f_ref_)) : asked;
-    uafp.learn(level, in_reference_khz(*stepped.ladder, next));
+    Khz next = in_reference_khz(*stepped.ladder, taught(key, stepped));
+    if (settings_ != Settings{}) {
+        next = key == Key::Performance ? std::max(next, before) : std::min(next, before);
+    }
+    uafp.learn(level, next);
     return lesson(key, demand, level, before, uafp.at(level));
 }
 
@@ -186,6 +200,7 @@ Running Governor::running(const PolicySample& sample) const {
             .ladder = &ladder,
             .current = sample.current.value_or(decided_[index].value_or(ladder.lowest())),
             .ran = sample.ran,
+            .limit = sample.limit,
             .cpus = sample.cpus,
             .utilisation = sample.utilisation(),
             .level = {}};

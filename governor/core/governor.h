@@ -19,6 +19,7 @@ namespace happe {
 
 // Settings beyond the paper, each off by default. docs/traces.md, "Settings beyond the paper".
 struct Settings {
+    bool extended = false;      // mode `extended` even with every other setting off; each of them implies it
     bool warm_start = false;    // start a new application from the user's other applications (see ProfileBook)
     bool middle_start = false;  // otherwise start at half of the top frequency
     bool hold = false;          // see Hold
@@ -28,13 +29,14 @@ struct Settings {
 };
 
 // Mode `extended` for owners of laptops.
-inline constexpr Settings kExtended{.middle_start = true, .hold = true, .descent = true};
+inline constexpr Settings kExtended{.extended = true, .middle_start = true, .hold = true, .descent = true};
 
 // One policy's period.
 struct PolicySample {
     PolicyId id;
     std::optional<Khz> current;  // if empty: the last decision, or the lowest frequency at first
     std::optional<Khz> ran;      // if `current` is a cap: the speed below it, if known
+    std::optional<Khz> limit{};  // the lowest limit that is not HAPPE's
     std::span<const Ppm> cpus;   // utilisation of each CPU, at least one
 
     [[nodiscard]] Ppm utilisation() const { return std::ranges::max(cpus); }
@@ -46,6 +48,7 @@ struct Observation {
     bool power_saver = false;                // run one step lower than learned
     MonoTime at{};                           // the end of the period
     bool present = false;                    // somebody is there and can refuse a probe
+    Micros idle{0};                          // if present: the longest time since somebody used keyboard or pointer
 };
 
 struct Target {
@@ -111,7 +114,8 @@ private:
     std::optional<Lesson> descend(const Observation& seen, const Demand& demand, Uafp& uafp, Patience& patience,
                                   std::optional<ProbeEvent>& event);
     [[nodiscard]] Khz less(const Ladder& ladder, Khz value, const Patience& patience) const;
-    Lesson learn(Key key, const Demand& demand, Uafp& uafp, bool refused);
+    [[nodiscard]] bool limited(Khz value) const;
+    Lesson learn(Key key, const Demand& demand, Uafp& uafp);
     [[nodiscard]] Lesson lesson(Key key, const Demand& demand, Level level, Khz from, Khz to) const;
     [[nodiscard]] Khz taught(Key key, const Running& stepped) const;
     [[nodiscard]] Khz entry(const Ladder& ladder, Khz wanted) const;

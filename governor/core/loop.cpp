@@ -40,11 +40,13 @@ void Loop::turn(MonoTime now) {
     const std::optional<Uafp> before = governor_.probe() ? governor_.probe()->before : uafp_;
     const bool saving = ports_.focus.saves_power();
     const bool present = ports_.focus.present();
+    const Micros idle = ports_.focus.idle();
     const Decision decision = governor_.step({.policies = samples_,
                                               .key = settings_.sham ? std::nullopt : counted,
                                               .power_saver = saving,
                                               .at = now,
-                                              .present = present},
+                                              .present = present,
+                                              .idle = idle},
                                              uafp_ ? &*uafp_ : nullptr, served_ ? book_.patience(*served_) : nullptr);
     apply(decision);
     const Patience* const patience = settings_.algorithm.descent && served_ ? book_.patience(*served_) : nullptr;
@@ -60,6 +62,7 @@ void Loop::turn(MonoTime now) {
                            .presses = presses_,
                            .power_saver = saving,
                            .present = present,
+                           .idle = idle,
                            .counted = counted,
                            .decision = decision,
                            .uafp = uafp_ ? &*uafp_ : nullptr,
@@ -93,7 +96,11 @@ void Loop::measure() {
         }
         const auto cpus = std::span<const Ppm>(cpus_).subspan(first);
         if (!cpus.empty()) {
-            samples_.push_back({policy.id, ports_.frequency.current(policy.id), std::nullopt, cpus});
+            samples_.push_back({.id = policy.id,
+                                .current = ports_.frequency.current(policy.id),
+                                .ran = std::nullopt,
+                                .limit = ports_.frequency.limit(policy.id),
+                                .cpus = cpus});
         }
     }
     const auto domain = [this](const PolicySample& sample) { return governor_.domain_of(sample.id); };

@@ -111,6 +111,15 @@ std::optional<Khz> CpufreqControl::current(PolicyId policy) const {
     return now ? *now : std::nullopt;
 }
 
+std::optional<Khz> CpufreqControl::limit(PolicyId policy) const {
+    const Hold* const held = entry_of(holds_, policy);
+    if (mode_ != Mode::Governing || held == nullptr || held->state != State::Kept) {
+        return std::nullopt;
+    }
+    const Khz most = limits_of(*held).most;
+    return most < known(*held).highest ? std::optional(most) : std::nullopt;
+}
+
 std::string CpufreqControl::scene() const {
     std::string scene;
     for (const Policy& policy : policies_) {

@@ -67,6 +67,8 @@ public:
     // (CAP), as tend() or set() last saw it. Otherwise the frequency that the kernel reports.
     [[nodiscard]] std::optional<Khz> current(PolicyId policy) const override;
 
+    [[nodiscard]] std::optional<Khz> limit(PolicyId policy) const override;
+
     // While HAPPE controls caps: the speeds below them that the kernel measured. Asks the busiest policies first, and
     // no more once their work alone is the highest level. Does not ask the idle ones.
     void measure_speeds(std::span<PolicySample> domain) override;

@@ -48,7 +48,8 @@ protected:
         std::vector<PolicySample> samples;
         for (std::size_t i = 0; i < cpus.size(); ++i) {
             const PolicyId id = control->policies()[i].id;
-            samples.push_back({id, control->current(id), std::nullopt, std::span(cpus).subspan(i, 1)});
+            samples.push_back(
+                {.id = id, .current = control->current(id), .ran = {}, .cpus = std::span(cpus).subspan(i, 1)});
         }
         control->measure_speeds(samples);
         std::vector<std::optional<Khz>> ran;

@@ -79,6 +79,7 @@ TEST_P(Limits, AreFollowedDownAndUpAndLifted) {
         EXPECT_EQ(in_force(), limit);
         EXPECT_EQ(control->current({0}), limit);
         EXPECT_EQ(control->limits(), only(kFloor, limit));
+        EXPECT_EQ(control->limit({0}), limit);
     }
     EXPECT_EQ(writes(), before) << "a limit below the cap needs no write";
     others(kFull);
@@ -224,6 +225,7 @@ TEST_P(Limits, FromBelowAreFollowedToo) {
     tended_thrice();
     EXPECT_EQ(in_force(), Khz{1'250'000}) << "the cap must not push a floor down";
     EXPECT_EQ(control->limits(), only({1'250'000}, kFull));
+    EXPECT_FALSE(control->limit({0})) << "a floor is none";
     policy(0).user_min = kFloor;
     tended_thrice();
     EXPECT_EQ(in_force(), Khz{800'000});

@@ -255,7 +255,7 @@ private:
     // Finds options that are valid alone but not together with others.
     void check_together() {
         for (const auto& [name, line] : lines_) {
-            if (find_option(name)->extended && !configuration_.extended) {
+            if (find_option(name)->extended && !configuration_.algorithm.extended) {
                 mistakes_.push_back({line, fmt::format("{}: only with algorithm.mode = \"extended\"", name)});
             }
         }

@@ -35,7 +35,6 @@ struct Configuration {
     std::string battery_epp;
     std::string performance_key = "KEY_PROG1";
     std::string power_key = "KEY_PROG2";
-    bool extended = false;  // if not, `algorithm` is the paper's
     Settings algorithm;
     Calibration calibration;
     std::vector<std::string> obsolete;  // a line "NAME: OPTION: message" for each option that only earlier versions had

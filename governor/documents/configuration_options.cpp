@@ -151,11 +151,11 @@ const std::array kOptions{
             "a level for 30 seconds, and to try less by itself.",
         .example = "\"extended\"",
         .extended = false,
-        .get = [](const Configuration& c) -> OptionValue { return word("paper", "extended", c.extended); },
+        .get = [](const Configuration& c) -> OptionValue { return word("paper", "extended", c.algorithm.extended); },
         .set =
             [](Configuration& c, const OptionValue& value) {
-                c.extended = is(value, "extended");
-                c.algorithm.middle_start = c.algorithm.hold = c.algorithm.descent = c.extended;
+                c.algorithm.extended = is(value, "extended");
+                c.algorithm.middle_start = c.algorithm.hold = c.algorithm.descent = c.algorithm.extended;
             },
     },
     ConfigurationOption{

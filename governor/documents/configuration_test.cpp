@@ -39,8 +39,7 @@ Configuration whole() {
             .ladder_steps = 32,
             .performance_key = "LEFTCTRL+KEY_F12",
             .power_key = "LEFTCTRL+KEY_F11",
-            .extended = true,
-            .algorithm = {.warm_start = true, .middle_start = true, .hold = true, .descent = true},
+            .algorithm = {.extended = true, .warm_start = true, .middle_start = true, .hold = true, .descent = true},
             .calibration = {{Khz{800'000}, Khz{800'000}}, {Khz{2'201'000}, Khz{2'300'000}}}};
 }
 
@@ -182,7 +181,7 @@ TEST(Configuration, AFileOfAnEarlierVersionIsReadAndItsObsoleteOptionsAreNamed) 
     const auto read =
         read_configuration("[algorithm]\nmode = 'extended'\nhysteresis_ppm = 2000\nfixed_point = true", "f");
     const std::string message = "HAPPE no longer has this option and ignores it; remove the line";
-    EXPECT_TRUE(read->extended);
+    EXPECT_TRUE(read->algorithm.extended);
     EXPECT_EQ(read->obsolete, std::vector<std::string>(
                                   {"f: algorithm.fixed_point: " + message, "f: algorithm.hysteresis_ppm: " + message}));
     EXPECT_EQ(complaint("fixed_point = true"), "f:1: fixed_point: unknown");  // never an option at the top level

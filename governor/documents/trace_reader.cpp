@@ -112,7 +112,7 @@ Domains domains(const Field& array, const std::vector<PolicyLadder>& ladders) {
 Settings settings(const Field& header) {
     const bool extended = header.at("mode").one_of({"paper", "extended"}) == 1;
     const auto given = header.find("settings");
-    Settings result;
+    Settings result{.extended = extended};
     if (!given) {
         return result;
     }
@@ -191,9 +191,9 @@ TraceHeader read_header(const Field& header) {
 }
 
 TracedPolicy traced_policy(const Field& entry, const std::vector<PolicyId>& known) {
-    static_cast<void>(entry.object({"id", "cur_khz", "ran_khz", "util_ppm"}));
+    static_cast<void>(entry.object({"id", "cur_khz", "ran_khz", "limit_khz", "util_ppm"}));
     const Field id = entry.at("id");
-    TracedPolicy policy{.id = policy_of(id), .current = {}, .ran = {}, .cpus = {}};
+    TracedPolicy policy{.id = policy_of(id), .current = {}, .ran = {}, .limit = {}, .cpus = {}};
     if (!std::ranges::binary_search(known, policy.id)) {
         id.refuse("the header has no ladder of this policy");
     }
@@ -202,6 +202,9 @@ TracedPolicy traced_policy(const Field& entry, const std::vector<PolicyId>& know
     }
     if (const auto ran = entry.find("ran_khz")) {
         policy.ran = khz(*ran);
+    }
+    if (const auto limit = entry.find("limit_khz")) {
+        policy.limit = khz(*limit);
     }
     for (const Field& cpu : entry.at("util_ppm").items(1, kMaxCpus)) {
         policy.cpus.push_back(Ppm{static_cast<std::uint32_t>(cpu.integer(0, kOne.value))});
@@ -301,7 +304,8 @@ Result<std::optional<TraceObservation>> TraceReader::next() try {
     }
     const nlohmann::json parsed = json::parse(line_);
     const Field line(parsed, "");
-    static_cast<void>(line.object({"t_us", "user", "app", "source", "policies", "keys", "power_saver", "present"}));
+    static_cast<void>(
+        line.object({"t_us", "user", "app", "source", "policies", "keys", "power_saver", "present", "idle_us"}));
     const MonoTime at = instant(line.at("t_us"));
     if (last_ && at <= *last_) {
         line.at("t_us").refuse("must be later than the line before");
@@ -309,13 +313,15 @@ Result<std::optional<TraceObservation>> TraceReader::next() try {
     const auto keys = line.find("keys");
     const auto saver = line.find("power_saver");
     const auto present = line.find("present");
+    const auto idle = line.find("idle_us");
     TraceObservation seen{.at = at,
                           .served = served(line),
                           .policies = traced_policies(line.at("policies"), known_),
                           .source = source(line),
                           .presses = keys ? presses(*keys, at, last_performance_, last_power_) : std::vector<Press>(),
                           .power_saver = saver && saver->boolean(),
-                          .present = present && present->boolean()};
+                          .present = present && present->boolean(),
+                          .idle = Micros(idle ? idle->integer(0, kLongestPeriodUs) : 0)};
     last_ = at;
     return seen;
 } catch (const json::FieldError& error) {

@@ -32,6 +32,7 @@ struct TracedPolicy {
     PolicyId id;
     std::optional<Khz> current;
     std::optional<Khz> ran;
+    std::optional<Khz> limit;
     std::vector<Ppm> cpus;
 };
 
@@ -43,6 +44,7 @@ struct TraceObservation {
     std::vector<Press> presses;
     bool power_saver = false;
     bool present = false;
+    Micros idle{0};
 };
 
 class TraceReader {

@@ -90,13 +90,16 @@ std::string header_line(const TraceHeader& header) {
 
 std::string observation_line(const Turn& turn, std::optional<PowerSource> source) {
     auto policies = Json::array();
-    for (const auto& [id, current, ran, cpus] : turn.policies) {
+    for (const auto& [id, current, ran, limit, cpus] : turn.policies) {
         Json policy = {{"id", id.value}};
         if (current) {
             policy["cur_khz"] = current->value;
         }
         if (ran) {
             policy["ran_khz"] = ran->value;
+        }
+        if (limit) {
+            policy["limit_khz"] = limit->value;
         }
         policy["util_ppm"] = numbers(cpus);
         policies.push_back(std::move(policy));
@@ -118,6 +121,9 @@ std::string observation_line(const Turn& turn, std::optional<PowerSource> source
     }
     if (turn.present) {
         json["present"] = true;
+    }
+    if (turn.present && turn.idle > Micros{0}) {
+        json["idle_us"] = turn.idle.count();
     }
     return line(json);
 }

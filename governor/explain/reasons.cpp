@@ -152,6 +152,10 @@ std::string what_next(const Reasons& reasons, const Wording& wording) {
                        {"frequency", wording.frequency(reasons.decided)},
                        {"seconds", seconds}});
     }
+    if (reasons.descent.state == "unattended") {
+        return wording.translated(QT_TRANSLATE_NOOP(
+            "Reasons", "HAPPE tries nothing lower, because the desktop does not tell it that somebody is there."));
+    }
     if (reasons.descent.state != "waiting") {
         return wording.translated(QT_TRANSLATE_NOOP(
             "Reasons", "HAPPE tries nothing by itself: only key presses change what it has learned."));
@@ -160,6 +164,10 @@ std::string what_next(const Reasons& reasons, const Wording& wording) {
         return filled(wording,
                       QT_TRANSLATE_NOOP("Reasons", "HAPPE tries nothing lower while {saver} asks for less power."),
                       {{"saver", reasons.saver}});
+    }
+    if (reasons.limits && reasons.limits->most < reasons.decided) {
+        return wording.translated(
+            QT_TRANSLATE_NOOP("Reasons", "HAPPE tries nothing lower under a limit that is lower already."));
     }
     if (reasons.lowest) {
         return wording.translated(

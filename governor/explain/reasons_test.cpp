@@ -63,9 +63,14 @@ TEST_F(ReasonsTest, TellsWhenTheNextProbeComes) {
     EXPECT_EQ(says(),
               "HAPPE gives torcs 1600 MHz at level 3, because HAPPE tried it on Monday, and you did not press "
               "\"faster\". HAPPE tries a lower frequency after 90 s more of use without a key press.");
+    state.limits = {{PolicyId{0}, Khz{800'000}, Khz{1'200'000}}};
+    EXPECT_NE(says().find("HAPPE tries nothing lower under a limit that is lower already."), std::string::npos);
+    state.limits.clear();
     state.profile = Uafp(Khz{800'000});
     state.targets[0].khz = Khz{800'000};
     EXPECT_NE(says().find("because this is the lowest frequency."), std::string::npos);
+    state.descent = {.state = "unattended"};
+    EXPECT_NE(says().find("because the desktop does not tell it that somebody is there."), std::string::npos);
 }
 
 TEST_F(ReasonsTest, NamesALimitThatHoldsAndWhoAsksForLess) {

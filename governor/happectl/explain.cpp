@@ -63,13 +63,14 @@ nlohmann::ordered_json json_of(const Reasons& reasons, const Properties& state) 
     const ordered_json limits =
         reasons.limits ? ordered_json({reasons.limits->least.value, reasons.limits->most.value}) : ordered_json();
     const bool probing = reasons.descent.state == "probing";
+    const bool timed = probing || reasons.descent.state == "waiting";
     return {{"application", state.application},
             {"khz", reasons.decided.value},
             {"level", reasons.level.value},
             {"taught", lesson},
             {"probing", probing},
             {"restored_khz", probing ? ordered_json(reasons.descent.restored.value) : ordered_json()},
-            {"seconds", reasons.descent.state.empty() ? ordered_json() : ordered_json(reasons.descent.seconds)},
+            {"seconds", timed ? ordered_json(reasons.descent.seconds) : ordered_json()},
             {"limits_khz", limits},
             {"saver", reasons.saver.empty() ? ordered_json() : ordered_json(reasons.saver)},
             {"why", why(reasons, state.application, taught ? utc_time(learned_us(*taught)) : "", english())},

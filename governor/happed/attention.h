@@ -21,6 +21,9 @@ struct RunFocus {
 
 class Attention final : public FocusSource {
 public:
+    // A desktop that reports idle times does so after at most this time without input: GNOME's longest.
+    static constexpr Micros kIdleDelay = std::chrono::minutes{15};
+
     Attention() { decide(); }
 
     void session(const std::optional<Session>& active);
@@ -35,7 +38,10 @@ public:
 
     [[nodiscard]] const Served* served() const override { return served_ ? &*served_ : nullptr; }
     [[nodiscard]] bool saves_power() const override { return saver_ && state_ == State::Serving; }
-    [[nodiscard]] bool present() const override { return session_ && !session_->idle; }
+    [[nodiscard]] bool present() const override {
+        return session_ && !session_->idle && (session_->tells_idle || has_participant());
+    }
+    [[nodiscard]] Micros idle() const override { return has_participant() ? Micros{0} : kIdleDelay; }
     [[nodiscard]] State state() const { return state_; }
     [[nodiscard]] const std::string& reason() const { return reason_; }  // a sentence; empty if Serving or Run
     [[nodiscard]] bool is_asleep() const { return asleep_; }
@@ -44,6 +50,9 @@ public:
 private:
     void decide();
     [[nodiscard]] std::string in_front() const;
+    [[nodiscard]] bool has_participant() const {
+        return run_ && !run_->whom.app.empty();
+    }  // who sits there for the run
     void nobody(State state, std::string reason);
     [[nodiscard]] std::string absence() const;
 

@@ -41,16 +41,34 @@ TEST(Attention, OneStepLowerIsForWhomHappeServesAndNotForARun) {
     EXPECT_FALSE(attention.saves_power());
 }
 
-TEST(Attention, SomebodyIsPresentWhileTheSessionIsNotIdle) {
+TEST(Attention, SomebodyIsPresentWhileTheSessionIsNotIdleAndWouldSaySo) {
     Attention attention;
     EXPECT_FALSE(attention.present());
     Session session = kAlice;
     attention.session(session);
+    EXPECT_FALSE(attention.present()) << "nobody may ever set the hint";
+    session.tells_idle = true;
+    attention.session(session);
     EXPECT_TRUE(attention.present());
+    EXPECT_EQ(attention.idle(), std::chrono::minutes{15}) << "the hint is late";
     session.idle = true;
     attention.session(session);
     EXPECT_FALSE(attention.present());
     EXPECT_EQ(attention.served()->user, "alice") << "who only watches a film is served";
+}
+
+TEST(Attention, AParticipantIsPresentInARunOfOneApplicationUnlessTheSessionIsIdle) {
+    Attention attention = attentive();
+    attention.run(RunFocus{.whom = {.user = "subject:p1", .app = "torcs"}});
+    EXPECT_TRUE(attention.present());
+    EXPECT_EQ(attention.idle(), Micros{0});
+    Session session = kAlice;
+    session.idle = true;
+    attention.session(session);
+    EXPECT_FALSE(attention.present());
+    attention.session(kAlice);
+    attention.run(RunFocus{.whom = {.user = "subject:p1", .app = ""}});
+    EXPECT_FALSE(attention.present()) << "a day at home";
 }
 
 TEST(Attention, GreetersLocksAndSleepServeNobodyAndSayWhy) {

@@ -16,7 +16,11 @@ ShownDescent descent_of(const Turn& turn) {
     if (turn.probe != nullptr) {
         return {.state = "probing",
                 .restored = turn.probe->before.at(turn.probe->level),
-                .seconds = seconds_left(Descent::kAccepted, turn.probe->quiet)};
+                .seconds = std::max(seconds_left(Descent::kAccepted, turn.probe->quiet),
+                                    seconds_left(turn.idle, turn.at - turn.probe->begun))};
+    }
+    if (turn.patience != nullptr && !turn.present) {
+        return {.state = "unattended"};
     }
     if (turn.patience != nullptr) {
         return {.state = "waiting", .seconds = seconds_left(turn.patience->wait, turn.patience->quiet)};

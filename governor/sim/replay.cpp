@@ -41,6 +41,7 @@ public:
             sample.ran = listed(sample.id)->ran;
         }
     }
+    [[nodiscard]] std::optional<Khz> limit(PolicyId policy) const override { return listed(policy)->limit; }
     Status acquire() override { return {}; }
     Status set(PolicyId /*policy*/, Khz /*khz*/) override { return {}; }
     Status release() override { return {}; }
@@ -48,6 +49,7 @@ public:
     [[nodiscard]] const Served* served() const override { return seen_.served ? &*seen_.served : nullptr; }
     [[nodiscard]] bool saves_power() const override { return seen_.power_saver; }
     [[nodiscard]] bool present() const override { return seen_.present; }
+    [[nodiscard]] Micros idle() const override { return seen_.idle; }
 
 private:
     [[nodiscard]] const TracedPolicy* listed(PolicyId policy) const {

@@ -70,6 +70,7 @@ class Measured:
     ladder: Ladder
     khz: int
     ran_khz: int | None
+    limit_khz: int | None
     cpus: list[int]
 
     @property
@@ -149,6 +150,7 @@ class Probe:
     levels: list[int]
     level: int
     sham: bool
+    begun_us: int
     quiet_us: int = 0
 
 
@@ -161,6 +163,7 @@ class Governor:
     uafps: dict[Name, list[int]]  # given or learned, ten kHz each
     settings: Json
     sham: bool  # whether the keys do nothing
+    extended: bool  # the mode
     decided: dict[int, int] = field(default_factory=dict)  # policy -> kHz
     pressed: dict[str, int] = field(default_factory=dict)  # key -> t_us of its last press
     served: Name | None = None
@@ -209,7 +212,7 @@ class Governor:
         policy = seen["id"]
         ladder = self.ladders[policy]
         khz = seen.get("cur_khz", self.decided.get(policy, ladder.khz[0]))
-        return Measured(policy, ladder, khz, seen.get("ran_khz"), seen["util_ppm"])
+        return Measured(policy, ladder, khz, seen.get("ran_khz"), seen.get("limit_khz"), seen["util_ppm"])
 
     def level_in_use(self, domain: int, demand: Demand, t_us: int) -> int:
         """Return the level at which a domain looks up."""
@@ -242,13 +245,26 @@ class Governor:
         stopped, self.probe = self.probe, None
         return None if stopped is None else "refused" if up else "ended"
 
-    def try_less(self, name: Name, level: int, ladder: Ladder, t_us: int) -> str | None:
-        """Count quiet time; begin or accept a probe."""
+    def is_felt(self, name: Name, level: int, line: Json) -> bool:
+        """Return whether somebody is there, and no other limit is lower than what the UAFP gives without a probe."""
+        value = self.uafp(name)[level if self.probe is None else self.probe.level]
+        listed = map(self.measure, line["policies"])
+        limited = any(seen.limit_khz is not None and seen.limit_khz < seen.ladder.entry(value) for seen in listed)
+        return bool(line.get("present", False)) and not limited
+
+    def try_less(self, name: Name, level: int, ladder: Ladder, line: Json) -> str | None:
+        """Count quiet time; begin, end or accept a probe."""
+        t_us = line["t_us"]
+        if not self.is_felt(name, level, line):
+            ended, self.probe = self.probe, None
+            return None if ended is None else "ended"
+        if self.power_saver:
+            return None
         patience = self.patience[name]
         if self.probe is not None:
             if self.probe.levels[level] == self.probe.levels[self.probe.level]:
                 self.probe.quiet_us += self.lasted_us
-            if self.probe.quiet_us < ACCEPTED_US:
+            if self.probe.quiet_us < ACCEPTED_US or t_us - line.get("idle_us", 0) < self.probe.begun_us:
                 return None
             if not self.probe.sham:
                 self.uafps[name] = self.probe.levels
@@ -261,10 +277,10 @@ class Governor:
         if patience.quiet_us < patience.wait_us or not apart or lower >= known[level]:
             return None
         patience.quiet_us, self.probed_us = 0, t_us
-        self.probe = Probe(learn(known, level, lower), level, self.draw_sham())
+        self.probe = Probe(learn(known, level, lower), level, self.draw_sham(), t_us)
         return "begun"
 
-    def press(self, demand: Demand, name: Name, level: int, *, up: bool, refused: bool) -> Json:
+    def press(self, demand: Demand, name: Name, level: int, *, up: bool) -> Json:
         """Step on the domain's fastest ladder; return the decision's `learned`."""
         seen = demand.fastest
         ran_khz = seen.khz if seen.ran_khz is None else min(seen.khz, seen.ran_khz)
@@ -272,9 +288,10 @@ class Governor:
         if self.power_saver:  # the learned value whose next lower entry is the target
             above = (khz for khz in seen.ladder.khz if (khz > target if up else khz >= ran_khz))
             target = next(above, seen.ladder.khz[-1])
-        if refused:
-            target = max(target, seen.ladder.entry(self.uafp(name)[level]))
-        self.uafps[name] = learn(self.uafp(name), level, seen.ladder.share(target))
+        value = seen.ladder.share(target)
+        if self.extended:
+            value = (max if up else min)(value, self.uafp(name)[level])
+        self.uafps[name] = learn(self.uafp(name), level, value)
         return self.learned(name, level)
 
     @staticmethod
@@ -338,12 +355,11 @@ class Governor:
         if key is not None:
             if self.settings.get("descent", False):
                 probe = self.pressed_on(patience, up=key == "performance")
-            up, refused = key == "performance", probe == "refused"
-            return probe, self.press(demand, name, level, up=up, refused=refused)
-        if not self.settings.get("descent", False) or not line.get("present", False) or self.power_saver:
+            return probe, self.press(demand, name, level, up=key == "performance")
+        if not self.settings.get("descent", False):
             return None, {}
         tried = self.probe
-        probe = self.try_less(name, level, demand.fastest.ladder, line["t_us"])
+        probe = self.try_less(name, level, demand.fastest.ladder, line)
         if tried is None or tried.sham or probe != "accepted":
             return probe, {}
         return probe, self.learned(name, tried.level)
@@ -366,7 +382,7 @@ def start(header: Json) -> Governor:
         (each["user"], each["app"]): Patience(each["wait_us"], each["quiet_us"]) for each in header.get("patience", [])
     }
     sham = header.get("keys") == "sham"
-    return Governor(ladders, domains, given, settings, sham, patience=patience)
+    return Governor(ladders, domains, given, settings, sham, header["mode"] == "extended", patience=patience)
 
 
 def decide(lines: Iterable[Json]) -> Iterator[Json]:

@@ -200,6 +200,12 @@ class Author:
             return {}
         return {"ran_khz": within_range(draw.choice([khz, khz - 1, khz + 1, khz // 2, draw.randint(1, khz)]))}
 
+    def limit_khz(self, khz: int) -> Json:
+        """Draw another program's limit: mostly none, else next to `khz` or anywhere."""
+        draw = self.random
+        limit = draw.choice([khz - 1, khz, khz + 1, draw.randint(SLOWEST, FASTEST)])
+        return {"limit_khz": within_range(limit)} if draw.random() < 0.02 else {}
+
     def util_ppm(self, policy: int, khz: int) -> int:
         """Draw a utilisation: any, or next to a level's boundary at this policy's `khz`."""
         draw = self.random
@@ -223,7 +229,7 @@ class Author:
         khz = within_range(off) if kind < 0.1 else khz
         seen = {"cur_khz": khz} if kind < 0.6 else {}
         cpus = range(draw.choice([1, 1, 2, 4]))
-        seen |= self.ran_khz(khz)
+        seen |= self.ran_khz(khz) | self.limit_khz(khz)
         return {"id": policy, **seen, "util_ppm": [self.util_ppm(policy, khz) for _ in cpus]}
 
     def policies(self) -> list[Json]:
@@ -257,8 +263,9 @@ class Author:
         line: Json = {"t_us": self.t_us, "user": self.who[0], "app": self.who[1], "policies": self.policies()}
         if draw.random() < 0.2:
             line["power_saver"] = draw.random() < 0.8
-        if draw.random() < 0.8:
-            line["present"] = draw.random() < 0.95
+        if draw.random() < 0.97:
+            line["present"] = draw.random() < 0.98
+            line["idle_us"] = draw.choice([0, 0, SECOND, 60 * SECOND, 900 * SECOND])
         if draw.random() < self.restless:
             line["keys"] = [self.press() for _ in range(draw.choice([0, 1, 1, 2, 3]))]
         return line

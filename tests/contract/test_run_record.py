@@ -80,7 +80,7 @@ def test_a_raised_run_begins_a_step_higher_and_teaches_no_later_run(experimenter
     pressed(experimenter, "performance")
     taught = record(experimenter, trained)["profile_after"]
     first = begin(experimenter, condition, raised=True)
-    pressed(experimenter, "performance")
+    pressed(experimenter, "power")
     learned = record(experimenter, first)
     second = begin(experimenter, condition, raised=True)
 

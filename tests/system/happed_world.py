@@ -240,7 +240,8 @@ class World:
         self.allow()
         self.polkit("SimulateHang", "b", 0)
         for session in (MY_SESSION, "other"):
-            self.session(session, LockedHint=("b", False), IdleHint=("b", False), Class=("s", "user"))
+            self.session(session, LockedHint=("b", False), IdleHint=("b", False), IdleSinceHint=("t", 0))
+            self.session(session, Class=("s", "user"), Type=("s", "x11"))
         self.activate(MY_SESSION)
 
 

@@ -20,7 +20,7 @@ from agent import Agent, window
 from desktop import AS_USER, changed, keep, program, x11
 from happed_stand_in import GOVERNING, INTERFACE, NAME, OBJECT
 from happed_wire import BusError
-from happed_world import QUICK
+from happed_world import MY_SESSION, QUICK
 from laptop_stand_ins import MODEL, battery, becomes, portal
 from patience import PATIENCE_S, spend, until
 from private_bus import stand_in
@@ -356,6 +356,9 @@ def test_it_says_why_and_what_comes_next_as_happectl_explains_it(untaught: Windo
     owner.me("Reload", "")
     owner.start().opens()
     until(lambda: mine(owner, "this window"), "it is served itself")
+    told = "HAPPE tries nothing lower, because the desktop does not tell"
+    until(lambda: told in owner.says() and explained(owner).startswith(told), "both tell that they know of nobody")
+    owner.happed.world.session(MY_SESSION, IdleSinceHint=("t", 1))
     owner.me("Feedback", "s", "performance")
     told = "HAPPE tries a lower frequency after "
     until(lambda: told in owner.says() and explained(owner).startswith(told), "both tell of the next probe")

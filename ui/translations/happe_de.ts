@@ -308,6 +308,14 @@ Strom sparen: %2</translation>
         <translation>Solange {saver} um weniger Strom bittet, versucht HAPPE keine niedrigere Frequenz.</translation>
     </message>
     <message>
+        <source>HAPPE tries nothing lower, because the desktop does not tell it that somebody is there.</source>
+        <translation>HAPPE versucht keine niedrigere Frequenz, denn die Arbeitsumgebung meldet nicht, dass jemand da ist.</translation>
+    </message>
+    <message>
+        <source>HAPPE tries nothing lower under a limit that is lower already.</source>
+        <translation>Unter einer Grenze, die schon niedriger ist, versucht HAPPE nichts.</translation>
+    </message>
+    <message>
         <source>HAPPE tries nothing lower, because this is the lowest frequency.</source>
         <translation>HAPPE versucht keine niedrigere Frequenz, denn dies ist die niedrigste.</translation>
     </message>
