@@ -46,7 +46,6 @@ ANSWER_SECONDS = 1.0  # the slowest answer during the attack
 SOCKETS = 1000
 ROUNDS = 20
 WHO = ("server", "database", "clients")
-UNLIMITED = {"free_bytes": 0, "participant": "100000 per minute"}  # they all have one address
 
 
 def crowd(folder: Path, url: str, database: Callable[[], list[int]]) -> dict[str, float]:
@@ -57,7 +56,7 @@ def crowd(folder: Path, url: str, database: Callable[[], list[int]]) -> dict[str
     world = migrated(folder, url)
     _study, links = invited(world, PLACES)
     world.close()
-    server = ServerProcess(folder, url, limits=UNLIMITED, jobs=1)
+    server = ServerProcess(folder, url, jobs=1)
     server.start()
 
     def spent() -> list[float]:
@@ -94,7 +93,7 @@ def attacked(folder: Path, url: str) -> dict[str, float]:
     code = people.runs_of(world, row)[0].code
     people.ended(world, code, laptop)
     world.close()
-    server = ServerProcess(folder, url, limits=UNLIMITED, jobs=1, **AT_ONCE)
+    server = ServerProcess(folder, url, limits={"free_bytes": 0}, jobs=1, **AT_ONCE)
     server.start()
     rating = json.dumps({"id": str(uuid4()), "rating": 4})
     took: dict[str, list[float]] = {"healthz": [], "rating": []}

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,7 +11,7 @@ from sqlalchemy import select
 
 from enrolled import sequences
 from happe_study.studies.models import Slot
-from joining import PLACES, all_join, invited
+from joining import PLACES, Browser, all_join, invited
 from server_process import ServerProcess
 from world import World
 
@@ -20,17 +21,19 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 TOO_MANY = 5
-PATIENT = {"participant": "100000 per minute"}  # they all have one address
+OPENINGS = 3  # of a link: a preview, the page, and once more
 
 
 def test_two_hundred_and_five_join_at_once_and_five_are_told_that_it_is_full(database_url: str, tmp_path: Path) -> None:
     # given
     world = World(tmp_path, database_url)
     _study, links = invited(world, PLACES + TOO_MANY)
-    server = ServerProcess(tmp_path, database_url, limits={"free_bytes": 0, **PATIENT})
+    server = ServerProcess(tmp_path, database_url)  # with the limits as shipped: they all have one address
     server.start()
     # when
     try:
+        with ThreadPoolExecutor(len(links)) as threads:
+            list(threads.map(lambda link: [Browser(server.port).get(link) for _ in range(OPENINGS)], links))
         joined = all_join(server.port, links)
     finally:
         server.stop()

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Limits on how often people can try passwords and enrolment codes."""
+"""Limits on guesses of passwords, codes and links, and on requests."""
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -10,9 +11,14 @@ from sqlalchemy import select
 
 import given_accounts
 from given_accounts import browser, post, sign_in
+from given_participants import participant
+from given_studies import small, study
+from happe_study.access.rules import DeviceKind
 from happe_study.base import limits
 from happe_study.base.clock import now_us
+from happe_study.base.codes import new_secret
 from happe_study.base.limits import RateHits
+from happe_study.people.devices import services as devices
 from world import World
 
 if TYPE_CHECKING:
@@ -26,7 +32,7 @@ ADA = "ada@example.org"
 
 
 def limited(folder: Path, url: str, **config: object) -> World:
-    """A server that allows an address or an account three tries a minute."""
+    """A server that allows three tries a minute for an account at an address, or for an enrolment code."""
     return World(folder, url, limits={"login": "3 per minute", "enrol": "3 per minute"}, **config)
 
 
@@ -66,14 +72,18 @@ def test_a_known_browser_has_a_count_of_its_own_for_its_account_alone(sqlite_url
     statuses = [sign_in(browser_of_ada, ADA, WRONG).status_code for _ in range(4)]
     assert statuses == [200, 200, 200, 429]
     assert attempts(world, 4, ADA, "127.0.0.1") == [200, 200, 200, 429]
+    assert attempts(world, 3, "eve@example.org", "127.0.0.1") == [200, 200, 200]
     assert sign_in(browser_of_ada, "eve@example.org", WRONG).status_code == 429
     world.close()
 
 
-def test_processes_and_servers_count_together(database_url: str, tmp_path: Path) -> None:
+def test_processes_and_servers_count_together_also_what_they_are_asked_at_once(
+    database_url: str, tmp_path: Path
+) -> None:
     servers = [limited(tmp_path, database_url) for _ in range(2)]
-    tries = [attempts(servers[number % 2], 1, f"{number}@example.org")[0] for number in range(5)]
-    assert tries == [200, 200, 200, 429, 429]
+    with ThreadPoolExecutor(10) as threads:
+        tries = [*threads.map(lambda number: attempts(servers[number % 2], 1, ADA)[0], range(10))]
+    assert sorted(tries) == [200] * 3 + [429] * 7
     with servers[0].database.reading() as session:
         kept = str(session.execute(select(RateHits.key, RateHits.hits)).all())
     assert "192.0.2" not in kept
@@ -90,17 +100,17 @@ def test_a_count_ends_after_its_period_and_its_row_goes(
     assert attempts(world, 1, "other@example.org", "192.0.2.7") == [200]
     assert attempts(world, 1, ADA) == [200]
     with world.database.reading() as session:
-        assert list(session.scalars(select(RateHits.hits))) == [1, 1]
+        assert list(session.scalars(select(RateHits.hits))) == [1] * 4
     world.close()
 
 
-def test_an_address_can_try_three_times_whatever_the_account_and_the_headers(sqlite_url: str, tmp_path: Path) -> None:
+def test_an_address_can_try_three_accounts_as_often_whatever_the_headers(sqlite_url: str, tmp_path: Path) -> None:
     world = limited(tmp_path, sqlite_url)
     tries = [
         attempts(world, 1, f"{number}@example.org", **{"X-Forwarded-For": f"192.0.2.{number}"})[0]
-        for number in range(5)
+        for number in range(11)
     ]
-    assert tries == [200, 200, 200, 429, 429]
+    assert tries == [200] * 9 + [429] * 2
     client = world.client()
     page = client.get("/sign-in")
     form = {"csrf_token": given_accounts.token_of(page), "email": ADA, "password": WRONG}
@@ -111,10 +121,7 @@ def test_an_address_can_try_three_times_whatever_the_account_and_the_headers(sql
 
 def test_behind_a_proxy_that_is_trusted_the_address_is_the_one_that_it_saw(sqlite_url: str, tmp_path: Path) -> None:
     world = limited(tmp_path, sqlite_url, trusted_proxies=1)
-    told = [
-        attempts(world, 1, f"{number}@example.org", **{"X-Forwarded-For": f"{number}.2.3.4, 203.0.113.7"})[0]
-        for number in range(4)
-    ]
+    told = [attempts(world, 1, ADA, **{"X-Forwarded-For": f"{number}.2.3.4, 203.0.113.7"})[0] for number in range(4)]
     assert told == [200, 200, 200, 429]
     assert attempts(world, 1, ADA, **{"X-Forwarded-For": "203.0.113.8"}) == [200]
     world.close()
@@ -122,7 +129,7 @@ def test_behind_a_proxy_that_is_trusted_the_address_is_the_one_that_it_saw(sqlit
 
 def test_who_has_many_addresses_of_one_network_counts_as_one(sqlite_url: str, tmp_path: Path) -> None:
     world = limited(tmp_path, sqlite_url)
-    tries = [attempts(world, 1, f"{number}@example.org", f"2001:db8::{number:x}")[0] for number in range(1, 5)]
+    tries = [attempts(world, 1, ADA, f"2001:db8::{number:x}")[0] for number in range(1, 5)]
     assert tries == [200, 200, 200, 429]
     assert attempts(world, 1, ADA, "2001:db8:0:1::1") == [200]
     world.close()
@@ -145,10 +152,34 @@ def test_a_program_can_t_pass_the_limits_by_json(small_world: World) -> None:
     assert answer.status_code == HTTPStatus.UNSUPPORTED_MEDIA_TYPE
 
 
-def test_enrolment_codes_can_be_tried_three_times(sqlite_url: str, tmp_path: Path) -> None:
+def test_a_right_code_or_link_works_after_any_number_of_wrong_ones_at_its_address(
+    sqlite_url: str, tmp_path: Path
+) -> None:
     world = limited(tmp_path, sqlite_url)
-    answers = [world.client().post("/api/v1/devices/enrol", json={"code": "XXXX-XXXX"}) for _ in range(4)]
-    assert [answer.status_code for answer in answers] == [403, 403, 403, 429]
-    assert answers[3].content_type == "application/problem+json"
-    assert int(answers[3].headers["Retry-After"]) > 0
+    within = study(world, protocol=small())
+    _row, link = participant(world, within)
+    client = world.client()
+    with world.database.writing() as session:
+        _device, code = devices.create(session, within.id, "meter", DeviceKind.METER, None)
+    codes = [client.post("/api/v1/devices/enrol", json={"code": "XXXX-XXXX"}) for _ in range(4)]
+    links = [client.get(f"/p/{new_secret()}") for _ in range(4)]
+    assert [answer.status_code for answer in codes] == [403, 403, 403, 429]
+    assert [answer.status_code for answer in links] == [404, 404, 404, 429]
+    assert 1 <= int(codes[3].headers["Retry-After"]) <= 60
+    assert codes[3].content_type == "application/problem+json"
+    assert "Wait a minute" in links[3].text
+    assert client.post("/api/v1/devices/enrol", json={"code": code}).status_code == HTTPStatus.CREATED
+    assert client.get(f"/p/{link}").status_code == HTTPStatus.OK
     world.close()
+
+
+def test_each_process_has_its_share_of_the_limit_on_requests(
+    sqlite_url: str, tmp_path: Path, subtests: pytest.Subtests
+) -> None:
+    for rate, workers, allowed in (("40 per minute", 4, 10), ("3 per minute", 2, 1), ("2 per second", 64, 1)):
+        with subtests.test(f"{rate}, {workers} processes"):
+            world = World(tmp_path, sqlite_url, workers=workers, limits={"participant": rate})
+            client = world.client()
+            statuses = [client.get("/sign-in").status_code for _ in range(allowed + 1)]
+            assert statuses == [200] * allowed + [429]
+            world.close()

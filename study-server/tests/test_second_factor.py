@@ -90,6 +90,18 @@ def test_whoever_set_it_up_signs_in_with_a_code_and_each_code_once(small_world: 
     assert is_let_in(small_world, phone.code(-1)), "and behind"
 
 
+def test_wrong_codes_after_the_right_password_count_for_the_account_whatever_their_address(
+    small_world: World, phone: Phone
+) -> None:
+    phone.scans(browser(small_world))
+    statuses = []
+    for number in range(11):
+        client = small_world.client()
+        client.environ_base["REMOTE_ADDR"] = f"192.0.2.{number}"
+        statuses.append(sign_in(client, ADA, code="0").status_code)
+    assert statuses == [HTTPStatus.OK] * 10 + [HTTPStatus.TOO_MANY_REQUESTS]
+
+
 def test_what_cannot_be_undone_asks_for_a_code_again(
     small_world: World, phone: Phone, monkeypatch: pytest.MonkeyPatch
 ) -> None:

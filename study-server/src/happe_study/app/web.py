@@ -17,6 +17,7 @@ from werkzeug.routing import IntegerConverter
 from wtforms import ValidationError
 
 from happe_study.access.rules import Caller, Who, caller
+from happe_study.base import limits
 from happe_study.base.clock import now_us
 from happe_study.base.json_requests import StrictRequest
 from happe_study.base.parts import parts
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from happe_study.base.config import Config, Secrets
     from happe_study.base.database import Database
 
+HEALTH = "health.healthz"  # a proxy may ask for it often
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 SESSION_HOURS = 12
 MOST_ORDINARY = 1 << 20  # bytes of an ordinary body; uploads may be larger
@@ -105,6 +107,8 @@ def install(app: Flask, config: Config, secrets: Secrets) -> None:
         g.happe_study_ids = cache(partial(study_id, database))
         g.happe_caller = bearer(database) or by_cookie(database)
 
+    limits.count_requests(app, config, _whose_request)  # before anything reads the body
+
     @app.before_request
     def _refuse_nul() -> None:
         if "\0" in request.path:
@@ -118,6 +122,14 @@ def install(app: Flask, config: Config, secrets: Secrets) -> None:
         if request.endpoint != "static" or response.status_code >= HTTPStatus.BAD_REQUEST:
             response.headers["Cache-Control"] = "no-store"
         return response
+
+
+def _whose_request() -> str | None:
+    """The one for whom a request counts; None: for nobody. The participants of a class may have one address."""
+    who = caller()
+    if who.who in {Who.STAFF, Who.DEVICE} or request.endpoint == HEALTH:
+        return None
+    return f"participant {who.id}" if who.who is Who.PARTICIPANT else limits.address()
 
 
 def refuse_others_forms(app: Flask) -> None:

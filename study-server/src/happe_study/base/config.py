@@ -72,8 +72,8 @@ class Limits(BaseModel):
     study_bytes: Whole = Field(default=1 << 40, ge=1)
     free_bytes: Whole = Field(default=1 << 30, ge=0)
     login: Rate = "10 per minute; 60 per hour"
-    enrol: Rate = "20 per minute"
-    participant: Rate = "600 per minute"
+    enrol: Rate = "100 per minute"
+    participant: Rate = "1200 per minute"
 
 
 class Config(BaseModel):

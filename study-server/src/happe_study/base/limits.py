@@ -1,25 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Rate limits for each address or account. All processes and servers of one database count together.
+"""Limits on guesses of secrets, and on requests.
 
-The database has a row for each count, under a keyed digest that hides the address or account. A count begins with its
-first call and ends a period later. A process reserves a twentieth of a limit at once, so that a participant's page
-rarely waits for the database. Threads that call at the same time count in one transaction.
+The database counts guesses exactly, for all processes and servers that share it. It has a row for each count, under a
+keyed digest that hides the address or account. A count begins with its first guess and ends a period later.
+
+Flask-Limiter counts requests in the memory of each process. Each process allows its share of the limit, so the limit
+holds for the whole server.
 """
 
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import wraps
+import threading
+import time
 from http import HTTPStatus
 from ipaddress import IPv6Address, ip_address, ip_network
 from math import ceil
-from typing import TYPE_CHECKING, Any, TypeVar, cast
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from flask import current_app, request
+from flask import request
+from flask_limiter import Limiter
 from limits import parse_many
+from limits.storage import Storage
 from sqlalchemy import Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -27,25 +29,23 @@ from happe_study.base.clock import now_us
 from happe_study.base.database import Base, Digest, Micros
 from happe_study.base.parts import parts
 from happe_study.base.problems import Problem
-from happe_study.base.together import Together
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping
 
+    from flask import Flask
+    from flask_limiter import RequestLimit
     from limits import RateLimitItem
-    from sqlalchemy.orm import Session
 
-    from happe_study.base.database import Database
+    from happe_study.base.config import Config
 
 HOST_BITS = 64
-SHARES = 20  # a process reserves 1/20 of a limit at once
 SECOND_US = 1_000_000
-
-View = TypeVar("View", bound=Callable[..., Any])
+SWEEP_S = 60
 
 
 class RateHits(Base):
-    """The number of calls since a count began. The row stores only the end of the count's period."""
+    """The number of guesses since a count began. The row stores only the end of the count's period."""
 
     __tablename__ = "rate_hits"
     __table_args__ = (Index("ix_rate_hits_ends_us", "ends_us"),)
@@ -56,28 +56,54 @@ class RateHits(Base):
 
 
 HIT = text("""
-    INSERT INTO rate_hits (key, ends_us, hits) VALUES (:key, :ends, :step) ON CONFLICT (key) DO UPDATE SET
-    hits = CASE WHEN rate_hits.ends_us <= :now THEN :step ELSE rate_hits.hits + :step END,
+    INSERT INTO rate_hits (key, ends_us, hits) VALUES (:key, :ends, 1) ON CONFLICT (key) DO UPDATE SET
+    hits = CASE WHEN rate_hits.ends_us <= :now THEN 1 ELSE rate_hits.hits + 1 END,
     ends_us = CASE WHEN rate_hits.ends_us <= :now THEN :ends ELSE rate_hits.ends_us END
-    WHERE rate_hits.ends_us <= :now OR rate_hits.hits + :step <= :amount
+    WHERE rate_hits.ends_us <= :now OR rate_hits.hits < :amount
     RETURNING ends_us
 """)
-FULL = text("SELECT ends_us FROM rate_hits WHERE key = :key AND ends_us > :now AND hits + :step > :amount")
+FULL = text("SELECT ends_us FROM rate_hits WHERE key = :key AND ends_us > :now AND hits >= :amount")
+TAKE_BACK = text("UPDATE rate_hits SET hits = hits - 1 WHERE key = :key AND ends_us = :ends")
 OVER = text("DELETE FROM rate_hits WHERE ends_us <= :now")
 
+Counted = list[dict[str, Any]]  # a guess's counts: the values of the statements above
 
-def limited(name: str) -> Callable[[View], View]:
-    """Answer 429 to an address that makes more calls than the configuration's `limits.NAME` allows."""
 
-    def wrap(view: View) -> View:
-        @wraps(view)
-        def counted(*args: object, **kwargs: object) -> object:
-            count(name, "address", address())
-            return view(*args, **kwargs)
+def guess(name: str, whose: Mapping[tuple[str, ...], int]) -> Counted:
+    """Count a guess, before the server compares it, for everybody in `whose`.
 
-        return cast("View", counted)
+    The configuration's `limits.NAME`, times the number in `whose`, is the limit. Raises Problem 429 if a count is full;
+    then no count has changed.
+    """
+    now = now_us()
+    counts = [
+        {
+            "key": _key(name, limit, who),
+            "now": now,
+            "ends": now + limit.get_expiry() * SECOND_US,
+            "amount": limit.amount * times,
+        }
+        for limit in parse_many(getattr(parts().config.limits, name))
+        for who, times in whose.items()
+    ]
+    with parts().database.looking_up() as session:  # whoever guesses on and on keeps no writer waiting
+        for each in counts:
+            if ends_us := session.scalar(FULL, each):
+                raise _too_many(ends_us - now)
+    with parts().database.writing() as session:
+        session.execute(OVER, {"now": now})
+        for each in counts:
+            ends_us = session.scalar(HIT, each)
+            if ends_us is None:
+                raise _too_many((session.scalar(FULL, each) or now) - now)
+            each["ends"] = ends_us
+    return counts
 
-    return wrap
+
+def was_right(counts: Counted) -> None:
+    """Take back a guess that was right."""
+    with parts().database.writing() as session:
+        session.execute(TAKE_BACK, counts)
 
 
 def address() -> str:
@@ -88,60 +114,77 @@ def address() -> str:
     return str(found)
 
 
-def count(name: str, *who: str) -> None:
-    """Count a call by `who`. Raises Problem 429 if it exceeds the configuration's `limits.NAME`."""
-    taken: dict[str, tuple[int, int]] = current_app.extensions.setdefault("happe_limits", {})
-    for limit in _limits(name):
-        key, now = _key(name, limit, who), now_us()
-        ends_us, left = taken.get(key, (0, 0))
-        if ends_us > now and left > 0:
-            taken[key] = ends_us, left - 1
-            continue
-        step = max(1, limit.amount // SHARES)
-        ends_us = _desk(parts().database).result(_Hit(limit, key, now, step))
-        if step > 1:
-            for each in [each for each, (end, _left) in tuple(taken.items()) if end <= now]:
-                taken.pop(each, None)
-            taken[key] = ends_us, step - 1
+class ProcessMemory(Storage):
+    """Flask-Limiter's counts in this process, for many threads: MemoryStorage fails if two start its timer at once."""
+
+    STORAGE_SCHEME = ["process"]  # noqa: RUF012 - the library's way
+    base_exceptions = ()
+
+    def __init__(self, uri: str | None = None, wrap_exceptions: bool = False, **options: Any) -> None:  # noqa: ANN401, FBT001, FBT002 - the library's
+        """Begin without counts."""
+        super().__init__(uri, wrap_exceptions, **options)
+        self._turn = threading.Lock()
+        self._counts: dict[str, tuple[int, float]] = {}  # each with the end of its period, by the monotonic clock
+        self._swept = time.monotonic()
+
+    def incr(self, key: str, expiry: float, amount: int = 1) -> int:
+        """Count, and forget counts whose period is over."""
+        now = time.monotonic()
+        with self._turn:
+            if now >= self._swept + SWEEP_S:
+                self._counts = {each: count for each, count in self._counts.items() if count[1] > now}
+                self._swept = now
+            known, ends = self._counts.get(key, (0, now))
+            count = (known + amount, ends) if ends > now else (amount, now + expiry)
+            self._counts[key] = count
+            return count[0]
+
+    def get(self, key: str) -> int:
+        """The count, or 0."""
+        known, ends = self._counts.get(key, (0, 0.0))
+        return known if ends > time.monotonic() else 0
+
+    def get_expiry(self, key: str) -> float:
+        """The end of the count's period, in seconds since 1970."""
+        now = time.monotonic()
+        return self._counts.get(key, (0, now))[1] - now + time.time()
+
+    def check(self) -> bool:
+        """Whether the memory answers."""
+        return True
+
+    def reset(self) -> None:
+        """Forget every count."""
+        self._counts.clear()
+
+    def clear(self, key: str) -> None:
+        """Forget a count."""
+        self._counts.pop(key, None)
 
 
-def require(name: str, *who: str) -> None:
-    """Raise Problem 429 if another call by `who` would exceed the limit. Counts nothing."""
-    with parts().database.looking_up() as session:
-        for limit in _limits(name):
-            now = now_us()
-            values = {"key": _key(name, limit, who), "now": now, "step": 1, "amount": limit.amount}
-            if ends_us := session.scalar(FULL, values):
-                raise _too_many(ends_us, now)
+def count_requests(app: Flask, config: Config, whose: Callable[[], str | None]) -> None:
+    """Answer 429 to those who make more requests to a route than `limits.participant` allows.
+
+    `whose` names the one who makes a request; None: they have no limit.
+    """
+    Limiter(
+        lambda: whose() or "",
+        app=app,
+        default_limits=["; ".join(_share(each, config.workers) for each in parse_many(config.limits.participant))],
+        default_limits_exempt_when=lambda: whose() is None,
+        storage_uri="process://",
+        on_breach=_refuse,
+    )
 
 
-@dataclass(frozen=True)
-class _Hit:
-    """A reservation of `step` calls of a limit, at the time `now` (microseconds)."""
-
-    limit: RateLimitItem
-    key: str
-    now: int
-    step: int
+def _share(limit: RateLimitItem, processes: int) -> str:
+    """A process's share of a limit. With less than one request for each, it is one request in a longer period."""
+    periods = limit.multiples * max(1, ceil(processes / limit.amount))
+    return f"{max(1, limit.amount // processes)} per {periods} {limit.GRANULARITY.name}"
 
 
-_DESKS: WeakKeyDictionary[Database, Together[_Hit, int]] = WeakKeyDictionary()
-
-
-def _desk(database: Database) -> Together[_Hit, int]:
-    return _DESKS.get(database) or _DESKS.setdefault(database, Together(database, _hit_all))
-
-
-def _hit_all(session: Session, hits: Sequence[_Hit]) -> list[int | Exception]:
-    session.execute(OVER, {"now": hits[0].now})
-    return [_hit(session, each) for each in hits]
-
-
-def _hit(session: Session, hit: _Hit) -> int | Exception:
-    """Reserve the calls, and return when their count ends; a Problem 429 if fewer calls are left."""
-    values = {"key": hit.key, "now": hit.now, "step": hit.step, "amount": hit.limit.amount}
-    ends_us = session.scalar(HIT, values | {"ends": hit.now + hit.limit.get_expiry() * SECOND_US})
-    return int(ends_us) if ends_us else _too_many(session.scalar(FULL, values) or hit.now, hit.now)
+def _refuse(breached: RequestLimit) -> NoReturn:
+    raise _too_many(breached.reset_at * SECOND_US - now_us())
 
 
 def _key(name: str, limit: RateLimitItem, who: tuple[str, ...]) -> str:
@@ -150,14 +193,10 @@ def _key(name: str, limit: RateLimitItem, who: tuple[str, ...]) -> str:
     return hmac.digest(parts().secrets.session, f"rate\0{said}".encode(), "sha256").hex()
 
 
-def _limits(name: str) -> list[RateLimitItem]:
-    return parse_many(getattr(parts().config.limits, name))
-
-
-def _too_many(ends_us: int, now: int) -> Problem:
+def _too_many(left_us: int) -> Problem:
     return Problem(
         HTTPStatus.TOO_MANY_REQUESTS,
         "too-many-requests",
         "Too many requests. Try again later.",
-        retry_after=max(1, ceil((ends_us - now) / SECOND_US)),
+        retry_after=max(1, ceil(left_us / SECOND_US)),
     )

@@ -50,6 +50,7 @@ RULES = {
 ASKS_PASSWORD = ("security.login", "security.verify", "security.change_password")
 OPEN_WITH_GIVEN_PASSWORD = {"security.change_password", "security.logout", "static"}
 OF_THE_SIGN_IN = ("_user_id", "_fresh", "_id", "fs_cc", "fs_paa")  # the values that signing in puts into a session
+TIMES_FOR_AN_ADDRESS = 3  # as many wrong passwords as for one account there
 KNOWN_COOKIE, KNOWN_SECONDS = "happe_known", 365 * 86400
 OWN_PATH = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f]*")  # a path that no browser reads as another host
 REFUSED = ("The address, the password or the code is not right.", "error")
@@ -95,8 +96,12 @@ def _is_right(user: UserMixin | None, code: str | None) -> bool:
         return False
     if user.totp_secret is None:
         return True
+    counts = limits.guess("login", {("code", str(user.id)): 1})  # whoever asks for it knows the password
     with parts().database.writing() as session:
-        return second_factor.accepts(session, parts().secrets, user, code or "")
+        right = second_factor.accepts(session, parts().secrets, user, code or "")
+    if right:
+        limits.was_right(counts)
+    return right
 
 
 class Accounts(UserDatastore):
@@ -200,9 +205,10 @@ def _settings(secrets: Secrets) -> dict[str, Any]:
 def _counted(view: Callable[[], Any]) -> Callable[[], Response]:
     """Count the wrong passwords that a view gets, and refuse more than `limits.login` allows.
 
-    At the sign-in they count for the sender's address, so nobody can lock an owner out from another address. A browser
-    in which somebody has signed in to the account has its own count, so nobody can lock it out from the same address
-    either. For somebody who is signed in, they count for the account.
+    At the sign-in they count for the account at the sender's address, so nobody can lock an owner out from another
+    address; and for the address, where people may mistype many accounts' passwords. A browser in which somebody has
+    signed in to the account has its own count, so nobody can lock it out from the same address either. For somebody who
+    is signed in, they count for the account.
     """
 
     @wraps(view)
@@ -213,17 +219,25 @@ def _counted(view: Callable[[], Any]) -> Callable[[], Response]:
             raise Problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", "Send a form.")
         signing_in = not current_user.is_authenticated
         account = (request.form.get("email", "") if signing_in else current_user.email).strip().lower()[:255]
-        who = _known_browser(account) or ("address", limits.address()) if signing_in else ("account", account)
-        limits.require("login", *who)
+        counts = limits.guess("login", _guessing(account) if signing_in else {("account", account): 1})
         response = make_response(view())
         if response.status_code == HTTPStatus.OK:
-            limits.count("login", *who)
             log.warning("password refused", endpoint=request.endpoint)
-        elif signing_in and current_user.is_authenticated:
+            return response
+        limits.was_right(counts)
+        if signing_in and current_user.is_authenticated:
             _know_browser(response, account)
         return response
 
     return counted
+
+
+def _guessing(account: str) -> dict[tuple[str, ...], int]:
+    """For whom a password at the sign-in counts, each with a multiple of the limit."""
+    if known := _known_browser(account):
+        return {known: 1}
+    here = limits.address()
+    return {("account", account, here): 1, ("address", here): TIMES_FOR_AN_ADDRESS}
 
 
 def _known_browser(account: str) -> tuple[str, str] | None:

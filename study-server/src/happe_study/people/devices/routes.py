@@ -16,8 +16,9 @@ from happe_study.access.rights import Right
 from happe_study.access.rules import DeviceKind, anybody, caller, device, staff
 from happe_study.base.clock import now_us
 from happe_study.base.fields import PRINTABLE, Strict
-from happe_study.base.limits import limited
+from happe_study.base.limits import address, guess
 from happe_study.base.parts import parts
+from happe_study.base.problems import Problem
 from happe_study.design.study import Study
 from happe_study.people.devices import services
 from happe_study.people.devices.models import Device
@@ -178,16 +179,20 @@ def revoke_device(study: str, code: str) -> str:
 
 @api.post("/devices/enrol")
 @anybody
-@limited("enrol")
 @api.input(Enrolment)
 @api.output(Enrolled, 201)
 @api.doc(responses={403: "The code is unknown, used or too old."})
 def enrol_device(json_data: Enrolment) -> Json:
     """Become a device of a study, with a code that works once."""
-    with parts().database.writing() as session:
-        row, token = services.enrol(session, json_data.code, json_data.public_key)
-        study = session.get_one(Study, row.study_id)
-        return {"device": row.code, "study": study.name, "kind": row.kind, "token": token}
+    try:
+        with parts().database.writing() as session:
+            row, token = services.enrol(session, json_data.code, json_data.public_key)
+            study = session.get_one(Study, row.study_id)
+            return {"device": row.code, "study": study.name, "kind": row.kind, "token": token}
+    except Problem as problem:
+        if problem.kind == services.WRONG_CODE:
+            guess("enrol", {("code", address()): 1})
+        raise
 
 
 @api.put("/device/heartbeat")

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.orm import Session
 
+WRONG_CODE = "enrolment"  # the kind of problem
 ENROL_US = 24 * 3600 * 1_000_000  # how long an enrolment code works
 
 
@@ -147,7 +148,7 @@ def _invited(session: Session, code: str) -> Device:
     device = session.scalar(query) if read else None
     if device is None or (device.enrol_expires_us or 0) <= now_us():
         detail = "This enrolment code is unknown, used or older than a day. Ask for a new one."
-        raise Problem(HTTPStatus.FORBIDDEN, "enrolment", detail)
+        raise Problem(HTTPStatus.FORBIDDEN, WRONG_CODE, detail)
     return device
 
 

@@ -17,7 +17,7 @@ from flask import Blueprint, Response, g, make_response, redirect, render_templa
 from werkzeug.exceptions import HTTPException
 
 from happe_study.access.rules import Who, caller
-from happe_study.base import languages, limits
+from happe_study.base import languages
 from happe_study.base.parts import parts
 from happe_study.base.problems import Problem, of_fault
 from happe_study.design.study import Study
@@ -109,16 +109,7 @@ def goodbye(why: str) -> AnyResponse:
 
 
 def prepare(blueprint: Blueprint) -> None:
-    """Prepare a blueprint: limit its requests, choose the language, and show errors in plain words."""
-
-    @blueprint.before_request
-    def _limit() -> None:
-        who = g.get("happe_caller")
-        if who is not None and who.who is Who.PARTICIPANT:
-            limits.count("participant", "participant", str(who.id))  # a classroom may have one address
-        else:
-            limits.count("participant", "address", limits.address())
-
+    """Prepare a blueprint: choose the language, and show errors in plain words."""
     languages.speak(blueprint)
 
     @blueprint.before_request

@@ -11,7 +11,7 @@ from apiflask import APIBlueprint
 from flask import Response, make_response, redirect, render_template, request, url_for
 
 from happe_study.access.rules import Who, anybody, caller, participant
-from happe_study.base import languages
+from happe_study.base import languages, limits
 from happe_study.base.languages import gettext, ngettext
 from happe_study.base.parts import parts
 from happe_study.base.problems import Problem, not_found
@@ -218,5 +218,6 @@ def goodbye() -> Response:
 def _of_token(token: str) -> Caller:
     found = callers.calling(parts().database, token)
     if found is None or found.who is not Who.PARTICIPANT:
+        limits.guess("enrol", {("link", limits.address()): 1})
         raise not_found()
     return found
