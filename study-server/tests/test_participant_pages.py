@@ -191,7 +191,7 @@ def test_wrong_answers_come_back_with_what_was_typed_and_why(small_world: World)
 
 
 @pytest.mark.parametrize(
-    "text", ["a\x00b", "x" * 201, "x" * 1_000_000, "\u202egnp.exe", "\x1b[31m", "\r\nSet-Cookie: a=b\r\n\x00"]
+    "text", ["a\x00b", "x" * 201, "x" * 100_000, "\u202egnp.exe", "\x1b[31m", "\r\nSet-Cookie: a=b\r\n\x00"]
 )
 def test_hostile_answers_are_refused_and_never_an_error_of_the_server(newcomer: Visit, text: str) -> None:
     newcomer.sees()

@@ -242,14 +242,6 @@ def test_a_path_with_a_nul_is_nowhere(world: World) -> None:
         assert client.get(path).status_code == HTTPStatus.NOT_FOUND
 
 
-def test_a_form_that_is_too_large_is_not_read(small_world: World) -> None:
-    client = browser(small_world, Role.INVESTIGATOR)
-    token = given_accounts.token_of(client.get("/me"))
-    answer = client.post("/new-study", data={"csrf_token": token, "protocol": "x" * (2 << 20)})
-    assert answer.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
-    assert small_world.client().post("/new-study", data={"x": "x" * (2 << 20)}).status_code == HTTPStatus.UNAUTHORIZED
-
-
 def test_wrong_values_are_named_by_where_they_are(small_world: World) -> None:
     client = small_world.staff(Role.ADMINISTRATOR)
     answer = client.post("/api/v1/accounts", json={"email": 7, "password": "short", "king": True})

@@ -47,6 +47,11 @@ def deeper(document: object, most: int = MOST_DEPTH) -> bool:
     return any(isinstance(node, dict | list) for node in level)
 
 
+def size(document: object) -> int:
+    """The number of values in a document that is not too deep: arrays, objects and what is in them."""
+    return 1 + sum(map(size, _children(document)))
+
+
 class _RefusedError(Exception):
     """JSON or Python would accept this value, but the contract does not. It becomes a fault."""
 

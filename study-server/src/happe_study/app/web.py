@@ -22,7 +22,7 @@ from happe_study.base.clock import now_us
 from happe_study.base.json_requests import StrictRequest
 from happe_study.base.parts import parts
 from happe_study.base.problems import Problem, conflict, not_found
-from happe_study.base.uploads import most_bytes
+from happe_study.base.uploads import MOST_VALUES, bound_body
 from happe_study.design.study import Study
 from happe_study.people import callers
 from happe_study.people.callers import PARTICIPANT_COOKIE, staff_caller
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 HEALTH = "health.healthz"  # a proxy may ask for it often
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 SESSION_HOURS = 12
-MOST_ORDINARY = 1 << 20  # bytes of an ordinary body; uploads may be larger
+MOST_FORM_MEMORY = 1 << 20  # bytes of a form's fields; its files may be larger
 
 BETWEEN = "~"  # the two parts of a form's token
 ANOTHER = (
@@ -86,9 +86,8 @@ def install(app: Flask, config: Config, secrets: Secrets) -> None:
         SESSION_COOKIE_SAMESITE="Lax",
         SESSION_COOKIE_SECURE=config.https,
         PERMANENT_SESSION_LIFETIME=SESSION_HOURS * 3600,
-        MAX_CONTENT_LENGTH=MOST_ORDINARY,  # views for uploads raise it
-        MAX_FORM_MEMORY_SIZE=MOST_ORDINARY,
-        MAX_FORM_PARTS=200,
+        MAX_FORM_MEMORY_SIZE=MOST_FORM_MEMORY,
+        MAX_FORM_PARTS=MOST_VALUES,
         WTF_CSRF_ENABLED=False,  # Flask-Security's forms check no token: refuse_others_forms has checked every form
         WTF_CSRF_TIME_LIMIT=None,  # as long as the session
     )
@@ -107,7 +106,11 @@ def install(app: Flask, config: Config, secrets: Secrets) -> None:
         g.happe_study_ids = cache(partial(study_id, database))
         g.happe_caller = bearer(database) or by_cookie(database)
 
-    limits.count_requests(app, config, _whose_request)  # before anything reads the body
+    limits.count_requests(app, config, _whose_request)
+
+    @app.before_request
+    def _bound_body() -> None:
+        bound_body(app)
 
     @app.before_request
     def _refuse_nul() -> None:
@@ -140,11 +143,6 @@ def refuse_others_forms(app: Flask) -> None:
     server does not read the body of a request that a rule refuses.
     """
     app.add_template_global(form_token)
-
-    @app.before_request
-    def _make_room() -> None:
-        if (most := most_bytes(app, request.endpoint)) is not None:
-            request.max_content_length = most
 
     @app.before_request
     def _refuse() -> None:

@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from io import BytesIO
+from typing import IO, TYPE_CHECKING, Any
 
 from flask import Request
+from werkzeug.formparser import FormDataParser
 
 from happe_contract import strict_json
 from happe_contract.faults import BadDocumentError
-from happe_study.base.problems import FieldError, bad_request, unprocessable
-from happe_study.base.uploads import JSON, require_type
+from happe_study.base.problems import FieldError, bad_request, too_large, unprocessable
+from happe_study.base.uploads import JSON, MOST_VALUES, require_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,8 +22,24 @@ if TYPE_CHECKING:
     from happe_study.base.problems import Problem
 
 
+class SmallFormParser(FormDataParser):
+    """Reads forms of at most MOST_VALUES fields. Of forms in parts, MAX_FORM_PARTS is the limit."""
+
+    def parse(
+        self, stream: IO[bytes], mimetype: str, content_length: int | None, options: dict[str, str] | None = None
+    ) -> Any:  # noqa: ANN401 - werkzeug's
+        """The stream, fields and files. Raises Problem 413 before it makes fields of too long a form."""
+        if mimetype == "application/x-www-form-urlencoded":
+            body = stream.read()
+            _refuse_more(body.count(b"&") + 1)
+            stream = BytesIO(body)
+        return super().parse(stream, mimetype, content_length, options)
+
+
 class StrictRequest(Request):
-    """A request. Its JSON must be declared as JSON, without a content coding, complete, and unambiguous."""
+    """A request. Its JSON must be declared as JSON, without a content coding, complete, small, and unambiguous."""
+
+    form_data_parser_class = SmallFormParser
 
     def get_data(self, cache: bool = True, as_text: bool = False, parse_form_data: bool = False) -> Any:  # noqa: ANN401, FBT001, FBT002 - werkzeug's
         """The body. Raises Problem 400 if it is shorter than its Content-Length, as when the client hung up."""
@@ -31,9 +49,9 @@ class StrictRequest(Request):
         return content
 
     def get_json(self, force: bool = False, silent: bool = False, cache: bool = True) -> Json:  # noqa: ARG002, FBT001, FBT002 - werkzeug's
-        """The body's JSON object. Problem 415: another type or a content coding; 400: no strict JSON; 422: no object.
+        """The body's JSON object. `force` and `silent` do not relax the rules.
 
-        `force` and `silent` do not relax the rules.
+        Problem 415: another type or a content coding; 413: more than MOST_VALUES; 400: no strict JSON; 422: no object.
         """
         require_type(JSON)
         try:
@@ -42,9 +60,15 @@ class StrictRequest(Request):
             raise _unreadable(error.faults) from None
         if strict_json.deeper(document):
             raise _unreadable([strict_json.TOO_DEEP])
+        _refuse_more(strict_json.size(document))
         if not isinstance(document, dict):  # APIFlask would take null for an empty object
             raise unprocessable("The request breaks a rule.", FieldError("", "must be an object"))
         return document
+
+
+def _refuse_more(values: int) -> None:
+    if values > MOST_VALUES:
+        raise too_large(f"The server takes at most {MOST_VALUES} values here.")
 
 
 def _unreadable(faults: Iterable[Fault]) -> Problem:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from flask import request
 
+from happe_study.base.parts import parts
 from happe_study.base.problems import FieldError, Problem, too_large, unprocessable
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 View = TypeVar("View", bound=Callable[..., Any])
 
 JSON = frozenset({"application/json"})
+ORDINARY_BYTES = 16 << 10  # of a body, unless its view says otherwise
+MOST_VALUES = 400  # of a form, of a query, and of JSON that no schema of the contract describes
 
 
 def openapi_body(kind: Kind) -> dict[str, Any]:
@@ -30,8 +33,8 @@ def openapi_body(kind: Kind) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
 
 
-def with_file(most: int) -> Callable[[View], View]:
-    """Mark a view as taking a form with a file, of at most `most` bytes. The server checks the form's token first."""
+def takes(most: int | str) -> Callable[[View], View]:
+    """Mark a view as taking a body of at most `most` bytes, or of the configuration's `limits.MOST`."""
 
     def mark(view: View) -> View:
         view.happe_most_bytes = most  # type: ignore[attr-defined] # an attribute of our own
@@ -40,20 +43,24 @@ def with_file(most: int) -> Callable[[View], View]:
     return mark
 
 
-def most_bytes(app: Flask, endpoint: str | None) -> int | None:
-    """The most bytes that an endpoint's form may have; None: the general limit holds."""
-    return getattr(app.view_functions.get(endpoint or ""), "happe_most_bytes", None)
+def bound_body(app: Flask) -> None:
+    """Raise Problem 413 for a request that is too large, before anything reads its body."""
+    most = getattr(app.view_functions.get(request.endpoint or ""), "happe_most_bytes", ORDINARY_BYTES)
+    if isinstance(most, str):
+        most = getattr(parts().config.limits, most)
+    if (request.content_length or 0) > most:
+        raise too_large(f"The server takes at most {most} bytes here.")
+    if request.query_string.count(b"&") >= MOST_VALUES:
+        raise too_large(f"The server takes at most {MOST_VALUES} parameters.")
+    request.max_content_length = most
 
 
-def json_body(most: int) -> bytes:
-    """The request's JSON, not parsed. Raises Problem 413 above `most` bytes, 415 for another type or a coded body.
+def json_body() -> bytes:
+    """The request's JSON, not parsed. Raises Problem 415 for another type or a coded body.
 
     The server refuses content codings, because a few kilobytes of gzip can expand to gigabytes.
     """
     require_type(JSON)
-    request.max_content_length = most
-    if (request.content_length or 0) > most:
-        raise too_large(f"A document of this kind may have at most {most} bytes.")
     return request.get_data(cache=False)
 
 

@@ -4,7 +4,7 @@
 In gunicorn's own worker, a thread reads the request that it answers. So a few clients who send a byte a second can
 occupy all threads. Here the worker's loop, which waits for all connections at once, gathers each request in memory.
 
-A body above MOST_ORDINARY is too large for that. The thread reads it from the connection, but the application first
+A body above MOST_GATHERED is too large for that. The thread reads it from the connection, but the application first
 checks who calls: it refuses everybody except devices and staff without reading. Such requests take at most half of the
 threads.
 
@@ -28,9 +28,8 @@ from gunicorn.http import get_parser
 from gunicorn.http.body import LengthReader
 from gunicorn.workers.gthread import TConn, ThreadWorker
 
-from happe_study.app.web import MOST_ORDINARY
-
 MOST_HEAD = 64 << 10  # bytes
+MOST_GATHERED = 1 << 20  # bytes of a body
 MOST_WAITING = 600  # connections of a worker with incomplete requests
 MOST_HELD = 32 << 20  # bytes of these requests
 MOST_LINGERING = 64  # connections
@@ -60,7 +59,7 @@ class Gathered:
     @property
     def large(self) -> bool:
         """Whether the request's body is too large to gather."""
-        return self.whole is not None and self.whole > MOST_HEAD + MOST_ORDINARY
+        return self.whole is not None and self.whole > MOST_HEAD + MOST_GATHERED
 
 
 class Connection(TConn):  # type: ignore[misc] # gunicorn has no types

@@ -14,6 +14,7 @@ from happe_study.access.rules import caller, staff
 from happe_study.access.staff_page import done, or_again, page, require_tick
 from happe_study.base.parts import parts
 from happe_study.base.problems import bad_request, conflict
+from happe_study.base.uploads import takes
 from happe_study.design.protocol import registration
 from happe_study.design.protocol.reading import EXAMPLES, MOST_BYTES
 from happe_study.people.accounts.models import Account, Grant
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 pages = Blueprint("study_pages", __name__)
 
+MOST_FORM = 4 * MOST_BYTES  # a form has the text, whose lines it may lengthen by a byte each, or a file, or both
 LINE = re.compile(r"line (\d{1,6})")
 WORDS = {
     Right.STUDY_CREATE: "create it and change its protocol until it is locked",
@@ -64,6 +66,7 @@ def new_study_form(problem: Problem | None = None) -> Response:
 
 @pages.post("/new-study")
 @staff(Right.STUDY_CREATE, everywhere=True)
+@takes(MOST_FORM)
 @or_again(new_study_form)
 def new_study() -> AnyResponse:
     """Create a study. A taken name is an error, so that nobody changes another draft by mistake."""
@@ -108,6 +111,7 @@ def change_form(study: str, problem: Problem | None = None) -> Response:
 
 @pages.post("/studies/<study>/protocol/change")
 @staff(Right.STUDY_CREATE)
+@takes(MOST_FORM)
 @or_again(change_form)
 def change(study: str) -> AnyResponse:
     """Replace the draft's protocol that the form's page was about by another with the same name."""

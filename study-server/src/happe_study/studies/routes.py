@@ -21,8 +21,8 @@ from happe_study.access.rules import (
     staff,
 )
 from happe_study.base.parts import parts
-from happe_study.base.problems import not_found, too_large
-from happe_study.base.uploads import require_type
+from happe_study.base.problems import not_found
+from happe_study.base.uploads import require_type, takes
 from happe_study.design.protocol.reading import MOST_BYTES
 from happe_study.design.study import Study, StudyState  # noqa: TC001 - a model's field
 from happe_study.studies import services
@@ -87,6 +87,7 @@ def list_studies() -> Json:
 
 @api.post("/studies")
 @staff(Right.STUDY_CREATE)
+@takes(MOST_BYTES)
 @api.output(StudyOut, 201)
 @api.doc(
     responses={
@@ -98,8 +99,6 @@ def list_studies() -> Json:
 def create_study() -> tuple[Json, int]:
     """Create a study from its protocol, or give a draft another one. The body is the protocol's TOML."""
     require_type(TOML)
-    if (request.content_length or 0) > MOST_BYTES:
-        raise too_large(f"A protocol may have at most {MOST_BYTES} bytes.")
     with parts().database.writing() as session:
         study, new = services.put(session, request.get_data(cache=False), caller())
         return _shown(study), HTTPStatus.CREATED if new else HTTPStatus.OK

@@ -20,6 +20,7 @@ from happe_study.audit.chain import append
 from happe_study.base.codes import is_code
 from happe_study.base.parts import parts
 from happe_study.base.problems import FieldError, Problem, conflict, not_found, unprocessable
+from happe_study.base.uploads import takes
 from happe_study.design.study import Study, StudyState
 from happe_study.evidence.keys import key_name
 from happe_study.evidence.outcomes import sees_outcomes
@@ -246,6 +247,7 @@ def profile(study: str, code: str, application: str, problem: Problem | None = N
 
 @pages.post("/studies/<study>/profiles/<code>/<application>")
 @staff(Right.PROFILE_REVIEW)
+@takes(reviews.MOST_BYTES)
 @after_unblinding
 @or_again(profile)
 def review(study: str, code: str, application: str) -> AnyResponse:

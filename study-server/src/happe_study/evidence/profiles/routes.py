@@ -14,12 +14,13 @@ from happe_study.access.rules import caller, staff
 from happe_study.base.fields import BINARY, PRINTABLE, Strict
 from happe_study.base.parts import parts
 from happe_study.base.problems import conflict, not_found
+from happe_study.base.uploads import takes
 from happe_study.design.study import Study, StudyState
 from happe_study.evidence.profiles import comparing, downloads, reviews
 from happe_study.evidence.profiles.models import ReviewKind  # noqa: TC001 - a model's field
 from happe_study.evidence.profiles.pages import BLINDED, attached
 from happe_study.evidence.profiles.reading import histories
-from happe_study.evidence.profiles.reviews import LONGEST_NOTE
+from happe_study.evidence.profiles.reviews import LONGEST_NOTE, MOST_BYTES
 from happe_study.evidence.profiles.searching import Part, Wanted, found
 from happe_study.studies.services import protocol_of
 
@@ -167,6 +168,7 @@ def read_profile(study: str, code: str, application: str) -> dict[str, Any]:
 
 @api.post("/studies/<study>/profiles/<code>/<application>/reviews")
 @staff(Right.PROFILE_REVIEW)
+@takes(MOST_BYTES)
 @api.input(ReviewIn)
 @api.output(ReviewOut, status_code=201)
 @api.doc(responses=FLAGGED)

@@ -18,8 +18,8 @@ from happe_study.access.rights import Right
 from happe_study.access.rules import caller, device, staff
 from happe_study.base.paging import MOST_ROWS
 from happe_study.base.parts import parts
-from happe_study.base.problems import Problem, bad_request, too_large
-from happe_study.base.uploads import json_body, openapi_body, require_type
+from happe_study.base.problems import Problem, bad_request
+from happe_study.base.uploads import json_body, openapi_body, require_type, takes
 from happe_study.evidence.traces import services
 from happe_study.evidence.traces.manifest import missing
 from happe_study.evidence.traces.parts import LEAST_BYTES, BadHeaderError, content_digest, require_if_none_match
@@ -115,6 +115,7 @@ PART_BODY = {
 
 @api.put("/traces/<uuid:trace>")
 @device()
+@takes(MOST_BYTES[Kind.POWER_TRACE])
 @api.output(TraceOut, 201)
 @api.doc(
     responses={
@@ -126,7 +127,7 @@ PART_BODY = {
 )
 def put_trace(trace: UUID) -> tuple[Json, int]:
     """Begin a trace with its header. The meter chooses the id and may send it again."""
-    header = services.read_header(json_body(MOST_BYTES[Kind.POWER_TRACE]), trace)
+    header = services.read_header(json_body(), trace)
     row, new = services.begin(parts().database, header, caller(), parts().secrets.allocation)
     return _state(row, 0) if new else _found(trace), 201 if new else 200
 
@@ -152,6 +153,7 @@ def get_missing(trace: UUID, query_data: Count) -> Json:
 
 @api.put(f"/traces/<uuid:trace>/parts/<{NUMBER}:number>")
 @device()
+@takes("part_bytes")
 @api.output(PartOut, 201)
 @api.doc(
     responses={
@@ -165,23 +167,22 @@ def get_missing(trace: UUID, query_data: Count) -> Json:
 )
 def put_part(trace: UUID, number: int) -> tuple[Json, int]:
     """Upload a part. Nothing replaces it later. When the server answers, the part is on the disk."""
-    limits = parts().config.limits
-    request.max_content_length = limits.part_bytes
-    with _body(limits.part_bytes) as body:
-        announced = _announced(number, limits.part_bytes)
+    with _body() as body:
+        announced = _announced(number)
         storage, key = storage_of(parts().config), parts().secrets.allocation
-        uploads = services.Uploads(parts().database, storage, limits, key)
+        uploads = services.Uploads(parts().database, storage, parts().config.limits, key)
         new = uploads.put(trace, announced, body, caller())
     return {"trace": str(trace), "number": number, "sha256": announced.sha256}, 201 if new else 200
 
 
 @api.put("/traces/<uuid:trace>/seal")
 @device()
+@takes(MOST_BYTES[Kind.POWER_TRACE_MANIFEST])
 @api.output(TraceOut)
 @api.doc(responses={409: NOT_WHOLE}, extensions=openapi_body(Kind.POWER_TRACE_MANIFEST))
 def seal_trace(trace: UUID) -> Json:
     """Seal a trace with its manifest, once the server has every part. The meter may send the manifest again."""
-    raw = json_body(MOST_BYTES[Kind.POWER_TRACE_MANIFEST])
+    raw = json_body()
     with parts().database.reading() as session:
         sealing = services.read_manifest(session, raw, trace, caller())
     with parts().database.writing() as session:
@@ -213,12 +214,10 @@ def _state(row: Trace, received: int) -> Json:
     return {"trace": row.client_id, "sealed": row.sealed_us is not None, "received": received}
 
 
-def _announced(number: int, most: int) -> Announced:
-    """The part's number, size and digest from the request's headers. Raises Problem 400, 411, 412, 413, 415, 428."""
+def _announced(number: int) -> Announced:
+    """The part's number, size and digest from the request's headers. Raises Problem 400, 411, 412, 415, 428."""
     if request.content_length is None:
         raise Problem(HTTPStatus.LENGTH_REQUIRED, "length-required", "Send the part with its Content-Length.")
-    if request.content_length > most:
-        raise too_large(f"A part may have at most {most} bytes.")
     require_type(PARQUET)
     condition = request.headers.get("If-None-Match")
     try:
@@ -236,14 +235,13 @@ def _announced(number: int, most: int) -> Announced:
 
 
 @contextmanager
-def _body(most: int) -> Iterator[IO[bytes]]:
+def _body() -> Iterator[IO[bytes]]:
     """The request's body. At the end this reads the rest, because a client that is still sending reads no answer."""
-    length = request.content_length
     body = request.stream
     try:
         yield body
     finally:
-        if length is not None and length <= most:
+        if request.content_length is not None:
             with suppress(OSError, HTTPException):
                 while body.read(PIECE):
                     pass

@@ -15,7 +15,7 @@ from happe_study.access.staff_page import done, mistake, or_again, page
 from happe_study.base.database import FOR_CHANGE
 from happe_study.base.parts import parts
 from happe_study.base.problems import FieldError, conflict, not_found, unprocessable
-from happe_study.base.uploads import with_file
+from happe_study.base.uploads import takes
 from happe_study.design.study import Study, StudyState
 from happe_study.evidence.documents import services as documents
 from happe_study.evidence.documents.models import DocumentKind
@@ -68,7 +68,7 @@ def report(study: str, problem: Problem | None = None) -> Response:
 
 @pages.post("/studies/<study>/report/<any(measures, machine):what>")
 @staff(Right.EXPORT)
-@with_file(max(MOST_BYTES.values()) + MIB)
+@takes(max(MOST_BYTES.values()) + MIB)
 @or_again(lambda study, what, problem: report(study, problem))  # noqa: ARG005 - by name
 def upload(study: str, what: str) -> AnyResponse:
     """Store the measured power, or a power model, for this study's reports and checks."""

@@ -15,6 +15,7 @@ from happe_study.base import languages, limits
 from happe_study.base.languages import gettext, ngettext
 from happe_study.base.parts import parts
 from happe_study.base.problems import Problem, not_found
+from happe_study.base.uploads import takes
 from happe_study.design.protocol.reading import paragraphs
 from happe_study.people import callers
 from happe_study.people.participants.questionnaire import echo
@@ -32,6 +33,7 @@ pages = APIBlueprint("participant_pages", __name__, url_prefix="/p", enable_open
 browser.prepare(pages)
 
 LONGEST_LEAD_IN = 5  # words
+MOST_ANSWERS = 128 << 10  # bytes: 53 answers of 200 characters, whose code in a form has at most 12 bytes
 MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
     "December",
@@ -156,6 +158,7 @@ def questionnaire() -> AnyResponse:
 
 @pages.post("/questionnaire")
 @participant
+@takes(MOST_ANSWERS)
 def answer() -> AnyResponse:
     """Store the answers, and enrol the participant."""
     try:

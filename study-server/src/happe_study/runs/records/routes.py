@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from happe_contract.schemas import Kind
 from happe_study.access.rules import DeviceKind, caller, device
 from happe_study.base.parts import parts
-from happe_study.base.uploads import json_body, openapi_body
+from happe_study.base.uploads import json_body, openapi_body, takes
 from happe_study.runs.records import services as records
 
 api = APIBlueprint("records", __name__, url_prefix="/api/v1", tag="Runs")
@@ -27,6 +27,7 @@ class Received(BaseModel):
 
 @api.put("/runs/<code>/record/<uuid:client_id>")
 @device(DeviceKind.LAPTOP)
+@takes("record_bytes")
 @api.output(Received, 201)
 @api.doc(
     responses={200: "The server has it already.", 409: "The run has another record, or never started."},
@@ -34,7 +35,7 @@ class Received(BaseModel):
 )
 def put_record(code: str, client_id: UUID) -> tuple[dict[str, Any], int]:
     """Upload the record of a run that this laptop started. Sending the same bytes again has no effect."""
-    raw = json_body(parts().config.limits.record_bytes)
+    raw = json_body()
     upload = records.read(raw, parts().secrets.allocation, run=code, client_id=str(client_id))
     new = records.receive(parts().database, upload, caller())
     return {"id": upload.content.client_id, "sha256": upload.sha256}, 201 if new else 200
