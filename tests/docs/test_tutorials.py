@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Self
 
 import pytest
 
+from happe_cli.errors import INTERRUPTED
 from patience import PATIENCE_S, until
 from private_bus import there
 from program import ROOT
@@ -202,6 +203,6 @@ def test_the_first_study_up_to_its_sittings_and_a_reviewers_account(terminal: Te
 
     # 6. Unblind, and make the report
     [unblind] = blocks(RESEARCHER, "6. Unblind, and make the report")
-    refused = terminal.run(unblind, "not his password", "crossover", status=os.EX_NOPERM)
+    refused = terminal.run(unblind, "not his password", "crossover", status=INTERRUPTED)  # it asks again
     assert "nothing was unblinded" in refused
     ended(serving, signal.SIGTERM, server_log)
