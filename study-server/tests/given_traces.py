@@ -40,7 +40,7 @@ def kept(world: World, trace: str, number: int) -> bytes:
     with world.database.reading() as session:
         rows = select(TracePart.sha256).join(Trace, Trace.id == TracePart.trace_id).where(Trace.client_id == trace)
         sha256 = session.scalars(rows.where(TracePart.number == number)).one()
-    with storage_of(world.config).open(Part(UUID(trace), number, sha256)) as file:
+    with storage_of(world.config, world.database).open(Part(UUID(trace), number, sha256)) as file:
         return bytes(seal(world, trace, number).whole(file))
 
 

@@ -24,6 +24,7 @@ import given_traces
 from forked import Program
 from happe_study import migrations
 from happe_study.base.database import Database
+from happe_study.base.identity import identity
 from happe_study.operations.backup import making, restoring, snapshots
 from happe_study.operations.backup.manifest import NAME, NoBackupError
 from happe_study.runs.course.models import Run, RunRecord
@@ -84,7 +85,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 def test_a_backup_under_load_restores_to_a_server_that_verifies(
     operated: Operated, elsewhere: Elsewhere, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    meter = given_traces.uploaded(operated.world, 8)
+    meter, live = given_traces.uploaded(operated.world, 8), identity(operated.world.database)
     before = dict(meter.acknowledged)
     began, stop = threading.Event(), threading.Event()
 
@@ -118,6 +119,9 @@ def test_a_backup_under_load_restores_to_a_server_that_verifies(
     restored = elsewhere.run("restore", place, "--json")
     assert restored.status == 0, restored.err
     assert restored.json()["audit_head"] == made.json()["audit_head"]
+    copied = Database(elsewhere.url)
+    assert identity(copied) != live, "so it does not own the live server's bucket"
+    copied.dispose()
     checked = elsewhere.run("check", "--deep", "--json")
     assert {finding["verdict"] for finding in checked.json()} == {"ok"}, checked.out
     assert elsewhere.run("audit", "verify", "--expect", made.json()["audit_head"]).status == 0

@@ -53,7 +53,7 @@ def test_a_backup_of_a_job_restores_though_its_worker_is_killed(
 ) -> None:
     meter = given_traces.uploaded(operated.world, 2)
     # Given a worker that is killed in the middle of the backup: a pipe in place of a part keeps it there
-    part = next(storage_of(operated.world.config).root.rglob("*.sealed"))
+    part = next(storage_of(operated.world.config, operated.world.database).root.rglob("*.sealed"))
     content = part.read_bytes()
     part.unlink()
     os.mkfifo(part)
@@ -130,7 +130,7 @@ def test_a_backup_of_a_job_says_what_is_wrong(small_operated: Operated, folder: 
         small_operated.done("job", "retry", "1")
         small_operated.world.close()
     # When a part is lost, the backup has the rest
-    next(storage_of(small_operated.world.config).root.rglob("*.sealed")).unlink()
+    next(storage_of(small_operated.world.config, small_operated.world.database).root.rglob("*.sealed")).unlink()
     place = folder / place.name
     small_operated.world = World(small_operated.data, small_operated.database_url, backups=folder)
     assert given_jobs.work_off(small_operated.world) == [JobState.FAILED]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -13,13 +14,19 @@ import pytest
 from sqlalchemy import select
 
 import given_jobs
+import given_participants
 import given_traces
-from given_devices import put_part
+import records
+from given_devices import put_part, put_seal
+from happe_study.access.rights import Role
+from happe_study.audit.models import AuditEntry
+from happe_study.base.clock import now_us
 from happe_study.base.config import ConfigError
-from happe_study.base.s3 import AwayError
+from happe_study.base.s3 import AwayError, NotOwnerError
 from happe_study.design.study import Study
+from happe_study.evidence.traces import storage as storage_module
 from happe_study.evidence.traces import upkeep
-from happe_study.evidence.traces.bucket import Bucket
+from happe_study.evidence.traces.bucket import OWNER, Bucket
 from happe_study.evidence.traces.erased import ERASING
 from happe_study.evidence.traces.models import TracePart
 from happe_study.evidence.traces.storage import Part
@@ -29,6 +36,7 @@ from happe_study.jobs.models import JobState
 from happe_study.operations.backup import making, restoring
 from happe_study.operations.backup.manifest import NoBackupError
 from happe_study.operations.checking import Verdict, check
+from happe_study.people.participants.models import Participant
 from leaks import SOME_DIFFER, masked, same_chances, server
 from operated import Operated
 from s3_stores import Moto
@@ -38,6 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from given_traces import Uploading
     from happe_study.operations.checking import Finding
 
 pytestmark = pytest.mark.slow
@@ -79,12 +88,13 @@ def operated(moto: Moto, bucket: str, sqlite_url: str, tmp_path: Path) -> Iterat
 
 
 def objects(world: World) -> list[str]:
-    """Every key of the bucket."""
-    return [each["path"] for page in obstore.list(_bucket(world)._store) for each in page]  # noqa: SLF001 - all, not ours alone
+    """Every key of the bucket, except the one that names the owner."""
+    every = [each["path"] for page in obstore.list(_bucket(world)._store) for each in page]  # noqa: SLF001 - all, not ours alone
+    return [key for key in every if key != OWNER]
 
 
 def _bucket(world: World) -> Bucket:
-    found = storage_of(world.config)
+    found = storage_of(world.config, world.database)
     assert isinstance(found, Bucket)
     return found
 
@@ -131,23 +141,29 @@ def test_a_summary_lies_beside_its_part_and_goes_with_its_trace(world: World) ->
     assert objects(world) == []
 
 
-def test_what_crashes_left_in_the_bucket_is_swept_away_and_nothing_else(world: World, tmp_path: Path) -> None:
+def test_what_crashes_left_in_the_bucket_is_swept_away_after_a_month_and_nothing_else(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # given
     made = given_traces.uploaded(world, 1)
     storage, left = _bucket(world), tmp_path / "left"
     left.write_bytes(b"sealed")
-    for trace in (UUID(made.trace), UUID(int=7)):  # uploads killed before their rows; one trace was erased meanwhile
+    gone = UUID(int=8)
+    for trace in (UUID(made.trace), UUID(int=7), gone):  # uploads killed before their rows
         storage.bring(Part(trace, 0, "ab" * 32), left)
+    with world.database.writing() as session:  # one trace was erased meanwhile
+        jobs.ask(session, ERASING, "a withdrawal", session.scalars(select(Study.id)).one(), traces=[str(gone)])
     dead = storage.staging(UUID(int=7)) / "00000-abc.upload"
     dead.write_bytes(b"killed while it was received")
     # when
     swept = upkeep.sweep(world.database, storage, older_than=0)
     # then
-    assert (swept.unfinished, swept.unnamed) == (1, 2)
+    assert (swept.unfinished, swept.unnamed, len(objects(world))) == (1, 1, 3)
+    later = now_us() + upkeep.WAIT_SECONDS * 1_000_000
+    monkeypatch.setattr(upkeep, "now_us", lambda: later)
+    assert upkeep.sweep(world.database, storage).unnamed == 2
     assert objects(world) == [storage.key(part) for part in parts(world, made.trace)]
     assert not dead.exists()
-    with pytest.raises(AwayError, match="not in the store any more"):  # a sweep took the upload's object
-        storage.keep(Part(UUID(made.trace), 0, "ab" * 32), left)
 
 
 def test_a_store_that_is_away_is_503_and_nothing_is_kept(sqlite_url: str, tmp_path: Path) -> None:
@@ -252,6 +268,140 @@ def test_a_backup_names_the_objects_and_restoring_reads_them(operated: Operated,
         restoring.restore(near, place)
 
 
+class Copy(Operated):
+    """A server that was restored from a backup, with the bucket of the backup's server."""
+
+    def __init__(self, folder: Path, backup: Path, s3: dict[str, str]) -> None:
+        folder.mkdir()
+        self.data, self.file = folder / "data", folder / "server.toml"
+        self.database_url = f"sqlite:///{self.data}/server.db"
+        self.configure(**{f"s3.{name}": value for name, value in s3.items()})
+        self.done("restore", backup)
+        self.world = World(self.data, self.database_url, s3=s3, limits={"free_bytes": 0})
+
+
+@dataclass
+class Rehearsal:
+    """A server with a trace, two copies that were restored from its backup, and parts that arrived after the backup."""
+
+    live: Operated
+    copies: list[Copy]
+    meter: Uploading
+
+    def sends(self, server: Operated, number: int) -> int:
+        """Send the meter's next part to one of the servers. Returns the answer's status."""
+        client = server.world.client()
+        client.environ_base |= self.meter.client.environ_base
+        return put_part(client, self.meter.trace, number, given_traces.part(number)).status_code
+
+
+@pytest.fixture
+def rehearsal(operated: Operated, moto: Moto, bucket: str, tmp_path: Path) -> Iterator[Rehearsal]:
+    meter, backup = given_traces.uploaded(operated.world, 2), tmp_path / "backup"
+    said = operated.done("backup", backup, "--with-secrets").out
+    assert "aws s3 sync" in said.splitlines()[0]
+    copies = [Copy(tmp_path / f"copy-{number}", backup, moto.settings(bucket)) for number in range(2)]
+    meter.put(2)
+    meter.put(3)
+    yield Rehearsal(operated, copies, meter)
+    for each in copies:
+        each.close()
+
+
+def test_a_restored_copy_reads_the_bucket_and_changes_nothing_there(
+    rehearsal: Rehearsal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(storage_module, "LEFT_ALONE_SECONDS", -1)
+    live, copy, trace = rehearsal.live.world, rehearsal.copies[0], UUID(rehearsal.meter.trace)
+    with copy.world.database.reading() as session:
+        study = session.scalars(select(Study)).one()
+    person, _token = given_participants.participant(copy.world, study)
+    there, storage, (part, _other) = objects(live), _bucket(copy.world), parts(copy.world, str(trace))
+    staff = copy.world.staff(Role.ADMINISTRATOR, Role.INVESTIGATOR)
+    # it reads, and advises nothing that would harm
+    assert given_traces.kept(copy.world, str(trace), 0) == rehearsal.meter.acknowledged[0]
+    checked = copy.done("check", "--deep").out
+    assert "does not know" in checked
+    assert "belongs to the server of another database" in checked
+    assert "--sweep" not in checked
+    # neither a command, nor a meter, nor a person, nor a job, nor any method changes anything
+    swept = copy.run("check", "--sweep")
+    assert (swept.status, "takeover" in swept.err) == (77, True)
+    assert rehearsal.sends(copy, 4) == 503
+    path = f"/api/v1/studies/small/participants/{person.code}/withdrawal"
+    answer = staff.post(path, json={"confirm": person.code})
+    assert (answer.status_code, "Another server owns the power traces" in answer.text) == (503, True)
+    with copy.world.database.writing() as session:
+        assert session.get_one(Participant, person.id).state == person.state
+        jobs.ask(session, ERASING, "a withdrawal", person.study_id, traces=[str(trace)])
+    assert given_jobs.work_off(copy.world) == [JobState.FAILED]
+    assert "belongs to the server of another database" in str(given_jobs.job(copy.world).failed)
+    assert "traces.erased" not in audited(copy.world)
+    for change in (
+        lambda: storage.bring(part, copy.file),
+        lambda: storage.keep(part, copy.file),
+        lambda: storage.drop(storage.key(part)),
+        lambda: storage.remove(trace),
+        lambda: storage.keep_summary(part, b"watts"),
+        storage.fault,
+    ):
+        with pytest.raises(NotOwnerError):
+            change()
+    assert objects(live) == there
+    assert rehearsal.sends(rehearsal.live, 4) == 201
+
+
+def test_who_takes_the_bucket_over_changes_it_and_the_former_owner_does_not(
+    rehearsal: Rehearsal, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(storage_module, "LEFT_ALONE_SECONDS", -1)
+    live, (copy, other) = rehearsal.live, rehearsal.copies
+    assert copy.run("takeover", typed="happe\n").status == 65
+    assert rehearsal.sends(live, 4) == 201
+    # when
+    copy.done("takeover", typed=f"{bucket}\n")
+    # then
+    assert [rehearsal.sends(server, 5) for server in (live, other, copy)] == [503, 503, 201]
+    sealed = put_seal(rehearsal.meter.client, records.power_manifest(1, trace=rehearsal.meter.trace))
+    assert sealed.status_code == 503, "the meter would delete its samples"
+    assert "belongs to this server already" in copy.done("takeover").out
+    assert "bucket.taken" in audited(copy.world)
+    assert live.run("check", "--sweep").status == 77
+    assert {each.verdict for each in findings(copy)["store"]} == {Verdict.OK}
+    # what the copy does not know stays for a month, in which the former owner can take the bucket back
+    copy.done("check", "--sweep")
+    live.done("takeover", typed=f"{bucket}\n")
+    assert {each.verdict for each in findings(live, deep=True)["traces"]} == {Verdict.WARN}, "the copy's part 5"
+    for number, content in rehearsal.meter.acknowledged.items():
+        assert given_traces.kept(live.world, rehearsal.meter.trace, number) == content
+
+
+def test_of_those_who_take_an_owner_away_at_the_same_time_one_succeeds(rehearsal: Rehearsal) -> None:
+    one, other = (_bucket(copy.world) for copy in rehearsal.copies)
+    former = one.owner()
+    one.take(former)
+    with pytest.raises(NotOwnerError, match="another owner meanwhile"):
+        other.take(former)
+    one.require_owner()
+
+
+def test_a_bucket_with_parts_but_without_owner_waits_for_the_command(rehearsal: Rehearsal, bucket: str) -> None:
+    for copy, damage in zip(rehearsal.copies, (None, b"{}"), strict=True):
+        store = _bucket(copy.world)._store  # noqa: SLF001 - what somebody does to the bucket
+        obstore.delete(store, OWNER) if damage is None else obstore.put(store, OWNER, damage)
+        assert rehearsal.sends(copy, 4) == 503
+        checked = copy.run("check")
+        assert (checked.status, "takeover" in checked.out) == (1, True)
+        copy.done("takeover", typed=f"{bucket}\n")
+        assert rehearsal.sends(copy, 4) == 201
+
+
+def audited(world: World) -> list[str]:
+    """The actions in the audit log."""
+    with world.database.reading() as session:
+        return list(session.scalars(select(AuditEntry.action)))
+
+
 def test_credentials_come_from_a_file_or_the_environment(
     moto: Moto, bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sqlite_template: Path
 ) -> None:
@@ -261,7 +411,7 @@ def test_credentials_come_from_a_file_or_the_environment(
     def storage(**more: str) -> object:
         world = World(tmp_path, sqlite_copy(sqlite_template, tmp_path), s3=settings | more)
         try:
-            return storage_of(world.config)
+            return storage_of(world.config, world.database)
         finally:
             world.close()
 
@@ -298,7 +448,7 @@ def test_two_buckets_that_differ_in_the_allocation_alone_have_objects_of_the_sam
         settings = moto.settings(f"alike-{name}")
         made = server(folder, sqlite_copy(sqlite_template, folder), seed, s3=settings)
         # When we list and back up their objects
-        storage = storage_of(made.world.config)
+        storage = storage_of(made.world.config, made.world.database)
         listed = [(each.key, each.bytes) for trace in storage.traces() for each in storage.stored(trace)]
         source = making.Source(made.world.config, fixed_secrets(), made.world.database)
         kept = making.make(source, folder / "backup")

@@ -12,7 +12,7 @@ from sqlalchemy import text
 
 import given_jobs
 import given_traces
-from happe_study.evidence.traces import storage
+from happe_study.evidence.traces import storage, upkeep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,6 +89,7 @@ def test_a_part_that_no_row_names_is_an_orphan_once_it_is_old(
     ran = operated.run("check", "--json")
     assert ran.status == 0
     assert one(ran, "warn")["detail"].startswith("the database does not know ")
+    assert "1 unknown ones wait" in operated.run("check", "--sweep").out
 
 
 def test_what_was_never_finished_is_told_once_it_is_old(operated: Operated, parts: list[Path]) -> None:
@@ -106,9 +107,14 @@ def test_what_was_never_finished_is_told_once_it_is_old(operated: Operated, part
     assert not report.exists()
 
 
-def test_sweeping_touches_no_part_that_a_row_names(operated: Operated, parts: list[Path]) -> None:
+def test_sweeping_touches_no_part_that_a_row_names(
+    operated: Operated, parts: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     orphan = parts[0].with_name("00007.sealed")
     orphan.write_bytes(b"what an upload left that died before its commit")
+    operated.done("check", "--sweep")
+    assert orphan.exists()
+    monkeypatch.setattr(upkeep, "WAIT_SECONDS", 0)
     operated.done("check", "--sweep")
     assert not orphan.exists()
     assert operated.run("check", "--deep").status == 0

@@ -21,6 +21,7 @@ from given_devices import content_digest, device, put_part, put_seal, put_trace,
 from given_studies import small, study
 from happe_study.access.rights import Role
 from happe_study.audit.models import AuditEntry
+from happe_study.base.clock import now_us
 from happe_study.evidence.traces import upkeep
 from happe_study.evidence.traces.folder import Folder
 from happe_study.evidence.traces.models import TracePart
@@ -296,7 +297,9 @@ def test_uploads_of_one_part_at_once_both_end_well_and_make_one_file(world: Worl
         assert sha256_of(file) == row.sha256
 
 
-def test_what_crashes_left_is_swept_away_and_nothing_else(world: World) -> None:
+def test_what_crashes_left_is_swept_away_after_a_month_and_nothing_else(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # given
     begun = begin(world)
     put_part(begun.client, begun.id, 0, PART)
@@ -308,9 +311,13 @@ def test_what_crashes_left_is_swept_away_and_nothing_else(world: World) -> None:
     (forgotten / "00000.sealed").write_bytes(PART)
     # when
     young, old = (upkeep.sweep(world.database, begun.storage, older_than=seconds) for seconds in (60, 0))
+    kept = begun.files()
+    later = now_us() + upkeep.WAIT_SECONDS * 1_000_000
+    monkeypatch.setattr(upkeep, "now_us", lambda: later)
+    late = upkeep.sweep(world.database, begun.storage)
     # then
-    assert (young.unfinished, young.unnamed) == (0, 2)
-    assert (old.unfinished, old.unnamed) == (1, 0)
+    assert [(each.unfinished, each.unnamed) for each in (young, old, late)] == [(0, 0), (1, 0), (0, 2)]
+    assert kept == {"00000.sealed", "00002.sealed"}
     assert begun.files() == {"00000.sealed"}
     assert not forgotten.exists()
     assert put_part(begun.client, begun.id, 2, PART).status_code == 201

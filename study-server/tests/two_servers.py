@@ -180,7 +180,7 @@ class Lab:
 
     def storages(self) -> list[Storage]:
         """The store of traces, once for each server."""
-        return [storage_of(load_config(process.file)) for process in self.servers]
+        return [storage_of(load_config(process.file), self.world.database) for process in self.servers]
 
     def command(self, server: int, *arguments: str | Path) -> Ran:
         """Run a command on one of the servers."""

@@ -16,7 +16,7 @@ from gunicorn.http.errors import NoMoreData, ParseException
 from sqlalchemy.exc import DataError, DBAPIError
 from werkzeug.exceptions import HTTPException
 
-from happe_study.base.s3 import AwayError
+from happe_study.base.s3 import AwayError, NotOwnerError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -161,6 +161,12 @@ def of_fault(error: Exception) -> Problem:
         log.error("store away", reason=str(error))
         said = "The store of the power traces does not answer. Try again soon."
         return Problem(HTTPStatus.SERVICE_UNAVAILABLE, "store", said, retry_after=2)
+    if isinstance(error, NotOwnerError):
+        log.error("bucket of another server", reason=str(error))
+        said = (
+            "Another server owns the power traces, and this one only reads them, so it changed nothing. Tell the staff."
+        )
+        return Problem(HTTPStatus.SERVICE_UNAVAILABLE, "store", said, retry_after=60)
     log.error("unexpected error", error=type(error).__name__, exc_info=error)
     return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "internal", "The server has a fault; its journal has the details.")
 

@@ -20,6 +20,10 @@ class AwayError(OSError):
     """The store does not answer, or not as S3 does. Whether it did what the server asked is unknown."""
 
 
+class NotOwnerError(OSError):
+    """The server does not own the bucket, so it changed nothing. The message names the owner."""
+
+
 class CredentialsError(Exception):
     """There are no usable credentials. The message says what to do, and never repeats credentials."""
 
@@ -38,6 +42,16 @@ class S3(BaseModel):
     def address(self) -> str:
         """The bucket's address, for messages."""
         return f"{self.endpoint or 's3:/'}/{self.bucket}"
+
+    @property
+    def not_in_backups(self) -> str:
+        """What a backup lacks, and the command that copies it."""
+        credentials = f"AWS_SHARED_CREDENTIALS_FILE={self.credentials_file} " if self.credentials_file else ""
+        where = f"--region {self.region}" + (f" --endpoint-url {self.endpoint}" if self.endpoint else "")
+        return (
+            f"A backup has no power traces: their parts stay in the bucket {self.address}. "
+            f"Copy them, too: {credentials}aws s3 sync {where} s3://{self.bucket}/traces FOLDER/traces"
+        )
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,8 @@ BACKUP = """The server may run. The backup has everything that the server acknow
 its name when all of it is on the disk. A killed backup leaves a name that begins with a dot; you can remove
 it.
 
-Power traces in an S3 bucket stay there: the backup names them with their sizes and digests.
+Power traces in an S3 bucket stay there: the backup names them with their sizes and digests. The first line
+printed says so, and how to copy them.
 
 With --job, a worker makes the backup, in a folder of its machine that the option `backups` of the
 configuration names. `happe-server job list` shows how far it is.
@@ -37,7 +38,8 @@ Examples:
 
 RESTORE = """--config names the configuration, which names the place. Its data folder must be missing or have only
 secrets, and its PostgreSQL database must be empty. The command verifies every file before it puts any in
-place, and afterwards the audit log and the power traces in the bucket that the backup names.
+place, and afterwards the audit log and the power traces in the bucket that the backup names. The restored
+server only reads the bucket, until `happe-server takeover`.
 
 Examples:
   happe-server restore /var/backups/happe/2026-11-02
@@ -80,6 +82,8 @@ def _ask(server: Server, *, as_json: bool) -> None:
     if as_json:
         print_json({"job": number, "backup": str(place)})
     else:
+        if server.config.s3:
+            click.echo(server.config.s3.not_in_backups)
         click.echo(f"Job {number} makes the backup {place}.")
 
 
@@ -97,6 +101,8 @@ def _back_up(server: Server, place: Path, *, with_secrets: bool, as_json: bool) 
     if as_json:
         print_json(_document(place, made))
     else:
+        if made.note:
+            click.echo(made.note)
         named = f", and names {len(made.objects)} objects of the bucket" if made.objects else ""
         click.echo(f"{place}: {len(made.files)} files, {made.size} bytes{named}. Audit head {_head(made)}")
     if made.missing:
@@ -124,6 +130,8 @@ def restore(server: Server, place: Path, as_json: bool) -> None:  # noqa: FBT001
     else:
         click.echo(f"{config.data}: restored {len(done.manifest.files)} files. Audit head {_head(done.manifest)}")
         click.echo(SECRETS[done.secrets].format(folder=config.secrets_folder))
+        if config.s3:
+            click.echo(f"It only reads {config.s3.address}. If it replaces the former server: happe-server takeover")
         if done.needs_migration:
             click.echo("The database belongs to an older program. Next: happe-server migrate")
     if done.lost:
@@ -139,6 +147,7 @@ def _head(made: Manifest) -> str:
 
 def _document(place: Path, made: Manifest) -> dict[str, object]:
     return {
+        "note": made.note,
         "backup": str(place),
         "files": len(made.files),
         "bytes": made.size,

@@ -18,8 +18,8 @@ from happe_study.operations.working import worker
 
 MORE = """The server may run. Prints ok, warn or fail for each check, and what to do. The exit status is 1 if a check
 fails. --deep also reads every part of every trace and compares it with its SHA-256. --sweep first removes
-what interrupted work left on the disk: unfinished uploads, files that the database does not know, and the
-unsealed data of unfinished jobs.
+what interrupted work left on the disk: unfinished uploads, and the unsealed data of unfinished jobs. It
+deletes parts of traces that the database does not know 30 days after the first --sweep that found them.
 
 Examples:
   happe-server check
@@ -37,7 +37,7 @@ def check(context: click.Context, server: Server, deep: bool, sweep: bool, as_js
     """Check the configuration, secrets, database, audit log, traces and free room."""
     if sweep:
         server.require_revision()
-        upkeep.sweep(server.database, storage_of(server.config))
+        upkeep.sweep(server.database, storage_of(server.config, server.database))
         worker.sweep(server.config.data)
     findings = list(look(server.path, server.config, server.database, deep=deep))
     if as_json:

@@ -24,10 +24,13 @@ def meaning(error: Exception) -> Failure | None:
 
     from happe_study.base.config import ConfigError
     from happe_study.base.problems import Problem
+    from happe_study.base.s3 import NotOwnerError
 
     match error:
         case ConfigError():
             return Failure(os.EX_CONFIG, *str(error).splitlines())
+        case NotOwnerError():
+            return Failure(os.EX_NOPERM, str(error), "if it replaces that server: `happe-server takeover`")
         case Problem():
             return _of_problem(error)
         case SQLAlchemyError():

@@ -48,7 +48,7 @@ Examples:
 def run(server: Server, pid_file: Path | None) -> None:
     """Serve until a signal ends the server."""
     server.require_fit()
-    upkeep.sweep_own(server.database, storage_of(server.config))
+    upkeep.sweep_own(server.database, storage_of(server.config, server.database))
     server.database.dispose()
     master = os.getpid()
     try:

@@ -47,7 +47,7 @@ def traces(server: Server, name: str, out: Path, as_json: bool) -> None:  # noqa
         if study.state != StudyState.UNBLINDED:
             raise Failure(os.EX_NOPERM, f"{name}: its power traces stay sealed until it is unblinded")
         append(session, "study.exported", None, study_id=study.id, study=name, table="power-traces", format="parquet")
-    files = TraceFiles(storage_of(server.config), server.secrets.allocation)
+    files = TraceFiles(storage_of(server.config, server.database), server.secrets.allocation)
     written: list[Downloaded] = []
     with server.reading() as session:
         for each in download(session, study.id, files, out):

@@ -55,7 +55,7 @@ def verify(  # noqa: PLR0913, PLR0917 - an option each
 ) -> None:
     """Check a study's data for mistakes, and report the data and the result of each check."""
     given = {"measures": _read(power, measures_in), "model": _read(machine, model_in)}
-    storage = storage_of(server.config)
+    storage = storage_of(server.config, server.database)
     with server.reading() as session:
         study = named.study(session, name)
         checks = check_study(session, study, server.secrets.allocation, storage, deep=deep, **given)

@@ -4,11 +4,12 @@
 from happe_study.audit.models import AuditDetail, AuditEntry, AuditHead
 from happe_study.base.database import Base
 from happe_study.base.fingerprints import SecretFingerprint
+from happe_study.base.identity import Identity
 from happe_study.base.limits import RateHits
 from happe_study.design.study import Study
 from happe_study.evidence.documents.models import AnalysisDocument
 from happe_study.evidence.profiles.models import LearningEvent, Profile, ProfileReview, TaughtRun, Uafp
-from happe_study.evidence.traces.models import Trace, TracePart
+from happe_study.evidence.traces.models import SweptPart, Trace, TracePart
 from happe_study.jobs.models import Job
 from happe_study.people.accounts.models import Account, Grant, Token
 from happe_study.people.devices.models import ClockEstimate, Device, Sitting
@@ -29,6 +30,7 @@ __all__ = [
     "Device",
     "ExportPiece",
     "Grant",
+    "Identity",
     "Job",
     "LearningEvent",
     "Participant",
@@ -43,6 +45,7 @@ __all__ = [
     "Sitting",
     "Slot",
     "Study",
+    "SweptPart",
     "TaughtRun",
     "Token",
     "Trace",

@@ -17,7 +17,7 @@ from happe_study import migrations
 from happe_study.audit.verify import verify_log
 from happe_study.base import fingerprints
 from happe_study.base.config import ConfigError, load_secrets
-from happe_study.base.s3 import AwayError, CredentialsError
+from happe_study.base.s3 import AwayError, CredentialsError, NotOwnerError
 from happe_study.design.allocation.sealing import SealError, open_record, open_seed
 from happe_study.design.study import Study
 from happe_study.evidence.traces.folder import Folder
@@ -37,11 +37,13 @@ if TYPE_CHECKING:
 
     from happe_study.base.config import Config
     from happe_study.base.database import Database
+    from happe_study.evidence.traces.storage import Storage
 
 OTHERS = 0o077
 WRITABLE = 0o022
 YOUNG_SECONDS = 3600
 SWEEP = "`happe-server check --sweep` removes it"
+SWEEP_LATER = "`happe-server check --sweep` deletes it 30 days after its first sweep; look first whether it was lost"
 ROWS_AT_ONCE = 100
 MOST_NAMED = 20
 LITTLE_ROOM = 4  # a warning if less is free than this many times `limits.free_bytes`
@@ -74,8 +76,8 @@ def check(path: Path, config: Config, database: Database, *, deep: bool) -> Iter
     yield revision
     if revision.verdict is Verdict.OK:
         yield from _database(config, database, deep=deep)
+        yield from _store(config, database)
     yield from _leftovers(config)
-    yield from _store(config)
     yield _room(config)
 
 
@@ -229,19 +231,30 @@ def _opens(key: bytes, code: str, document: bytes) -> bool:
 
 def _traces(config: Config, database: Database, *, deep: bool) -> Iterator[Finding]:
     try:
-        found = look(storage_of(config), database, deep=deep)
+        storage = storage_of(config, database)
+        found = look(storage, database, deep=deep)
+        orphans = _advice_on_orphans(storage)
     except (AwayError, ConfigError):
         return  # `_store` reports this
+    advice = "restore it from a copy of the bucket" if config.s3 else "restore it from a backup"
     for name in found.missing:
-        yield Finding("traces", Verdict.FAIL, f"{name} is missing", "restore it from a backup")
+        yield Finding("traces", Verdict.FAIL, f"{name} is missing", advice)
     for name in found.damaged:
-        yield Finding(
-            "traces", Verdict.FAIL, f"{name} differs from what the server received", "restore it from a backup"
-        )
+        yield Finding("traces", Verdict.FAIL, f"{name} differs from what the server received", advice)
     for name in found.orphans:
-        yield Finding("traces", Verdict.WARN, f"the database does not know {name}", SWEEP)
+        yield Finding("traces", Verdict.WARN, f"the database does not know {name}", orphans)
     if not (found.missing or found.damaged or found.orphans):
-        yield Finding("traces", Verdict.OK, f"{found.parts} parts, {found.bytes} bytes{', each read' if deep else ''}")
+        swept = f"; {len(found.swept)} unknown ones wait for a sweep to delete them" if found.swept else ""
+        said = f"{found.parts} parts, {found.bytes} bytes{', each read' if deep else ''}{swept}"
+        yield Finding("traces", Verdict.OK, said)
+
+
+def _advice_on_orphans(storage: Storage) -> str:
+    try:
+        storage.require_owner()
+    except NotOwnerError:
+        return "leave it: it belongs to the bucket's owner, or came after the backup that this copy is from"
+    return SWEEP_LATER
 
 
 def _leftovers(config: Config) -> Iterator[Finding]:
@@ -253,7 +266,7 @@ def _leftovers(config: Config) -> Iterator[Finding]:
         yield Finding("leftovers", Verdict.WARN, f"{path} was never finished", advice)
 
 
-def _store(config: Config) -> Iterator[Finding]:
+def _store(config: Config, database: Database) -> Iterator[Finding]:
     """Check that the bucket, if there is one, works as the server needs it."""
     if config.s3 is None:
         return
@@ -261,11 +274,16 @@ def _store(config: Config) -> Iterator[Finding]:
 
     where, advice = config.s3.address, "see docs/how-to/several-servers.md"
     try:
-        fault = Bucket(config.traces_folder, config.s3).fault()
+        bucket = Bucket(config.traces_folder, config.s3, database)
+        fault = bucket.fault()
     except CredentialsError as error:
         yield Finding("store", Verdict.FAIL, str(error), advice)
     except AwayError as error:
         yield Finding("store", Verdict.FAIL, f"{where} can't be used: {error}", advice)
+    except NotOwnerError as error:
+        other = bucket.owner()
+        verdict = Verdict.WARN if other and other.database else Verdict.FAIL
+        yield Finding("store", verdict, str(error), "if it replaces that server: `happe-server takeover`")
     else:
         said = f"{where}: {fault}" if fault else where
         yield Finding("store", Verdict.FAIL if fault else Verdict.OK, said, advice if fault else "")

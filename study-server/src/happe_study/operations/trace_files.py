@@ -9,7 +9,7 @@ from uuid import UUID
 
 from sqlalchemy import select
 
-from happe_study.evidence.traces.models import Trace, TracePart
+from happe_study.evidence.traces.models import SweptPart, Trace, TracePart
 from happe_study.evidence.traces.storage import Part, sha256_of
 
 if TYPE_CHECKING:
@@ -19,13 +19,17 @@ if TYPE_CHECKING:
 
 @dataclass
 class Found:
-    """The result of the comparison. Names are UUID/NUMBER, which reveal no run or condition."""
+    """The result of the comparison. Names are UUID/NUMBER, which reveal no run or condition.
+
+    `orphans` and `swept` are parts that no row names; a sweep has found those in `swept`, and a later one deletes them.
+    """
 
     parts: int = 0
     bytes: int = 0
     missing: list[str] = field(default_factory=list)
     damaged: list[str] = field(default_factory=list)
     orphans: list[str] = field(default_factory=list)
+    swept: list[str] = field(default_factory=list)
 
 
 def look(storage: Storage, database: Database, *, deep: bool) -> Found:
@@ -38,8 +42,11 @@ def look(storage: Storage, database: Database, *, deep: bool) -> Found:
         if fault is not None and part in _rows(database, part.trace):  # unless it was erased meanwhile
             getattr(found, fault).append(_shown(part))
     later = {storage.key(part) for part in _rows(database)}
-    orphans = [each for key, each in sorted(there.items()) if key not in later and each.is_old]
-    found.orphans = [_shown(each) for each in orphans]
+    with database.reading() as session:
+        swept = set(session.scalars(select(SweptPart.key)))
+    for key, each in sorted(there.items()):
+        if key not in later and each.is_old:
+            (found.swept if key in swept else found.orphans).append(_shown(each))
     return found
 
 

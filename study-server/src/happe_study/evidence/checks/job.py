@@ -24,7 +24,7 @@ def check(work: Work) -> None:
     work.doing("reading records, traces and clocks")
     with work.database.reading() as session:
         study = session.get_one(Study, work.study_id)
-        key, storage = work.server.secrets.allocation, storage_of(work.server.config)
+        key, storage = work.server.secrets.allocation, storage_of(work.server.config, work.database)
         made = check_study(session, study, key, storage, conditions=work.arguments["conditions"])
     with work.taking_effect({"checks": [_shown(each) for each in made]}):
         pass

@@ -128,7 +128,7 @@ def _opened(work: Work, trace_id: int) -> StoredTrace | Refusal:
             return Refusal(Why.NO_SAMPLES, f"{trace.client_id}: it has no manifest")
         rows = select(TracePart.number, TracePart.sha256).where(TracePart.trace_id == trace_id)
         digests = dict(session.execute(rows).all())
-        return StoredTrace(trace.header, manifest, seal, storage_of(work.server.config), digests)
+        return StoredTrace(trace.header, manifest, seal, storage_of(work.server.config, work.database), digests)
 
 
 def _measured(run: StudyRun, trace: StoredTrace, server: ServerClock) -> Measured:

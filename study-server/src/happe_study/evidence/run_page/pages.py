@@ -202,7 +202,7 @@ def _calibration(header: Json) -> tuple[str, bool]:
 
 
 def _files() -> TraceFiles:
-    return TraceFiles(storage_of(parts().config), parts().secrets.allocation)
+    return TraceFiles(storage_of(parts().config, parts().database), parts().secrets.allocation)
 
 
 def _has_room() -> bool:

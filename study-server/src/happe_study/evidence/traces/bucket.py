@@ -3,26 +3,36 @@
 
 An object's name contains the digest of its sealed bytes, which differ for every upload. So a late put or removal of a
 killed server affects only that upload.
+
+The object `owner.json` names the database whose servers may change the bucket. `_put` and `_delete`, which do all
+changes, look at it first. A server's first change claims a bucket without parts. A restored server, or one whose bucket
+another has taken over, only reads.
 """
 
 from __future__ import annotations
 
 import io
+import json
 import mmap
 import re
 import secrets
-from contextlib import contextmanager
-from datetime import timedelta
-from functools import lru_cache
+import socket
+import time
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import IO, TYPE_CHECKING
 from uuid import UUID
 
 import obstore
-from obstore.exceptions import AlreadyExistsError, BaseError
+from obstore.exceptions import AlreadyExistsError, BaseError, PreconditionError
 from obstore.store import S3Store
 
-from happe_study.base.s3 import AwayError, Credentials, credentials
+from happe_study.base.clock import now_us
+from happe_study.base.identity import identity
+from happe_study.base.s3 import AwayError, Credentials, NotOwnerError, credentials
 from happe_study.evidence.traces.storage import PIECE, SUFFIX, Part, Storage, Stored
 
 if TYPE_CHECKING:
@@ -30,26 +40,90 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from _typeshed import WriteableBuffer
-    from obstore import BytesStream
+    from obstore import BytesStream, PutMode, PutResult
     from obstore.store import ClientConfig
 
+    from happe_study.base.database import Database
     from happe_study.base.s3 import S3
 
 FOLDER, STAGING, SUMMARY = "traces", "arriving", ".watts"
 KEY = re.compile(rf"^{FOLDER}/([0-9a-f-]{{36}})/([0-9]{{5,9}})-[0-9a-f]{{64}}{re.escape(SUFFIX)}$")
-PROBE = "check"
+PROBE, OWNER = "check", "owner.json"
+SURE_SECONDS = 2  # so soon a server notices that another has taken the bucket over
 CONNECT, READ, WHOLE = timedelta(seconds=5), timedelta(seconds=60), timedelta(hours=1)  # how long a request may take
 RETRIES = 2
 RETRY_SECONDS = 10  # afterwards a request answers 503, and a job waits
 
 
+@dataclass(frozen=True)
+class Owner:
+    """A bucket's owner: a database's identity, the machine that claimed the bucket, and when; the object's ETag."""
+
+    database: str
+    host: str
+    since_us: int
+    e_tag: str
+
+    def __str__(self) -> str:
+        """The owner, for people."""
+        return (
+            f"the server of another database ({self.host}, since {datetime.fromtimestamp(self.since_us / 1e6, UTC):%F})"
+        )
+
+
 class Bucket(Storage):
     """A bucket of traces. `root` is a folder on this server for arriving parts."""
 
-    def __init__(self, root: Path, settings: S3) -> None:
+    def __init__(self, root: Path, settings: S3, database: Database) -> None:
         """Do not connect yet. Raises CredentialsError."""
         super().__init__(root)
-        self._settings, self._known = settings, credentials(settings)
+        self._settings, self._known, self._database = settings, credentials(settings), database
+        self._sure_until = 0.0  # of the monotonic clock
+
+    @cached_property
+    def identity(self) -> str:
+        """The identity of this server's database."""
+        return identity(self._database)
+
+    def owner(self) -> Owner | None:
+        """The bucket's owner; None if it has none."""
+        try:
+            with _answering(FileNotFoundError):
+                found = obstore.get(self._store, OWNER)
+                said, e_tag = bytes(found.bytes()), found.meta["e_tag"] or ""
+        except FileNotFoundError:
+            return None
+        try:
+            facts = json.loads(said)
+            return Owner(str(facts["database"]), str(facts["host"]), int(facts["since_us"]), e_tag)
+        except (ValueError, TypeError, KeyError):
+            return Owner("", f"unknown, because {OWNER} is damaged", 0, e_tag)
+
+    def require_owner(self) -> None:
+        """Raise NotOwnerError unless this server's database owns the bucket. This claims a bucket without parts."""
+        now = time.monotonic()
+        if now < self._sure_until:
+            return
+        found = self.owner()
+        if found is None and not any(self._listed(FOLDER)):
+            with suppress(NotOwnerError):  # somebody else was faster
+                self.take(None)
+            found = self.owner()
+        if found is None:
+            raise NotOwnerError(f"{self._settings.address} has power traces but no {OWNER}, so no server may change it")
+        if found.database != self.identity:
+            raise NotOwnerError(f"{self._settings.address} belongs to {found}, so this server only reads it")
+        self._sure_until = now + SURE_SECONDS
+
+    def take(self, former: Owner | None) -> None:
+        """Make this server's database the owner in place of `former`. NotOwnerError: somebody else did so meanwhile."""
+        mode: PutMode = {"e_tag": former.e_tag} if former else "create"
+        facts = {"database": self.identity, "host": socket.gethostname(), "since_us": now_us()}
+        try:
+            with _answering(AlreadyExistsError, PreconditionError):
+                obstore.put(self._store, OWNER, json.dumps(facts).encode(), mode=mode, use_multipart=False)
+        except (AlreadyExistsError, PreconditionError):
+            raise NotOwnerError(f"{self._settings.address} got another owner meanwhile") from None
 
     def staging(self, trace: UUID) -> Path:  # noqa: ARG002 - one for all
         """The folder for arriving parts, the same for all traces."""
@@ -61,25 +135,21 @@ class Bucket(Storage):
 
     def bring(self, part: Part, file: Path) -> None:
         """Put the object in one request, so that the bucket has all of it or nothing. It replaces no object."""
-        with _answering(), file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            try:
-                obstore.put(self._store, self.key(part), memoryview(content), mode="create", use_multipart=False)
-            except AlreadyExistsError:
-                return  # an earlier request of ours succeeded, but its answer was lost; the digest proves equal bytes
+        with (
+            file.open("rb") as opened,
+            mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as mapped,
+            memoryview(mapped) as content,
+            suppress(AlreadyExistsError),  # an earlier request of ours, whose answer was lost; the digests are equal
+        ):
+            self._put(self.key(part), content, "create")
 
-    def keep(self, part: Part, file: Path) -> None:
-        """Check that the bucket still has the object: a sweep may have taken it for a killed server's leftover."""
-        with _answering():
-            try:
-                size = obstore.head(self._store, self.key(part))["size"]
-            except FileNotFoundError:
-                raise AwayError("the part is not in the store any more") from None
-        if size != file.stat().st_size:
-            raise AwayError("the store has other bytes than it was sent")
+    def keep(self, part: Part, file: Path) -> None:  # noqa: ARG002 - `bring` has put it
+        """Require that the bucket is still this server's. No sweep deletes a young object."""
+        self.require_owner()
 
     def open(self, part: Part) -> IO[bytes]:
         """Open the object for reading while it arrives."""
-        with _answering(may_miss=True):
+        with _answering(FileNotFoundError):
             found = obstore.get(self._store, self.key(part))
             return io.BufferedReader(_Stream(found.stream(min_chunk_size=PIECE)), PIECE)
 
@@ -106,25 +176,23 @@ class Bucket(Storage):
 
     def summary(self, part: Part) -> bytes:
         """Read the summary's object, which lies beside the part's."""
-        with _answering(may_miss=True):
+        with _answering(FileNotFoundError):
             return bytes(obstore.get(self._store, self._summary(part)).bytes())
 
     def keep_summary(self, part: Part, content: bytes) -> None:
         """Put the summary's object, replacing an older one."""
-        with _answering():
-            obstore.put(self._store, self._summary(part), content, use_multipart=False)
+        self._put(self._summary(part), content, "overwrite")
 
     def fault(self) -> str | None:
         """Why this bucket can't be used; None if it can. The test creates an object twice, and deletes it."""
         key = f"{PROBE}/{secrets.token_hex(16)}"
-        with _answering():
-            versioned = obstore.put(self._store, key, b"happe", mode="create", use_multipart=False)["version"]
-            try:
-                obstore.put(self._store, key, b"other", mode="create", use_multipart=False)
-                said: str | None = "it ignores If-None-Match, so two servers could replace each other's parts"
-            except AlreadyExistsError:
-                said = "it keeps versions, so erased data would stay" if versioned else None
-            obstore.delete(self._store, key)
+        versioned = self._put(key, b"happe", "create")["version"]
+        try:
+            self._put(key, b"other", "create")
+            said: str | None = "it ignores If-None-Match, so two servers could replace each other's parts"
+        except AlreadyExistsError:
+            said = "it keeps versions, so erased data would stay" if versioned else None
+        self._delete([key])
         return said
 
     def _summary(self, part: Part) -> str:
@@ -136,9 +204,16 @@ class Bucket(Storage):
             for page in obstore.list(self._store, prefix, chunk_size=1000):
                 yield from ((each["path"], each["size"], each["last_modified"].timestamp()) for each in page)
 
+    def _put(self, key: str, content: bytes | memoryview, mode: PutMode) -> PutResult:
+        """Put an object, if this server owns the bucket. Raises AlreadyExistsError in the mode "create"."""
+        self.require_owner()
+        with _answering(AlreadyExistsError):
+            return obstore.put(self._store, key, content, mode=mode, use_multipart=False)
+
     def _delete(self, keys: list[str]) -> None:
-        with _answering():
-            for key in keys:
+        for key in keys:
+            self.require_owner()
+            with _answering():
                 obstore.delete(self._store, key)
 
     @property
@@ -164,15 +239,15 @@ def _connected(bucket: str, endpoint: str | None, region: str, known: Credential
 
 
 @contextmanager
-def _answering(*, may_miss: bool = False) -> Iterator[None]:
-    """Turn errors of the store or the network into AwayError with one line. `may_miss`: let FileNotFoundError pass."""
+def _answering(*expected: type[Exception]) -> Iterator[None]:
+    """Turn errors of the store or the network into AwayError with one line, except those that the caller expects."""
     try:
         yield
+    except expected:
+        raise
     except BaseError as error:
         raise AwayError(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"[:300]) from error
     except FileNotFoundError as error:
-        if may_miss:
-            raise
         raise AwayError("there is no such bucket") from error
 
 

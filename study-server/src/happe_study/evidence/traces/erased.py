@@ -17,9 +17,11 @@ ERASING = "erasing"  # the kind of the jobs that remove traces, which are their 
 ERASED = "traces.erased"  # the audit log's entry of a job that has done so
 
 
-def is_erased(session: Session, study_id: int | None, trace: str) -> bool:
-    """Whether a withdrawal erased this trace of a study. Only its job knows that until the audit log has an entry."""
-    asked = select(Job.arguments).where(Job.kind == ERASING, Job.study_id == study_id)
+def erased(session: Session, study_id: int | None = None) -> set[str]:
+    """The traces that withdrawals erased, of a study or (None) of all. A job names them until the audit log does."""
+    asked = select(Job.arguments).where(Job.kind == ERASING)
     entries = select(AuditDetail.detail).join(AuditEntry, AuditEntry.number == AuditDetail.number)
-    done = entries.where(AuditEntry.action == ERASED, AuditDetail.study_id == study_id)
-    return any(trace in said["traces"] for query in (asked, done) for said in session.scalars(query))
+    done = entries.where(AuditEntry.action == ERASED)
+    if study_id is not None:
+        asked, done = asked.where(Job.study_id == study_id), done.where(AuditDetail.study_id == study_id)
+    return {trace for query in (asked, done) for said in session.scalars(query) for trace in said["traces"]}

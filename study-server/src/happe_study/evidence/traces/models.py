@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import ForeignKey, Index, UniqueConstraint, Uuid
 from sqlalchemy.orm import Mapped, mapped_column
 
-from happe_study.base.database import Base, Digest, Micros, Serial
+from happe_study.base.database import Base, Digest, Micros, Name, Serial
 
 
 class Trace(Base):
@@ -64,3 +64,12 @@ class TracePart(Base):
     sha256: Mapped[str] = mapped_column(Digest)  # of the sealed file
     digest: Mapped[str] = mapped_column(Digest)  # keyed digest of the size and SHA-256 of the bytes that the meter sent
     received_us: Mapped[int] = mapped_column(Micros)
+
+
+class SweptPart(Base):
+    """A stored part that a sweep found, and that no row names. A later sweep deletes it."""
+
+    __tablename__ = "swept_parts"
+
+    key: Mapped[str] = mapped_column(Name, primary_key=True)  # its name in the store
+    found_us: Mapped[int] = mapped_column(Micros)  # when a sweep first found it

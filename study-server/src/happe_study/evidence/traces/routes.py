@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from happe_study.evidence.traces.models import Trace
+    from happe_study.evidence.traces.storage import Storage
 
 api = APIBlueprint("traces", __name__, url_prefix="/api/v1", tag="Power traces")
 
@@ -127,6 +128,7 @@ PART_BODY = {
 )
 def put_trace(trace: UUID) -> tuple[Json, int]:
     """Begin a trace with its header. The meter chooses the id and may send it again."""
+    _storage().require_owner()
     header = services.read_header(json_body(), trace)
     row, new = services.begin(parts().database, header, caller(), parts().secrets.allocation)
     return _state(row, 0) if new else _found(trace), 201 if new else 200
@@ -169,8 +171,8 @@ def put_part(trace: UUID, number: int) -> tuple[Json, int]:
     """Upload a part. Nothing replaces it later. When the server answers, the part is on the disk."""
     with _body() as body:
         announced = _announced(number)
-        storage, key = storage_of(parts().config), parts().secrets.allocation
-        uploads = services.Uploads(parts().database, storage, parts().config.limits, key)
+        key = parts().secrets.allocation
+        uploads = services.Uploads(parts().database, _storage(), parts().config.limits, key)
         new = uploads.put(trace, announced, body, caller())
     return {"trace": str(trace), "number": number, "sha256": announced.sha256}, 201 if new else 200
 
@@ -182,6 +184,7 @@ def put_part(trace: UUID, number: int) -> tuple[Json, int]:
 @api.doc(responses={409: NOT_WHOLE}, extensions=openapi_body(Kind.POWER_TRACE_MANIFEST))
 def seal_trace(trace: UUID) -> Json:
     """Seal a trace with its manifest, once the server has every part. The meter may send the manifest again."""
+    _storage().require_owner()  # after the answer the meter deletes its samples
     raw = json_body()
     with parts().database.reading() as session:
         sealing = services.read_manifest(session, raw, trace, caller())
@@ -202,6 +205,10 @@ def list_traces(study: str, query_data: TracesPage) -> Json:
         found = services.progress(session, study_id, query_data.after, limit + 1)
     following = found[limit - 1].trace if len(found) > limit else None
     return {"traces": [vars(each) for each in found[:limit]], "next": following}
+
+
+def _storage() -> Storage:
+    return storage_of(parts().config, parts().database)
 
 
 def _found(trace: UUID) -> Json:

@@ -20,11 +20,11 @@ from happe_study.access.rules import DeviceKind
 from happe_study.audit import chain
 from happe_study.base.clock import now_us
 from happe_study.base.problems import FieldError, Problem, conflict, not_found, storage_full, unprocessable
-from happe_study.base.s3 import AwayError
+from happe_study.base.s3 import AwayError, NotOwnerError
 from happe_study.base.uploads import of_document
 from happe_study.design.allocation.sealing import part_digest, record_digest
 from happe_study.design.study import Study, StudyState
-from happe_study.evidence.traces.erased import is_erased
+from happe_study.evidence.traces.erased import erased
 from happe_study.evidence.traces.header import TraceHeader, trace_header
 from happe_study.evidence.traces.manifest import Comparison, Manifest, compare, manifest
 from happe_study.evidence.traces.models import Trace, TracePart
@@ -120,8 +120,8 @@ class Uploads:
     def put(self, trace: UUID, announced: Announced, body: IO[bytes], meter: Caller) -> bool:
         """Store a part. When this returns, the part is in the store. Returns whether it is new.
 
-        Raises AwayError; Problem 404: no such trace; 409: the number has other bytes, or the trace is sealed; 507: no
-        room; and what Storage.receiving raises. In these cases it has stored nothing.
+        Raises AwayError, NotOwnerError; Problem 404: no such trace; 409: the number has other bytes, or the trace is
+        sealed; 507: no room; and what Storage.receiving raises. In these cases it has stored nothing.
         """
         with self.database.reading() as session:
             row = find(session, trace, meter)
@@ -181,7 +181,7 @@ class Uploads:
 
     def _tidy(self, part: Part) -> None:
         """Remove a part that got no row. If the database or store does not answer, `upkeep` removes it later."""
-        with suppress(DBAPIError, AwayError), self.database.writing() as session:
+        with suppress(DBAPIError, AwayError, NotOwnerError), self.database.writing() as session:
             locked = select(Trace.id).where(Trace.client_id == str(part.trace)).with_for_update()
             mine = TracePart.trace_id == session.scalar(locked), TracePart.number == part.number
             here = session.scalar(select(TracePart.sha256).where(*mine))
@@ -283,7 +283,7 @@ def _begin(session: Session, header: Header, meter: Caller, key: bytes) -> tuple
         if (known.device_id, known.header_sha256) != (meter.id, header.sha256):
             raise _other_header()
         return known, False
-    if is_erased(session, meter.study_id, header.content.trace):
+    if header.content.trace in erased(session, meter.study_id):
         raise not_found("The server erased this trace when a participant withdrew.")
     row = Trace(study_id=meter.study_id, device_id=meter.id, laptop_id=laptop_id, client_id=header.content.trace)
     row.header, row.header_sha256, row.created_us = header.document, header.sha256, now_us()

@@ -83,7 +83,10 @@ class Received:
 
 
 class Storage(ABC):
-    """The store of all traces. Every method raises AwayError if the store does not answer, and OSError as files do."""
+    """The store of all traces. Every method raises AwayError if the store does not answer, and OSError as files do.
+
+    Methods that change a bucket raise NotOwnerError on a server whose database does not own it.
+    """
 
     def __init__(self, root: Path) -> None:
         """Use the local folder `root`, which need not exist yet, for unfinished files."""
@@ -132,6 +135,9 @@ class Storage(ABC):
     @abstractmethod
     def staging(self, trace: UUID) -> Path:
         """The local folder for a trace's unfinished files."""
+
+    def require_owner(self) -> None:  # noqa: B027 - only a bucket has an owner
+        """Raise NotOwnerError if this server may not change the store. A folder belongs to its server's data."""
 
     def free(self) -> int:
         """The free bytes on this server's own disk."""

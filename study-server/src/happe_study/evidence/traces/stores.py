@@ -11,16 +11,17 @@ from happe_study.evidence.traces.folder import Folder
 
 if TYPE_CHECKING:
     from happe_study.base.config import Config
+    from happe_study.base.database import Database
     from happe_study.evidence.traces.storage import Storage
 
 
-def storage_of(config: Config) -> Storage:
+def storage_of(config: Config, database: Database) -> Storage:
     """The store of a server's traces, not connected yet. Raises ConfigError."""
     if config.s3 is None:
         return Folder(config.traces_folder)
     from happe_study.evidence.traces.bucket import Bucket  # noqa: PLC0415 - it takes 30 MB, which a folder saves
 
     try:
-        return Bucket(config.traces_folder, config.s3)
+        return Bucket(config.traces_folder, config.s3, database)
     except CredentialsError as error:
         raise ConfigError(f"s3: {error}") from error

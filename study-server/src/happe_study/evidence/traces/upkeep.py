@@ -5,25 +5,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 from sqlalchemy import select
 
+from happe_study.base.clock import now_us
+from happe_study.evidence.traces.erased import erased
 from happe_study.evidence.traces.folder import Folder
-from happe_study.evidence.traces.models import Trace, TracePart
+from happe_study.evidence.traces.models import SweptPart, Trace, TracePart
 from happe_study.evidence.traces.storage import LEFT_ALONE_SECONDS, Part
 
 if TYPE_CHECKING:
-    from uuid import UUID
-
+    from sqlalchemy import Select
     from sqlalchemy.orm import Session
 
     from happe_study.base.database import Database
     from happe_study.evidence.traces.storage import Storage
 
+WAIT_SECONDS = 30 * 24 * 3600
+SECOND_US = 1_000_000
+
 
 @dataclass(frozen=True)
 class Swept:
-    """The numbers of removed files: unfinished ones of died uploads, and finished ones that no row names."""
+    """The numbers of deleted files: unfinished ones of died uploads, and finished ones that no row names."""
 
     unfinished: int
     unnamed: int
@@ -32,11 +37,26 @@ class Swept:
 def sweep(database: Database, storage: Storage, *, older_than: float = LEFT_ALONE_SECONDS) -> Swept:
     """Remove what crashes left. The server may run meanwhile: this touches no file that it writes or has acknowledged.
 
-    Unfinished files younger than `older_than` seconds stay: their upload may be about to lock them. If this removes an
-    object from a bucket before its upload writes the row, the upload fails and the meter repeats it. Raises AwayError.
+    Unfinished files younger than `older_than` seconds stay: their upload may be about to lock them. A finished part
+    that no row names waits for WAIT_SECONDS after the first sweep that found it, because somebody may have lost its
+    row. A part of an erased trace does not wait. Raises AwayError, NotOwnerError.
     """
+    storage.require_owner()
     unfinished = storage.sweep(older_than=older_than)
-    return Swept(unfinished, sum(_sweep_unnamed(database, storage, trace) for trace in storage.traces()))
+    with database.reading() as session:
+        gone = erased(session)
+    removed, unnamed = 0, dict[str, UUID]()
+    for trace in storage.traces():
+        with database.reading() as session:
+            known = session.scalar(_row(trace))
+            keys = _unnamed(session, storage, trace, known)
+        if known is None and (not keys or str(trace) in gone):
+            storage.remove(trace)
+            removed += len(keys)
+        else:
+            unnamed |= dict.fromkeys(keys, trace)
+    due = _due(database, unnamed)
+    return Swept(unfinished, removed + sum(_delete(database, storage, trace, due) for trace in set(due.values())))
 
 
 def sweep_own(database: Database, storage: Storage) -> None:
@@ -47,20 +67,32 @@ def sweep_own(database: Database, storage: Storage) -> None:
         storage.sweep()
 
 
-def _sweep_unnamed(database: Database, storage: Storage, trace: UUID) -> int:
-    """Remove a trace's finished parts that no row names, under the lock that writers of such rows hold."""
-    with database.reading() as session:
-        known = session.scalar(select(Trace.id).where(Trace.client_id == str(trace)))
-        if known is not None and not _unnamed(session, storage, trace, known):
-            return 0
+def _due(database: Database, unnamed: dict[str, UUID]) -> dict[str, UUID]:
+    """Note which parts no row names now. Returns those that have waited long enough."""
+    now = now_us()
     with database.writing() as session:
-        known = session.scalar(select(Trace.id).where(Trace.client_id == str(trace)).with_for_update())
-        unnamed = _unnamed(session, storage, trace, known)
-        for key in unnamed:
+        found = {each.key: each for each in session.scalars(select(SweptPart))}
+        for key in found.keys() - unnamed.keys():
+            session.delete(found[key])
+        session.add_all(SweptPart(key=key, found_us=now) for key in unnamed.keys() - found.keys())
+        since = {key: found[key].found_us if key in found else now for key in unnamed}
+    return {key: trace for key, trace in unnamed.items() if since[key] <= now - WAIT_SECONDS * SECOND_US}
+
+
+def _delete(database: Database, storage: Storage, trace: UUID, due: dict[str, UUID]) -> int:
+    """Delete a trace's due parts that still no row names, under the lock that writers of such rows hold."""
+    with database.writing() as session:
+        known = session.scalar(_row(trace).with_for_update())
+        keys = due.keys() & set(_unnamed(session, storage, trace, known))
+        for key in keys:
             storage.drop(key)
-        if known is None:
+        if known is None and not storage.stored(trace):
             storage.remove(trace)
-    return len(unnamed)
+    return len(keys)
+
+
+def _row(trace: UUID) -> Select[int]:
+    return select(Trace.id).where(Trace.client_id == str(trace))
 
 
 def _unnamed(session: Session, storage: Storage, trace: UUID, known: int | None) -> list[str]:

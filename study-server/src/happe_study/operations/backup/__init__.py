@@ -8,5 +8,8 @@ A backup is a folder or a tar of
     secrets/*.key                       only on request
     manifest.json                       written last: every other file with size and SHA-256, versions, the audit's head
 
+With a bucket, the parts stay there, as the manifest says first. A backup leaves out the database's identity, so that a
+restored server does not own the bucket.
+
 The program writes it under a temporary name, and renames it when all of it is on the disk.
 """

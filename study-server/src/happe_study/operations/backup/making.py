@@ -106,7 +106,7 @@ def _fill(
     writer = _Writer(target, total, progress)
     writer.add_file(snapshot.file.name, snapshot.file)
     snapshot.file.unlink()
-    storage = storage_of(source.config)
+    storage = storage_of(source.config, source.database)
     if isinstance(storage, Folder):
         for part in snapshot.parts:
             file = storage.part(part.trace, part.number)
@@ -124,6 +124,7 @@ def _fill(
 
 def _manifest(source: Source, snapshot: snapshots.Snapshot, writer: _Writer) -> manifest.Manifest:
     return manifest.Manifest(
+        note=source.config.s3.not_in_backups if source.config.s3 else "",
         made_us=now_us(),
         program=VERSION,
         database=snapshot.kind,

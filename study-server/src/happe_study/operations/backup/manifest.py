@@ -59,14 +59,15 @@ class Head(BaseModel):
 
 
 class Manifest(BaseModel):
-    """The content of manifest.json. `missing`: parts that the database names, but which were missing or changed.
+    """The content of manifest.json. `note`: what the backup lacks, in words.
 
-    `objects`: the parts in the bucket, if the server has one. `fingerprints` identify the server's secrets without
-    revealing them.
+    `missing`: parts that the database names, but which were missing or changed. `objects`: the parts in the bucket, if
+    the server has one. `fingerprints` identify the server's secrets without revealing them.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    note: str = ""
     format: Literal[1] = 1
     made_us: int
     program: str

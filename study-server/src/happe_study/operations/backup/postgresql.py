@@ -29,7 +29,7 @@ class ProgramError(Exception):
 def dump(engine: Engine, snapshot: str, file: Path) -> None:
     """Write an exported snapshot of the database to a file in pg_dump's custom format. Raises ProgramError."""
     options = ("--format=custom", "--no-owner", "--no-privileges", f"--snapshot={snapshot}", f"--file={file}")
-    _run("pg_dump", engine, *options)
+    _run("pg_dump", engine, *options, "--exclude-table-data=identity")
 
 
 def restore(engine: Engine, file: Path) -> None:

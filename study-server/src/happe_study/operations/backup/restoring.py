@@ -82,7 +82,7 @@ def restore(config: Config, place: Path, progress: Callable[[int, int], None] = 
             shutil.rmtree(stage, ignore_errors=True)
             stage.mkdir(mode=0o700, parents=True)
             _stage(source, stage, progress)
-            lost = list(_lost(source.manifest, config, progress))
+            lost = list(_lost(source.manifest, config, database, progress))
             secrets = _put_in_place(source.manifest, stage, config, database)
             shutil.rmtree(stage)
             return Restored(source.manifest, _verified(source.manifest, database), secrets, lost)
@@ -161,9 +161,9 @@ def _put_in_place(found: Manifest, stage: Path, config: Config, database: Databa
     return secrets
 
 
-def _lost(found: Manifest, config: Config, progress: Callable[[int, int], None]) -> Iterator[str]:
+def _lost(found: Manifest, config: Config, database: Database, progress: Callable[[int, int], None]) -> Iterator[str]:
     """Read every object that a backup lists, and yield the keys of missing or changed ones."""
-    storage, done, total = storage_of(config), 0, sum(each.size for each in found.objects)
+    storage, done, total = storage_of(config, database), 0, sum(each.size for each in found.objects)
     for each in found.objects:
         trace, name = each.key.split("/")[1:]
         try:

@@ -85,6 +85,8 @@ def _copy_sqlite(source: str, target: Path) -> None:
         (found,) = new.execute("PRAGMA quick_check(1)").fetchone()
         if found != "ok":
             raise sqlite3.DatabaseError(f"the database is damaged: {found}")
+        new.execute("DELETE FROM identity")
+        new.commit()
 
 
 def _of_postgresql(database: Database, folder: Path) -> Snapshot:

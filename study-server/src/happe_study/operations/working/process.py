@@ -20,7 +20,7 @@ import structlog
 from happe_study.base.config import Config, Secrets
 from happe_study.base.database import Database
 from happe_study.base.parts import Parts
-from happe_study.base.s3 import AwayError
+from happe_study.base.s3 import AwayError, NotOwnerError
 from happe_study.evidence.traces.storage import FULL
 from happe_study.jobs import services
 from happe_study.jobs.models import Job
@@ -50,7 +50,7 @@ def do(server: Parts, job: Job, folder: Path) -> None:
                 pass
     except GoneError:
         return
-    except FailedError as error:
+    except (FailedError, NotOwnerError) as error:
         why = str(error)
     except ModuleNotFoundError as error:
         why = f"The Python package {error.name} is missing: install happe-study-server[analysis]."

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def erase(work: Work) -> None:
     """Remove the traces in the argument `traces`, waiting while the store is away. The audit log gets an entry."""
-    storage, traces = storage_of(work.server.config), work.arguments["traces"]
+    storage, traces = storage_of(work.server.config, work.database), work.arguments["traces"]
     for done, trace in enumerate(traces):
         work.doing("removing power traces", done, len(traces))
         storage.remove(UUID(trace))

@@ -43,6 +43,7 @@ def withdraw() -> AnyResponse:
             said = gettext("Type the word %(word)s, or go back if you want to stay.")
             wrong = {"confirm": said % {"word": gettext(CONFIRMATION)}}
             return _withdrawal(here(session), wrong)
+    services.require_owner(parts())
     with parts().database.writing() as session:
         row = session.get_one(Participant, caller().id)
         chosen = services.withdraw(session, row, parts().secrets, caller())

@@ -38,6 +38,7 @@ def withdraw_participant(study: str, code: str, json_data: Confirmation) -> str:
     study_id: int = g.happe_study_ids(study)
     if json_data.confirm != code:
         raise unprocessable("A withdrawal can't be undone.", FieldError("/confirm", "must be the participant's code"))
+    services.require_owner(parts())
     with parts().database.writing() as session:
         participant = find(session, study_id, code)
         services.withdraw(session, participant, parts().secrets, caller())

@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from happe_study.access.rules import Who
 from happe_study.audit.chain import append
+from happe_study.base.config import ConfigError
+from happe_study.base.s3 import AwayError
 from happe_study.evidence.traces.erased import ERASING
+from happe_study.evidence.traces.stores import storage_of
 from happe_study.jobs import services as jobs
 from happe_study.people.participants.models import OnWithdrawal, Participant, ParticipantState
 from happe_study.results.withdrawal import erasure
@@ -19,9 +23,19 @@ if TYPE_CHECKING:
 
     from happe_study.access.rules import Caller
     from happe_study.base.config import Secrets
+    from happe_study.base.parts import Parts
     from happe_study.results.withdrawal.recordings import Recording
 
 ON_WITHDRAWAL = "the participant withdrew"
+
+
+def require_owner(parts: Parts) -> None:
+    """Raise NotOwnerError if this server could not erase power traces. Call it before the transaction that withdraws.
+
+    While the store is away, the job that erases the traces waits.
+    """
+    with suppress(AwayError, ConfigError):
+        storage_of(parts.config, parts.database).require_owner()
 
 
 def withdraw(session: Session, participant: Participant, secrets: Secrets, who: Caller | None) -> OnWithdrawal:

@@ -38,6 +38,7 @@ def withdraw(study: str, code: str) -> AnyResponse:
     """Withdraw the participant: erase or de-identify their data, as they chose in the consent."""
     if request.form.get("confirm", "").strip() != code:
         raise mistake("confirm", f"Type the code of the participant, {code}.")
+    services.require_owner(parts())
     with parts().database.writing() as session:
         one = find(session, g.happe_study_ids(study), code)
         services.withdraw(session, one, parts().secrets, caller())
