@@ -84,7 +84,8 @@ def measure(world: World, folder: Path, policies: int, back_end: str, periods: i
 
     until(governed, "all policies are governed")
     read = [policy / name for name, most in READ[back_end].items() for policy in machine.policies[:most]]
-    files = [stat.path, machine.policy / "scaling_driver", *read]
+    outline = ("scaling_driver", "cpuinfo_min_freq", "cpuinfo_max_freq", "scaling_available_frequencies")
+    files = [stat.path, *(machine.policy / name for name in outline), *read]
     sampler = ROOT / "build/dev/baseline/bare-sampler"
     with beside(happed.pid, sampler, *files, **happed.environment) as bare:
         spend(MOMENT_S / 2)  # this program never wakes together with one of them

@@ -13,7 +13,12 @@
 
 namespace happe {
 
-// A policy as its driver describes it.
+// The largest number that the kernel accepts for scaling_max_freq, and the one that a policy begins with: no limit. A
+// smaller number that equals cpuinfo_max_freq becomes a limit when boost raises that (cpufreq_online() in
+// drivers/cpufreq/cpufreq.c, FREQ_QOS_MAX_DEFAULT_VALUE).
+inline constexpr Khz kNoLimit{INT32_MAX};
+
+// A policy as its driver describes it. Switching boost can change its frequencies.
 struct CpufreqPolicy {
     PolicyId id;
     std::vector<unsigned> cpus;          // related_cpus: CPUs that scale together, on line or not, ascending
@@ -22,7 +27,7 @@ struct CpufreqPolicy {
     std::vector<std::string> epps;       // energy_performance_available_preferences; empty: the driver has no EPP
     std::vector<Khz> frequencies;        // scaling_available_ and scaling_boost_frequencies, ascending; empty: no table
     Khz lowest;                          // cpuinfo_min_freq
-    Khz highest;                         // cpuinfo_max_freq
+    Khz highest;                         // cpuinfo_max_freq, or the top of a table that ends below it
     std::optional<Khz> bios_limit;       // the firmware's present limit, if the driver reports it
 };
 
@@ -30,7 +35,7 @@ struct CpufreqPolicy {
 struct CpufreqSettings {
     std::string governor;      // scaling_governor
     Khz min;                   // scaling_min_freq
-    Khz max;                   // scaling_max_freq
+    Khz max;                   // scaling_max_freq; kNoLimit can be written, and the kernel shows the highest instead
     std::optional<Khz> speed;  // scaling_setspeed, only with the governor userspace
     bool operator==(const CpufreqSettings&) const = default;
 };
@@ -52,15 +57,18 @@ public:
     // Policies with a CPU on line, ascending ids. Empty on a machine without cpufreq.
     [[nodiscard]] virtual Result<std::vector<CpufreqPolicy>> policies() const = 0;
 
+    // Empty if the policy is gone, or if all its CPUs are off line.
+    [[nodiscard]] virtual Result<std::optional<CpufreqPolicy>> policy(PolicyId policy) const = 0;
+
     // CpufreqPolicy::frequencies. Empty while the policy is off line.
     [[nodiscard]] virtual std::vector<Khz> table(PolicyId policy) const = 0;
 
     // Empty if the policy is gone, or if all its CPUs are off line.
     [[nodiscard]] virtual Result<std::optional<CpufreqSettings>> settings(PolicyId policy) const = 0;
 
-    // The kernel has one cpufreq driver at a time, which every policy names. Empty while the policy is gone. Fast
-    // enough to call for every sample.
-    [[nodiscard]] virtual Result<std::optional<std::string>> driver(PolicyId policy) const = 0;
+    // The driver's name, the range and the table, as text to compare. Empty while the policy is gone. Fast enough to
+    // call for every sample.
+    [[nodiscard]] virtual Result<std::optional<std::string>> outline(PolicyId policy) const = 0;
 
     // Fast enough to call for every sample. Empty if there is no value now: the policy is off line, or the caller asks
     // for Speed under another governor than userspace.

@@ -23,11 +23,6 @@ Status both(const Status& first, const Status& second) {
                            : failure(first.error().message + "; " + second.error().message);
 }
 
-bool is_same(const CpufreqPolicy& a, const CpufreqPolicy& b) {
-    return a.id == b.id && a.cpus == b.cpus && a.driver == b.driver && a.frequencies == b.frequencies &&
-           a.lowest == b.lowest && a.highest == b.highest && backend_of({&a, 1}) == backend_of({&b, 1});
-}
-
 // Finds an entry in a list ordered by id. A machine may have hundreds, each needed several times a period; mostly an id
 // is also the index.
 template <typename Entries>
@@ -46,6 +41,11 @@ Frequency speedometer(const Cpufreq& cpufreq, Backend backend, PolicyId policy) 
 }
 
 }  // namespace
+
+bool is_same(const CpufreqPolicy& a, const CpufreqPolicy& b) {
+    return a.id == b.id && a.cpus == b.cpus && a.driver == b.driver && a.frequencies == b.frequencies &&
+           a.lowest == b.lowest && a.highest == b.highest && backend_of({&a, 1}) == backend_of({&b, 1});
+}
 
 std::string in_words(std::span<const PolicyError> errors) {
     if (errors.empty()) {
@@ -94,7 +94,8 @@ CpufreqControl::CpufreqControl(Cpufreq& cpufreq, ControlSettings settings, std::
       policies_(std::move(policies)),
       backend_(backend_of(known_)),
       file_(backend_ == Backend::Setspeed ? Frequency::Speed : Frequency::Max),
-      speedometer_(speedometer(cpufreq_, backend_, policies_.front().id)) {}
+      speedometer_(speedometer(cpufreq_, backend_, policies_.front().id)),
+      outlines_(known_.size()) {}
 
 CpufreqControl::~CpufreqControl() {
     if (mode_ != Mode::Released) {  // otherwise the file may belong to another object, which has control
@@ -224,11 +225,11 @@ Status CpufreqControl::release() {
     contested_ = false;
     errors_.clear();
     if (mode_ == Mode::Released) {
-        return restore_found(settings_.found, cpufreq_).and_then([this] {
-            return load_found(settings_.found).map([this](FoundState&& left) {
-                found_ = std::move(left);
-                std::ranges::sort(found_, {}, &FoundPolicy::id);
-            });
+        const Status restored = restore_found(settings_.found, cpufreq_);
+        return load_found(settings_.found).and_then([&](FoundState&& left) {
+            found_ = std::move(left);
+            std::ranges::sort(found_, {}, &FoundPolicy::id);
+            return restored;
         });
     }
     return hand_back();
@@ -281,6 +282,8 @@ Status CpufreqControl::note(Hold& hold) {
     const FoundPolicy* const old = found(hold.id);
     if (old != nullptr && is_ours(*old, **now, cpufreq_)) {
         entry = *old;
+    } else {
+        entry.found.max = entry.found.max >= highest_now(hold) ? kNoLimit : entry.found.max;
     }
     if (const Status noted = note_epp(entry, old); !noted) {
         return noted;
@@ -292,9 +295,8 @@ Status CpufreqControl::note(Hold& hold) {
     hold.floor = (*now)->min;
     hold.ceiling = (*now)->max;
     if (entry.capped) {
-        hold.latest = hold.ceiling;
-        const bool is_limit = entry.found.max == hold.ceiling && hold.ceiling < known(hold).highest;
-        entry.unknown_max = is_limit ? std::optional(hold.ceiling) : entry.unknown_max;
+        hold.latest = std::min(hold.ceiling, known(hold).highest);
+        entry.unknown_max = entry.found.max == hold.ceiling ? std::optional(hold.ceiling) : entry.unknown_max;
     }
     found_.insert(std::ranges::upper_bound(found_, entry.id, {}, &FoundPolicy::id), entry);
     return {};

@@ -44,6 +44,9 @@ struct PolicyError {
 // For the journal: the limited policies and their limits.
 [[nodiscard]] std::string in_words(std::span<const PolicyLimits> limits);
 
+// True if a ladder, or the back-end, that belongs to one belongs to the other.
+[[nodiscard]] bool is_same(const CpufreqPolicy& a, const CpufreqPolicy& b);
+
 class CpufreqControl final : public FrequencyControl {
 public:
     // More retakes than this within this time mean that another program competes, and HAPPE gives up.
@@ -112,9 +115,9 @@ public:
     // Why HAPPE does not govern every policy: the errors of acquire(), or of tend() and of later settings.
     [[nodiscard]] std::span<const PolicyError> errors() const { return errors_; }
 
-    // True if tend() saw another driver, or another mode of the driver. Then this object sets nothing any more: open
-    // another.
-    [[nodiscard]] bool replaced() const { return replaced_; }
+    // True if tend() saw another driver or mode of the driver, or another range or table: release this object and open
+    // another. With another driver this object sets nothing any more. With another range it keeps its ladders.
+    [[nodiscard]] bool outdated() const { return replaced_ || reranged_; }
 
     // True if a new policy is on line, or a known one has changed (another driver, boost switched). Release this object
     // and open another.
@@ -166,10 +169,13 @@ private:
     [[nodiscard]] Status bring_about_speed(Hold& hold);
     [[nodiscard]] Status bring_about_cap(Hold& hold);
     [[nodiscard]] Status write_speed(Hold& hold);
+    [[nodiscard]] Status probe(Hold& hold, Khz limit);
     [[nodiscard]] Status write_cap(Hold& hold, Khz khz);
+    [[nodiscard]] Khz highest_now(const Hold& hold) const;
     [[nodiscard]] Khz highest_cap(const Hold& hold) const;
     [[nodiscard]] Khz within_limits(const Hold& hold) const;
     [[nodiscard]] bool has_driver(MonoTime now);
+    void look_at_outline(const CpufreqPolicy& known, std::string& last);
     [[nodiscard]] Status look(Hold& hold);
     [[nodiscard]] Status look_at_speed(Hold& hold);
     [[nodiscard]] Status look_at_cap(Hold& hold);
@@ -205,7 +211,10 @@ private:
     std::deque<MonoTime> retakes_;
     bool contested_ = false;
     std::optional<MonoTime> driver_seen_;
+    std::vector<std::string> outlines_;  // of known_, as last seen
+    std::size_t outlined_ = 0;           // the index of the last one that we looked at
     bool replaced_ = false;
+    bool reranged_ = false;
     bool unsaved_ = false;  // found_ differs from the file
     std::vector<PolicyError> errors_;
     std::size_t looks_ = 0;               // the number of looks by tend()

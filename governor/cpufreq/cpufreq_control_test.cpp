@@ -81,7 +81,7 @@ TEST_F(Control, KeepsToLimitsAndNeverWritesThemInSetspeed) {
     EXPECT_EQ(policy(0).setspeed, kMiddle);
     good(control->release());
     EXPECT_EQ(policy(0).user_max, kMiddle);
-    EXPECT_EQ(policy(0).user_min, kLowest);
+    EXPECT_EQ(policy(0).user_min, Khz{});
 }
 
 TEST_F(Control, SaysWhatThePolicyRunsAtWhileItIsTheKernels) {
@@ -293,7 +293,7 @@ TEST_F(Control, CapsWhereThereIsNoUserspace) {
     EXPECT_EQ(policy(0).governor, "powersave");
     EXPECT_EQ(control->current({0}), Khz{1'700'000});
     good(control->release());
-    EXPECT_EQ(policy(0).user_max, Khz{4'200'000});
+    EXPECT_EQ(policy(0).user_max, kNoLimit);
     EXPECT_FALSE(is_file_there());
 }
 
@@ -375,7 +375,7 @@ TEST_F(Control, FixesACapAndLendsWhereThereIsNoUserspace) {
     good(control->fix(0));
     EXPECT_EQ(policy(0).user_max, Khz{400'000});
     good(control->lend({.name = "performance", .tunables = {}}));
-    EXPECT_EQ(policy(0).user_max, Khz{4'200'000});
+    EXPECT_EQ(policy(0).user_max, kNoLimit);
     EXPECT_EQ(policy(0).governor, "performance");
     good(control->release());
     EXPECT_EQ(policy(0).governor, "powersave");

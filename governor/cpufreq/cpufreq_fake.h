@@ -18,13 +18,14 @@ public:
         CpufreqPolicy is;
         std::string governor;
         Khz user_min;                    // the last write to scaling_min_freq
-        Khz user_max;                    // the last write to scaling_max_freq
+        Khz user_max;                    // the last write to scaling_max_freq: at first kNoLimit
         Khz kernel_max;                  // the limit by firmware or temperature
         Khz setspeed;                    // the last request to the governor userspace
         Khz runs_at;                     // under other governors
         std::optional<Khz> shown_max{};  // set while the last write to scaling_max_freq is not in force yet
         std::string epp{};               // empty: the driver has none
         std::optional<Khz> average{};    // measured by the hardware, if the kernel reports it
+        Khz accepts = kNoLimit;          // no greater number for scaling_max_freq
         bool on_line = true;
         int writes = 0;  // the number of writes by any program to any file
     };
@@ -66,9 +67,9 @@ public:
         Policy& policy = machine[is.id];
         policy = {.is = is,
                   .governor = governor,
-                  .user_min = is.lowest,
-                  .user_max = is.highest,
-                  .kernel_max = is.highest,
+                  .user_min = {},
+                  .user_max = kNoLimit,
+                  .kernel_max = kNoLimit,
                   .setspeed = is.lowest,
                   .runs_at = is.lowest};
         start(governor);
@@ -84,9 +85,12 @@ public:
         policy.setspeed = policy.is.highest;
     }
 
-    [[nodiscard]] Khz min(const Policy& policy) const { return std::min(policy.user_min, max(policy)); }
+    [[nodiscard]] Khz min(const Policy& policy) const {
+        return std::min(std::max(policy.user_min, policy.is.lowest), max(policy));
+    }
     [[nodiscard]] Khz max(const Policy& policy) const {
-        return policy.shown_max.value_or(rounded(policy, std::min(policy.user_max, policy.kernel_max)));
+        return policy.shown_max.value_or(
+            rounded(policy, std::min({policy.user_max, policy.kernel_max, policy.is.highest})));
     }
     // Rounds down to an entry of the table.
     static Khz rounded(const Policy& policy, Khz maximum) {
@@ -131,9 +135,22 @@ public:
                                              .speed = *frequency(id, Frequency::Speed)});
     }
 
-    [[nodiscard]] Result<std::optional<std::string>> driver(PolicyId id) const override {
+    [[nodiscard]] Result<std::optional<CpufreqPolicy>> policy(PolicyId id) const override {
         const Policy* const policy = present(id);
-        return policy == nullptr ? std::nullopt : std::optional(policy->is.driver);
+        return policy == nullptr ? std::nullopt : std::optional(policy->is);
+    }
+
+    [[nodiscard]] Result<std::optional<std::string>> outline(PolicyId id) const override {
+        return policy(id).map([](const std::optional<CpufreqPolicy>& is) -> std::optional<std::string> {
+            if (!is) {
+                return std::nullopt;
+            }
+            std::string text = fmt::format("{} {} {}", is->driver, is->lowest.value, is->highest.value);
+            for (const Khz khz : is->frequencies) {
+                text += fmt::format(" {}", khz.value);
+            }
+            return text;
+        });
     }
 
     void wait_for_maximum() override {
@@ -170,6 +187,9 @@ public:
             Policy& policy = machine.at(id);
             if (speed && policy.governor != "userspace") {
                 return failure(fmt::format("policy{}/scaling_setspeed: Invalid argument", id.value));
+            }
+            if (!speed && khz > policy.accepts) {
+                return failure(fmt::format("policy{}/scaling_max_freq: Invalid argument", id.value));
             }
             if (!speed) {
                 policy.shown_max = max(policy);

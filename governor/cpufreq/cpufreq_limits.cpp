@@ -59,10 +59,23 @@ Status CpufreqControl::bring_about_cap(Hold& hold) {
         return {};  // the next tend() sees the answer
     }
     if (unknown && cap < *unknown) {
-        hold.probed = unknown;
-        return write_cap(hold, probe_of(*unknown, hold.id, cpufreq_));
+        return probe(hold, *unknown);
     }
     return unknown || hold.asked == cap ? Status() : write_cap(hold, cap);
+}
+
+// The write destroys this limit, which until then was what we found. So from now on only the answer tells whether there
+// is one, also after a kill.
+Status CpufreqControl::probe(Hold& hold, Khz limit) {
+    FoundPolicy& entry = *found(hold.id);
+    if (limit >= entry.found.max) {
+        entry.found.max = kNoLimit;
+        if (const Status saved = save_found(settings_.found, found_); !saved) {
+            return saved;
+        }
+    }
+    hold.probed = limit;
+    return write_cap(hold, probe_of(limit, hold.id, cpufreq_));
 }
 
 Status CpufreqControl::write_cap(Hold& hold, Khz khz) {
@@ -77,7 +90,13 @@ Status CpufreqControl::write_cap(Hold& hold, Khz khz) {
 
 Khz CpufreqControl::highest_cap(const Hold& hold) const {
     const FoundPolicy& entry = *found(hold.id);
-    return std::max(entry.found.max, entry.unknown_max.value_or(Khz{}));
+    return std::min(std::max(entry.found.max, entry.unknown_max.value_or(Khz{})), known(hold).highest);
+}
+
+// What scaling_max_freq shows without a limit: boost may have been switched since open().
+Khz CpufreqControl::highest_now(const Hold& hold) const {
+    const auto now = cpufreq_.policy(hold.id).value_or(std::nullopt);
+    return now ? now->highest : known(hold).highest;
 }
 
 // The kernel lets a ceiling win over a floor, so a cap below the floor would push the floor down.
@@ -139,7 +158,7 @@ void CpufreqControl::see_cap(Hold& hold, Khz seen) {
         return;
     }
     FoundPolicy& entry = *found(hold.id);
-    const bool is_top = seen >= known(hold).highest;
+    const bool is_top = seen >= highest_now(hold);
     hold.latest = seen;
     unsaved_ = true;
     if (seen == hold.asked || is_top) {
@@ -148,7 +167,7 @@ void CpufreqControl::see_cap(Hold& hold, Khz seen) {
         entry.unknown_max = seen;
     }
     if (is_top && seen != hold.asked) {
-        entry.found.max = seen;
+        entry.found.max = kNoLimit;
     }
     if (hold.asked && seen > *hold.asked) {
         hold.asked.reset();  // another program has overwritten it
@@ -164,8 +183,6 @@ bool CpufreqControl::is_answered(Hold& hold, Khz seen) {
     FoundPolicy& entry = *found(hold.id);
     if (seen != *limit) {
         entry.found.max = *limit;
-    } else if (*limit >= entry.found.max) {
-        entry.found.max = known(hold).highest;  // we wrote more than the kernel allows
     }
     entry.unknown_max.reset();
     hold.latest = seen;
@@ -199,7 +216,7 @@ PolicyLimits CpufreqControl::limits_of(const Hold& hold) const {
     const FoundPolicy* const entry = backend_ == Backend::Cap ? found(hold.id) : nullptr;
     if (entry != nullptr && entry->capped) {
         const bool is_held_down = hold.asked && hold.latest && *hold.latest < *hold.asked;
-        most = entry->unknown_max.value_or(is_held_down ? *hold.latest : entry->found.max);
+        most = entry->unknown_max.value_or(is_held_down ? *hold.latest : highest_cap(hold));
     }
     return {hold.id, hold.floor, most};
 }

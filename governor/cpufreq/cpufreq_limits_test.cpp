@@ -13,6 +13,7 @@ namespace {
 constexpr Khz kFloor{400'000};
 constexpr Khz kLimit{1'500'000};
 constexpr Khz kHigherLimit{2'500'000};
+constexpr Khz kNominal{2'400'000};
 constexpr Khz kWanted{3'400'000};
 constexpr Khz kFull{4'200'000};
 
@@ -20,18 +21,26 @@ constexpr Khz kFull{4'200'000};
 class Limits : public ControlTest, public testing::WithParamInterface<bool> {
 protected:
     fake::Kernel::Policy& add() {
-        fake::Kernel::Policy& policy = kernel.add_pstate(0, {0});
-        if (GetParam()) {
-            policy.is.frequencies = {{1'250'000}, kLimit, kHigherLimit};
-            for (Khz entry = kFloor; entry <= kFull; entry.value += 200'000) {
-                policy.is.frequencies.push_back(entry);
-            }
-            std::ranges::sort(policy.is.frequencies);
-        }
-        return policy;
+        kernel.add_pstate(0, {0});
+        boost(true);
+        return policy(0);
     }
-    void given_a_cap(Khz cap) {
+    // Somebody switches boost.
+    void boost(bool on) {
+        CpufreqPolicy& is = policy(0).is;
+        is.highest = on ? kFull : kNominal;
+        if (GetParam()) {
+            is.frequencies = {{1'250'000}, kLimit, kHigherLimit};
+            for (Khz entry = kFloor; entry <= kFull; entry.value += 200'000) {
+                is.frequencies.push_back(entry);
+            }
+            std::ranges::sort(is.frequencies);
+            std::erase_if(is.frequencies, [&](Khz entry) { return entry > is.highest; });
+        }
+    }
+    void given_a_cap(Khz cap, bool boosted = true) {
         add();
+        boost(boosted);
         open();
         good(control->acquire());
         good(control->set({0}, cap));
@@ -53,6 +62,16 @@ protected:
         good(control->release());
         kernel.wait_for_maximum();
     }
+    // Kills happed and restores what it found.
+    void killed() {
+        const std::string left = text_of(file);
+        const Khz written = policy(0).user_max;
+        released();
+        policy(0).user_max = written;
+        put_text(file, left);
+        good(restore_found(file, kernel));
+    }
+    void ended(bool by_a_kill) { by_a_kill ? killed() : released(); }
     // Another program writes a limit.
     void others(Khz limit) { policy(0).user_max = limit; }
     [[nodiscard]] Khz in_force() { return kernel.max(policy(0)); }
@@ -117,7 +136,7 @@ TEST_P(Limits, AreFollowedWhenTheyRiseAboveTheCap) {
     tended_thrice();
     EXPECT_EQ(in_force(), kFull);
     released();
-    EXPECT_EQ(policy(0).user_max, kFull);
+    EXPECT_EQ(policy(0).user_max, kNoLimit);
 }
 
 TEST_P(Limits, OfTheStartAreFollowedWhenTheyAreLifted) {
@@ -137,7 +156,7 @@ TEST_P(Limits, OfTheStartAreFollowedWhenTheyAreLifted) {
     tended_thrice();
     EXPECT_EQ(in_force(), kWanted);
     released();
-    EXPECT_EQ(policy(0).user_max, kFull);
+    EXPECT_EQ(policy(0).user_max, kNoLimit);
 }
 
 TEST_P(Limits, OfTheKernelEndWithoutAWriteOfOurs) {
@@ -166,7 +185,7 @@ TEST_P(Limits, OfTheKernelAtTheStartAreNotKept) {
     tended_thrice();
     EXPECT_EQ(in_force(), kWanted);
     released();
-    EXPECT_EQ(policy(0).user_max, kFull);
+    EXPECT_EQ(policy(0).user_max, kNoLimit);
 }
 
 TEST_P(Limits, OfTheKernelAreToldFromOthersOnRelease) {
@@ -176,7 +195,7 @@ TEST_P(Limits, OfTheKernelAreToldFromOthersOnRelease) {
         (of_the_kernel ? policy(0).kernel_max : policy(0).user_max) = kLimit;
         tended();
         released();
-        EXPECT_EQ(policy(0).user_max, of_the_kernel ? kFull : kLimit);
+        EXPECT_EQ(policy(0).user_max, of_the_kernel ? kNoLimit : kLimit);
         EXPECT_FALSE(is_file_there());
     }
 }
@@ -208,13 +227,67 @@ TEST_P(Limits, AreGivenBackAfterAKillToo) {
         tended();
         good(control->set({0}, last));
         tended_thrice();
-        const std::string left = text_of(file);
-        const Khz capped = in_force();
-        released();
-        policy(0).user_max = capped;
-        put_text(file, left);
-        good(restore_found(file, kernel));
+        killed();
         EXPECT_EQ(policy(0).user_max, kHigherLimit);
+    }
+}
+
+// happed ends while boost is off. Then boost comes, and perhaps a new happed.
+TEST_P(Limits, AreNoneWhenBoostComesBack) {
+    for (const Khz cap : {Khz{800'000}, kNominal}) {
+        for (const bool by_a_kill : {false, true}) {
+            kernel = fake::Kernel();
+            given_a_cap(cap, false);
+            EXPECT_TRUE(control->limits().empty());
+            ended(by_a_kill);
+            boost(true);
+            EXPECT_EQ(in_force(), kFull);
+            open();
+            good(control->acquire());
+            EXPECT_TRUE(control->limits().empty());
+            good(control->set({0}, kWanted));
+            tended();
+            EXPECT_EQ(in_force(), kWanted);
+            released();
+            EXPECT_EQ(policy(0).user_max, kNoLimit);
+        }
+    }
+}
+
+TEST_P(Limits, AreTheHighestFrequencyWhereTheKernelRefusesNoLimit) {
+    given_a_cap({800'000});
+    policy(0).accepts = kFull;
+    boost(false);
+    released();
+    EXPECT_EQ(policy(0).user_max, kNominal);
+}
+
+TEST_P(Limits, OfOthersStayWhenBoostIsSwitched) {
+    for (const bool on : {false, true}) {
+        for (const Khz limit : {kLimit, kHigherLimit}) {
+            kernel = fake::Kernel();
+            given_a_cap({800'000}, !on);
+            boost(on);
+            others(limit);  // before happed knows of the new range
+            tended();
+            released();
+            EXPECT_EQ(policy(0).user_max, on || limit < kNominal ? limit : kNoLimit);
+        }
+    }
+}
+
+// The question destroys the limit that was found.
+TEST_P(Limits, AreToldFromTheKernelsWhenHappedEndsBeforeTheAnswer) {
+    for (const bool of_the_kernel : {false, true}) {
+        for (const bool by_a_kill : {false, true}) {
+            kernel = fake::Kernel();
+            (of_the_kernel ? add().kernel_max : add().user_max) = kLimit;
+            open();
+            good(control->acquire());
+            good(control->set({0}, {800'000}));
+            ended(by_a_kill);
+            EXPECT_EQ(policy(0).user_max, of_the_kernel ? kNoLimit : kLimit);
+        }
     }
 }
 

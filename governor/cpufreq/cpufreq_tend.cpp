@@ -46,14 +46,28 @@ Status CpufreqControl::tend(MonoTime now) {
     return errors_.empty() ? Status() : failure(in_words(errors_));
 }
 
-// One policy is enough: all have the kernel's only driver. A turn that begins with a press skips this look.
+// One policy in turn is enough: all have the kernel's only driver, and mostly one switch of boost. A turn that begins
+// with a press skips this look.
 bool CpufreqControl::has_driver(MonoTime now) {
     if (!driver_seen_ || now - *driver_seen_ >= kDriverInterval) {
         driver_seen_ = now;
-        const auto driver = cpufreq_.driver(known_.front().id);
-        replaced_ = driver && *driver && **driver != known_.front().driver;
+        outlined_ = (outlined_ + 1) % known_.size();
+        look_at_outline(known_[outlined_], outlines_[outlined_]);
     }
     return !replaced_;
+}
+
+// Reads all that describes the policy only if the outline differs from the last one.
+void CpufreqControl::look_at_outline(const CpufreqPolicy& known, std::string& last) {
+    auto outline = cpufreq_.outline(known.id);
+    if (!outline || !*outline || **outline == last) {
+        return;
+    }
+    if (const auto now = cpufreq_.policy(known.id).value_or(std::nullopt)) {
+        replaced_ = now->driver != known.driver;
+        reranged_ = reranged_ || !is_same(known, *now);
+        last = *std::move(*outline);
+    }
 }
 
 // The fast look of every period: a few files show whether we still have control, and the present limits.

@@ -274,12 +274,35 @@ TEST_F(Tend, NoticesAnotherDriverAndTouchesNothing) {
     const int before = writes();
     EXPECT_EQ(error_of(tend()),
               "the driver acpi-cpufreq is gone or has changed its mode: HAPPE looks for the present driver");
-    EXPECT_TRUE(control->replaced());
+    EXPECT_TRUE(control->outdated());
     good(control->set({0}, kLowest));
     EXPECT_EQ(writes(), before);
     good(control->release());
     EXPECT_EQ(policy(0).governor, "powersave") << "what was found went with the driver";
     EXPECT_EQ(policy(1).governor, "ondemand");
+}
+
+// Switching boost changes cpuinfo_max_freq (intel_pstate, amd-pstate), or only the table (acpi-cpufreq).
+TEST_F(Tend, NoticesAnotherRangeOrTableOfAnyPolicyAndGovernsOn) {
+    for (const std::uint16_t changed : std::initializer_list<std::uint16_t>{0, 1}) {
+        for (const bool table : {false, true}) {
+            kernel = fake::Kernel();
+            given_both_policies_at(kHigh);
+            tended();
+            tended();
+            EXPECT_FALSE(control->outdated());
+            if (table) {
+                policy(changed).is.frequencies.pop_back();
+            } else {
+                policy(changed).is.highest = {2'600'000};
+            }
+            tended();
+            tended();
+            EXPECT_TRUE(control->outdated()) << changed << table;
+            good(control->set({0}, kLowest));
+            EXPECT_EQ(runs_at(0), kLowest);
+        }
+    }
 }
 
 TEST_F(Tend, SaysThatEveryPolicyIsOffLine) {

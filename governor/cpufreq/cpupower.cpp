@@ -23,6 +23,7 @@ namespace {
 constexpr std::size_t kLongestNumber = 32;
 constexpr std::size_t kLongestName = 63;
 constexpr std::size_t kLongestTunable = 255;
+constexpr std::size_t kLongestLine = 4096;
 constexpr const char* kEpp = "energy_performance_preference";
 constexpr std::size_t kOtherFiles = 64;  // files that the process may open in addition to those kept open here
 
@@ -121,7 +122,12 @@ bool is_writable(const fs::path& path) {
     return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && (status.st_mode & S_IWUSR) != 0;
 }
 
-Result<std::optional<Khz>> frequency_in(sysfs::Attribute& file) {
+// The kernel shows a limit within the range. A copy of its files may show kNoLimit.
+std::optional<Khz> maximum(unsigned long value) {
+    return khz(std::min<unsigned long>(value, kHighestKhz.value));
+}
+
+Result<std::optional<Khz>> frequency_in(sysfs::Attribute& file, std::optional<Khz> (*take)(unsigned long) = khz) {
     std::array<char, kLongestNumber> buffer{};
     const auto line = file.read(buffer);
     if (!line) {
@@ -130,7 +136,7 @@ Result<std::optional<Khz>> frequency_in(sysfs::Attribute& file) {
     if (!*line || **line == "<unsupported>") {
         return std::nullopt;
     }
-    const auto value = khz(number(**line).value_or(0));
+    const auto value = take(number(**line).value_or(0));
     return value ? Result<std::optional<Khz>>(value)
                  : failure(fmt::format("{}: not a frequency: \"{}\"", file.path().string(), **line));
 }
@@ -194,14 +200,16 @@ Result<std::optional<CpufreqPolicy>> Cpupower::policy(PolicyId id) const {
     if (!limit || !epps) {
         return tl::unexpected<Error>((limit ? epps : limit).error());
     }
+    std::vector<Khz> table = frequencies_of(id.value);
+    std::erase_if(table, [&](Khz entry) { return entry.value > highest; });  // boost is off
     return CpufreqPolicy{.id = id,
                          .cpus = cpus_of(::cpufreq_get_related_cpus(id.value), ::cpufreq_put_related_cpus),
                          .driver = driver_of(id.value),
                          .governors = governors_of(id.value),
                          .epps = words_of(epps->value_or("")),
-                         .frequencies = frequencies_of(id.value),
+                         .frequencies = table,
                          .lowest = *khz(lowest),
-                         .highest = *khz(highest),
+                         .highest = table.empty() ? *khz(highest) : table.back(),
                          .bios_limit = *limit ? khz(number(**limit).value_or(0)) : std::nullopt};
 }
 
@@ -237,25 +245,42 @@ Result<std::optional<CpufreqSettings>> Cpupower::settings(PolicyId policy) const
             return on_line ? sysfs::refused(directory(policy), why) : Result<std::optional<CpufreqSettings>>();
         });
     }
-    if (!khz(now->min) || !khz(now->max)) {
+    if (!khz(now->min) || !maximum(now->max)) {
         return failure(fmt::format("{}: scaling_min_freq and scaling_max_freq are not frequencies: {} and {}",
                                    directory(policy).string(), now->min, now->max));
     }
     sysfs::Attribute speed_file(directory(policy) /
                                 file_of(Frequency::Speed));  // not kept open, because reads are rare
     return frequency_in(speed_file).map([&](const std::optional<Khz>& speed) {
-        return std::optional(
-            CpufreqSettings{.governor = now->governor, .min = *khz(now->min), .max = *khz(now->max), .speed = speed});
+        return std::optional(CpufreqSettings{
+            .governor = now->governor, .min = *khz(now->min), .max = *maximum(now->max), .speed = speed});
     });
 }
 
-Result<std::optional<std::string>> Cpupower::driver(PolicyId policy) const {
-    if (!driver_ || driver_->first != policy) {
-        driver_.emplace(policy, sysfs::Attribute(directory(policy) / "scaling_driver"));
+// Without scaling_boost_frequencies, which lists the same whether boost is on or off: cpuinfo_max_freq shows it.
+Result<std::optional<std::string>> Cpupower::outline(PolicyId policy) const {
+    if (outlined_ != policy) {
+        outline_.clear();
+        for (const char* const name :
+             {"scaling_driver", "cpuinfo_min_freq", "cpuinfo_max_freq", "scaling_available_frequencies"}) {
+            outline_.emplace_back(directory(policy) / name);
+        }
+        outlined_ = policy;
     }
-    std::array<char, kLongestName + 2> buffer{};
-    return driver_->second.read(buffer).map(
-        [](const auto& line) { return line ? std::optional<std::string>(*line) : std::nullopt; });
+    std::array<char, kLongestLine> buffer{};
+    std::string text;
+    for (sysfs::Attribute& file : outline_) {
+        const auto line = file.read(buffer);
+        if (!line) {
+            return tl::unexpected<Error>(line.error());
+        }
+        if (&file == &outline_.front() && !*line) {
+            return std::nullopt;
+        }
+        text += line->value_or("");
+        text += '\n';
+    }
+    return std::optional(std::move(text));
 }
 
 // Keeps the file open while the process may open more files. Opens other files each time.
@@ -277,7 +302,7 @@ sysfs::Attribute& Cpupower::attribute(PolicyId policy, Frequency which) const {
 }
 
 Result<std::optional<Khz>> Cpupower::frequency(PolicyId policy, Frequency which) const {
-    return frequency_in(attribute(policy, which));
+    return frequency_in(attribute(policy, which), which == Frequency::Max ? maximum : khz);
 }
 
 Status Cpupower::set_frequency(PolicyId policy, Frequency which, Khz khz) {

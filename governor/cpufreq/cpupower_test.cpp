@@ -7,6 +7,7 @@
 #include "governor/system/temporary_directory_fixture.h"
 
 #include <gtest/gtest.h>
+#include <set>
 
 namespace happe {
 namespace {
@@ -97,6 +98,9 @@ TEST_F(CpupowerTest, AddsBoostFrequenciesAndDropsWhatIsNone) {
     given_a_t61();
     put_policy("scaling_available_frequencies", "800000 1600000 0 99999999999 \n");
     put_policy("scaling_boost_frequencies", "2600000 1600000 \n");
+    EXPECT_EQ(cpupower.policies()->front().frequencies, (std::vector<Khz>{{800'000}, {1'600'000}})) << "boost is off";
+    EXPECT_EQ(cpupower.policies()->front().highest, Khz{1'600'000}) << "the kernel shows no greater maximum";
+    put_policy("cpuinfo_max_freq", "2600000\n");
     EXPECT_EQ(cpupower.policies()->front().frequencies, (std::vector<Khz>{{800'000}, {1'600'000}, {2'600'000}}));
 }
 
@@ -160,7 +164,10 @@ TEST_F(CpupowerTest, SaysWhyWhatIsSetCannotBeRead) {
     fs::remove(real("cpufreq/policy0/scaling_max_freq"));
     EXPECT_EQ(cpupower.settings({0}).error().message,
               std::string(kRoot) + "/cpufreq/policy0: No such file or directory");
-    put_policy("scaling_max_freq", "99999999999\n");
+    put_policy("scaling_max_freq", "2147483647\n");
+    EXPECT_EQ((*cpupower.settings({0}))->max, kHighestKhz) << "no limit, as in a copy of the files";
+    EXPECT_EQ(frequency(Frequency::Max), "20000000");
+    put_policy("scaling_min_freq", "99999999999\n");
     EXPECT_FALSE(cpupower.settings({0}));
 }
 
@@ -180,6 +187,20 @@ TEST_F(CpupowerTest, ReadsFrequencies) {
     EXPECT_EQ(frequency(Frequency::Max), "2201000");
     put_policy("scaling_setspeed", "<unsupported>\n");
     EXPECT_EQ(frequency(Frequency::Speed), "nothing");
+}
+
+TEST_F(CpupowerTest, HasAnotherOutlineWithAnotherDriverRangeOrTable) {
+    given_a_t61();
+    std::set<std::string> seen{**cpupower.outline({0})};
+    for (const char* const file :
+         {"scaling_driver", "cpuinfo_min_freq", "cpuinfo_max_freq", "scaling_available_frequencies"}) {
+        EXPECT_TRUE(seen.contains(**cpupower.outline({0})));
+        put_policy(file, "900000\n");
+        EXPECT_TRUE(seen.insert(**cpupower.outline({0})).second) << file;
+    }
+    fs::remove(real("cpufreq/policy0/scaling_available_frequencies"));
+    EXPECT_TRUE(**cpupower.outline({0}) != "");
+    EXPECT_EQ(*cpupower.outline({1}), std::nullopt);
 }
 
 TEST_F(CpupowerTest, RefusesWhatIsNoFrequency) {

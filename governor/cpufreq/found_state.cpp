@@ -25,9 +25,10 @@ Khz khz(const json::Field& field) {
 CpufreqSettings found_settings(const json::Field& found) {
     static_cast<void>(found.object({"governor", "min_khz", "max_khz", "setspeed_khz", "tunables"}));
     const auto speed = found.find("setspeed_khz");
+    const auto max = found.find("max_khz");
     return {.governor = found.at("governor").name(),
             .min = khz(found.at("min_khz")),
-            .max = khz(found.at("max_khz")),
+            .max = max ? khz(*max) : kNoLimit,
             .speed = speed ? std::optional(khz(*speed)) : std::nullopt};
 }
 
@@ -53,8 +54,10 @@ FoundPolicy found_policy(const json::Field& entry) {
 }
 
 nlohmann::ordered_json document_of(const FoundPolicy& policy) {
-    nlohmann::ordered_json found = {
-        {"governor", policy.found.governor}, {"min_khz", policy.found.min.value}, {"max_khz", policy.found.max.value}};
+    nlohmann::ordered_json found = {{"governor", policy.found.governor}, {"min_khz", policy.found.min.value}};
+    if (policy.found.max != kNoLimit) {
+        found["max_khz"] = policy.found.max.value;
+    }
     if (policy.found.speed) {
         found["setspeed_khz"] = policy.found.speed->value;
     }

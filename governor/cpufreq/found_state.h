@@ -15,7 +15,7 @@ namespace happe {
 // A policy as HAPPE found it, and HAPPE's settings for it.
 struct FoundPolicy {
     PolicyId id;
-    CpufreqSettings found;
+    CpufreqSettings found;  // max is kNoLimit if the file showed the highest frequency
     Tunables tunables;      // of found.governor
     std::string governor;   // HAPPE's governor; empty if HAPPE leaves the governor unchanged
     std::string epp;        // HAPPE's energy performance preference; empty if HAPPE leaves it unchanged

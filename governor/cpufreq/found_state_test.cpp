@@ -46,7 +46,9 @@ TEST(FoundState, IsReadAsItWasWritten) {
     FoundPolicy userspace = ondemand(1023);
     userspace.found.governor = "userspace";
     userspace.found.speed = Khz{1'600'000};
-    const FoundState state{ondemand(0), capped(2), userspace};
+    FoundPolicy free = capped(3);
+    free.found.max = kNoLimit;
+    const FoundState state{ondemand(0), capped(2), free, userspace};
     const auto read = read_found(write_found(state));
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(*read, state);

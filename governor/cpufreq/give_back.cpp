@@ -51,11 +51,18 @@ Khz newest_max(const FoundPolicy& policy, Khz now, const Cpufreq& cpufreq) {
     return is_the_kernels ? policy.found.max : unknown;
 }
 
+// A kernel that refuses kNoLimit gets its highest frequency.
+Status set_max(PolicyId policy, Khz max, Cpufreq& cpufreq) {
+    const Status set = cpufreq.set_frequency(policy, Cpufreq::Frequency::Max, max);
+    const auto now = set || max != kNoLimit ? std::nullopt : cpufreq.policy(policy).value_or(std::nullopt);
+    return now ? cpufreq.set_frequency(policy, Cpufreq::Frequency::Max, now->highest) : set;
+}
+
 // Limits come first, because a governor starts within them.
 Status give_back_settings(const FoundPolicy& policy, const CpufreqSettings& now, Cpufreq& cpufreq) {
     Status status;
     if (const Khz newest = newest_max(policy, now.max, cpufreq); policy.capped && now.max != newest) {
-        status = cpufreq.set_frequency(policy.id, Cpufreq::Frequency::Max, newest);
+        status = set_max(policy.id, newest, cpufreq);
     }
     return status && !policy.governor.empty() ? give_back_governor(policy, now, cpufreq) : status;
 }

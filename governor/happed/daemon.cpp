@@ -193,10 +193,13 @@ void Daemon::before_turn(MonoTime now) {
     if (!tended) {
         chronicle_.failed(tended.error());
     }
-    if (hardware_.replaced() && runs_.session() == nullptr) {
+    if (hardware_.outdated() && runs_.session() == nullptr) {
         follow_hardware();
         show();
         return;
+    }
+    if (hardware_.outdated()) {
+        runs_.session()->facts().happened(now, "other", "the machine's cpufreq policies have changed");
     }
     tell_limits(now);
     if (hardware_.contested() && attention_.state() != State::Contested) {

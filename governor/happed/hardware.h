@@ -48,7 +48,7 @@ public:
     [[nodiscard]] Status tend(MonoTime now) { return control_ ? control_->tend(now) : Status(); }
     [[nodiscard]] bool contested() const { return control_ && control_->contested(); }
     [[nodiscard]] bool changed() const { return control_ && control_->changed(); }
-    [[nodiscard]] bool replaced() const { return control_ && control_->replaced(); }
+    [[nodiscard]] bool outdated() const { return control_ && control_->outdated(); }
     [[nodiscard]] std::string scene() const { return control_ ? control_->scene() : std::string(); }
     [[nodiscard]] std::span<const PolicyError> errors() const {
         return control_ ? control_->errors() : std::span<const PolicyError>();

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from happed_t61 import Machine
+from happed_t61 import Machine, shown
 from program import ROOT
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class FakedMachine(Machine):
     def found(self) -> dict[str, str]:
         """Return the present content of all files."""
         return {
-            f"{folder.name}/{file.name}": file.read_text().partition("\n")[0]
+            f"{folder.name}/{file.name}": shown(folder, file.name)
             for folder in self.policies
             for file in folder.iterdir()
         }

@@ -33,6 +33,12 @@ FOUND = {
 CAPPED = {"scaling_governor": "ondemand", "scaling_available_governors": "performance powersave "}
 
 
+def shown(folder: Path, name: str) -> str:
+    """Read a file's first line as the kernel shows it: the upper limit within the range."""
+    line = (folder / name).read_text().partition("\n")[0]
+    return str(min(int(line), int(shown(folder, "cpuinfo_max_freq")))) if name == "scaling_max_freq" else line
+
+
 class Machine:
     """cpufreq's files. Reading and writing by name uses the first policy's file."""
 
@@ -54,7 +60,7 @@ class Machine:
 
     def __getitem__(self, name: str) -> str:
         """Read the first line."""
-        return (self.policy / name).read_text().partition("\n")[0]
+        return shown(self.policy, name)
 
     def __setitem__(self, name: str, value: str) -> None:
         """Write, as another program. A reader sees the old line or the new one, and no empty file."""
@@ -65,7 +71,7 @@ class Machine:
 
     def of_all(self, name: str) -> set[str]:
         """Return the content of this file in each policy."""
-        return {(policy / name).read_text().partition("\n")[0] for policy in self.policies}
+        return {shown(policy, name) for policy in self.policies}
 
 
 class T61(Machine):

@@ -82,9 +82,10 @@ def beside_bare_reads(pid: int, files: list[Path], samples: int) -> tuple[Spent,
     """Return what happed uses, and what a loop uses that reads the same files once a second.
 
     The CPU time is the median over seconds, so that moments on a busy host do not count. The wake-ups are the sum.
-    Both programs also read /proc/stat and the driver's name.
+    Both programs also read /proc/stat and the driver's name, range and table.
     """
-    paths: list[str | Path] = ["/proc/stat", files[0].parent / "scaling_driver", *files]
+    outline = ("scaling_driver", "cpuinfo_min_freq", "cpuinfo_max_freq", "scaling_available_frequencies")
+    paths: list[str | Path] = ["/proc/stat", *(files[0].parent / name for name in outline), *files]
     with beside(pid, BASELINE / "bare-sampler", *paths) as bare:
         spend(SETTLE_S + 0.25)  # this program wakes between the two others
         mine, least = [spent([pid])], [spent([bare])]

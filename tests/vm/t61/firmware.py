@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The firmware's readings: the highest P-state allowed, the mains, the battery (tests/vm/t61.asl)."""
+"""The firmware's readings: the highest P-state allowed, the mains, the battery, boost (t61.asl, per_cpu_table.py)."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ class Reading(IntEnum):
     RATE_MW = 0x0C
     REMAINING_MWH = 0x10
     VOLTAGE_MV = 0x14
+    WITHOUT_BOOST = 0x1C  # 1: no 2.3 GHz, for processors that come on line later; only with a policy for each processor
 
 
 NOTIFY = {Reading.LIMIT: 1, Reading.MAINS: 2}  # the others are the battery's
