@@ -160,10 +160,12 @@ Status CpufreqControl::fix(std::size_t step) {
 }
 
 Status CpufreqControl::take(Mode mode, ScalingGovernor ours) {
-    if (const Status before = release(); !before) {
+    const auto is_preference = [](const FoundPolicy& left) { return left.governor.empty() && !left.capped; };
+    const Status before = release();
+    if (!before && (found_.empty() || !std::ranges::all_of(found_, is_preference))) {
         return heeded(std::nullopt, before);
     }
-    if (const Status taken = takes(settings_.epp); !taken) {
+    if (const Status taken = epp_required_ ? takes(epp_) : Status(); !taken) {
         return heeded(std::nullopt, taken);
     }
     ours_ = std::move(ours);
@@ -189,34 +191,66 @@ Status CpufreqControl::take(Mode mode, ScalingGovernor ours) {
             return heeded(hold.id, both(seized, released));
         }
     }
-    return {};
+    const Status preferred = set_epps();
+    return preferred || !epp_required_ ? Status() : heeded(std::nullopt, both(preferred, release()));
+}
+
+Status CpufreqControl::takes(const std::string& epp) const {
+    Status status;
+    for (const CpufreqPolicy& policy : known_) {
+        status = status && !epp.empty() ? takes(policy, epp) : status;
+    }
+    return status;
 }
 
 // If HAPPE leaves the governor alone, the present governor decides this too.
-Status CpufreqControl::takes(const std::string& epp) const {
-    if (epp.empty()) {
-        return {};
+Status CpufreqControl::takes(const CpufreqPolicy& policy, const std::string& epp) const {
+    if (policy.epps.empty()) {
+        return failure(
+            fmt::format("policy{}: the driver {} has no energy performance preference, so HAPPE cannot "
+                        "set \"{}\"",
+                        policy.id.value, policy.driver, epp));
     }
-    for (const CpufreqPolicy& policy : known_) {
-        if (policy.epps.empty()) {
-            return failure(
-                fmt::format("policy{}: the driver {} has no energy performance preference, so HAPPE cannot "
-                            "set \"{}\"",
-                            policy.id.value, policy.driver, epp));
-        }
-        if (std::ranges::count(policy.epps, epp) == 0) {
-            return failure(fmt::format("policy{}: the driver {} has no energy performance preference \"{}\", only {}",
-                                       policy.id.value, policy.driver, epp, fmt::join(policy.epps, ", ")));
-        }
-        const auto now = cpufreq_.settings(policy.id);
-        if (backend_ == Backend::Cap && epp != kPerformance && now && *now && (*now)->governor == kPerformance) {
-            return failure(
-                fmt::format("policy{}: the kernel does not set the energy performance preference \"{}\" "
-                            "while scaling_governor is \"performance\"; choose another governor",
-                            policy.id.value, epp));
-        }
+    if (std::ranges::count(policy.epps, epp) == 0) {
+        return failure(fmt::format("policy{}: the driver {} has no energy performance preference \"{}\", only {}",
+                                   policy.id.value, policy.driver, epp, fmt::join(policy.epps, ", ")));
+    }
+    const auto now = cpufreq_.settings(policy.id);
+    if (backend_ == Backend::Cap && epp != kPerformance && now && *now && (*now)->governor == kPerformance) {
+        return failure(
+            fmt::format("policy{}: the kernel does not set the energy performance preference \"{}\" "
+                        "while scaling_governor is \"performance\"; choose another governor",
+                        policy.id.value, epp));
     }
     return {};
+}
+
+// Sets the preference where HAPPE has not tried to, as soon as the governor allows it. The file is on the disk before
+// the first write.
+Status CpufreqControl::set_epps() {
+    std::vector<Hold*> ready;
+    for (Hold& hold : holds_) {
+        if (epp_.empty() || hold.preferred || hold.state != State::Kept) {
+            continue;
+        }
+        std::erase_if(epp_errors_, [&](const PolicyError& error) { return error.policy == hold.id; });
+        const Status noted = takes(known(hold), epp_).and_then([&] { return note_epp(*found(hold.id)); });
+        if (noted) {
+            ready.push_back(&hold);
+        } else {
+            epp_errors_.push_back({hold.id, noted.error().message});
+        }
+    }
+    const Status saved = ready.empty() ? Status() : save_found(settings_.found, found_);
+    for (Hold* const hold : ready) {
+        hold->preferred = true;
+        const bool is_there = cpufreq_.epp(hold->id).value_or(std::nullopt) == epp_;
+        const Status set = saved && !is_there ? cpufreq_.set_epp(hold->id, epp_) : saved;
+        if (!set) {
+            epp_errors_.push_back({hold->id, set.error().message});
+        }
+    }
+    return epp_errors_.empty() ? Status() : failure(in_words(epp_errors_));
 }
 
 // If we hold no state, restore the file's state: changes by a previous process, or changes that HAPPE could not undo
@@ -224,6 +258,7 @@ Status CpufreqControl::takes(const std::string& epp) const {
 Status CpufreqControl::release() {
     contested_ = false;
     errors_.clear();
+    epp_errors_.clear();
     if (mode_ == Mode::Released) {
         const Status restored = restore_found(settings_.found, cpufreq_);
         return load_found(settings_.found).and_then([&](FoundState&& left) {
@@ -284,14 +319,14 @@ Status CpufreqControl::note(Hold& hold) {
         entry = *old;
     } else {
         entry.found.max = entry.found.max >= highest_now(hold) ? kNoLimit : entry.found.max;
-    }
-    if (const Status noted = note_epp(entry, old); !noted) {
-        return noted;
+        entry.epp = old != nullptr ? old->epp : "";
+        entry.found_epp = old != nullptr ? old->found_epp : "";
     }
     std::erase_if(found_, [&](const FoundPolicy& other) { return other.id == hold.id; });
     entry.governor = ours_.name;
     entry.capped = ours_.name.empty();
     hold.asked = hold.before = hold.probed = std::nullopt;
+    hold.preferred = false;
     hold.floor = (*now)->min;
     hold.ceiling = (*now)->max;
     if (entry.capped) {
@@ -302,27 +337,20 @@ Status CpufreqControl::note(Hold& hold) {
     return {};
 }
 
-Status CpufreqControl::note_epp(FoundPolicy& entry, const FoundPolicy* old) const {
-    const std::string before = old != nullptr ? old->epp : std::string();
-    if (settings_.epp.empty() && before.empty()) {
-        return {};
+// A preference of HAPPE's from before is not the one to restore.
+Status CpufreqControl::note_epp(FoundPolicy& entry) const {
+    const auto now = cpufreq_.epp(entry.id);
+    if (!now || !*now) {
+        return failure(now ? fmt::format("policy{}: it has no energy performance preference", entry.id.value)
+                           : now.error().message);
     }
-    return cpufreq_.epp(entry.id).map([&](const std::optional<std::string>& now) {
-        const bool ours = !before.empty() && now == before;
-        entry.found_epp = ours ? old->found_epp : now.value_or("");
-        entry.epp = ours && settings_.epp.empty() ? before : settings_.epp;
-        if (entry.epp.empty() ||
-            entry.found_epp.empty()) {  // another program has changed it, or the policy is off line
-            entry.epp = entry.found_epp = "";
-        }
-    });
+    entry.found_epp = entry.epp == *now ? entry.found_epp : **now;
+    entry.epp = epp_;
+    return {};
 }
 
 Status CpufreqControl::seize(Hold& hold) {
     Status status = ours_.name.empty() ? Status() : cpufreq_.set_governor(hold.id, ours_.name);
-    if (const FoundPolicy* const entry = found(hold.id); status && entry != nullptr && entry->epp != entry->found_epp) {
-        status = cpufreq_.set_epp(hold.id, entry->epp);
-    }
     status = status ? set_tunables(hold) : status;
     if (status) {
         hold.state = State::Kept;

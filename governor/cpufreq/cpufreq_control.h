@@ -28,7 +28,6 @@ struct ControlSettings {
     std::filesystem::path found;     // the file that records the state to restore
     std::map<Khz, Khz> speeds;       // real speeds of listed frequencies, if they differ from the driver's numbers
     std::size_t steps = kEvenSteps;  // the number of steps if the driver lists no frequencies
-    std::string epp = {};            // the energy performance preference to set; empty: leave it unchanged
 };
 
 // Why HAPPE does not govern a policy; without a policy, why it governs none.
@@ -83,8 +82,16 @@ public:
     // Does nothing during a contest. Leaves policies that are off line, or that another program took, to tend().
     [[nodiscard]] Status set(PolicyId policy, Khz khz) override;
 
-    // The energy performance preference for the next acquire(), lend() or fix(); empty: leave it unchanged.
-    void prefer(std::string epp) { settings_.epp = std::move(epp); }
+    // The energy performance preference for the next acquire(), lend() or fix(); empty: leave it unchanged. If it is
+    // `required`, HAPPE governs all policies with it or none. Otherwise it governs without it where it cannot be set,
+    // and tend() sets it once the governor allows.
+    void prefer(std::string epp, bool required = false) {
+        epp_ = std::move(epp);
+        epp_required_ = required;
+    }
+
+    // Why the policies that HAPPE governs without the preference lack it.
+    [[nodiscard]] std::span<const PolicyError> epp_errors() const { return epp_errors_; }
 
     // Returns an error with the reason if the drivers would refuse this preference now.
     [[nodiscard]] Status takes(const std::string& epp) const;
@@ -150,6 +157,7 @@ private:
         Tunables tunables;          // the tunables that we set, with the kernel's values
         std::optional<Khz> theirs;  // the other program's value at the last look
         std::string what;           // description of the other program's change
+        bool preferred = false;     // HAPPE has tried to set the preference
     };
 
     CpufreqControl(Cpufreq& cpufreq, ControlSettings settings, std::vector<CpufreqPolicy> known,
@@ -162,7 +170,9 @@ private:
     [[nodiscard]] Status take(Mode mode, ScalingGovernor ours);
     [[nodiscard]] Status hand_back();
     [[nodiscard]] Status note(Hold& hold);
-    [[nodiscard]] Status note_epp(FoundPolicy& entry, const FoundPolicy* old) const;
+    [[nodiscard]] Status takes(const CpufreqPolicy& policy, const std::string& epp) const;
+    [[nodiscard]] Status note_epp(FoundPolicy& entry) const;
+    [[nodiscard]] Status set_epps();
     [[nodiscard]] Status seize(Hold& hold);
     [[nodiscard]] Status set_tunables(Hold& hold);
     [[nodiscard]] Status bring_about(Hold& hold);
@@ -210,6 +220,9 @@ private:
     FoundState found_;
     std::deque<MonoTime> retakes_;
     bool contested_ = false;
+    std::string epp_;
+    bool epp_required_ = false;
+    std::vector<PolicyError> epp_errors_;
     std::optional<MonoTime> driver_seen_;
     std::vector<std::string> outlines_;  // of known_, as last seen
     std::size_t outlined_ = 0;           // the index of the last one that we looked at

@@ -2,6 +2,8 @@
 // The energy performance preference that HAPPE sets and restores.
 #include "governor/cpufreq/cpufreq_control_fixture.h"
 
+#include <functional>
+
 namespace happe {
 namespace {
 
@@ -45,10 +47,6 @@ TEST_F(Epp, IsLeftAloneUnlessItIsAskedFor) {
 TEST_F(Epp, IsGivenBackAfterACrash) {
     given_two_policies();
     control->prefer(kWanted);
-    kernel.refused["policy1/energy_performance_preference"] = "Input/output error";
-    EXPECT_EQ(error_of(control->acquire()), "policy1/energy_performance_preference: Input/output error");
-    EXPECT_EQ(policy(0).epp, kFound) << "all policies or none";
-    kernel.refused.clear();
     good(control->acquire());
     const FoundState left = *load_found(file);
     good(control->release());
@@ -57,6 +55,101 @@ TEST_F(Epp, IsGivenBackAfterACrash) {
     good(restore_found(file, kernel));
     EXPECT_EQ(policy(0).epp, kFound);
     EXPECT_EQ(policy(1).epp, kFound);
+}
+
+// GameMode sets the governor performance, one policy has no preference, the driver has not this one, or it refuses.
+TEST_F(Epp, ThatCannotBeSetHindersNothingUnlessItIsRequired) {
+    const std::vector<std::pair<std::function<void()>, std::string>> hindrances{
+        {[&] { policy(1).governor = "performance"; },
+         "policy1: the kernel does not set the energy performance preference \"power\" while scaling_governor is "
+         "\"performance\"; choose another governor"},
+        {[&] { policy(1).is.epps.clear(); },
+         "policy1: the driver intel_pstate has no energy performance preference, so HAPPE cannot set \"power\""},
+        {[&] { policy(1).is.epps = {"default", "performance"}; },
+         "policy1: the driver intel_pstate has no energy performance preference \"power\", only default, performance"},
+        {[&] { policy(1).epp.clear(); }, "policy1: it has no energy performance preference"},
+        {[&] { kernel.refused["policy1/energy_performance_preference"] = "Device or resource busy"; },
+         "policy1/energy_performance_preference: Device or resource busy"},
+    };
+    for (const auto& [hinder, why] : hindrances) {
+        kernel = fake::Kernel();
+        kernel.add_pstate(0, {0});
+        kernel.add_pstate(1, {1});
+        hinder();
+        open();
+        const std::string before = policy(1).epp;
+        control->prefer(kWanted, true);
+        EXPECT_EQ(error_of(control->acquire()), why);
+        EXPECT_EQ(policy(0).epp, kFound) << "all policies or none";
+        control->prefer(kWanted);
+        good(control->acquire());
+        ASSERT_EQ(control->epp_errors().size(), 1U);
+        EXPECT_EQ(control->epp_errors().front(), (PolicyError{PolicyId{1}, why}));
+        for (int period = 0; period < 3; ++period) {
+            good(control->tend(MonoTime()));
+            good(control->set({1}, {800'000}));
+        }
+        EXPECT_EQ(policy(0).epp, kWanted);
+        EXPECT_EQ(policy(1).epp, before);
+        EXPECT_EQ(policy(1).user_max, Khz{800'000});
+        good(control->release());
+        EXPECT_EQ(policy(0).epp, kFound);
+        EXPECT_EQ(policy(1).epp, before);
+        EXPECT_FALSE(is_file_there());
+    }
+}
+
+TEST_F(Epp, IsSetWhenTheGovernorAllowsIt) {
+    given_two_policies();
+    policy(1).governor = "performance";
+    policy(1).epp = "performance";  // as the kernel shows then
+    control->prefer(kWanted);
+    good(control->acquire());
+    policy(1).governor = "powersave";
+    policy(1).epp = "balance_power";  // as the kernel had it before
+    good(control->tend(MonoTime()));
+    EXPECT_EQ(policy(1).epp, kWanted);
+    EXPECT_TRUE(control->epp_errors().empty());
+    good(control->release());
+    EXPECT_EQ(policy(1).epp, "balance_power");
+}
+
+// The kernel shows "performance" and refuses all else. Later it sets HAPPE's preference again.
+TEST_F(Epp, IsGivenBackLaterWhereAGovernorHidesIt) {
+    given_two_policies();
+    control->prefer(kWanted);
+    good(control->acquire());
+    policy(1).governor = policy(1).epp = "performance";
+    good(control->release());
+    EXPECT_EQ(policy(0).epp, kFound);
+    EXPECT_TRUE(is_file_there());
+    good(control->acquire());
+    EXPECT_EQ(policy(0).epp, kWanted);
+    policy(1).governor = "powersave";
+    policy(1).epp = kWanted;
+    good(control->tend(MonoTime()));
+    good(control->release());
+    EXPECT_EQ(policy(1).epp, kFound);
+    EXPECT_FALSE(is_file_there());
+}
+
+TEST_F(Epp, ThatCannotBeGivenBackIsAnErrorAndHindersNothing) {
+    given_two_policies();
+    control->prefer(kWanted);
+    good(control->acquire());
+    kernel.refused["policy1/energy_performance_preference"] = "Input/output error";
+    EXPECT_EQ(error_of(control->release()), "policy1/energy_performance_preference: Input/output error");
+    EXPECT_FALSE(restore_found(file, kernel));
+    open();
+    control->prefer("");
+    good(control->acquire());
+    good(control->set({1}, {800'000}));
+    EXPECT_EQ(policy(1).user_max, Khz{800'000});
+    kernel.refused.clear();
+    good(control->release());
+    EXPECT_EQ(policy(1).epp, kFound);
+    EXPECT_EQ(policy(1).user_max, kNoLimit);
+    EXPECT_FALSE(is_file_there());
 }
 
 TEST_F(Epp, ThatAnotherProgramHasSetSinceIsLeftAlone) {
@@ -107,24 +200,13 @@ TEST_F(Epp, OfALentMachineIsSetToo) {
     EXPECT_EQ(policy(0).epp, kFound);
 }
 
-TEST_F(Epp, ThatTheDriverDoesNotTakeIsAnErrorThatSaysWhyAndNothingIsWritten) {
-    kernel.add_t61(0, {0});
-    open();
-    control->prefer(kWanted);
-    EXPECT_EQ(error_of(control->acquire()),
-              "policy0: the driver acpi-cpufreq has no energy performance preference, so HAPPE cannot set \"power\"");
-    EXPECT_EQ(control->errors().size(), 1U);
-    kernel.machine.clear();
+TEST_F(Epp, IsCheckedWithoutAWrite) {
     given_two_policies();
-    EXPECT_EQ(error_of(control->takes("slow")),
-              "policy0: the driver intel_pstate has no energy performance preference \"slow\", only default, "
-              "performance, balance_performance, balance_power, power");
     good(control->takes(kWanted));
     policy(1).governor = "performance";
-    EXPECT_EQ(error_of(control->takes(kWanted)),
-              "policy1: the kernel does not set the energy performance preference \"power\" while scaling_governor is "
-              "\"performance\"; choose another governor");
+    EXPECT_FALSE(control->takes(kWanted));
     good(control->takes("performance"));
+    EXPECT_FALSE(control->takes("slow"));
     EXPECT_EQ(policy(0).writes + policy(1).writes, 0);
 }
 

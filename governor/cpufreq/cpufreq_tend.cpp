@@ -43,6 +43,9 @@ Status CpufreqControl::tend(MonoTime now) {
     for (Hold& hold : holds_) {
         heed(hold.id, retake(hold));
     }
+    if (const Status preferred = set_epps(); epp_required_) {
+        heed(std::nullopt, preferred);
+    }
     return errors_.empty() ? Status() : failure(in_words(errors_));
 }
 
@@ -215,7 +218,7 @@ Status CpufreqControl::give_up() {
             continue;
         }
         append(what, fmt::format("policy{}: {}", hold.id.value, hold.what));
-        std::erase_if(found_, [&](const FoundPolicy& entry) { return entry.id == hold.id; });
+        found(hold.id)->governor.clear();
         if (const Status theirs =
                 hold.theirs ? cpufreq_.set_frequency(hold.id, Cpufreq::Frequency::Speed, *hold.theirs) : Status();
             !theirs) {

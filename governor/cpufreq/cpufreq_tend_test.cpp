@@ -305,6 +305,25 @@ TEST_F(Tend, NoticesAnotherRangeOrTableOfAnyPolicyAndGovernsOn) {
     }
 }
 
+TEST_F(Tend, GivesThePreferenceBackWhenItGivesUp) {
+    given_a_t61();
+    for (const std::uint16_t id : std::initializer_list<std::uint16_t>{0, 1}) {
+        policy(id).is.epps = {"balance_performance", "power"};
+        policy(id).epp = "balance_performance";
+    }
+    open();
+    control->prefer("power");
+    good(control->acquire());
+    given_retakes_are_used_up();
+    policy(1).governor = "ondemand";
+    EXPECT_FALSE(tend());
+    EXPECT_TRUE(control->contested());
+    EXPECT_EQ(policy(1).governor, "ondemand");
+    EXPECT_EQ(policy(0).epp, "balance_performance");
+    EXPECT_EQ(policy(1).epp, "balance_performance");
+    EXPECT_FALSE(is_file_there());
+}
+
 TEST_F(Tend, SaysThatEveryPolicyIsOffLine) {
     given_both_policies_at(kHigh);
     kernel.off_line(0);

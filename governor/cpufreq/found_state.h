@@ -45,11 +45,13 @@ using FoundState = std::vector<FoundPolicy>;  // ascending ids
 // entry. Without a table it is 1 kHz more.
 [[nodiscard]] Khz probe_of(Khz limit, PolicyId policy, const Cpufreq& cpufreq);
 
-// True if the policy still has HAPPE's settings. Otherwise another program has changed it, and HAPPE leaves it alone.
+// True if the policy still has HAPPE's governor or cap. Otherwise another program has changed it, and HAPPE leaves it
+// alone.
 [[nodiscard]] bool is_ours(const FoundPolicy& policy, const CpufreqSettings& now, const Cpufreq& cpufreq);
 
 // Restores all that still has HAPPE's settings. Writes only values that differ from the original ones, and reads the
-// results. `state` keeps the rest: policies that are off line (no error) and policies that refuse (an error).
+// results. `state` keeps the rest: policies that are off line (no error), policies that refuse (an error), and
+// preferences that refuse (an error) or that the governor performance hides (no error).
 [[nodiscard]] Status give_back(FoundState& state, Cpufreq& cpufreq);
 
 // The action of `happed --restore`: restores the state in the file, and removes the file when it is empty. Does

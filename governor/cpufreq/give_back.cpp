@@ -77,18 +77,23 @@ Status check(const FoundPolicy& policy, const CpufreqSettings& after) {
                                after.governor, policy.found.governor));
 }
 
-// Happens even if other parts of the policy fail. Later changes by other programs stay.
-Status give_back_epp(const FoundPolicy& policy, Cpufreq& cpufreq) {
+// True unless HAPPE's preference is left. Happens even if other parts of the policy fail. Later changes by other
+// programs stay. While a driver's own governor is performance, the file shows that, and the driver sets the preference
+// from before again when another governor comes (intel_pstate_hwp_set() in drivers/cpufreq/intel_pstate.c).
+Result<bool> give_back_epp(const FoundPolicy& policy, const CpufreqSettings& now, Cpufreq& cpufreq) {
     if (policy.epp.empty() || policy.epp == policy.found_epp) {
-        return {};
+        return true;
     }
-    return cpufreq.epp(policy.id).and_then([&](const std::optional<std::string>& now) {
-        return now == policy.epp ? cpufreq.set_epp(policy.id, policy.found_epp) : Status();
+    return cpufreq.epp(policy.id).and_then([&](const std::optional<std::string>& shown) -> Result<bool> {
+        if (shown == policy.epp) {
+            return cpufreq.set_epp(policy.id, policy.found_epp).map([] { return true; });
+        }
+        return policy.governor.empty() && shown == "performance" && now.governor == "performance" ? false : true;
     });
 }
 
-// True if this has restored everything.
-Result<bool> give_back(const FoundPolicy& policy, Cpufreq& cpufreq) {
+// True if this has restored everything. Else `policy` is what is left.
+Result<bool> give_back(FoundPolicy& policy, Cpufreq& cpufreq) {
     const auto before = cpufreq.settings(policy.id);
     if (!before) {
         return tl::unexpected<Error>(before.error());
@@ -96,11 +101,9 @@ Result<bool> give_back(const FoundPolicy& policy, Cpufreq& cpufreq) {
     if (!*before) {
         return false;
     }
-    Status written = give_back_epp(policy, cpufreq);
-    if (is_ours(policy, **before, cpufreq)) {
-        const Status settings = give_back_settings(policy, **before, cpufreq);
-        written = written ? settings : written;
-    }
+    const Result<bool> epp = give_back_epp(policy, **before, cpufreq);
+    const bool ours = is_ours(policy, **before, cpufreq);
+    const Status written = ours ? give_back_settings(policy, **before, cpufreq) : Status();
     const auto after = cpufreq.settings(policy.id);
     if (after && !*after) {
         return false;  // the policy went off line meanwhile
@@ -108,7 +111,12 @@ Result<bool> give_back(const FoundPolicy& policy, Cpufreq& cpufreq) {
     if (!written || !after) {
         return tl::unexpected<Error>(written ? after.error() : written.error());
     }
-    return (is_ours(policy, **before, cpufreq) ? check(policy, **after) : Status()).map([] { return true; });
+    if (const Status checked = ours ? check(policy, **after) : Status(); !checked) {
+        return tl::unexpected<Error>(checked.error());
+    }
+    policy.governor.clear();
+    policy.capped = false;
+    return epp;
 }
 
 // True if the file shows the limit whose origin is unknown.
@@ -149,14 +157,16 @@ Khz probe_of(Khz limit, PolicyId policy, const Cpufreq& cpufreq) {
 bool is_ours(const FoundPolicy& policy, const CpufreqSettings& now, const Cpufreq& cpufreq) {
     const Khz most =
         std::max(policy.found.max, policy.unknown_max ? probe_of(*policy.unknown_max, policy.id, cpufreq) : Khz{});
-    return (policy.governor.empty() || now.governor == policy.governor) && (!policy.capped || now.max <= most);
+    const bool set = policy.capped || !policy.governor.empty();
+    return set && (policy.governor.empty() || now.governor == policy.governor) && (!policy.capped || now.max <= most);
 }
 
 Status give_back(FoundState& state, Cpufreq& cpufreq) {
     probe(state, cpufreq);
     FoundState left;
     std::string errors;
-    for (const FoundPolicy& policy : state) {
+    const bool capped = std::ranges::any_of(state, &FoundPolicy::capped);
+    for (FoundPolicy& policy : state) {
         const auto gone = give_back(policy, cpufreq);
         if (!gone) {
             errors += (errors.empty() ? "" : "; ") + gone.error().message;
@@ -165,7 +175,7 @@ Status give_back(FoundState& state, Cpufreq& cpufreq) {
             left.push_back(policy);
         }
     }
-    if (std::ranges::any_of(state, &FoundPolicy::capped)) {
+    if (capped) {
         cpufreq
             .wait_for_maximum();  // otherwise the next look would mistake HAPPE's last cap for another program's limit
     }

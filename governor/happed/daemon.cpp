@@ -202,6 +202,7 @@ void Daemon::before_turn(MonoTime now) {
         runs_.session()->facts().happened(now, "other", "the machine's cpufreq policies have changed");
     }
     tell_limits(now);
+    tell_epp(now);
     if (hardware_.contested() && attention_.state() != State::Contested) {
         const RunSession* const run = runs_.session();
         const bool told = !tended && (run == nullptr || !run->blind());
@@ -237,11 +238,19 @@ void Daemon::tell_limits(MonoTime now) {
     }
 }
 
+// Once for each text. No run has such errors, because it needs its preference.
+void Daemon::tell_epp(MonoTime now) {
+    std::string text = in_words(hardware_.epp_errors());
+    if (!text.empty() && text != told_epp_) {
+        journal_.notice(text + ": HAPPE governs without this preference", now);
+        told_epp_ = std::move(text);
+    }
+}
+
 void Daemon::after_turn() {
     follow_store();
     runs_.turned();
-    if (attention_.state() == State::Serving &&
-        (in_words(hardware_.errors()) != shown_.reason || hardware_.limits() != shown_.limits)) {
+    if (attention_.state() == State::Serving && (trouble() != shown_.reason || hardware_.limits() != shown_.limits)) {
         show();
     }
     bus_.turned();
@@ -341,12 +350,6 @@ Answer<void> Daemon::reload() {
     if (!control) {
         return refusal(ServiceError::Kind::Failed, control.error().message);
     }
-    for (const std::string& wanted : {read->mains_epp, read->battery_epp}) {
-        const Status taken = *control ? (*control)->takes(wanted) : hardware_.takes(wanted);
-        if (!taken && !read->observe) {
-            return refusal(ServiceError::Kind::Failed, taken.error().message);
-        }
-    }
     const bool rebound = bindings_of(*read) != bindings_of(configuration_);
     configuration_ = *std::move(read);
     if (other) {
@@ -405,7 +408,7 @@ void Daemon::new_loop() {
     const MonoTime now = monotonic_now();
     presses_.forget(runs_.session() != nullptr ? now : MonoTime());
     const LoopSettings settings = loop_settings();
-    hardware_.prefer(epp());
+    hardware_.prefer(epp(), runs_.session() != nullptr);
     ProfileStore& profiles = runs_.session() != nullptr ? runs_.session()->profiles(*store_) : *store_;
     turns_->set_loop({hardware_.utilisation(), hardware_.frequency(), presses_, attention_, profiles, chronicle_},
                      settings, now);
@@ -478,9 +481,9 @@ void Daemon::show_settings() {
 
 void Daemon::show_attention() {
     const bool serving = attention_.state() == State::Serving;
-    const std::string trouble = serving ? in_words(hardware_.errors()) : std::string();
-    shown_.state = trouble.empty() ? state_name(attention_.state(), hardware_.observes()) : kFailing;
-    shown_.reason = trouble.empty() ? attention_.reason() : trouble;
+    const bool failing = serving && !hardware_.errors().empty();
+    shown_.state = failing ? kFailing : state_name(attention_.state(), hardware_.observes());
+    shown_.reason = serving ? trouble() : attention_.reason();
     const auto& session = attention_.active_session();
     shown_.served_uid = session ? std::optional(session->uid) : std::nullopt;
     const Served* const whom = attention_.served();
@@ -493,6 +496,11 @@ void Daemon::show_attention() {
     }
     shown_.user = user;
     shown_.application = application;
+}
+
+// Why HAPPE does not govern a policy, or governs without its preference.
+std::string Daemon::trouble() const {
+    return in_words(hardware_.errors().empty() ? hardware_.epp_errors() : hardware_.errors());
 }
 
 void Daemon::show_run() {
@@ -514,7 +522,8 @@ void Daemon::show_hardware() {
     if (attention_.state() != State::Serving) {
         return;
     }
-    shown_.epp = hardware_.observes() ? std::string() : epp();
+    const bool prefers = !hardware_.observes() && hardware_.epp_errors().size() < shown_.policies.size();
+    shown_.epp = prefers ? epp() : std::string();
     shown_.limits = hardware_.limits();
     for (const PolicyError& error : hardware_.errors()) {
         if (error.policy) {

@@ -96,6 +96,7 @@ private:
     void profiles_changed();
     [[nodiscard]] LoopSettings loop_settings() const;
     [[nodiscard]] std::string epp() const;
+    [[nodiscard]] std::string trouble() const;
     void follow_source();
     void give_back();
 
@@ -105,6 +106,7 @@ private:
     void show_attention();
     void show_hardware();
     void tell_limits(MonoTime now);
+    void tell_epp(MonoTime now);
 
     static int on_hangup(sd_event_source* source, const signalfd_siginfo* info, void* data);
 
@@ -126,6 +128,7 @@ private:
     std::unique_ptr<Turns> turns_;  // start() sets it and truce_
     std::unique_ptr<Truce> truce_;
     std::vector<PolicyLimits> told_limits_;
+    std::string told_epp_;
     std::string told_of_store_;
     DaemonObject bus_;
     Logind logind_;

@@ -44,9 +44,9 @@ const char* Hardware::backend() const {
     return control_->backend() == Backend::Cap ? "cap" : "setspeed";
 }
 
-void Hardware::prefer(const std::string& epp) {
+void Hardware::prefer(const std::string& epp, bool required) {
     if (control_) {
-        control_->prefer(epp);
+        control_->prefer(epp, required);
     }
 }
 

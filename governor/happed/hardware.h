@@ -53,12 +53,15 @@ public:
     [[nodiscard]] std::span<const PolicyError> errors() const {
         return control_ ? control_->errors() : std::span<const PolicyError>();
     }
+    [[nodiscard]] std::span<const PolicyError> epp_errors() const {
+        return control_ ? control_->epp_errors() : std::span<const PolicyError>();
+    }
     [[nodiscard]] std::vector<PolicyLimits> limits() const {
         return control_ ? control_->limits() : std::vector<PolicyLimits>();
     }
 
     // As in CpufreqControl. While happed only observes, the machine accepts no preference.
-    void prefer(const std::string& epp);
+    void prefer(const std::string& epp, bool required);
     [[nodiscard]] Status takes(const std::string& epp) const;
 
     // Sets a kernel condition until release(). Do not call this while happed only observes.

@@ -67,21 +67,6 @@ def test_a_press_is_a_frequency_that_is_written(stopped: Happed, t61: T61) -> No
     assert t61["scaling_governor"] == "userspace"  # the governor stays until the next turn sets the frequency
 
 
-def test_a_refused_reload_leaves_the_machine_governed(stopped: Happed, world: World, t61: T61) -> None:
-    """The new machine that happed opened for it must not restore what the present one still uses."""
-    world.allow("configure")
-    stopped.configure("period_ms = 10000\n")  # the next turn, which would repair the machine, is far away
-    me = stopped.start().serves()
-    me("Feedback", "s", "performance")
-    until(lambda: t61["scaling_governor"] == "userspace")
-    stopped.configure('battery.epp = "power"\n[calibration]\n2300000 = 2400000\n')
-
-    assert me.refused("Reload")[0] == "Failed"
-
-    assert t61["scaling_governor"] == "userspace"
-    assert (stopped.folder / "found.json").exists()  # for a restart after SIGKILL
-
-
 def test_told_to_end_it_gives_back_what_it_found(governing: Client, stopped: Happed, t61: T61) -> None:
     assert governing.get("State") == "governing"
     assert stopped.stop() == 0

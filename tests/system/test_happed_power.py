@@ -166,39 +166,40 @@ def test_a_run_has_its_own_preference_and_records_it_with_the_source(
 
 
 @pytest.mark.parametrize(
-    ("changes", "wrong"),
+    ("change", "wrong"),
     [
-        ({"energy_performance_available_preferences": ""}, "has no energy performance preference, so"),
+        (("energy_performance_available_preferences", ""), "has no energy performance preference, so"),
         (
-            {"energy_performance_available_preferences": "default performance"},
+            ("energy_performance_available_preferences", "default performance"),
             'preference "power", only default, performance',
         ),
-        ({"scaling_governor": "performance"}, 'scaling_governor is "performance"'),
+        (("scaling_governor", "performance"), 'scaling_governor is "performance"'),
+        ((EPP, ""), "it has no energy performance preference"),
     ],
 )
-def test_a_preference_that_the_driver_does_not_take_is_refused(
-    stopped: Happed, world: World, changes: dict[str, str], wrong: str
+def test_a_preference_that_a_policy_does_not_take_hinders_only_runs(
+    stopped: Happed, laptop: FakedMachine, world: World, change: tuple[str, str], wrong: str
 ) -> None:
-    laptop = FakedMachine.shipped(
-        "intel-pstate-8", stopped.cpus.parents[1], related_cpus=HERE, affected_cpus=HERE, **changes
-    )
-    stopped.configure('period_ms = 100\nmains.epp = "power"\n')
-    me = stopped.start().client()
-    me.sees("State", "failing")
-    assert wrong in me.get("Reason")
-    assert laptop.of_all("scaling_max_freq") == {"4700000"}
+    file, line = change
+    other = laptop.policies[3] / file
+    other.unlink()
+    if file != EPP:
+        other.write_text(line + "\n")
+    stopped.configure('period_ms = 100\nbattery.epp = "power"\n')
+    me = stopped.start().serves()
+    until(lambda: laptop.of_all("scaling_max_freq") == {"400000"}, "HAPPE governs")
+    until(lambda: wrong in me.get("Reason"), "status says why")
+    assert (me.get("State"), me.get("Epp"), laptop[EPP]) == ("governing", "power", "power")
+
     world.allow("configure", "run-study")
-    stopped.configure("period_ms = 100\n")
     me("Reload")
-    me.sees("State", "governing")
-    stopped.configure('mains.epp = "power"\n')
-    name, message = me.refused("Reload")
-    assert (name, wrong in message) == ("Failed", True)
+    until(lambda: wrong in me.get("Reason"), "status says why")
+    assert (me.get("State"), stopped.log.count(wrong)) == ("governing", 1)
     name, message = me.refused("StartRun", "a{sv}", what("O-HAPPE") | {"epp": ("s", "power")})
     assert (name, wrong in message) == ("Failed", True)
+    me.sees("State", "governing")
     name, message = me.refused("StartRun", "a{sv}", what("O-HAPPE") | {"epp": ("s", "default")})
     assert (name, message[:12]) == ("InvalidArgs", "epp: none of")
-    assert me.get("State") == "governing"
 
 
 def test_profiles_on_mains_and_on_battery_learn_on_their_own(

@@ -86,7 +86,7 @@ QString OwnerWords::doing(const OwnerState& state) {
 }
 
 QString OwnerWords::why(const OwnerState& state, const std::optional<Reasons>& reasons) {
-    if (!state.reason.isEmpty()) {
+    if (!state.reason.isEmpty() && state.state != QLatin1String("governing")) {
         return tr("Why: %1").arg(state.reason);
     }
     if (state.state == QLatin1String("run") || !state.work) {

@@ -75,6 +75,11 @@ Answer<std::string> RunDesk::start(const Caller& caller, const RunPlan& plan, Si
         static_cast<void>(end());
         return refusal(Kind::Failed, "the kernel's governor cannot be set: " + not_lent_);
     }
+    const bool sets_epp = condition->is_happe() && !plan.epp.empty();
+    if (const Status set = sets_epp ? hardware_.frequency().acquire() : Status(); !set) {
+        static_cast<void>(end());
+        return refusal(Kind::Failed, "epp: " + set.error().message);
+    }
     journal_.info(fmt::format("run {} begins", session_->code()));
     return session_->code();
 }
