@@ -25,17 +25,17 @@ case $(. /etc/os-release && echo "$ID ${VERSION_ID-}") in
     debian*) desktop="$desktop librust-wayland-protocols-wlr-dev" ;;
 esac
 # To run `make test`: unit tests, a bus with stand-ins on it, simulated devices, readers of manuals, zsh, a screen, a screen
-# reader's interface, two libraries with which the power logger reads instruments, and tools that build a wheel.
+# reader's interface, the library of the measuring cards, and tools that build a wheel.
 test="$demo $desktop libgtest-dev umockdev dbus python3-dbusmock python3-gi git procps systemd util-linux
     groff-base man-db zsh xvfb openbox xdotool x11-utils at-spi2-core gir1.2-atspi-2.0 fonts-dejavu-core
-    libcomedi0 libiio0 python3-setuptools"
+    libcomedi0 python3-setuptools"
 # To test and check everything: a compiler with sanitizers and fuzzers, linters, the emulated T61, PostgreSQL and
-# browsers for the study server, R for a loader of data, sigrok, and desktops. npm need not come from Debian.
+# browsers for the study server, R for a loader of data, and desktops. npm need not come from Debian.
 all="$test clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev lld-19 llvm-19 shellcheck appstream desktop-file-utils
     qemu-system-x86 seabios acpica-tools mmdebstrap libarchive-tools kmod uidmap
     postgresql chromium firefox-esr
     xfwm4 picom sway xwayland weston grim qt6-wayland x11-xserver-utils gnome-shell kwin-wayland libglib2.0-bin
-    sigrok-cli r-base-core"
+    r-base-core"
 
 # To make the governor's package.
 package_governor="$governor build-essential debhelper systemd"

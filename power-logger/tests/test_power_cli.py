@@ -184,7 +184,6 @@ def test_a_source_in_the_configuration_is_checked_by_its_kinds_schema(tmp_path: 
 def test_a_table_names_the_same_source_as_a_text() -> None:
     table = {"kind": "sim", "place": "loads.csv", "rate": 2.5, "seed": 7, "marker": [2, 60], "pace": "none"}
     assert sources.named(table) == "sim:loads.csv,rate=2.5,seed=7,marker=2+60,pace=none"
-    assert sources.named({"kind": "sigrok", "channels": ["A0"], "measures": ["power"], "setrate": False}).endswith("no")
 
 
 def test_record_takes_its_defaults_from_the_configuration(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from happe_power.sources.text import LONGEST_LINE, Bad, Lines, LongLineError, numbers_only, table, tables
+from happe_power.sources.text import LONGEST_LINE, Bad, Lines, LongLineError, Shape, table, tables
 
-TWO = numbers_only(2)
+TWO = Shape(2, (0, 1))
 
 
 def test_lines_are_cut_where_they_end_however_they_come() -> None:

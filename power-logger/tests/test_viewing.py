@@ -397,7 +397,7 @@ def test_status_of_an_empty_spool(tmp_path: Path) -> None:
 
 def test_sources_are_listed_with_what_is_missing() -> None:
     found = happe_power("sources", "--json").json()
-    assert {each["kind"] for each in found} >= {"comedi", "nidaqmx", "iio", "powercap", "power_supply", "sigrok", "sim"}
+    assert {each["kind"] for each in found} >= {"comedi", "nidaqmx", "powercap", "power_supply", "sim"}
     assert all(each["says"] for each in found)
     text = happe_power("sources").out
     assert "sim" in text
@@ -416,7 +416,7 @@ def test_sources_print_each_command_once(monkeypatch: pytest.MonkeyPatch) -> Non
             "libcomedi.so.0 is not installed; `apt-get install libcomedi0`",
             "apt-get install libcomedi0",
         ),
-        sources.Found("sigrok", None, "sigrok-cli is not installed", "apt-get install sigrok-cli"),
+        sources.Found("scpi", None, "PyVISA is not installed", "pip install pyvisa"),
         sources.Found(
             "other", None, "libcomedi.so.0 is not installed; `apt-get install libcomedi0`", "apt-get install libcomedi0"
         ),
@@ -424,5 +424,5 @@ def test_sources_print_each_command_once(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(sources, "found", lambda: lacking)
     text = happe_power("sources").out
     assert text.count("apt-get install libcomedi0") == 1
-    assert text.count("apt-get install sigrok-cli") == 1
+    assert text.count("pip install pyvisa") == 1
     assert text.count("libcomedi.so.0 is not installed") == 2

@@ -48,8 +48,8 @@ PACKAGES = [
     "libsodium23",
     # what idle cost is compared with, and who else sets frequencies
     "power-profiles-daemon", "tuned", "thermald",
-    # what the power logger reads instruments with, and the tests give a simulated one its registers
-    "libcomedi0", "libiio0", "i2c-tools",
+    # what the power logger reads measuring cards with
+    "libcomedi0",
     # Python's libraries, which HAPPE's packages depend on
     *sorted({depends.split()[0] for depends in tomllib.loads(FROM_DEBIAN.read_text(encoding="utf-8"))["12"].values()}),
 ]  # fmt: skip
@@ -67,7 +67,7 @@ MODULES = [
     "acpi-cpufreq", "cpufreq_ondemand", "cpufreq_userspace", "cpufreq_conservative", "cpufreq_powersave", "msr",
     "evdev", "uinput", "battery", "ac", "button",
     "virtio_pci", "virtio_blk", "virtio_console", "virtio-rng", "autofs4",
-    "comedi", "comedi_test", "i2c-stub", "i2c-dev", "ina2xx-adc",
+    "comedi", "comedi_test",
 ]  # fmt: skip
 # Units that cost time and that nothing here needs.
 MASKED = [

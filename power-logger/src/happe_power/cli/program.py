@@ -48,7 +48,7 @@ Files:
     device.json                   the server, and this host's token for it (0600)
     spool/STUDY/UUID/             a trace: header, parts, summaries, gaps, clocks, manifest, seal
 
-See also: happe-server(8), happectl(1), sigrok-cli(1), comedi_test(1)"""
+See also: happe-server(8), happectl(1), comedi_test(1)"""
 
 COMMANDS = {
     "sources": ("happe_power.cli.sources", "List the instruments of this machine, and missing drivers or packages"),

@@ -73,7 +73,6 @@ class Duration(click.ParamType[float]):
     "--spool", type=click.Path(file_okay=False, path_type=Path), help="Where to keep the trace  [the configuration's]"
 )
 @click.option("--duration", type=Duration(), metavar="TIME", help="How long: 90s, 15m, 8h")
-@click.option("--lsl", metavar="NAME", help="Publish the samples as a stream of Lab Streaming Layer, too")
 @click.option("--no-upload", is_flag=True, help="Keep the trace on this host")
 @click.option("--no-zero-check", is_flag=True, help="Ask for no zero check")
 @click.option("--zero-switch", metavar="COMMAND", help="The command that shorts (on) and opens (off) the inputs")

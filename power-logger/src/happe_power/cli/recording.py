@@ -61,7 +61,6 @@ class Wanted:
     no_zero_check: bool
     part_seconds: int
     as_json: bool
-    lsl: str | None = None
     zero_switch: str | None = None
     zero_every: float | None = None
 
@@ -99,7 +98,7 @@ class Session:
 
         Calls `listen` before the first sample. The function it returns waits some seconds and says whether to end.
         """
-        source = self._source()
+        source = sources.make(self._wanted.source)
         self._note(source)
         asks = asks and zero_check.has_zero(source) and self._wanted.zero_switch is None
         before = self._zero("before") if asks else []
@@ -128,15 +127,6 @@ class Session:
         self._judge_zeros(before, after)
         if beside:
             self._sealed(beside.finish(recorder.folders[-1], SEAL_S))
-
-    def _source(self) -> Source:
-        """The source; with --lsl, one that also publishes its samples."""
-        source = sources.make(self._wanted.source)
-        if self._wanted.lsl is None:
-            return source
-        from happe_power.sources import lsl
-
-        return lsl.Published(source, lsl.package(), self._wanted.lsl)
 
     @cached_property
     def _record(self) -> tuple[Calibration, bytes] | None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 GROUP = "happe_power.sources"
-OWN = ("comedi", "nidaqmx", "iio", "scpi", "lsl", "ppk2", "powercap", "power_supply", "sigrok", "file", "sim")
+OWN = ("comedi", "nidaqmx", "scpi", "powercap", "power_supply", "file", "sim")
 NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")  # power-trace.schema.json, source.kind
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Parses lines of numbers from sigrok-cli and CSV files, however hostile their content is."""
+"""Parses lines of numbers from CSV files, however hostile their content is."""
 
 from __future__ import annotations
 
@@ -62,11 +62,6 @@ class Shape:
     columns: int
     taken: tuple[int, ...]
     instant: int | None = None
-
-
-def numbers_only(columns: int) -> Shape:
-    """The form of rows with so many numbers."""
-    return Shape(columns, tuple(range(columns)))
 
 
 def table(lines: bytes, shape: Shape) -> Table | None:
