@@ -85,9 +85,16 @@ shunt_ohm = { value = 0.1, standard_uncertainty = 0.0001, source = "simulated" }
 divider = { value = 4.0, standard_uncertainty = 0.004, source = "simulated" }
 wiring = { shunt = "return", supply_measured = "after" }
 RIG
-echo 'state = "state"' >$power/happe-power.toml
-build/bin/happe-power --config $power/happe-power.toml record --source "sim:$power/loads.csv,rate=2000,drop=70:0.5,pace=none" \
-    --study pictures --no-upload --no-zero-check --duration 2m --calibration $power/rig.toml || [ $? -eq 1 ] # 1: it lost samples
+cat >$power/happe-power.toml <<'LOGGER'
+state = "state"
+[record.source]
+kind = "sim"
+place = "build/pictures/power/loads.csv"
+rate = 2000
+drop = [[70, 0.5]]
+pace = "none"
+LOGGER
+build/bin/happe-power --config $power/happe-power.toml record --study pictures --no-upload --no-zero-check --duration 2m --calibration $power/rig.toml || [ $? -eq 1 ] # 1: it lost samples
 build/bin/happe-power --config $power/happe-power.toml show $power/state/spool/pictures/* --png $power/power-trace.png
 cp $power/power-trace.png docs/img/power-trace.png
 ls docs/img

@@ -6,10 +6,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from happe_power.cli.program import main
+from happe_power.sources.spec import written
 from in_process import Ran, run
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Any
 
 # A calibration record of a bench with the shunt and divider of the simulated rig.
 RECORD = """name = "bench"
@@ -32,3 +34,10 @@ supply_measured = "after"
 def happe_power(*arguments: str | Path) -> Ran:
     """Run `happe-power`."""
     return run(main, *arguments)
+
+
+def source_file(folder: Path, **table: Any) -> Path:  # noqa: ANN401 - as in TOML
+    """Write the table of a source into a new file, by default of kind `sim`."""
+    file = folder / f"source-{len(list(folder.glob('source-*')))}.toml"
+    file.write_text(written({"kind": "sim"} | table) + "\n")
+    return file

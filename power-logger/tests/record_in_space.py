@@ -17,12 +17,19 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from power_program import source_file
+
 FOLDER, CASE = Path(sys.argv[1]), sys.argv[2]
 DISK = FOLDER / "disk"
 SPOOL = DISK / "spool"
 BALLAST = DISK / "ballast"
 PROGRAM = [sys.executable, "-m", "happe_power"]
-SOURCE = ["--source", "sim,rate=2000", "--study", "a", "--no-upload", "--part-seconds", "1", "--duration", "60s"]
+OPTIONS: list[str | Path] = ["--study", "a", "--no-upload", "--part-seconds", "1", "--duration", "60s"]
+
+
+def record() -> list[str | Path]:
+    """Return the command of a recording."""
+    return [*PROGRAM, "record", "--source", source_file(FOLDER, rate=2000), *OPTIONS, "--spool", SPOOL]
 
 
 def run(*command: str | Path) -> None:
@@ -46,7 +53,7 @@ class Recording:
         """Start it."""
         self.lines: list[dict[str, Any]] = []
         self._process = subprocess.Popen(
-            [*PROGRAM, "record", *SOURCE, "--spool", SPOOL, "--json"],
+            [*record(), "--json"],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -125,9 +132,7 @@ def read_only() -> dict[str, Any]:
 def read_only_at_first() -> dict[str, Any]:
     """Make the disk read-only from the start."""
     run("mount", "-o", "remount,bind,ro", DISK)
-    done = subprocess.run(
-        [*PROGRAM, "record", *SOURCE, "--spool", SPOOL], stderr=subprocess.PIPE, text=True, check=False
-    )
+    done = subprocess.run(record(), stderr=subprocess.PIPE, text=True, check=False)
     return {"said": done.stderr, "status": done.returncode}
 
 

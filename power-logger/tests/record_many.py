@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 from happe_power.cli.program import Commands, main
 
@@ -18,8 +19,9 @@ for number in range(int(sys.argv[2])):
     spool = f"{sys.argv[1]}/{number}"
     pid = os.fork()
     if pid == 0:
-        sys.stderr = open(f"{spool}.log", "w")  # noqa: PTH123, SIM115 - until it is killed
-        source = f"sim,rate=2000,seed={number}"
+        sys.stderr = Path(f"{spool}.log").open("w")  # noqa: SIM115 - until it is killed
+        source = f"{spool}.toml"
+        Path(source).write_text(f'kind = "sim"\nrate = 2000\nseed = {number}\n')
         where = ["--study", "a", "--no-upload", "--spool", spool]
         main(["record", "--source", source, *where, "--part-seconds", "1", "--duration", "30s"])
     print(pid, spool, flush=True)

@@ -33,7 +33,7 @@ from happe_power.recording import zero_check
 from happe_power.sources.source import Reading
 from happe_power.trace import Trace
 from patience import PATIENCE_S
-from power_program import happe_power
+from power_program import happe_power, source_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -353,7 +353,7 @@ def marked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     spool = tmp_path_factory.mktemp("marked")
     record = spool / "rig.toml"
     record.write_text(calibration.to_toml(SHIPPED))
-    source = "sim,rate=1000,pace=none,marker=12"
+    source = str(source_file(spool, rate=1000, pace="none", marker=[12]))
     what = ["--study", "t", "--spool", str(spool), "--calibration", str(record), "--no-upload", "--no-zero-check"]
     command = [sys.executable, "-m", "happe_power", "record", "--source", source, "--duration", "60s", *what]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -396,7 +396,9 @@ def lines(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = zip(rng.normal(0.1, 1e-4, len(second)), 3.3 * on, light, sound, strict=True)
     text = "".join(",".join(f"{value:.6f}" for value in row) + "\n" for row in rows)
     (folder / "lab.csv").write_text("shunt,line,light,sound\n" + text)
-    source = f"file:{folder}/lab.csv,channels=shunt+line+light+sound,measures=shunt+marker+marker+marker,rate=1000"
+    names, measures = ["shunt", "line", "light", "sound"], ["shunt", "marker", "marker", "marker"]
+    place = str(folder / "lab.csv")
+    source = source_file(folder, kind="file", place=place, channels=names, measures=measures, rate=1000)
     ran = happe_power("record", "--source", source, "--study", "t", "--spool", folder / "spool", "--no-upload")
     assert ran.status == 0, ran.err
     return next(folder.glob("spool/t/*/header.json")).parent
@@ -444,8 +446,11 @@ def rig(tmp_path: Path) -> list[str]:
     for name, shunt, supply in (("zero", 0.0, 0.0), ("load", 0.19425, (19.425 + 0.19425) / 3)):
         rows = [f"{shunt + 1e-4 + rng.gauss(0, 1e-4)},{supply - 2e-3 + rng.gauss(0, 1e-3)}" for _ in range(2000)]
         (tmp_path / f"{name}.csv").write_text("\n".join(["shunt,supply", *rows]) + "\n")
-    source = f"file:{tmp_path}/{{}}.csv,rate=1000,channels=shunt+supply"
-    return ["--source", source.format("zero"), "--load-source", source.format("load")]
+    files = []
+    for name in ("zero", "load"):
+        table = {"kind": "file", "place": f"{tmp_path}/{name}.csv", "rate": 1000, "channels": ["shunt", "supply"]}
+        files.append(str(source_file(tmp_path, **table)))
+    return ["--source", files[0], "--load-source", files[1]]
 
 
 WIRED = ["--name", "rig", "--shunt-line", "return", "--supply-measured", "before"]
@@ -550,7 +555,8 @@ def test_calibrate_makes_no_record_of_samples_that_can_not_be_used(
     column[70] = float(value)
     source = Given([Reading((Block(0, (column,)),), None)], channels=(watts,), device="rig")
     monkeypatch.setattr(calibrate, "make", lambda _: source)
-    ended = run("calibrate", tmp_path / "rig.toml", "--source", "x", "--name", "x", "--no-load", "--no-wait")
+    what = ("--source", source_file(tmp_path), "--name", "x", "--no-load", "--no-wait")
+    ended = run("calibrate", tmp_path / "rig.toml", *what)
     assert (ended.status, ended.out) == (os.EX_DATAERR, "")
     assert says in ended.err
     assert not (tmp_path / "rig.toml").exists()
@@ -564,7 +570,8 @@ def test_calibrate_refuses_an_input_that_nobody_has_shorted(
     column = np.full(200, round((volt + 10) / 0.01), np.int16)
     source = Given([Reading((Block(0, (column,)),), None)], channels=(board,), device="rig")
     monkeypatch.setattr(calibrate, "make", lambda _: source)
-    ended = run("calibrate", tmp_path / "rig.toml", "--source", "x", "--name", "x", "--no-load", "--no-wait")
+    what = ("--source", source_file(tmp_path), "--name", "x", "--no-load", "--no-wait")
+    ended = run("calibrate", tmp_path / "rig.toml", *what)
     assert ended.status == status
     assert ("supply: " in ended.err and "short every input" in ended.err) == bool(status)
     assert (tmp_path / "rig.toml").exists() == (not status)

@@ -23,7 +23,7 @@ from happe_power.serving.server import FILES, Server
 from happe_power.serving.state import Watched
 from happe_power.sources.source import Reading
 from patience import PATIENCE_S, until
-from power_program import RECORD
+from power_program import RECORD, source_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -131,7 +131,7 @@ def test_a_recording_of_the_program_is_on_its_page_and_its_energy_is_power_by_ti
         *program,
         "record",
         "--source",
-        "sim,rate=500",
+        str(source_file(tmp_path, rate=500)),
         *where,
         "--json",
         "--calibration",

@@ -18,7 +18,7 @@ from happe_describe import completion
 from happe_describe.command import program_of
 from happe_describe.page import page_of
 from happe_describe.troff import written
-from happe_power import config, sources
+from happe_power import config
 from happe_power.cli.program import COMMANDS, STATUS, meaning
 from happe_power.config import Config, ConfigError
 from manuals import syntax_errors, warnings_of
@@ -108,8 +108,10 @@ state = "here"
 keep = "always"
 
 [record]
-source = "comedi"
 measured = "1APT0PAA"
+
+[record.source]
+kind = "comedi"
 """
 
 
@@ -119,7 +121,7 @@ def test_a_configuration_is_read_with_paths_from_its_own_folder() -> None:
     assert (read.ca_file, read.state) == (Path("/etc/happe/lab.pem"), Path("/etc/happe/here"))
     assert read.spool == Path("/etc/happe/here/spool")
     assert (read.keep, read.plain_http) == ("always", False)
-    assert read.record == {"source": "comedi", "measured": "1APT0PAA"}
+    assert read.record == {"source": {"kind": "comedi"}, "measured": "1APT0PAA"}
     assert config.load(Path("/no/such"), named=False) == Config(path=Path("/no/such"))
 
 
@@ -148,7 +150,7 @@ def test_what_is_wrong_with_a_configuration_is_said_with_its_line(tmp_path: Path
 
 def test_defaults_of_record_are_options_that_it_has(tmp_path: Path) -> None:
     file = tmp_path / "p.toml"
-    file.write_text('state = "s"\n[record]\nsource = "sim,rate=1000"\nsorce = "x"\n')
+    file.write_text('state = "s"\n[record]\nsource = {kind = "sim"}\nsorce = "x"\n')
     ran = happe_power("--config", file, "record", "--no-upload", "--study", "x")
     assert ran.status == os.EX_CONFIG
     assert ran.err == f"happe-power: {file}:4: record.sorce: `happe-power record` has no such option\n"
@@ -157,20 +159,14 @@ def test_defaults_of_record_are_options_that_it_has(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        ('source = "sim,rate=0"', "2: record.source: sim,rate=0: rate=0 must be at least 0.01; e.g. sim"),
-        ("source = 3", "2: record.source: must be a text or a table"),
+        ("source = 3", "2: record.source: must be a table"),
         ("[record.source]\nrate = 5", "2: record.source.kind: is missing; there are comedi"),
-        ('[record.source]\nkind = "simm"', "3: record.source.kind: is not known; there are comedi"),
+        ('[record.source]\nkind = "simm"', "3: record.source.kind: no source is called 'simm'; did you mean sim"),
         ('[record.source]\nkind = "sim"\nrat = 5', "4: record.source.rat: sim has no such option; did you mean rate"),
         ('[record.source]\nkind = "sim"\nrate = "5"', "4: record.source.rate: must be a number"),
         ('[record.source]\nkind = "sim"\n\nrate = inf', "5: record.source.rate: must be a number"),
-        (
-            '[record.source]\nkind = "sim"\ndrop = ["1:1", "a,b"]',
-            "4: record.source.drop: a comma or a control character",
-        ),
-        ('[record.source]\nkind = "file"\nchannels = ["a+b"]', "4: record.source.channels: + is not allowed in"),
         ('[record.source]\nkind = "file"', '3: record.source.kind: lacks "channels"'),
-        ('[record.source]\nkind = "sim"\nplace = 3', "4: record.source.place: must be a text"),
+        ('[record.source]\nkind = "sim"\nplace = 3', "4: record.source.place: must be a string"),
     ],
 )
 def test_a_source_in_the_configuration_is_checked_by_its_kinds_schema(tmp_path: Path, source: str, said: str) -> None:
@@ -181,14 +177,17 @@ def test_a_source_in_the_configuration_is_checked_by_its_kinds_schema(tmp_path: 
     assert ran.err.startswith(f"happe-power: {file}:{said}")
 
 
-def test_a_table_names_the_same_source_as_a_text() -> None:
-    table = {"kind": "sim", "place": "loads.csv", "rate": 2.5, "seed": 7, "marker": [2, 60], "pace": "none"}
-    assert sources.named(table) == "sim:loads.csv,rate=2.5,seed=7,marker=2+60,pace=none"
+def test_a_source_in_a_file_is_checked_with_the_lines_of_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "rig.toml"
+    file.write_text('kind = "sim"\n\nrate = 0\n')
+    ran = happe_power("record", "--source", file, "--no-upload", "--study", "x")
+    assert ran.status == os.EX_CONFIG
+    assert ran.err.startswith(f"happe-power: {file}:3: rate: must be at least 0.01")
 
 
 def test_record_takes_its_defaults_from_the_configuration(tmp_path: Path) -> None:
     file = tmp_path / "p.toml"
-    file.write_text('state = "s"\n[record]\nsource = "nonsense"\nno_upload = true\nstudy = "x"\n')
+    file.write_text('state = "s"\n[record]\nsource = {kind = "nonsense"}\nno_upload = true\nstudy = "x"\n')
     ran = happe_power("--config", file, "record")
     assert "nonsense" in ran.err
 

@@ -12,7 +12,7 @@ import sys
 import threading
 from dataclasses import replace
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -22,7 +22,7 @@ from fake_study_server import LAPTOP, TOKEN, FakeStudyServer, Said, problem
 from given_sources import SHUNT, SUPPLY, Given, record, steady
 from happe_contract.measuring.zeros import readings_of
 from happe_contract.traces import Block, Channel, ClockEstimate, Gap, Measures, Reason
-from happe_power import calibration
+from happe_power import calibration, sources
 from happe_power.cli.host import Host
 from happe_power.cli.recording import Session, Wanted
 from happe_power.recording import live, zero_check
@@ -34,7 +34,7 @@ from happe_power.upload import identity
 from happe_power.upload.identity import Identity
 from happe_power.verify import verify
 from patience import PATIENCE_S
-from power_program import RECORD
+from power_program import RECORD, source_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -43,8 +43,9 @@ if TYPE_CHECKING:
 PROGRAM = [sys.executable, "-m", "happe_power"]
 
 
-def command(spool: Path, *options: str | Path, source: str = "sim,rate=2000") -> list[str | Path]:
+def command(spool: Path, *options: str | Path, **table: Any) -> list[str | Path]:  # noqa: ANN401 - as in TOML
     where: list[str | Path] = ["--study", "a", "--no-upload", "--spool", spool, "--part-seconds", "1"]
+    source = source_file(spool.parent, **({"rate": 2000} | table))
     return [*PROGRAM, "record", "--source", source, *where, *options]
 
 
@@ -85,7 +86,7 @@ def test_a_recording_without_pace_says_in_the_end_what_it_has_and_verify_agrees(
     tmp_path: Path, calibrated: Path
 ) -> None:
     options: list[str | Path] = ["--duration", "1m", "--calibration", calibrated]
-    done = run(*command(tmp_path / "spool", *options, source="sim,rate=1000,pace=none"))
+    done = run(*command(tmp_path / "spool", *options, rate=1000, pace="none"))
     folder = only_trace(tmp_path / "spool")
     assert (done.returncode, done.stdout) == (0, "")
     samples = Trace.open(folder).end_index
@@ -116,8 +117,8 @@ def test_a_signal_ends_a_recording_cleanly(tmp_path: Path, calibrated: Path, num
 
 
 def test_a_recording_that_loses_samples_says_so_with_its_exit_status(tmp_path: Path) -> None:
-    source = "sim,rate=1000,pace=none,drop=1:0.5"
-    done = run(*command(tmp_path / "spool", "--duration", "3s", source=source))
+    lossy = {"rate": 1000, "pace": "none", "drop": [[1, 0.5]]}
+    done = run(*command(tmp_path / "spool", "--duration", "3s", **lossy))
     assert done.returncode == 1
     assert "500 lost" in done.stderr
 
@@ -135,7 +136,8 @@ def test_a_recording_of_a_file_ends_with_it_and_says_what_is_wrong_with_it(
     tmp_path: Path, rows: str, status: int, said: list[str]
 ) -> None:
     (tmp_path / "rig.csv").write_text(f"t,shunt_v,supply_v\n{rows}")
-    done = run(*command(tmp_path / "spool", source=f"file:{tmp_path}/rig.csv,channels=shunt_v+supply_v,time=t"))
+    table = {"kind": "file", "place": f"{tmp_path}/rig.csv", "channels": ["shunt_v", "supply_v"], "time": "t"}
+    done = run(*command(tmp_path / "spool", **table))
     assert (done.returncode, done.stdout) == (status, "")
     assert [each for each in said if each not in done.stderr] == []
 
@@ -184,14 +186,14 @@ def test_what_was_left_open_is_ended_before_the_next_recording_and_by_verify_rep
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [
-        (["--source", "nonsense", "--study", "a", "--no-upload"], os.EX_USAGE, "no source is called 'nonsense'"),
-        (["--source", "sim", "--no-upload"], os.EX_USAGE, "no study; give --study"),
-        (["--source", "sim", "--study", "../a", "--no-upload"], os.EX_USAGE, "no slash"),
-        (["--source", "sim", "--study", "a"], os.EX_CONFIG, "is not enrolled"),
-        (["--source", "sim", "--study", "a", "--spool", "x"], os.EX_USAGE, "--spool needs --no-upload"),
-        (["--source", "sim", "--study", "a", "--duration", "soon"], os.EX_USAGE, "say 90s, 15m or 8h"),
-        (["--source", "sim", "--study", "a", "--no-upload", "--calibration", "/none"], os.EX_NOINPUT, "/none: No such"),
-        (["--source", "sim", "--study", "a", "--no-upload", "--measured", "t61"], os.EX_USAGE, "--measured t61"),
+        (["--study", "a", "--no-upload", "--source", "/none"], os.EX_NOINPUT, "/none: No such"),
+        (["--no-upload"], os.EX_USAGE, "no study; give --study"),
+        (["--study", "../a", "--no-upload"], os.EX_USAGE, "no slash"),
+        (["--study", "a"], os.EX_CONFIG, "is not enrolled"),
+        (["--study", "a", "--spool", "x"], os.EX_USAGE, "--spool needs --no-upload"),
+        (["--study", "a", "--duration", "soon"], os.EX_USAGE, "say 90s, 15m or 8h"),
+        (["--study", "a", "--no-upload", "--calibration", "/none"], os.EX_NOINPUT, "/none: No such"),
+        (["--study", "a", "--no-upload", "--measured", "t61"], os.EX_USAGE, "--measured t61"),
     ],
 )
 def test_what_can_not_be_recorded_is_said_with_a_status_of_its_own(
@@ -199,7 +201,7 @@ def test_what_can_not_be_recorded_is_said_with_a_status_of_its_own(
 ) -> None:
     config = tmp_path / "happe-power.toml"
     config.write_text(f'state = "{tmp_path}/state"\n')
-    done = run(*PROGRAM, "--config", config, "record", *words)
+    done = run(*PROGRAM, "--config", config, "record", "--source", source_file(tmp_path), *words)
     assert (done.returncode, done.stdout) == (status, "")
     assert message in done.stderr
     assert "Traceback" not in done.stderr
@@ -209,7 +211,7 @@ def test_an_uploader_that_dies_is_said_and_the_recording_goes_on(
     tmp_path: Path, enrolled: Path, fake: FakeStudyServer
 ) -> None:
     identity.store(tmp_path / "state", Identity(fake.url, "M3TERAAA", "a", "another token"))
-    options = ["--source", "sim,rate=1000", "--measured", LAPTOP, "--part-seconds", "1"]
+    options = ["--source", str(source_file(tmp_path, rate=1000)), "--measured", LAPTOP, "--part-seconds", "1"]
     words = [*PROGRAM, "--config", str(enrolled), "record", *options]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr
@@ -232,7 +234,7 @@ def test_an_uploader_that_dies_is_said_and_the_recording_goes_on(
 def test_what_the_server_would_refuse_is_refused_before_anything_is_recorded(
     enrolled: Path, words: list[str], said: str
 ) -> None:
-    done = run(*PROGRAM, "--config", enrolled, "record", "--source", "sim,rate=1000", *words)
+    done = run(*PROGRAM, "--config", enrolled, "record", "--source", source_file(enrolled.parent), *words)
     assert (done.returncode, done.stdout) == (os.EX_USAGE, "")
     assert done.stderr.startswith(f"happe-power: {said}\n")
     assert not list(enrolled.parent.rglob("header.json"))
@@ -243,7 +245,8 @@ def test_a_laptop_that_the_server_says_nothing_of_is_recorded(
     enrolled: Path, fake: FakeStudyServer, answer: Said
 ) -> None:
     fake.answers("device/laptops", answer)
-    options = ["--source", "sim,rate=1000,pace=none", "--measured", "77777777", "--duration", "1s"]
+    source = str(source_file(enrolled.parent, rate=1000, pace="none"))
+    options = ["--source", source, "--measured", "77777777", "--duration", "1s"]
     done = run(*PROGRAM, "--config", enrolled, "record", *options)
     assert done.returncode == 0, done.stderr
     assert "nobody has checked --measured 77777777: " in done.stderr
@@ -278,7 +281,7 @@ def test_a_zero_that_was_checked_before_is_kept_if_nobody_answers_afterwards(
     told = threading.Event()
     told.set()
     monkeypatch.setattr("click.prompt", prompt)
-    source = "sim,rate=1000,pace=none"
+    source = sources.named({"kind": "sim", "rate": 1000, "pace": "none"})
     wanted = Wanted(
         source=source,
         study=None,

@@ -174,7 +174,7 @@ def test_a_rate_that_the_board_rounds_is_the_rounded_one() -> None:
 
 
 def test_a_rate_that_the_board_does_not_have_is_refused_with_the_one_it_has() -> None:
-    with pytest.raises(SourceError, match=r"samples at 66666\.66667 Hz, not at 100000 Hz: ask for rate=66666\.66667"):
+    with pytest.raises(SourceError, match=r"samples at 66666\.66667 Hz, not at 100000 Hz: ask for rate = 66666\.66667"):
         rig(slowest_scan_ns=15_000)
 
 

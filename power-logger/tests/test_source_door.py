@@ -26,10 +26,10 @@ def kind_of(name: str = "meter", **changed: Any) -> spec.Kind:  # noqa: ANN401 -
         "name": name,
         "summary": "a meter",
         "place": "",
-        "example": f"{name},rate=5",
-        "options": (spec.Option("rate", "10", "readings a second", spec.number(1, 100)),),
+        "example": {"rate": 5},
+        "options": (spec.Option("rate", 10, "readings a second", spec.number(1, 100)),),
         "make": lambda _spec, _clock: Given(steady(1000.0, 100, 2.0)),
-        "find": lambda: [spec.Found(name, f"{name},rate=5", "on the bench")],
+        "find": lambda: [spec.Found(name, {"kind": name, "rate": 5}, "on the bench")],
     }
     return spec.Kind(**{**fields, **changed})
 
@@ -52,10 +52,11 @@ def others(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Kinds]:
 def test_a_kind_of_another_package_is_one_of_all(others: Callable[..., Kinds]) -> None:
     kinds = others(meter=kind_of())
     assert list(kinds) == [*OWN, "meter"]
-    kind, said = spec.parse("meter,rate=20", kinds)
-    assert (kind.name, said.number("rate"), kinds.found("meter")[0].spec) == ("meter", 20.0, "meter,rate=5")
-    with pytest.raises(SourceError, match="rate=200 must be at most 100"):
-        spec.parse("meter,rate=200", kinds)
+    said = spec.checked({"kind": "meter", "rate": 20}, kinds)
+    assert (said.kind.name, said.number("rate")) == ("meter", 20.0)
+    assert kinds.found("meter")[0].table == {"kind": "meter", "rate": 5}
+    with pytest.raises(SourceError, match="rate: must be at most 100"):
+        spec.checked({"kind": "meter", "rate": 200}, kinds)
 
 
 @pytest.mark.parametrize(
@@ -64,9 +65,9 @@ def test_a_kind_of_another_package_is_one_of_all(others: Callable[..., Kinds]) -
         (ImportError("no module"), "the kind 'meter' cannot be loaded: AttributeError"),
         ("a text", "meters_of_others:meter is no Kind with the name 'meter'"),
         (kind_of("other"), "meters_of_others:meter is no Kind with the name 'meter'"),
-        (kind_of(example="meter,rate=0"), "its example does not fit its own options: meter,rate=0: rate=0 must be at"),
+        (kind_of(example={"rate": 0}), "its example does not fit its own options: rate: must be at"),
         (
-            kind_of(options=(spec.Option("rate", "1", "r", {"type": 3}),)),
+            kind_of(options=(spec.Option("rate", 1, "r", {"type": 3}),)),
             "does not fit its own options: no JSON Schema",
         ),
     ],
@@ -76,11 +77,11 @@ def test_a_kind_that_cannot_be_used_is_told_and_the_others_go_on(
 ) -> None:
     kinds = others(meter=made)
     [found] = kinds.found("meter")
-    assert found.spec is None
+    assert found.table is None
     assert said in found.says
     assert [kind.name for kind in kinds.loaded()] == list(OWN)
     with pytest.raises(SourceError):
-        spec.parse("meter", kinds)
+        spec.checked({"kind": "meter"}, kinds)
 
 
 def test_a_search_that_fails_is_told(others: Callable[..., Kinds]) -> None:

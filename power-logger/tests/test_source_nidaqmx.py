@@ -77,7 +77,7 @@ def test_a_board_that_is_unplugged_says_so_and_may_come_back() -> None:
 
 
 def test_another_rate_than_asked_for_is_refused() -> None:
-    with pytest.raises(SourceError, match="samples at 900 Hz, not at 1000 Hz: ask for rate=900"):
+    with pytest.raises(SourceError, match="samples at 900 Hz, not at 1000 Hz: ask for rate = 900"):
         rig(granted=0.9)
     assert rig(granted=1.001)[0].rate_hz == pytest.approx(1001.0)
 
@@ -89,13 +89,13 @@ def test_a_channel_that_is_not_there_is_told() -> None:
 
 def test_without_the_package_the_command_that_gets_it_is_said() -> None:
     with pytest.raises(SourceError, match="pip install happe-power-logger"):
-        sources.make("nidaqmx:Dev1")
+        sources.make({"kind": "nidaqmx", "place": "Dev1"})
 
 
 def test_without_the_driver_it_is_said_where_that_is(monkeypatch: pytest.MonkeyPatch) -> None:
     fake = FakeNi(VirtualClock(), driver=False)
     monkeypatch.setattr(nidaqmx, "package", lambda: fake)
     with pytest.raises(SourceError, match=r"NI's driver does not answer: .*ni\.com"):
-        sources.make("nidaqmx:Dev1")
+        sources.make({"kind": "nidaqmx", "place": "Dev1"})
     [one] = sources.KINDS["nidaqmx"].find()
-    assert (one.spec, one.command) == (None, nidaqmx.GET_DRIVER)
+    assert (one.table, one.command) == (None, nidaqmx.GET_DRIVER)

@@ -136,7 +136,7 @@ def test_each_zone_is_a_channel_in_joules(sys: Path) -> None:
     package, psys = zone_of(sys), zone_of(sys, "intel-rapl:1", "psys")
     zone_of(sys, "intel-rapl:0:0", "core")  # a part of package-0; the source takes it only by name
     clock = VirtualClock()
-    source = sources.make("powercap", clock)
+    source = sources.make({"kind": "powercap"}, clock)
     assert [(channel.name, channel.unit) for channel in source.channels] == [("package_0", "J"), ("psys", "J")]
     (psys / "energy_uj").write_text("262143328000\n")
     source.start(0)
@@ -152,32 +152,32 @@ def test_each_zone_is_a_channel_in_joules(sys: Path) -> None:
 def test_a_zone_can_be_named_and_one_that_is_not_there_is_told(sys: Path) -> None:
     zone_of(sys)
     zone_of(sys, "intel-rapl:0:0", "core")
-    source = sources.make("powercap:intel-rapl:0:0+intel-rapl:0,rate=20", VirtualClock())
+    source = sources.make({"kind": "powercap", "zones": ["intel-rapl:0:0", "intel-rapl:0"], "rate": 20}, VirtualClock())
     check_source(source)
     assert [channel.name for channel in source.channels] == ["core", "package_0"]
     with pytest.raises(
         SourceError, match="there is no zone 'intel-rapl:7' with a counter; there are intel-rapl:0, intel"
     ):
-        sources.make("powercap:intel-rapl:7")
+        sources.make({"kind": "powercap", "zones": ["intel-rapl:7"]})
 
 
 def test_two_packages_of_one_name_have_columns_of_their_own(sys: Path) -> None:
     zone_of(sys, "a:0", "dram")
     zone_of(sys, "a:1", "dram")
-    assert [channel.name for channel in sources.make("powercap").channels] == ["dram_0", "dram_1"]
+    assert [channel.name for channel in sources.make({"kind": "powercap"}).channels] == ["dram_0", "dram_1"]
 
 
 def test_polling_too_seldom_to_undo_wraps_is_refused(sys: Path) -> None:
     zone_of(sys, span=65_000_000_000)  # 65 kJ: a minute at a kilowatt
-    sources.make("powercap,rate=0.1")
-    with pytest.raises(SourceError, match=r"rate=0\.01 is too low: a counter may wrap twice"):
-        sources.make("powercap,rate=0.01")
+    sources.make({"kind": "powercap", "rate": 0.1})
+    with pytest.raises(SourceError, match=r"rate = 0\.01 is too low: a counter may wrap twice"):
+        sources.make({"kind": "powercap", "rate": 0.01})
 
 
 def test_more_than_one_wrap_cannot_be_told_so_it_is_said_and_counting_begins_anew(sys: Path) -> None:
     zone = zone_of(sys, span=65_000_000_000)
     clock = VirtualClock()
-    source = sources.make("powercap,rate=1", clock)
+    source = sources.make({"kind": "powercap", "rate": 1}, clock)
     source.start(0)
     (zone / "energy_uj").write_text("501000\n")
     source.read(1.0)
@@ -194,7 +194,7 @@ def test_more_than_one_wrap_cannot_be_told_so_it_is_said_and_counting_begins_ane
 def test_a_counter_that_is_at_0_again_after_hibernation_is_a_step_down_and_no_energy(sys: Path) -> None:
     zone = zone_of(sys)
     clock = VirtualClock()
-    source = sources.make("powercap,rate=10", clock)
+    source = sources.make({"kind": "powercap", "rate": 10}, clock)
     source.start(0)
     rows: list[tuple[int, NDArray[np.float64]]] = []
     for counted in (2_000_000, 4_000_000, 500_000, 2_500_000):  # CLOCK_MONOTONIC stands while the machine is off
@@ -210,7 +210,7 @@ def test_a_counter_that_is_at_0_again_after_hibernation_is_a_step_down_and_no_en
 def test_a_short_outage_loses_no_energy(sys: Path) -> None:
     zone = zone_of(sys)
     clock = VirtualClock()
-    source = sources.make("powercap,rate=1", clock)
+    source = sources.make({"kind": "powercap", "rate": 1}, clock)
     source.start(0)
     clock.sleep(5)
     (zone / "energy_uj").write_text("6000\n")
@@ -222,7 +222,7 @@ def test_a_short_outage_loses_no_energy(sys: Path) -> None:
 
 def test_a_zone_that_goes_away_is_unplugged(sys: Path) -> None:
     zone = zone_of(sys)
-    source = sources.make("powercap", VirtualClock())
+    source = sources.make({"kind": "powercap"}, VirtualClock())
     source.start(0)
     (zone / "energy_uj").unlink()
     with pytest.raises(UnpluggedError, match="energy_uj: No such file"):
@@ -232,7 +232,7 @@ def test_a_zone_that_goes_away_is_unplugged(sys: Path) -> None:
 @pytest.mark.parametrize("text", ["", "12e3", "0x10", "twelve", "9" * 5000])
 def test_a_counter_that_is_no_number_is_told(sys: Path, text: str) -> None:
     zone = zone_of(sys)
-    source = sources.make("powercap", VirtualClock())
+    source = sources.make({"kind": "powercap"}, VirtualClock())
     source.start(0)
     (zone / "energy_uj").write_text(text)
     with pytest.raises(SourceError, match=re.escape(f"{zone}/energy_uj: ")):
@@ -242,22 +242,23 @@ def test_a_counter_that_is_no_number_is_told(sys: Path, text: str) -> None:
 def test_a_counter_without_a_range_is_refused(sys: Path) -> None:
     zone_of(sys, span=0)
     with pytest.raises(SourceError, match="max_energy_range_uj is not above 0"):
-        sources.make("powercap")
+        sources.make({"kind": "powercap"})
 
 
 def test_a_machine_without_counters_is_told(sys: Path) -> None:
     with pytest.raises(SourceError, match="no energy counters"):
-        sources.make("powercap")
+        sources.make({"kind": "powercap"})
     assert zones_in(sys / "class/powercap") == []
-    assert [one.spec for one in sources.KINDS["powercap"].find()] == [None]
+    assert [one.table for one in sources.KINDS["powercap"].find()] == [None]
 
 
 def test_zones_are_found_with_the_command_that_opens_them(sys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     zone = zone_of(sys)
-    assert [one.spec for one in sources.KINDS["powercap"].find()] == ["powercap:intel-rapl:0,rate=10"]
+    table = {"kind": "powercap", "zones": ["intel-rapl:0"], "rate": 10}
+    assert [one.table for one in sources.KINDS["powercap"].find()] == [table]
     monkeypatch.setattr(os, "access", lambda *_: False)
     [one] = sources.KINDS["powercap"].find()
-    assert (one.spec, one.command) == (None, f"sudo chmod a+r {zone}/energy_uj")
+    assert (one.table, one.command) == (None, f"sudo chmod a+r {zone}/energy_uj")
 
 
 def test_a_counter_that_only_root_may_read_is_told_with_the_command(monkeypatch: pytest.MonkeyPatch, sys: Path) -> None:
@@ -283,7 +284,7 @@ def battery_in(sys: Path, name: str = "BAT0", **attributes: object) -> Path:
 
 def test_the_gauges_power_is_a_channel(sys: Path) -> None:
     battery_in(sys, power_now=18_500_000, voltage_now=12_000_000, serial_number="  527")
-    source = sources.make("power_supply", VirtualClock())
+    source = sources.make({"kind": "power_supply"}, VirtualClock())
     assert (source.device, source.serial) == ("BAT0 SANYO 42T4619", "527")
     [channel] = source.channels
     assert (channel.measures, channel.unit) == (Measures.POWER, "W")
@@ -292,7 +293,7 @@ def test_the_gauges_power_is_a_channel(sys: Path) -> None:
 
 def test_a_gauge_of_voltage_and_current_is_two_channels_and_a_current_has_no_sign(sys: Path) -> None:
     battery_in(sys, voltage_now=11_100_000, current_now=-1_500_000)
-    source = sources.make("power_supply:BAT0,rate=2", VirtualClock())
+    source = sources.make({"kind": "power_supply", "place": "BAT0", "rate": 2}, VirtualClock())
     assert [channel.measures for channel in source.channels] == [Measures.SUPPLY, Measures.CURRENT]
     taken = take(source, 5)
     assert set(taken.column(0)) == {11_100_000}
@@ -302,7 +303,7 @@ def test_a_gauge_of_voltage_and_current_is_two_channels_and_a_current_has_no_sig
 def test_a_battery_that_is_not_discharging_tells_nothing(sys: Path) -> None:
     battery = battery_in(sys)
     (battery / "status").write_text("Charging\n")
-    source = sources.make("power_supply,rate=10", VirtualClock())
+    source = sources.make({"kind": "power_supply", "rate": 10}, VirtualClock())
     with pytest.raises(SourceError, match=r"BAT0 is Charging: .* unplug the mains"):
         source.start(0)
     (battery / "status").write_text("Discharging\n")
@@ -314,7 +315,7 @@ def test_a_battery_that_is_not_discharging_tells_nothing(sys: Path) -> None:
 
 def test_a_value_that_no_battery_has_is_a_gap(sys: Path) -> None:
     battery = battery_in(sys)
-    source = sources.make("power_supply,rate=10", VirtualClock())
+    source = sources.make({"kind": "power_supply", "rate": 10}, VirtualClock())
     taken = take(source, 1)
     (battery / "power_now").write_text(f"{1 << 40}\n")
     taken.add(source.read(0.2))
@@ -323,7 +324,7 @@ def test_a_value_that_no_battery_has_is_a_gap(sys: Path) -> None:
 
 def test_a_battery_that_is_taken_out_is_unplugged(sys: Path) -> None:
     battery = battery_in(sys)
-    source = sources.make("power_supply,rate=10", VirtualClock())
+    source = sources.make({"kind": "power_supply", "rate": 10}, VirtualClock())
     source.start(0)
     (battery / "power_now").unlink()
     with pytest.raises(UnpluggedError, match="power_now: No such file"):
@@ -358,11 +359,11 @@ def test_batteries_of_the_machine_are_found_and_those_of_mice_are_not(sys: Path)
     mains.mkdir()
     (mains / "type").write_text("Mains\n")
     first, second = sources.KINDS["power_supply"].find()
-    assert first.spec == "power_supply:BAT0,rate=1"
+    assert first.table == {"kind": "power_supply", "place": "BAT0", "rate": 1}
     assert "renews itself once in 1 to 60 s" in first.says
-    assert (second.spec, second.says) == (None, "BAT1 has no gauge: neither power_now nor voltage_now and current_now")
+    assert (second.table, second.says) == (None, "BAT1 has no gauge: neither power_now nor voltage_now and current_now")
     with pytest.raises(SourceError, match="there is no battery 'BAT7'; there is BAT0, BAT1"):
-        sources.make("power_supply:BAT7")
+        sources.make({"kind": "power_supply", "place": "BAT7"})
 
 
 def test_a_powercap_source_reads_as_fast_as_it_is_asked_to_on_the_real_clock(sys: Path) -> None:

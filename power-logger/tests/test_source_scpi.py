@@ -23,35 +23,35 @@ SIMULATED = f"{Path(__file__).parent}/data/instruments.yaml@sim"
 HOUR_S, RATE_HZ = 3600, 2.0
 
 
-def spec_of(name: str, model: str, more: str = "") -> str:
-    """Return a spec of a simulated instrument."""
-    return f"scpi:TCPIP::{name}::INSTR,model={model},backend={SIMULATED}{more}"
+def spec_of(name: str, model: str, backend: str = SIMULATED, **more: float) -> dict[str, Any]:
+    """Return the table of a simulated instrument."""
+    return {"kind": "scpi", "place": f"TCPIP::{name}::INSTR", "model": model, "backend": backend} | more
 
 
 @pytest.mark.parametrize(
     ("name", "model", "more", "device", "values"),
     [
-        ("wt", "yokogawa_wt", ",rate=4", "YOKOGAWA WT310E", {"power": 30.0, "supply": 20.0, "current": 1.5}),
+        ("wt", "yokogawa_wt", {"rate": 4}, "YOKOGAWA WT310E", {"power": 30.0, "supply": 20.0, "current": 1.5}),
         (
             "keysight",
             "keysight_supply",
-            ",channel=2",
+            {"channel": 2},
             "Keysight Technologies E36313A",
             {"supply": 19.99, "current": 1.5},
         ),
         (
             "rigol",
             "rigol_dp",
-            ",channel=2",
+            {"channel": 2},
             "RIGOL TECHNOLOGIES DP832",
             {"supply": 19.999, "current": 1.5, "power": 29.999},
         ),
     ],
 )
 def test_each_model_gives_what_the_instrument_says(
-    name: str, model: str, more: str, device: str, values: dict[str, float]
+    name: str, model: str, more: dict[str, Any], device: str, values: dict[str, float]
 ) -> None:
-    source = sources.make(spec_of(name, model, more), VirtualClock())
+    source = sources.make(spec_of(name, model, **more), VirtualClock())
     taken = check_source(source, reads=20, timeout_s=0.5)
     assert source.device.startswith(f"{device} (TCPIP::{name}::INSTR")
     assert {each.name: taken.column(number)[0] for number, each in enumerate(source.channels)} == values
@@ -64,14 +64,14 @@ def test_each_model_gives_what_the_instrument_says(
     ("spec", "said"),
     [
         (spec_of("wt", "rigol_dp"), "says it is 'YOKOGAWA,WT310E,C2AB12345E,F1.04', not an instrument of RIGOL"),
-        (spec_of("wt", "yokogawa_wt", ",rate=5"), "measures every 0.25 s: 5 a second would read the same twice"),
+        (spec_of("wt", "yokogawa_wt", rate=5), "measures every 0.25 s: 5 a second would read the same twice"),
         (spec_of("nowhere", "yokogawa_wt"), "TCPIP::nowhere::INSTR: "),
-        ("scpi,model=rigol_dp", "which instrument? e.g. scpi:TCPIP"),
-        ("scpi:TCPIP::x::INSTR,model=fluke", 'model=fluke must be one of "yokogawa_wt"'),
-        ("scpi:TCPIP::x::INSTR,model=rigol_dp,backend=@nothing", "PyVISA has no back-end @nothing"),
+        ({"kind": "scpi", "model": "rigol_dp"}, "place: which instrument? e.g. TCPIP"),
+        (spec_of("x", "fluke"), 'model: must be one of "yokogawa_wt"'),
+        (spec_of("x", "rigol_dp", "@nothing"), "PyVISA has no back-end @nothing"),
     ],
 )
-def test_what_cannot_be_asked_is_told(spec: str, said: str) -> None:
+def test_what_cannot_be_asked_is_told(spec: dict[str, Any], said: str) -> None:
     with pytest.raises(SourceError) as error:
         sources.make(spec, VirtualClock())
     assert said in str(error.value)

@@ -119,7 +119,7 @@ def record() -> dict[str, Any]:
 def test_it_follows_a_run_record_period_by_period(tmp_path: Path, record: dict[str, Any]) -> None:
     path = tmp_path / "torcs.json"
     path.write_text(json.dumps(record))
-    source = sources.make(f"sim:{path},rate=1000,noise=0,pace=none")
+    source = sources.make({"kind": "sim", "place": f"{path}", "rate": 1000, "noise": 0, "pace": "none"})
     assert isinstance(source, Sim)
     table = t61.table_a2()
     began = record["started_us"]
@@ -149,7 +149,7 @@ def test_what_is_no_run_record_is_told(raw: bytes) -> None:
 def test_it_follows_a_script(tmp_path: Path) -> None:
     script = tmp_path / "loads.csv"
     script.write_text("seconds,khz,utilisation\n0,800000,0\n1.5,2300000,1\n")
-    source = sources.make(f"sim:{script},rate=1000,pace=none")
+    source = sources.make({"kind": "sim", "place": f"{script}", "rate": 1000, "pace": "none"})
     assert isinstance(source, Sim)
     assert source.truth_watts(0, 1500) == pytest.approx(24.40)
     assert source.truth_watts(1000, 2000) == pytest.approx((24.40 + 45.04) / 2)
@@ -173,7 +173,8 @@ def test_what_is_wrong_with_a_script_is_told_with_its_line(text: str, said: str)
 
 
 def test_the_marker_is_played_where_it_was_ordered() -> None:
-    source = sources.make("sim,rate=1000,noise=0,pace=none,khz=1200000,utilisation=0.5,marker=2+60")
+    load = {"khz": 1200000, "utilisation": 0.5, "marker": [2, 60]}
+    source = sources.make({"kind": "sim", "rate": 1000, "noise": 0, "pace": "none"} | load)
     assert isinstance(source, Sim)
     watts = watts_of(source, take(source, 1, timeout_s=90.0))
     chips = np.repeat(marker.chips(), 200)
@@ -185,7 +186,7 @@ def test_the_marker_is_played_where_it_was_ordered() -> None:
 
 
 def test_unpaced_a_day_of_times_passes_in_no_time() -> None:
-    source = sources.make("sim,rate=10,pace=none", clock := VirtualClock())
+    source = sources.make({"kind": "sim", "rate": 10, "pace": "none"}, clock := VirtualClock())
     taken = take(source, 24, timeout_s=3600.0)
     assert taken.pairs[-1].monotonic_us - clock.now().monotonic_us == 86_400 * 1_000_000
     assert not any(isinstance(item, Gap) for item in taken.items)

@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import math
 import re
+import tomllib
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +20,8 @@ from happe_power.sources import spec
 from happe_power.sources.door import OWN
 from happe_power.sources.source import SourceError
 
+FILE = {"kind": "file", "place": "a.csv", "channels": ["a", "b"]}
+
 
 @pytest.mark.parametrize("name", OWN)
 def test_every_kind_of_ours_keeps_to_what_others_have_to(name: str) -> None:
@@ -23,54 +29,55 @@ def test_every_kind_of_ours_keeps_to_what_others_have_to(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("table", "said"),
     [
-        ("comedy:/dev/comedi0", "no source is called 'comedy'; did you mean comedi"),
-        ("", "no source is called ''; there are comedi, nidaqmx"),
-        ("sim,rat=5", "sim has no option 'rat'; did you mean rate"),
-        ("sim,rate", "'rate' is not OPTION=VALUE; e.g. sim,rate=10000"),
-        ("sim,rate=", "'rate=' is not OPTION=VALUE"),
-        ("sim,rate=5,rate=6", "rate= is given twice"),
-        ("sim,rate=fast", "rate=fast must be a number; e.g. sim,rate=10000"),
-        ("sim,rate=nan", "rate=nan must be a number"),
-        ("sim,rate=inf", "rate=inf must be a number"),
-        ("sim,rate=0", "rate=0 must be at least 0.01"),
-        ("sim,seed=1.5", "seed=1.5 must be an integer"),
-        ("sim,pace=slow", 'pace=slow must be one of "real", "none"'),
-        ("sim,drop=5", "drop=5 is not START:LENGTH in seconds"),
-        ("sim,drop=inf:1", "drop=inf:1 is not START:LENGTH in seconds"),
-        ("sim,drop=5:2+6:1", "drop=6:1: drops must ascend, must not overlap"),
-        ("sim,noise=-1", "noise=-1 must be at least 0"),
-        ("sim:nowhere.json", "nowhere.json: No such file"),
-        ("file:a.csv", "channels= is missing"),
-        ("file,channels=a+b", "which file? e.g. file:rig.csv"),
-        ("file:a.csv,channels=a+b,time=t,index=i", "time= or index=, not both"),
-        ("comedi,channels=0+0", "channels=0+0 has an item twice"),
-        ("comedi,channels=ai0", "channels=ai0 must be an integer"),
-        ("comedi,channels=0+1,range=1+2+3", "range=1+2+3: 3 values for 2 channels"),
-        ("comedi,channels=0+1,measures=shunt", "say what each of the 2 channels measures"),
-        ("comedi,channels=0+1,measures=shunt+volts", 'measures=shunt+volts must be one of "shunt", "supply"'),
-        ("comedi,aref=earth", 'aref=earth must be one of "ground"'),
-        ("comedi:/dev/no-such-board", "/dev/no-such-board does not exist; is the board's module loaded"),
-        ("powercap:../../etc", "there is no zone '../../etc'"),
+        ({"kind": "comedy"}, "kind: no source is called 'comedy'; did you mean comedi"),
+        ({}, "kind: is missing; there are comedi, nidaqmx"),
+        ({"kind": "sim", "rat": 5}, "rat: sim has no such option; did you mean rate"),
+        ({"kind": "sim", "rate": "fast"}, "rate: must be a number"),
+        ({"kind": "sim", "rate": math.inf}, "rate: must be a number"),
+        ({"kind": "sim", "rate": dt.date(2026, 1, 1)}, "rate: must be a number"),
+        ({"kind": "sim", "rate": {"of": math.nan}}, "rate: must be a number"),
+        ({"kind": "sim", "rate": 0}, "rate: must be at least 0.01"),
+        ({"kind": "sim", "seed": 1.5}, "seed: must be an integer"),
+        ({"kind": "sim", "pace": "slow"}, 'pace: must be one of "real", "none"'),
+        ({"kind": "sim", "place": 3}, "place: must be a string"),
+        ({"kind": "sim", "drop": [[5]]}, "drop: "),
+        ({"kind": "sim", "drop": [[5, 2], [6, 1]]}, "drop: stretches must ascend, must not overlap"),
+        ({"kind": "sim", "place": "nowhere.json"}, "nowhere.json: No such file"),
+        ({"kind": "file"}, 'kind: lacks "channels"'),
+        ({"kind": "file", "channels": ["a", "b"]}, "place: which file?"),
+        (FILE | {"time": "t", "index": "i"}, "index: `time` or `index`, not both"),
+        ({"kind": "comedi", "channels": [0, 0]}, "channels: has an item twice"),
+        ({"kind": "comedi", "range": [1, 2, 3]}, "range: 3 values for 2 channels"),
+        ({"kind": "comedi", "measures": ["shunt"]}, "measures: say what each of the 2 channels measures"),
+        ({"kind": "comedi", "measures": ["shunt", "volts"]}, 'measures: must be one of "shunt", "supply"'),
+        ({"kind": "comedi", "place": "/dev/no"}, "/dev/no does not exist; is the board's module loaded"),
+        ({"kind": "powercap", "zones": ["../../etc"]}, "there is no zone '../../etc'"),
     ],
 )
-def test_a_wrong_spec_is_told_which_word_is_wrong_and_what_it_may_be(text: str, said: str) -> None:
+def test_a_wrong_table_is_told_which_field_is_wrong_and_what_it_may_be(table: dict[str, Any], said: str) -> None:
     with pytest.raises(SourceError, match=re.escape(said)):
-        sources.make(text)
+        sources.make(table)
 
 
 def test_a_list_may_be_one_value_for_all_and_a_default_may_be_too_long() -> None:
-    _, both = spec.parse("comedi,channels=0+1+2,range=5,measures=shunt+supply+current", sources.KINDS)
+    three = {"kind": "comedi", "channels": [0, 1, 2], "range": [5], "measures": ["shunt", "supply", "current"]}
+    both = sources.named(three)
     assert both.numbers("range", 3) == (5.0, 5.0, 5.0)
     assert both.measures(3) == (Measures.SHUNT, Measures.SUPPLY, Measures.CURRENT)
-    _, one = spec.parse("comedi,channels=3", sources.KINDS)
+    one = sources.named({"kind": "comedi", "channels": [3]})
     assert (one.numbers("range", 1), one.measures(1)) == ((0.5,), (Measures.SHUNT,))
+
+
+@pytest.mark.parametrize("kind", sources.KINDS.loaded(), ids=lambda kind: kind.name)
+def test_the_help_of_a_kind_is_a_table_that_names_it(kind: sources.Kind) -> None:
+    assert sources.named(tomllib.loads(kind.help())).kind is kind
 
 
 def test_what_is_missing_comes_with_the_command_that_gets_it() -> None:
     [found] = sources.KINDS["nidaqmx"].find()
-    assert (found.spec, found.command) == (None, "pip install happe-power-logger[nidaqmx]")
+    assert (found.table, found.command) == (None, "pip install happe-power-logger[nidaqmx]")
 
 
 def test_channels_of_the_same_kind_have_names_of_their_own() -> None:

@@ -86,7 +86,7 @@ def test_what_both_intervals_have_in_common_cancels_in_the_improvement() -> None
 
 def test_the_simulated_t61_is_measured_as_it_is() -> None:
     # Given the simulated instrument: 100 ppm too fast, noisy, with a hole of 0.2 s, playing the marker
-    spec = "sim,rate=2000,ppm=100,noise=0.002,drop=20:0.2,marker=3,pace=none"
+    spec = {"kind": "sim", "rate": 2000, "ppm": 100, "noise": 0.002, "drop": [[20, 0.2]], "marker": [3], "pace": "none"}
     source = sources.make(spec, VirtualClock())
     begin = source.start(0)
     readings = [source.read(0.5) for _ in range(120)]

@@ -17,7 +17,7 @@ from happe_power.recording.tending import Tended
 from happe_power.recording.zeroing import CHECK_S, SETTLE_S, Relay, SwitchError, Zeroing
 from happe_power.sources.source import Reading
 from happe_power.trace import Trace
-from power_program import happe_power
+from power_program import happe_power, source_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -136,7 +136,7 @@ def test_while_a_relay_does_not_open_nothing_counts_as_power() -> None:
     ],
 )
 def test_a_switch_that_is_none_is_refused_before_the_recording(tmp_path: Path, command: str, says: str) -> None:
-    what = ("--source", "sim,pace=none", "--study", "t", "--spool", tmp_path, "--no-upload")
+    what = ("--source", source_file(tmp_path, pace="none"), "--study", "t", "--spool", tmp_path, "--no-upload")
     ran = happe_power("record", *what, "--zero-switch", command)
     assert ran.status == 69
     assert says in ran.err
@@ -151,7 +151,7 @@ def test_record_keeps_the_relays_checks_beside_the_trace_and_counts_nothing_as_l
     relay.write_text(f'#!/bin/sh\necho "$1" >>{tmp_path}/told\n')
     relay.chmod(0o755)
     # When a service records, with nobody there
-    source = "sim,rate=1000,pace=none,khz=800000,utilisation=0"
+    source = source_file(tmp_path, rate=1000, pace="none", khz=800000, utilisation=0)
     what = ("--source", source, "--study", "t", "--spool", tmp_path / "spool", "--no-upload", "--duration", "30s")
     ran = happe_power("record", *what, "--zero-switch", str(relay), "--zero-every", "12s")
     # Then the relay opens first, and closes and opens for each check
@@ -167,6 +167,7 @@ def test_record_keeps_the_relays_checks_beside_the_trace_and_counts_nothing_as_l
 
 def test_a_file_has_no_inputs_to_short(tmp_path: Path) -> None:
     (tmp_path / "rig.csv").write_text("a,b\n1,2\n")
-    what = ("--source", f"file:{tmp_path}/rig.csv,channels=a+b", "--study", "t", "--spool", tmp_path, "--no-upload")
+    source = source_file(tmp_path, kind="file", place=f"{tmp_path}/rig.csv", channels=["a", "b"])
+    what = ("--source", source, "--study", "t", "--spool", tmp_path, "--no-upload")
     ran = happe_power("record", *what, "--zero-switch", "true")
     assert (ran.status, "rig.csv has no inputs" in ran.err) == (64, True)

@@ -64,7 +64,7 @@ def test_a_kind_of_another_package_is_recorded_uploaded_and_measured(
 ) -> None:
     sensor, config = tmp_path / "power1_input", tmp_path / "happe-power.toml"
     sensor.write_text(f"{WATTS * 1e6:.0f}\n")
-    table = f'kind = "hwmon"\nplace = "{sensor}"\nrate = 50\nbandwidth = ["0.5"]\n'
+    table = f'kind = "hwmon"\nplace = "{sensor}"\nrate = 50\nbandwidth = [0.5]\n'
     config.write_text(f'state = "state"\nkeep = "always"\n[record.source]\n{table}')
 
     def power(*arguments: str, status: tuple[int, ...] = (0,)) -> str:
@@ -75,7 +75,7 @@ def test_a_kind_of_another_package_is_recorded_uploaded_and_measured(
 
     ran = subprocess.run([python, "-m", "pytest", "-q", "-p", "no:cacheprovider", tmp_path / "example"], check=False)
     assert ran.returncode == 0
-    assert "hwmon:FILE[,OPTION=VALUE]...\n  a power sensor of the kernel's hwmon" in power("sources", "--options")
+    assert "# a power sensor of the kernel's hwmon\nkind = \"hwmon\"" in power("sources", "--options")
     server.start()
     try:
         meter, laptop = (server.device(name, kind) for name, kind in (("bench", "meter"), ("t61", "laptop")))

@@ -50,6 +50,11 @@ class Meter:
         return self.folder / "happe-power.toml"
 
     @property
+    def source(self) -> Path:
+        """The file that names its source."""
+        return self.folder / "source.toml"
+
+    @property
     def spool(self) -> Path:
         """Its spool."""
         return self.folder / "state/spool"
@@ -106,6 +111,7 @@ def new_meter(server: StudyServer, laptop: str, tmp_path_factory: pytest.TempPat
         made = server.device(name, "meter")
         meter = Meter(server, tmp_path_factory.mktemp(name), made["device"], laptop)
         meter.config.write_text('state = "state"\n')
+        meter.source.write_text('kind = "sim"\nrate = 2000\n')
         ran = meter.run("enrol", "--server", server.url, "--code", made["enrolment_code"])
         assert (ran.returncode, ran.stderr) == (0, "")
         return meter
@@ -158,8 +164,8 @@ def test_the_token_is_its_owners_alone_and_on_no_command_line(meter: Meter) -> N
 
 
 def test_a_recording_is_uploaded_while_it_is_made_and_sealed_when_it_ends(meter: Meter) -> None:
-    source = ["--source", "sim,rate=2000", "--measured", meter.laptop, "--no-zero-check"]
-    recording = meter.start("record", *source, "--part-seconds", "1")
+    source = ["--measured", meter.laptop, "--no-zero-check"]
+    recording = meter.start("record", "--source", str(meter.source), *source, "--part-seconds", "1")
     try:
         wait_for(lambda: any(len(meter.server.digests(each.name)) >= 4 for each in meter.spool.glob("*/*")), recording)
     finally:
@@ -180,7 +186,7 @@ def test_a_recording_is_uploaded_while_it_is_made_and_sealed_when_it_ends(meter:
 
 
 def test_a_laptop_of_another_study_is_refused_before_anything_is_recorded(meter: Meter) -> None:
-    ran = meter.run("record", "--source", "sim,rate=2000", "--measured", meter.code, "--no-zero-check")
+    ran = meter.run("record", "--source", str(meter.source), "--measured", meter.code, "--no-zero-check")
     assert ran.returncode == os.EX_USAGE
     said = f"--measured {meter.code}: no such laptop in study {STUDY}; its laptops are {meter.laptop}"
     assert ran.stderr == f"happe-power: {said}\n"

@@ -21,7 +21,7 @@ from happe_power.recording.tending import Tended
 from happe_power.sources.clock import MICROS
 from happe_power.sources.door import NAME
 from happe_power.sources.source import EndedError
-from happe_power.sources.spec import Found, Kind, parse
+from happe_power.sources.spec import Found, Kind, checked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,17 +117,16 @@ def take(source: Source, reads: int, timeout_s: float = 0.2, first_index: int = 
 def check_kind(kind: Kind) -> None:
     """Check a kind: its name, its example, the help on its options, and its search for instruments."""
     require(NAME.fullmatch(kind.name), f"{kind.name!r}: a name has small letters, digits and _")
-    parsed, spec = parse(kind.example, {kind.name: kind})
-    require(parsed is kind, "the example names another kind")
+    spec = checked({"kind": kind.name} | kind.example, {kind.name: kind})
     for option in kind.options:
         require(option.default is None or option.name in spec.values, f"{option.name} has lost its default")
-        require(option.says and f"  {option.name} " in kind.help(), f"the help does not explain {option.name}")
+        require(option.says and option.says in kind.help(), f"the help does not explain {option.name}")
     for found in kind.find():
         require(
             isinstance(found, Found) and found.kind == kind.name and found.says, f"{found} does not describe this kind"
         )
-        if found.spec:
-            parse(found.spec, {kind.name: kind})
+        if found.table:
+            checked(found.table, {kind.name: kind})
 
 
 def check_source(source: Source, reads: int = 50, timeout_s: float = 0.2) -> Taken:

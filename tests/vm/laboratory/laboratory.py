@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 PORTS = ("server", "power", "plan")  # the guest's serial ports
 STATION = Path(__file__).with_name("station.py")
-SOURCE = "rate=1000,noise=0.001,drift=0.0001"
+SOURCE = "rate = 1000\nnoise = 0.001\ndrift = 0.0001"
 CALIBRATION = Path(__file__).with_name("calibration.toml")
 PACKAGES = ("profiles/python/src", "power-logger/src")
 PATIENCE_S = 120
@@ -139,8 +139,9 @@ class Laboratory:
         (self.folder / "station.toml").write_text('state = "station"\nkeep = "always"\n')
         enrol = self.station("enrol", "--server", self.server.url, "--code", station["enrolment_code"])
         subprocess.run(enrol, check=True, env=self.environment, capture_output=True)
-        source = f"sim:{self.socket('power')},{SOURCE},seed={self._seed}"
-        words = ("--source", source, "--measured", laptop, "--calibration", str(CALIBRATION), "--no-zero-check")
+        source = self.folder / "source.toml"
+        source.write_text(f'kind = "sim"\nplace = "{self.socket("power")}"\nseed = {self._seed}\n{SOURCE}\n')
+        words = ("--source", str(source), "--measured", laptop, "--calibration", str(CALIBRATION), "--no-zero-check")
         log = self.folder / "station.log"
         with log.open("wb") as told:
             self._station = subprocess.Popen(

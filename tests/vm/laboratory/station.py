@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The measuring station: happe-power with a simulated T61 that follows the emulated T61's messages.
 
-usage: station.py [--config FILE] record --source sim:SOCKET,rate=1000,... ...      all else is happe-power's
+usage: station.py [--config FILE] record --source FILE ...      all else is happe-power's
 
-The laptop sends lines "KHZ SHARE" to SOCKET. A line is valid from its arrival to the next one's. Before the first line
-the laptop idles. Noise, drift, 16 bits and a wrong rate are those of the source `sim`.
+FILE has a table of the kind `sim`, whose place is a SOCKET. The laptop sends lines "KHZ SHARE" to it. A line is valid
+from its arrival to the next one's. Before the first line the laptop idles. Noise, drift, 16 bits and a wrong rate are
+those of the source `sim`.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ class Station(sim.Sim):
 
 
 def make(spec: Spec, clock: Clock) -> Station:
-    """sim:SOCKET,rate=1000,noise=0.002."""
+    """Connect to the socket."""
     laptop = Laptop()
     load = Followed((0,), (0.0,), laptop, [])
     noise, drift, ppm = (spec.number(name) for name in ("noise", "drift", "ppm"))

@@ -29,11 +29,13 @@ def run(*words: str | Path, status: int = 0) -> str:
 
 
 def begin(source: str, spool: Path, seconds: float) -> subprocess.Popen[str]:
-    """Start a recording. It has begun a trace when it prints its first line."""
+    """Start a recording from a source, a TOML table. It has begun a trace when it prints its first line."""
+    file = spool / "source.toml"
+    file.write_text(source)
     words: list[str | Path] = [
         "record",
         "--source",
-        source,
+        file,
         "--study",
         STUDY,
         "--spool",

@@ -20,6 +20,7 @@ from happe_contract.measuring.zeros import read_zero
 from happe_contract.traces import Block, Measures, Quantity
 from happe_power import calibration
 from happe_power.arithmetic.known_load import Load, LoadError, Readings, outcome
+from happe_power.cli.source_option import SourceFile
 from happe_power.recording.guard import UnusableError, usable
 from happe_power.sources import make
 from happe_power.sources.source import EndedError
@@ -41,8 +42,8 @@ In a terminal the command asks for missing values. A script must give all of the
 --load-source if the second reading comes from another source. --no-load makes a record with zeros only.
 
 Examples:
-  happe-power calibrate --source comedi:/dev/comedi0,rate=10000 rig-1.toml
-  happe-power calibrate --source comedi:/dev/comedi0,rate=10000 rig-1.toml --name "rig 1, November" \\
+  happe-power calibrate --source comedi.toml rig-1.toml
+  happe-power calibrate --source comedi.toml rig-1.toml --name "rig 1, November" \\
       --shunt-line return --supply-measured before --load-ohm 10.021 0.003 --load-volt 19.432 0.004 --no-wait"""
 
 Made = TypeVar("Made")
@@ -70,8 +71,8 @@ PAIR: dict[str, Any] = {"type": float, "nargs": 2, "callback": _sure}
 
 @click.command(cls=Command, epilog=MORE)
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--source", required=True, metavar="SOURCE", help="The instrument; `happe-power sources` lists them")
-@click.option("--load-source", metavar="SOURCE", help="The instrument for the reading under load  [--source]")
+@click.option("--source", type=SourceFile(), required=True, help="The instrument's TOML file, as for `record`")
+@click.option("--load-source", type=SourceFile(), help="The instrument for the reading under load  [--source]")
 @click.option("--seconds", type=click.FloatRange(0.1, 3600), default=10.0, show_default=True, help="How long to read")
 @click.option("--name", help="The name of the record, for example `rig 1, November`")
 @click.option(

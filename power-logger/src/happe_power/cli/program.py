@@ -21,6 +21,8 @@ from happe_power.cli.host import Host
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from happe_power.sources.spec import Spec
+
 NAME = "happe-power"
 SOURCE = "source"
 ABOUT = """happe-power - the power logger of HAPPE.
@@ -32,7 +34,7 @@ computes watts with their uncertainty."""
 MORE = """Examples:
   happe-power sources                                   the instruments of this machine
   happe-power enrol --server https://study.example.org --code 7ZK3M9QA-0F8FAD5B
-  happe-power record --source comedi --measured T61CODE --duration 8h
+  happe-power record --source rig.toml --measured T61CODE --duration 8h
   happe-power status                                    the traces in the spool, and what is left to upload
   happe-power show 2b1e5a52 --png trace.png
 
@@ -97,20 +99,14 @@ class RecordDefaults(UserDict[str, Any]):
             return settings.record
         return settings.record | {SOURCE: self._source(settings)}
 
-    def _source(self, settings: config.Config) -> str:
-        """The source that the configuration names, checked by its kind's schema. Raises ConfigError."""
+    def _source(self, settings: config.Config) -> Spec:
+        """The source that the configuration names. Raises ConfigError, SourceError."""
         from happe_power import sources
-        from happe_power.sources.source import SourceError
 
-        said = settings.record[SOURCE]
-        if not isinstance(said, str | dict):
-            raise settings.wrong(f"{config.RECORD}.{SOURCE}", "must be a text or a table")
-        try:
-            return sources.named(said)
-        except sources.TableError as error:
-            raise settings.wrong(f"{config.RECORD}.{SOURCE}.{error.name}", error.why) from None
-        except SourceError as error:
-            raise settings.wrong(f"{config.RECORD}.{SOURCE}", str(error)) from None
+        table, place = settings.record[SOURCE], f"{config.RECORD}.{SOURCE}"
+        if not isinstance(table, dict):
+            raise settings.wrong(place, "must be a table, [record.source]")
+        return sources.named(table, lambda name, why: str(settings.wrong(f"{place}.{name}", why)))
 
 
 @click.group(NAME, cls=Commands, help=ABOUT, epilog=MORE, context_settings=HELP, no_args_is_help=False)
@@ -136,7 +132,7 @@ STATUS = {
     "happe_power.config.ConfigError": os.EX_CONFIG,
     "happe_power.sources.source.FinalError": os.EX_DATAERR,
     "happe_power.sources.source.SourceError": os.EX_UNAVAILABLE,
-    "happe_power.sources.spec.SpecError": os.EX_USAGE,
+    "happe_power.sources.spec.SpecError": os.EX_CONFIG,
     "happe_power.study_runs.RunsError": os.EX_DATAERR,
     "happe_power.upload.identity.IdentityError": os.EX_CONFIG,
     "happe_power.upload.judgement.LaterError": os.EX_TEMPFAIL,

@@ -16,6 +16,7 @@ from happe_cli.errors import EX_CHECK_FAILED, Failure
 from happe_power.cli.host import ENROL, Host, pass_host
 from happe_power.cli.recording import Session, Wanted
 from happe_power.cli.signals import Ending
+from happe_power.cli.source_option import SourceFile
 
 if TYPE_CHECKING:
     from happe_power.upload.identity import Identity
@@ -31,7 +32,7 @@ MORE = """Samples until --duration is over, Ctrl-C or SIGTERM. It keeps every sa
 reason: the instrument's buffer ran over, the instrument went away (the command tries it again each second), a
 channel was at the end of its range, the disk was full. If an earlier recording was killed, the command first
 ends that trace, so that it can be uploaded. The exit status is 1 if samples were lost or none came, 65 if a
-file is wrong, 74 if the end could not be written.
+file is wrong, 78 if its source is, 74 if the end could not be written.
 
 If the calibration has a shunt, the command asks in a terminal for a zero check (inputs shorted, or the laptop
 off) before and after the recording.
@@ -41,9 +42,9 @@ when it is `off`. With it the zero is checked at the beginning and the end, and 
 without a person. Samples during a check become a gap `zero`.
 
 Examples:
-  happe-power record --source comedi:/dev/comedi0,channels=0+1,rate=100000 --measured 1APT0PAA
-  happe-power record --source sim,rate=10000 --study try-out --no-upload --duration 10s
-  happe-power record --source powercap --study rapl --no-upload --json | jq .watts"""
+  happe-power record --source rig.toml --measured 1APT0PAA
+  happe-power record --source sim.toml --study try-out --no-upload --duration 10s
+  happe-power record --source rapl.toml --study rapl --no-upload --json | jq .watts"""
 
 
 class Duration(click.ParamType[float]):
@@ -60,7 +61,9 @@ class Duration(click.ParamType[float]):
 
 
 @click.command(cls=Command, epilog=MORE)
-@click.option("--source", required=True, metavar="SPEC", help="The instrument; `happe-power sources` lists them")
+@click.option(
+    "--source", type=SourceFile(), required=True, help="The instrument's TOML file, as `happe-power sources` prints it"
+)
 @click.option("--study", metavar="NAME", help="The study  [the one that this host enrolled in]")
 @click.option("--measured", metavar="CODE", help="The code of the measured laptop")
 @click.option("--meter", metavar="CODE", help="This host's code  [the one it enrolled with]")

@@ -50,7 +50,7 @@ SEAL_S = 60.0  # how long the end waits for the server's seal
 class Wanted:
     """The command line's values."""
 
-    source: str
+    source: sources.Spec
     study: str | None
     measured: str | None
     meter: str | None

@@ -9,21 +9,22 @@ import click
 
 from happe_cli.commands import Command, json_option, print_json
 
-MORE = """Lists what `record --source` can read on this machine. For each missing driver or package it prints the
-command that installs it.
+MORE = """Lists what `record` can read on this machine, each as a table for a file that --source names, or for
+[record.source] in the configuration. For each missing driver or package it prints the command that installs it.
 
 Examples:
   happe-power sources
-  happe-power sources --options        # the options of each kind
-  happe-power sources --json | jq -r '.[] | select(.spec) | .spec'"""
+  happe-power sources --options        # a table of each kind with all options
+  happe-power sources --json | jq '.[] | select(.table) | .table'"""
 
 
 @click.command(cls=Command, epilog=MORE)
-@click.option("--options", is_flag=True, help="Explain every option of every kind")
+@click.option("--options", is_flag=True, help="Print a table of each kind with every option")
 @json_option
 def sources(options: bool, as_json: bool) -> None:  # noqa: FBT001 - click's flags
     """List the instruments of this machine, and missing drivers or packages."""
     from happe_power import sources as instruments
+    from happe_power.sources.spec import written
 
     if options:
         click.echo(instruments.help_text())
@@ -34,9 +35,10 @@ def sources(options: bool, as_json: bool) -> None:  # noqa: FBT001 - click's fla
         return
     printed = set()
     for each in found:
-        click.echo(f"{each.spec or f'({each.kind})'}\n    {each.says.removesuffix(f'; `{each.command}`')}")
+        click.echo(f"# {each.kind}: {each.says.removesuffix(f'; `{each.command}`')}")
         if each.command and each.command not in printed:
-            click.echo(f"    {each.command}")
+            click.echo(f"#     {each.command}")
             printed.add(each.command)
+        click.echo(f"{written(each.table)}\n" if each.table else "")
     met = [f"{kind.name} with {', '.join(kind.tested_with)}" for kind in instruments.KINDS.loaded() if kind.tested_with]
-    click.echo(f"Tested with real instruments: {'; '.join(met) or 'none of these kinds yet'}.")
+    click.echo(f"# Tested with real instruments: {'; '.join(met) or 'none of these kinds yet'}.")

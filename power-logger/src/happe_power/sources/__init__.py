@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""All kinds of source: finds this machine's instruments, and makes a source from a line of text."""
+"""All kinds of source: finds this machine's instruments, and makes a source from a table."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from happe_power.sources.clock import Clock, SystemClock
 from happe_power.sources.door import KINDS
-from happe_power.sources.spec import Found, Kind, Option, SpecError, TableError, parse, text_of_table
+from happe_power.sources.spec import Found, Kind, Option, Spec, SpecError, bare, checked
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from happe_power.sources.source import Source
@@ -20,8 +20,8 @@ __all__ = [
     "Found",
     "Kind",
     "Option",
+    "Spec",
     "SpecError",
-    "TableError",
     "found",
     "help_text",
     "make",
@@ -30,22 +30,20 @@ __all__ = [
 ]
 
 
-def make(text: str, clock: Clock | None = None) -> Source:
-    """Make the source that `text` names, e.g. comedi:/dev/comedi0,channels=0+1,rate=10000. It is not started.
+def named(table: Mapping[str, Any], says: Callable[[str, str], str] = bare) -> Spec:
+    """Check the table of a source; `says` makes the messages. Raises SpecError."""
+    return checked(table, KINDS, says)
 
-    Raises SpecError if the text is wrong, SourceError if the instrument is missing or can't do this.
+
+def make(source: Spec | Mapping[str, Any], clock: Clock | None = None) -> Source:
+    """Make the source that a table names. It is not started.
+
+    Raises SpecError if the table is wrong, SourceError if the instrument is missing or can't do this.
     """
-    kind, spec = parse(text, KINDS)
-    source = kind.make(spec, clock or SystemClock())
-    source.channels = spec.stated(source.channels)
-    return source
-
-
-def named(said: str | Mapping[str, Any]) -> str:
-    """Return a configuration's text or table for a source as a text for `make`. Raises SpecError, TableError."""
-    text = said if isinstance(said, str) else text_of_table(said, KINDS)
-    parse(text, KINDS)
-    return text
+    spec = source if isinstance(source, Spec) else named(source)
+    made = spec.kind.make(spec, clock or SystemClock())
+    made.channels = spec.stated(made.channels)
+    return made
 
 
 def found() -> list[Found]:
@@ -60,5 +58,5 @@ def notes_of(source: Source) -> tuple[str, ...]:
 
 
 def help_text() -> str:
-    """The values that `--source` takes, kind by kind, without kinds that cannot be loaded (`found` has these)."""
+    """An example table of each kind, without kinds that cannot be loaded (`found` has these)."""
     return "\n\n".join(kind.help() for kind in KINDS.loaded())

@@ -180,7 +180,7 @@ def narrowest(ranges: list[Range], volts: float, device: str) -> int:
         if fitting:
             return min(fitting)[1]
     known = ", ".join(f"{one.low:g} to {one.high:g} V" for one in ranges if one.high > one.low)
-    raise SpecError(f"{device} has no range that takes {volts:g} V; it has {known}: divide the voltage, or see range=")
+    raise SpecError(f"{device} has no range that takes {volts:g} V; it has {known}: divide the voltage, or see `range`")
 
 
 def _channels(board: Board, inputs: list[Input], measures: tuple[Measures, ...]) -> tuple[Channel, ...]:
@@ -211,12 +211,12 @@ def _line(board: Board, one: Input, half: int) -> tuple[float, float]:
 
 
 def make(spec: Spec, clock: Clock) -> Comedi:
-    """Make a source from a spec such as comedi:/dev/comedi0,channels=0+1,range=0.5+10,rate=10000."""
-    names = spec.names("channels")
+    """Make a source of a comedi board."""
+    inputs = spec.items("channels")
     setting = Setting(
-        tuple(int(name) for name in names),
-        spec.numbers("range", len(names)),
-        spec.measures(len(names)),
+        tuple(inputs),
+        spec.numbers("range", len(inputs)),
+        spec.measures(len(inputs)),
         AREFS[spec.text_of("aref")],
         spec.number("rate"),
         spec.number("buffer"),
@@ -244,24 +244,25 @@ def _found(path: Path) -> Found | None:
         return None  # a minor without a board, or a board that can't stream
     board.close()
     says = f"{board.name} ({board.driver}), {board.inputs} inputs"
-    return Found("comedi", f"comedi:{path},channels=0+1,range=0.5+10,rate=10000", says)
+    return Found("comedi", {"kind": "comedi"} | EXAMPLE | {"place": str(path)}, says)
 
 
 INPUTS = list_of(number(0, 1000, whole=True), unique=True)
 VOLTS = list_of(number(1e-6))
 ONE_OF_AREFS = {"enum": list(AREFS)}
+EXAMPLE = {"place": "/dev/comedi0", "channels": [0, 1], "range": [0.5, 10], "rate": 10000}
 KIND = Kind(
     "comedi",
     "a data acquisition board of the kernel's comedi, streamed: the paper's NI 6034E",
-    "/dev/comedi0",
-    "comedi:/dev/comedi0,channels=0+1,range=0.5+10,rate=10000",
+    "the board",
+    EXAMPLE,
     (
-        Option("channels", "0+1", "the inputs, in the order of `measures`", INPUTS),
+        Option("channels", [0, 1], "the inputs, in the order of `measures`", INPUTS),
         MEASURES,
-        Option("range", "0.5+10", "volts that each input must take; the narrowest range that does is used", VOLTS),
-        Option("rate", "10000", "samples of each channel a second", number(0.25, 1e7)),
+        Option("range", [0.5, 10], "volts that each input must take; the narrowest range that does is used", VOLTS),
+        Option("rate", 10000, "samples of each channel a second", number(0.25, 1e7)),
         Option("aref", "diff", "the reference of the inputs: ground, common, diff or other", ONE_OF_AREFS),
-        Option("buffer", "2", "seconds of samples that the driver keeps for a busy host", number(0.01, 60)),
+        Option("buffer", 2, "seconds of samples that the driver keeps for a busy host", number(0.01, 60)),
     ),
     make,
     find,

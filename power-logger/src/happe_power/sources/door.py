@@ -10,7 +10,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
 from happe_power.sources.source import SourceError
-from happe_power.sources.spec import Found, Kind, SpecError, parse
+from happe_power.sources.spec import Found, Kind, SpecError, checked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +37,7 @@ class Kinds(UserDict[str, Kind]):
         if not isinstance(kind, Kind) or kind.name != name:
             raise SourceError(f"{_who(entry)}: {entry.value} is no Kind with the name {name!r}")
         try:
-            parse(kind.example, {name: kind})
+            checked({"kind": name} | kind.example, {name: kind})
         except (SpecError, ValueError) as error:
             raise SourceError(f"{_who(entry)}: its example does not fit its own options: {error}") from None
         self[name] = kind

@@ -26,7 +26,6 @@ from happe_power.sources.spec import (
     Kind,
     Option,
     Spec,
-    SpecError,
     channels_of,
     number,
 )
@@ -116,7 +115,7 @@ class File:
         if monotonic < 0:
             raise FinalError(
                 f"{self.device} began at {started}, before this machine started, so its clock has no such time;"
-                " started=now imports it as if it began now"
+                ' started = "now" imports it as if it began now'
             )
         self._rows, self._first_place, self._bad = self._recording.read(), None, 0
         self._ahead = next(self._rows, None)
@@ -339,13 +338,13 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def make(spec: Spec, clock: Clock) -> File:
-    """Make a source from a spec such as file:rig.csv,channels=shunt_v+supply_v,time=seconds,rate=10000."""
+    """Make a source of a file."""
     if not spec.place:
-        raise SpecError(f"{spec.text}: which file? e.g. {KIND.example}")
-    path, names = Path(spec.place), spec.names("channels")
+        raise spec.wrong("place", "which file?")
+    path, names = Path(spec.place), tuple(spec.items("channels"))
     time, index = spec.text_of("time"), spec.text_of("index")
     if time and index:
-        raise SpecError(f"{spec.text}: time= or index=, not both")
+        raise spec.wrong("index", "`time` or `index`, not both")
     recording: Csv | Tdms
     if path.suffix.lower() == ".tdms":
         recording = Tdms(path, names)
@@ -361,7 +360,7 @@ def _rate(spec: Spec, recording: Tdms) -> float:
     """The rate of the waveform. Raises SpecError if the file does not state it."""
     step = recording.step_s
     if not isinstance(step, float) or not SHORTEST_STEP_S <= step <= LONGEST_STEP_S:
-        raise SpecError(f"{spec.text}: the file does not say at what rate it was sampled; say rate=")
+        raise spec.wrong("rate", "is missing; the file does not say at what rate it was sampled")
     return 1 / step
 
 
@@ -372,11 +371,9 @@ def _instant(spec: Spec, told: datetime | None) -> datetime | None:
     try:
         instant = datetime.fromisoformat(text)
     except ValueError:
-        raise SpecError(
-            f"{spec.text}: started={text} is no instant; e.g. started=2026-11-21T14:00:00Z, or now"
-        ) from None
+        raise spec.wrong("started", f"{text} is no instant; e.g. 2026-11-21T14:00:00Z, or now") from None
     if instant.tzinfo is None:
-        raise SpecError(f"{spec.text}: started={text} has no time zone; e.g. started={text}Z for UTC")
+        raise spec.wrong("started", f"{text} has no time zone; e.g. {text}Z for UTC")
     return instant
 
 
@@ -384,19 +381,20 @@ def find() -> list[Found]:
     """Name the readable formats. The user has to name the file."""
     says = "reads CSV and TDMS files" if importlib.util.find_spec("nptdms") else "CSV is read"
     command = None if importlib.util.find_spec("nptdms") else "pip install happe-power-logger[tdms]"
-    return [Found("file", KIND.example, says, command)]
+    return [Found("file", {"kind": "file"} | EXAMPLE, says, command)]
 
 
 RATES = number(1e-3, 1e7)
+EXAMPLE = {"place": "rig.csv", "channels": ["shunt_v", "supply_v"], "time": "seconds", "rate": 10000}
 KIND = Kind(
     "file",
     "a recording of another program: CSV, or TDMS",
-    "FILE",
-    "file:rig.csv,channels=shunt_v+supply_v,time=seconds,rate=10000",
+    "the file",
+    EXAMPLE,
     (
         Option("channels", None, "the columns to take (TDMS: GROUP/CHANNEL), in the order of `measures`", NAMES),
         MEASURES,
-        Option("rate", "1000", "nominal samples of each channel a second; a TDMS file has it", RATES),
+        Option("rate", 1000, "nominal samples of each channel a second; a TDMS file has it", RATES),
         Option("time", OPTIONAL, "the column with the time: seconds, or ISO 8601"),
         Option("index", OPTIONAL, "the column with the sample's number"),
         Option("started", OPTIONAL, "when the first sample was taken, e.g. 2026-11-21T14:00:00Z; now: as it is read"),

@@ -168,8 +168,8 @@ def package() -> Any:  # noqa: ANN401 - a module without types
 
 
 def make(spec: Spec, clock: Clock) -> Nidaqmx:
-    """Make a source from a spec such as nidaqmx:Dev1,channels=ai0+ai1,range=0.5+10,rate=10000."""
-    names = spec.names("channels")
+    """Make a source of a board of National Instruments."""
+    names = tuple(spec.items("channels"))
     setting = Setting(
         spec.place or "Dev1",
         names,
@@ -196,25 +196,24 @@ def find() -> list[Found]:
         devices = [(device.name, device.product_type) for device in module.system.System.local().devices]
     except Exception as error:  # noqa: BLE001 - without NI's driver any of several, not all of nidaqmx's own
         return [Found("nidaqmx", None, f"NI's driver does not answer: {error}"[:200], GET_DRIVER)]
-    found = [
-        Found("nidaqmx", f"nidaqmx:{name},channels=ai0+ai1,range=0.5+10,rate=10000", what) for name, what in devices
-    ]
+    found = [Found("nidaqmx", {"kind": "nidaqmx"} | EXAMPLE | {"place": name}, what) for name, what in devices]
     return found or [Found("nidaqmx", None, "NI's driver knows no device")]
 
 
 ONE_OF_TERMINALS = {"enum": list(TERMINALS)}
+EXAMPLE = {"place": "Dev1", "channels": ["ai0", "ai1"], "range": [0.5, 10], "rate": 10000}
 KIND = Kind(
     "nidaqmx",
     "a board of National Instruments, by NI's own driver",
-    "Dev1",
-    "nidaqmx:Dev1,channels=ai0+ai1,range=0.5+10,rate=10000",
+    "the device's name",
+    EXAMPLE,
     (
-        Option("channels", "ai0+ai1", "the inputs, in the order of `measures`", NAMES),
+        Option("channels", ["ai0", "ai1"], "the inputs, in the order of `measures`", NAMES),
         MEASURES,
-        Option("range", "0.5+10", "volts that each input must take", list_of(number(1e-6))),
+        Option("range", [0.5, 10], "volts that each input must take", list_of(number(1e-6))),
         Option("terminal", "diff", "the reference of the inputs: default, rse, nrse or diff", ONE_OF_TERMINALS),
-        Option("rate", "10000", "samples of each channel a second", number(0.01, 1e7)),
-        Option("buffer", "2", "seconds of samples that the driver keeps for a busy host", number(0.01, 60)),
+        Option("rate", 10000, "samples of each channel a second", number(0.01, 1e7)),
+        Option("buffer", 2, "seconds of samples that the driver keeps for a busy host", number(0.01, 60)),
     ),
     make,
     find,

@@ -35,7 +35,7 @@ class Poller:
     ) -> None:
         """`sample` reads all channels, and may raise SourceError. Raises SourceError for a rate out of range."""
         if not SLOWEST_HZ <= rate_hz <= FASTEST_HZ:
-            raise SourceError(f"rate={rate_hz:g}: a source is polled {SLOWEST_HZ:g} to {FASTEST_HZ:g} times a second")
+            raise SourceError(f"rate = {rate_hz:g}: a source is polled {SLOWEST_HZ:g} to {FASTEST_HZ:g} times a second")
         self._sample = sample
         self._types = [channel.dtype for channel in channels]
         self._rate_hz = rate_hz

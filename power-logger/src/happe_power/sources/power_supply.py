@@ -12,7 +12,7 @@ from happe_power.sources import sysfs
 from happe_power.sources.clock import MICROS
 from happe_power.sources.poller import Poller, Row
 from happe_power.sources.source import Reading, SourceError
-from happe_power.sources.spec import Found, Kind, Option, Spec, SpecError, number
+from happe_power.sources.spec import Found, Kind, Option, Spec, number
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -143,13 +143,13 @@ def batteries_in(folder: Path) -> list[Path]:
 
 
 def make(spec: Spec, clock: Clock) -> PowerSupply:
-    """Make a source from a spec such as power_supply:BAT0,rate=1."""
+    """Make a source of a battery's gauge."""
     known = {battery.name: battery for battery in batteries_in(sysfs.SYS / FOLDER)}
     if not known:
         raise SourceError("this machine has no battery")
     name = spec.place or next(iter(known))
     if name not in known:
-        raise SpecError(f"{spec.text}: there is no battery {name!r}; there is {', '.join(known)}")
+        raise spec.wrong("place", f"there is no battery {name!r}; there is {', '.join(known)}")
     return PowerSupply(known[name], spec.number("rate"), clock)
 
 
@@ -168,15 +168,15 @@ def _found(battery: Path) -> Found:
     says = f"{battery.name}, {status}: its own gauge ({', '.join(gauges)}), which renews itself once in 1 to 60 s"
     if status != DISCHARGING:
         return Found("power_supply", None, f"{says}; it measures the machine's power only on battery: unplug the mains")
-    return Found("power_supply", f"power_supply:{battery.name},rate=1", says)
+    return Found("power_supply", {"kind": "power_supply", "place": battery.name, "rate": 1}, says)
 
 
 KIND = Kind(
     "power_supply",
     "the battery's own gauge, coarse and slow",
-    "BAT0",
-    "power_supply:BAT0,rate=1",
-    (Option("rate", "1", "readings a second; most gauges change less often", number(0)),),
+    "the battery's name",
+    {"place": "BAT0", "rate": 1},
+    (Option("rate", 1, "readings a second; most gauges change less often", number(0)),),
     make,
     find,
 )

@@ -17,7 +17,7 @@ from happe_power.sources import sysfs
 from happe_power.sources.clock import MICROS
 from happe_power.sources.poller import Poller, Row
 from happe_power.sources.source import Reading, SourceError
-from happe_power.sources.spec import Found, Kind, Option, Spec, SpecError, number
+from happe_power.sources.spec import NAMES, OPTIONAL, Found, Kind, Option, Spec, number
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,7 +77,7 @@ class Powercap:
         self.rate_hz = rate_hz
         self._ambiguous_us = min(self._spans) / MOST_WATTS  # microjoules by watts
         if MICROS / rate_hz > self._ambiguous_us:
-            raise SourceError(f"rate={rate_hz:g} is too low: a counter may wrap twice between two readings")
+            raise SourceError(f"rate = {rate_hz:g} is too low: a counter may wrap twice between two readings")
         self._poller = Poller(self._sample, self.channels, rate_hz, clock)
         self._counters: list[Counter] = []
         self._read_us = 0
@@ -134,19 +134,17 @@ def zones_in(folder: Path) -> list[Path]:
 
 
 def make(spec: Spec, clock: Clock) -> Powercap:
-    """Make a source from a spec such as powercap:intel-rapl:0,rate=10."""
+    """Make a source of the processor's counters."""
     folder = sysfs.SYS / FOLDER
-    names = (
-        spec.place.split("+") if spec.place else [zone.name for zone in zones_in(folder) if zone.name.count(":") == 1]
-    )
+    names = spec.items("zones") or [zone.name for zone in zones_in(folder) if zone.name.count(":") == 1]
     if not names:
         raise SourceError(NOTHING.says + "; `happe-power sources` says more")
     if len(names) > MOST_CHANNELS:
-        raise SpecError(f"{spec.text}: at most {MOST_CHANNELS} zones")
+        raise spec.wrong("zones", f"at most {MOST_CHANNELS}")
     for name in names:
         if "/" in name or not (folder / name / "energy_uj").exists():
             known = ", ".join(zone.name for zone in zones_in(folder)) or "none"
-            raise SpecError(f"{spec.text}: there is no zone {name!r} with a counter; there are {known}")
+            raise spec.wrong("zones", f"there is no zone {name!r} with a counter; there are {known}")
     return Powercap([folder / name for name in names], spec.number("rate"), clock)
 
 
@@ -165,15 +163,18 @@ def _found(zone: Path) -> Found:
         return Found(
             "powercap", None, f"{zone.name}: only root can read its counter", f"sudo chmod a+r {zone}/energy_uj"
         )
-    return Found("powercap", f"powercap:{zone.name},rate=10", says)
+    return Found("powercap", {"kind": "powercap", "zones": [zone.name], "rate": 10}, says)
 
 
 KIND = Kind(
     "powercap",
     "the processor's own energy counters (RAPL); a channel in joules for each zone",
-    "ZONE+ZONE",
-    "powercap:intel-rapl:0,rate=10",
-    (Option("rate", "10", "readings a second; the counters renew about every millisecond", number(0)),),
+    "",
+    {"zones": ["intel-rapl:0"], "rate": 10},
+    (
+        Option("zones", OPTIONAL, "the zones to read; without it, the outer ones", NAMES),
+        Option("rate", 10, "readings a second; the counters renew about every millisecond", number(0)),
+    ),
     make,
     find,
 )

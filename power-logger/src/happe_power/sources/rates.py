@@ -21,7 +21,7 @@ def agreed(asked_hz: float, granted_hz: float, device: str) -> float:
     """Return the rate that the instrument grants. Raises SourceError if it differs from the rate asked for (1 %)."""
     if abs(granted_hz / asked_hz - 1) > GRANTED_WITHIN:
         raise SourceError(
-            f"{device} samples at {granted_hz:.10g} Hz, not at {asked_hz:g} Hz: ask for rate={granted_hz:.10g}"
+            f"{device} samples at {granted_hz:.10g} Hz, not at {asked_hz:g} Hz: ask for rate = {granted_hz:.10g}"
         )
     return granted_hz
 

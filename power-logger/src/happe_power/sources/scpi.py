@@ -18,7 +18,7 @@ from happe_contract.traces import Filter, Measures
 from happe_power.sources.clock import MICROS
 from happe_power.sources.poller import Poller
 from happe_power.sources.source import SourceError, UnpluggedError
-from happe_power.sources.spec import Found, Kind, Option, Spec, SpecError, channels_of, number
+from happe_power.sources.spec import Found, Kind, Option, Spec, channels_of, number
 
 if TYPE_CHECKING:
     from happe_contract.traces import TimePair
@@ -156,7 +156,7 @@ class Scpi:
             every = "an unknown time" if seconds is None else f"{seconds[0]:g} s"
             raise SourceError(
                 f"{self._setting.resource} measures every {every}: {self.rate_hz:g} a second would read the same twice;"
-                " lower rate=, or the instrument's update interval"
+                " a lower `rate`, or the instrument's update interval"
             )
         return Filter("the instrument's update interval", mean_s=float(seconds[0]))
 
@@ -211,9 +211,9 @@ def _said(error: Exception) -> str:
 
 
 def make(spec: Spec, clock: Clock) -> Scpi:
-    """Make a source from a spec such as scpi:TCPIP::192.168.0.7::INSTR,model=yokogawa_wt,rate=5."""
+    """Make a source of an instrument that speaks SCPI."""
     if not spec.place:
-        raise SpecError(f"{spec.text}: which instrument? e.g. {KIND.example}")
+        raise spec.wrong("place", f"which instrument? e.g. {EXAMPLE['place']}")
     setting = Setting(
         spec.place,
         MODELS[spec.text_of("model")],
@@ -241,19 +241,22 @@ def find() -> list[Found]:
         _manager("@py")
     except SourceError as error:
         return [Found("scpi", None, str(error), GET_PACKAGE)]
-    return [Found("scpi", KIND.example, f"an SCPI instrument, named by its VISA address: {', '.join(MODELS)}")]
+    return [
+        Found("scpi", {"kind": "scpi"} | EXAMPLE, f"an SCPI instrument, named by its VISA address: {', '.join(MODELS)}")
+    ]
 
 
+EXAMPLE = {"place": "TCPIP::192.168.0.7::INSTR", "model": "yokogawa_wt", "rate": 5}
 KIND = Kind(
     "scpi",
     "a power meter or supply that speaks SCPI, by PyVISA: one reading of all channels for each question",
-    "VISA-ADDRESS",
-    "scpi:TCPIP::192.168.0.7::INSTR,model=yokogawa_wt,rate=5",
+    "its VISA address",
+    EXAMPLE,
     (
         Option("model", None, f"the family of the instrument: {', '.join(MODELS)}", {"enum": list(MODELS)}),
-        Option("channel", "1", "the instrument's channel or element", number(1, 16, whole=True)),
-        Option("rate", "5", "readings a second; no more than the instrument measures", number(0.01, 100)),
-        Option("timeout", "2", "seconds to wait for an answer before the source connects again", number(0.1, 60)),
+        Option("channel", 1, "the instrument's channel or element", number(1, 16, whole=True)),
+        Option("rate", 5, "readings a second; no more than the instrument measures", number(0.01, 100)),
+        Option("timeout", 2, "seconds to wait for an answer before the source connects again", number(0.1, 60)),
         Option("backend", "@py", "PyVISA's back-end: @py needs no driver, @ivi is the maker's"),
     ),
     make,

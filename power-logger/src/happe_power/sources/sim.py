@@ -19,7 +19,7 @@ from happe_contract.traces import Block, Filter, Gap, Measures, Reason, TimePair
 from happe_power.sources import t61
 from happe_power.sources.clock import MICROS, Clock, Instant, VirtualClock
 from happe_power.sources.source import Reading
-from happe_power.sources.spec import OPTIONAL, TEXT, Found, Kind, Option, Spec, SpecError, channels_of, list_of, number
+from happe_power.sources.spec import OPTIONAL, Found, Kind, Option, Spec, channels_of, list_of, number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -158,7 +158,7 @@ class Sim:
 
 
 def make(spec: Spec, clock: Clock) -> Sim:
-    """Make a source from a spec such as sim:torcs.json,rate=10000,noise=0.002,seed=7."""
+    """Make a source of a simulated T61."""
     always = t61.constant(spec.whole("khz"), spec.number("utilisation"))
     load = t61.load_of(Path(spec.place)) if spec.place else always
     rate = spec.number("rate")
@@ -178,52 +178,47 @@ def make(spec: Spec, clock: Clock) -> Sim:
 
 
 def _markers(spec: Spec) -> list[int]:
-    if not spec.text_of("marker"):
-        return []
-    seconds = spec.numbers("marker", len(spec.names("marker")))
-    return [round(second * MICROS) for second in seconds]
+    return [round(second * MICROS) for second in spec.items("marker")]
 
 
 def _drops(spec: Spec, rate: float) -> tuple[Drop, ...]:
-    """Parse drop=60:0.5+90:1, which loses half a second from second 60 on, and one second from 90 on."""
+    """Convert drop = [[60, 0.5], [90, 1]], which loses half a second from second 60 on, and one second from 90 on."""
     drops: list[Drop] = []
-    for word in spec.names("drop") if spec.text_of("drop") else ():
-        try:
-            start, length = (float(part) for part in word.split(MARK))
-            drop = Drop(round(start * rate), round((start + length) * rate))
-        except (ValueError, OverflowError):
-            raise SpecError(f"{spec.text}: drop={word} is not START:LENGTH in seconds, e.g. drop=60:0.5") from None
+    for start, length in spec.items("drop"):
+        drop = Drop(round(start * rate), round((start + length) * rate))
         if not (drops[-1].to_index if drops else 0) <= drop.from_index < drop.to_index:
-            raise SpecError(f"{spec.text}: drop={word}: drops must ascend, must not overlap, and need a length")
+            raise spec.wrong("drop", "stretches must ascend, must not overlap, and need a length")
         drops.append(drop)
     return tuple(drops)
 
 
 def find() -> list[Found]:
     """The simulation, which needs no instrument."""
-    return [Found("sim", KIND.example, "a simulated T61, not a measurement")]
+    return [Found("sim", {"kind": "sim"} | EXAMPLE, "a simulated T61, not a measurement")]
 
 
+PAIR = list_of(number(0, 1e9)) | {"minItems": 2, "maxItems": 2}
+EXAMPLE = {"rate": 10000, "noise": 0.002, "seed": 7}
 PACES = {"enum": ["real", "none"]}
 KIND = Kind(
     "sim",
     "a simulated T61 (Table A.2) on a simulated rig; no measurement",
-    "RUN-RECORD.json or LOADS.csv (seconds,khz,utilisation), or left out",
-    "sim,rate=10000,noise=0.002,seed=7",
+    "the load: a run record (JSON) or a script (CSV of seconds,khz,utilisation)",
+    EXAMPLE,
     (
-        Option("rate", "10000", "samples of each channel a second", number(0.01, 1e7)),
-        Option("khz", "2300000", "the frequency in kHz, without a file of loads", number(1, 1e8, whole=True)),
-        Option("utilisation", "1", "the utilisation of CPU 0, from 0 to 1, without a file of loads", number(0, 1)),
-        Option("noise", "0.001", "standard deviation of noise, as a share of a channel's range", number(0, 1)),
-        Option("drift", "0", "how far the zero moves in an hour, as a share of the range", number(-1, 1)),
-        Option("ppm", "0", "how much faster than nominal it really samples, in parts per million", number(-1e5, 1e5)),
+        Option("rate", 10000, "samples of each channel a second", number(0.01, 1e7)),
+        Option("khz", 2300000, "the frequency in kHz, without a file of loads", number(1, 1e8, whole=True)),
+        Option("utilisation", 1, "the utilisation of CPU 0, from 0 to 1, without a file of loads", number(0, 1)),
+        Option("noise", 0.001, "standard deviation of noise, as a share of a channel's range", number(0, 1)),
+        Option("drift", 0, "how far the zero moves in an hour, as a share of the range", number(-1, 1)),
+        Option("ppm", 0, "how much faster than nominal it really samples, in parts per million", number(-1e5, 1e5)),
         Option(
-            "drop", OPTIONAL, "stretches that the driver loses: START:LENGTH in seconds, joined by +", list_of(TEXT)
+            "drop", OPTIONAL, "stretches that the driver loses: a list of [START, LENGTH] in seconds", list_of(PAIR)
         ),
-        Option("marker", OPTIONAL, "seconds at which the marker pattern is played, joined by +", list_of(number(0))),
-        Option("shunt", "0.1", "the simulated resistance in ohm", number(1e-6, 100)),
-        Option("divider", "4", "the supply's volts for a volt at the input", number(1, 1e6)),
-        Option("seed", "1", "of the noise", number(0, 2**53, whole=True)),
+        Option("marker", OPTIONAL, "a list of the seconds at which the marker pattern is played", list_of(number(0))),
+        Option("shunt", 0.1, "the simulated resistance in ohm", number(1e-6, 100)),
+        Option("divider", 4, "the supply's volts for a volt at the input", number(1, 1e6)),
+        Option("seed", 1, "of the noise", number(0, 2**53, whole=True)),
         Option("pace", "real", "real: at an instrument's pace; none: as fast as possible, with times to match", PACES),
     ),
     make,

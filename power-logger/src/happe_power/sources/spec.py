@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Names a source, by a text KIND:PLACE,OPTION=VALUE,... with + between a list's words, or by a table.
+"""Names a source by a TOML table: its `kind`, its `place` if the kind has one, and the kind's options.
 
-The JSON Schema of a kind's options checks both.
+The JSON Schema of a kind's options checks the table.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 import difflib
+import json
 import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -25,8 +27,8 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-LIST_MARK = "+"
-YES_NO = {"yes": True, "no": False}
+KIND_FIELD, PLACE = "kind", "place"
+OPTIONAL = ""  # the default of an option that a table may lack
 UNITS = {
     Measures.SHUNT: "V",
     Measures.SUPPLY: "V",
@@ -38,16 +40,7 @@ UNITS = {
 
 
 class SpecError(SourceError):
-    """The text that names a source can't be understood; the message says which word and what it may be."""
-
-
-class TableError(SpecError):
-    """The table that names a source can't be understood: which field, and why."""
-
-    def __init__(self, name: str, why: str) -> None:
-        """Take the field's name, and the reason."""
-        super().__init__(f"{name}: {why}")
-        self.name, self.why = name, why
+    """The table that names a source can't be used; the message says which field, and why."""
 
 
 def number(least: float | None = None, most: float | None = None, *, whole: bool = False) -> Json:
@@ -62,19 +55,17 @@ def list_of(items: Json, *, unique: bool = False) -> Json:
 
 
 TEXT: Json = {"type": "string", "minLength": 1}
-YES_OR_NO: Json = {"type": "boolean"}
 
 
 @dataclass(frozen=True)
 class Option:
-    """An option of a spec. `default` None: the option is required; "": a user may leave it out.
+    """An option of a kind. `default` None: a table must have it; OPTIONAL: a table may lack it.
 
-    `schema` is the JSON Schema of its value. The schema's type decides how a spec writes the value: a number, yes or no
-    for a boolean, words joined by + for an array, a text.
+    `schema` is the JSON Schema of its value.
     """
 
     name: str
-    default: str | None
+    default: Any
     says: str
     schema: Json = field(default_factory=lambda: TEXT)
 
@@ -83,12 +74,11 @@ class Option:
 class Found:
     """An instrument that this machine has, or something that it lacks for a kind.
 
-    `spec` is the text for `--source`; None if the instrument can't be used now. `command` then helps, if any command
-    does.
+    `table` names the source; None if the instrument can't be used now. `command` then helps, if any command does.
     """
 
     kind: str
-    spec: str | None
+    table: Json | None
     says: str
     command: str | None = None
 
@@ -97,14 +87,14 @@ class Found:
 class Kind:
     """A kind of source, with everything that a person needs to use it.
 
-    `name` begins with a small letter; small letters, digits and _ follow, 32 in all. `tested_with`: the real
-    instruments that this kind has measured with, for people.
+    `name` begins with a small letter; small letters, digits and _ follow, 32 in all. `example` has the fields of a
+    table beside `kind`. `tested_with`: the real instruments that this kind has measured with, for people.
     """
 
     name: str  # of profiles/schema/power-trace.schema.json, source.kind
     summary: str
-    place: str  # the meaning of PLACE; "" if there is none
-    example: str
+    place: str  # the meaning of `place`; "" if the kind has none
+    example: Json
     options: tuple[Option, ...]
     make: Callable[[Spec, Clock], Source]
     find: Callable[[], list[Found]]
@@ -112,42 +102,65 @@ class Kind:
 
     @property
     def every_option(self) -> tuple[Option, ...]:
-        """The kind's own options, and those of all kinds."""
-        return (*self.options, *COMMON)
+        """The kind's place, its own options, and those of all kinds."""
+        place = (Option(PLACE, OPTIONAL, self.place),) if self.place else ()
+        return (*place, *self.options, *COMMON)
 
     @property
     def schema(self) -> Json:
-        """The JSON Schema of this kind's options, as in a table in a configuration."""
+        """The JSON Schema of a table of this kind."""
+        described = {option.name: option.schema | {"description": option.says} for option in self.every_option}
         return {
             "type": "object",
-            "properties": {option.name: option.schema | {"description": option.says} for option in self.every_option},
-            "required": [option.name for option in self.options if option.default is None],
+            "properties": {KIND_FIELD: {"const": self.name}} | described,
+            "required": [KIND_FIELD, *(option.name for option in self.options if option.default is None)],
             "additionalProperties": False,
         }
 
     def help(self) -> str:
-        """A help text of some lines: the kind, an example, and every option with its default."""
-        place = f":{self.place}" if self.place else ""
-        width = max(len(option.name) for option in self.every_option)
-        lines = [f"{self.name}{place}[,OPTION=VALUE]...", f"  {self.summary}", f"  e.g. {self.example}"]
+        """An example table with every option and its meaning. Options that a table may lack are comments."""
+        lines = [f"# {self.summary}", written({KIND_FIELD: self.name})]
         for option in self.every_option:
-            default = "" if option.default is None else f" [{option.default}]"
-            lines.append(f"  {option.name:{width}}  {option.says}{default}")
+            value = self.example.get(option.name, option.default)
+            line = f"# {option.name}" if value == OPTIONAL else written({option.name: value})
+            lines.append(f"{line:36}  # {option.says}")
         return "\n".join(lines)
+
+
+def written(table: Mapping[str, Any]) -> str:
+    """A table as TOML. JSON's texts, numbers, lists and booleans are TOML's."""
+    return "\n".join(f"{name} = {json.dumps(value)}" for name, value in table.items())
+
+
+def bare(name: str, why: str) -> str:
+    """A message about a field of a table that is in no file."""
+    return f"{name}: {why}"
 
 
 @dataclass(frozen=True)
 class Spec:
-    """A parsed spec. `values` has each given option and each option with a default; `given` names the given ones."""
+    """A checked table. `values` has each given option and each option with a default; `given` names the given ones.
 
-    text: str
-    place: str
-    values: dict[str, str]
+    `says` makes a message of a field's name and a reason.
+    """
+
+    kind: Kind
+    values: Json
     given: frozenset[str]
+    says: Callable[[str, str], str] = bare
+
+    def wrong(self, name: str, why: str) -> SpecError:
+        """An error about a field."""
+        return SpecError(self.says(name, why))
+
+    @property
+    def place(self) -> str:
+        """Where the instrument is; "" if the table does not say it."""
+        return str(self.values.get(PLACE, OPTIONAL))
 
     def text_of(self, name: str) -> str:
-        """An option's value."""
-        return self.values[name]
+        """An option's value as a text."""
+        return str(self.values[name])
 
     def number(self, name: str) -> float:
         """An option's value as a number."""
@@ -155,183 +168,99 @@ class Spec:
 
     def whole(self, name: str) -> int:
         """An option's value as a whole number."""
-        return int(self.number(name))
+        return int(self.values[name])
 
-    def is_so(self, name: str) -> bool:
-        """Whether an option is yes."""
-        return YES_NO[self.values[name]]
-
-    def names(self, name: str) -> tuple[str, ...]:
-        """The words of a list option."""
-        return tuple(self.values[name].split(LIST_MARK))
+    def items(self, name: str) -> list[Any]:
+        """A list option's items; none if the table lacks it."""
+        return list(self.values[name])
 
     def numbers(self, name: str, count: int) -> tuple[float, ...]:
         """A list option as `count` numbers; one number stands for all channels. Raises SpecError."""
-        words = self._list(name, count)
-        if len(words) not in (1, count):
-            raise SpecError(f"{self.text}: {name}={self.values[name]}: {len(words)} values for {count} channels")
-        numbers = tuple(map(float, words))
-        return numbers if len(numbers) == count else numbers * count
+        found = self._list(name, count)
+        if len(found) not in (1, count):
+            raise self.wrong(name, f"{len(found)} values for {count} channels")
+        return tuple(float(each) for each in (found if len(found) == count else found * count))
 
     def measures(self, count: int) -> tuple[Measures, ...]:
         """The quantity that each channel measures: as given, else shunt, then supply. Raises SpecError."""
-        words = self._list("measures", count)
-        if len(words) != count:
-            raise SpecError(f"{self.text}: say what each of the {count} channels measures, e.g. measures=shunt+supply")
-        return tuple(map(Measures, words))
+        found = self._list("measures", count)
+        if len(found) != count:
+            raise self.wrong("measures", f'say what each of the {count} channels measures, as ["shunt", "supply"]')
+        return tuple(map(Measures, found))
 
     def stated(self, channels: Sequence[Channel]) -> tuple[Channel, ...]:
         """Add the values of the COMMON options to channels. Raises SpecError."""
         count = len(channels)
-        if self.text_of("resolution"):
+        if "resolution" in self.given:
             steps = self.numbers("resolution", count)
             channels = [replace(each, resolution=step) for each, step in zip(channels, steps, strict=True)]
-        if self.text_of("bandwidth"):
-            words = self._list("bandwidth", count)
-            if len(words) not in (1, count):
-                raise SpecError(f"{self.text}: bandwidth: {len(words)} values for {count} channels")
-            filters = [self._filter(word) for word in words] * (count // len(words))
+        if "bandwidth" in self.given:
+            poles = self.numbers("poles", count)
+            filters = [
+                Filter("bandwidth of the source", hertz, int(number))
+                for hertz, number in zip(self.numbers("bandwidth", count), poles, strict=True)
+            ]
             channels = [replace(each, filter=one) for each, one in zip(channels, filters, strict=True)]
         return tuple(channels)
 
-    @staticmethod
-    def _filter(word: str) -> Filter:
-        hertz, _, poles = word.partition(":")
-        return Filter("bandwidth= of the source", float(hertz), int(poles or 1))
-
-    def _list(self, name: str, count: int) -> list[str]:
-        """The words of a list option. A default may have more words than channels; this drops the rest."""
-        words = self.values[name].split(LIST_MARK)
-        return words if name in self.given else words[:count]
+    def _list(self, name: str, count: int) -> list[Any]:
+        """A list option's items. A default may have more items than there are channels; this drops the rest."""
+        return self.items(name) if name in self.given else self.items(name)[:count]
 
 
 NAMES = list_of(TEXT, unique=True)
 MEASURES = Option(
     "measures",
-    "shunt+supply",
+    ["shunt", "supply"],
     "what each channel measures: shunt, supply, current, power, energy or marker",
     list_of({"enum": list(Measures)}),
 )
-OPTIONAL = ""  # the default of an optional option
 COMMON = (
     Option(
         "bandwidth",
         OPTIONAL,
-        "Hz at which the signal at each input is down by 3 dB; 160:2 means two such poles",
-        list_of({"pattern": r"^(0*[1-9][0-9]*(\.[0-9]+)?|0*\.0*[1-9][0-9]*)(:[1-8])?$"}),
+        "a list of Hz at which the signal at each input is down by 3 dB; one number is for all",
+        list_of(number() | {"exclusiveMinimum": 0}),
     ),
-    Option("resolution", OPTIONAL, "the step of each channel's values, in its unit", list_of(number(1e-9))),
+    Option("poles", [1], "the filter's poles, each with that bandwidth", list_of(number(1, 8, whole=True))),
+    Option("resolution", OPTIONAL, "a list of the step of each channel's values, in its unit", list_of(number(1e-9))),
 )
 
 
-def parse(text: str, kinds: Mapping[str, Kind]) -> tuple[Kind, Spec]:
-    """Parse a spec's text. Raises SpecError, which says which word is wrong and what it may be."""
-    head, *words = text.split(",")
-    name, _, place = head.partition(":")
-    if name not in kinds:
-        raise SpecError(f"{text}: no source is called {name!r}{_meant(name, kinds)}; there are {', '.join(kinds)}")
-    kind = kinds[name]
-    given = _given(text, words, kind)
-    missing = [option.name for option in kind.options if option.default is None and option.name not in given]
-    if missing:
-        raise SpecError(f"{text}: {missing[0]}= is missing; e.g. {kind.example}")
-    defaults = {option.name: option.default for option in kind.every_option if option.default is not None}
-    spec = Spec(text, place, defaults | given, frozenset(given))
-    for name, why in faults(kind, spec.values):
-        raise SpecError(f"{text}: {name}={spec.values[name]} {why}; e.g. {kind.example}")
-    return kind, spec
-
-
-def faults(kind: Kind, values: Mapping[str, str]) -> list[tuple[str, str]]:
-    """The faults of options' values by the kind's schema: an option's name, and the reason."""
-    options = [option for option in kind.every_option if values.get(option.name, OPTIONAL) != OPTIONAL]
-    said = {option.name: _typed(option.schema, values[option.name]) for option in options}
-    return [(fault.pointer.split("/")[1], fault.detail) for fault in schemas.faults(kind.schema, said)]
-
-
-def _typed(schema: Json, word: str) -> Any:  # noqa: ANN401 - as in the schema
-    """Convert a word to the schema's type, or return it as a text if that fails."""
-    match schema.get("type"):
-        case "array":
-            return [_typed(schema.get("items", {}), each) for each in word.split(LIST_MARK)]
-        case "boolean":
-            return YES_NO.get(word, word)
-        case "integer" | "number":
-            try:
-                value = float(word)
-            except ValueError:
-                return word
-            return (int(value) if value.is_integer() else value) if math.isfinite(value) else word
-    return word
-
-
-def text_of_table(table: Mapping[str, Any], kinds: Mapping[str, Kind]) -> str:
-    """Convert a table into a spec: its `kind`, its `place` if it has one, and the kind's options.
-
-    Raises TableError, which says which field is wrong.
-    """
-    options = dict(table)
-    name, place = options.pop("kind", None), options.pop("place", "")
+def checked(table: Mapping[str, Any], kinds: Mapping[str, Kind], says: Callable[[str, str], str] = bare) -> Spec:
+    """Check a table. Raises SpecError, which says which field is wrong and what it may be."""
+    name = table.get(KIND_FIELD)
     if not isinstance(name, str) or name not in kinds:
-        known = f"; there are {', '.join(kinds)}"
-        raise TableError("kind", f"{'is missing' if name is None else 'is not known'}{known}")
-    if not isinstance(place, str):
-        raise TableError("place", "must be a text")
+        why = "is missing" if name is None else f"no source is called {name!r}{_meant(str(name), kinds)}"
+        raise SpecError(says(KIND_FIELD, f"{why}; there are {', '.join(kinds)}"))
     kind = kinds[name]
-    known_names = [option.name for option in kind.every_option]
-    for key in options:
-        if key not in known_names:
-            raise TableError(
-                key, f"{name} has no such option{_meant(key, known_names)}; it has {', '.join(known_names)}"
-            )
-    for fault in schemas.faults(kind.schema, {key: _finite(value) for key, value in options.items()}):
-        raise TableError(fault.pointer.split("/")[1] if fault.pointer else "kind", fault.detail)
-    head = f"{name}:{_word('place', place)}" if place else name
-    return ",".join([head, *(f"{key}={_word(key, value)}" for key, value in options.items())])
-
-
-def _finite(value: Any) -> Any:  # noqa: ANN401 - as in TOML
-    """Return a value that JSON can hold. An infinite number or NaN becomes a text, which the schema refuses."""
-    if isinstance(value, list):
-        return [_finite(each) for each in value]
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _word(key: str, value: Any) -> str:  # noqa: ANN401 - as in TOML
-    """Write a value as in a spec. Raises TableError."""
-    if isinstance(value, list):
-        words = [_word(key, each) for each in value]
-        if any(LIST_MARK in word for word in words):
-            raise TableError(key, f"{LIST_MARK} is not allowed in a list")
-        return LIST_MARK.join(words)
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    word = str(value)
-    if "," in word or not word.isprintable():
-        raise TableError(key, "a comma or a control character is not allowed here")
-    return word
-
-
-def _given(text: str, words: Iterable[str], kind: Kind) -> dict[str, str]:
     known = [option.name for option in kind.every_option]
-    given: dict[str, str] = {}
-    for word in words:
-        name, mark, value = word.partition("=")
-        if not mark or not value:
-            raise SpecError(f"{text}: {word!r} is not OPTION=VALUE; e.g. {kind.example}")
-        if name not in known:
-            raise SpecError(
-                f"{text}: {kind.name} has no option {name!r}{_meant(name, known)}; it has {', '.join(known)}"
-            )
-        if name in given:
-            raise SpecError(f"{text}: {name}= is given twice")
-        given[name] = value
-    return given
+    for key in table:
+        if key not in (KIND_FIELD, *known):
+            why = f"{name} has no such option{_meant(key, known)}; it has {', '.join(known)}"
+            raise SpecError(says(key, why))
+    given = {key: _plain(value) for key, value in table.items() if key != KIND_FIELD}
+    for fault in schemas.faults(kind.schema, {KIND_FIELD: name} | given):
+        at = fault.pointer.split("/")[1] if fault.pointer else KIND_FIELD
+        raise SpecError(says(at, fault.detail))
+    defaults = {option.name: option.default for option in kind.every_option}
+    return Spec(kind, defaults | given, frozenset(given), says)
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - as in TOML
+    """Return a value that JSON can hold. A time, an infinite number or NaN becomes a text."""
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, dt.date | dt.time):
+        return value.isoformat()
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _meant(word: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(word, list(known), 1)
-    return f"; did you mean {close[0]}" if close else ""
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def channels_of(

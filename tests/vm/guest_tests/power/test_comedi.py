@@ -30,14 +30,14 @@ PERIOD = RATE * PERIOD_US // 1_000_000
 STALL_S, BUFFER_S = 4.0, 1.0
 READ_LATE_S = 0.12  # how much later after a sample the last read may come than the first one
 LATE_S = 0.5  # how late the emulated machine may resume a stalled reader
-SOURCE = f"rate={RATE},channels=0+1,range=5+5,aref=ground"
+SOURCE = f'kind = "comedi"\nrate = {RATE}\nchannels = [0, 1]\nrange = [5, 5]\naref = "ground"'
 
 
 @pytest.mark.parametrize("seconds", [10, pytest.param(60, marks=pytest.mark.long)])
 def test_a_recording_at_200_ks_has_no_index_unexplained(
     comedi: str, tmp_path: Path, show: Callable[[str, list[str]], None], seconds: int
 ) -> None:
-    trace = power_logger.record(f"comedi:{comedi},{SOURCE},buffer=8", tmp_path, seconds)
+    trace = power_logger.record(f'{SOURCE}\nplace = "{comedi}"\nbuffer = 8', tmp_path, seconds)
     manifest = trace.manifest
     assert trace.unexplained() == 0
     assert manifest["gaps"] == []
@@ -53,7 +53,7 @@ def test_a_recording_at_200_ks_has_no_index_unexplained(
 def test_a_reader_that_stalls_has_one_gap_of_the_right_length(
     comedi: str, tmp_path: Path, show: Callable[[str, list[str]], None]
 ) -> None:
-    with power_logger.begin(f"comedi:{comedi},{SOURCE},buffer={BUFFER_S}", tmp_path, 9) as process:
+    with power_logger.begin(f'{SOURCE}\nplace = "{comedi}"\nbuffer = {BUFFER_S}', tmp_path, 9) as process:
         assert process.stdout
         assert json.loads(process.stdout.readline())["lost"] == 0
         stopped = time.monotonic()

@@ -137,11 +137,11 @@ def start_recording() -> Path:
 def record_for_the_study(measured: str) -> None:
     """Enrol the host as people do, after its service has run. It then records, uploads and seals a trace."""
     settings = Path("/etc/happe/power-bench.toml")
-    settings.write_text('[record]\nsource = "sim,rate=200"\nstudy = "alone"\nno_upload = true\n')
+    settings.write_text('[record]\nsource = {kind = "sim", rate = 200}\nstudy = "alone"\nno_upload = true\n')
     start_recording()
     command("systemctl", "stop", LOGGER)
     command("happe-power", "enrol", "--server", ADDRESS, "--code", enrol("bench", "meter"))
-    settings.write_text(f'[record]\nsource = "sim,rate=200"\nmeasured = "{measured}"\n')
+    settings.write_text(f'[record]\nsource = {{kind = "sim", rate = 200}}\nmeasured = "{measured}"\n')
     trace = start_recording()
     wait_until(lambda: list(trace.glob("parts/*.parquet")), "a part is closed", SLOW_S)
     command("systemctl", "stop", LOGGER)
