@@ -95,6 +95,6 @@ drop = [[70, 0.5]]
 pace = "none"
 LOGGER
 build/bin/happe-power --config $power/happe-power.toml record --study pictures --no-upload --no-zero-check --duration 2m --calibration $power/rig.toml || [ $? -eq 1 ] # 1: it lost samples
-build/bin/happe-power --config $power/happe-power.toml show $power/state/spool/pictures/* --png $power/power-trace.png
+build/bin/happe-power --config $power/happe-power.toml show $power/state/spool/pictures/* $power/power-trace.png
 cp $power/power-trace.png docs/img/power-trace.png
 ls docs/img

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Measure recording, memory and plots. A bare numpy-to-pyarrow loop on one CPU writes the same parts for comparison.
+"""Measure recording and memory. A bare numpy-to-pyarrow loop on one CPU writes the same parts for comparison.
 
 Rounds of both alternate, each in its own process. The CPU time is the least of the rounds, because other work on the
 machine only adds to it (caches, memory). The speed is a median. The source is in memory, so that an instrument's cost
@@ -10,7 +10,6 @@ each file and syncs its folder. It has no raw spool, ledger, guard, digest, summ
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import os
 import shutil
@@ -34,7 +33,6 @@ from happe_power.recording.header import Purpose
 from happe_power.recording.recorder import Recorder
 from happe_power.recording.tending import Tended
 from happe_power.sources.source import EndedError, Reading
-from happe_power.trace import Trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -43,12 +41,9 @@ if TYPE_CHECKING:
 
 RATE, SECONDS, PART_SECONDS, BLOCK_S = 100_000, 600, 10, 0.1
 DAY_S, DAY_RATE = 86_400, 1000
-PLOT_SECONDS = 120
 LEAST_SPEED, MOST_SIZE, MOST_CPU = 20.0, 1.05, 1.5
-MOST_MIB, MOST_SLOPE_MIB, MOST_PLOT_S = 150.0, 5.0, 1.0
-LATE_READ_S, LATE_READS = 0.01, 900
+MOST_MIB, MOST_SLOPE_MIB = 150.0, 5.0
 KIB, BLOCK = 1024, 512  # BLOCK: the unit of st_blocks
-WHO = {"beside": "while parts are closed", "alone": "with nothing beside it"}
 
 
 def given_columns(rate: int) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
@@ -150,68 +145,10 @@ def day(folder: Path) -> dict[str, float]:
     return {"peak_mib": status_kib("VmHWM") / KIB, "slope_mib": slope / KIB, "wall_s": time.perf_counter() - began}
 
 
-def plot(folder: Path) -> dict[str, float]:
-    """Draw 24 M samples twice. Return the times of the first picture and of the next."""
-    from happe_power.viewing import curves, pictures  # noqa: PLC0415 - matplotlib, which other cases don't need
-
-    trace = Trace.open(record(folder, RATE, PLOT_SECONDS))
-    took = []
-    for number in range(2):
-        began = time.perf_counter()
-        curve = curves.curve(trace, SHUNT.name, trace.started.index, trace.end_index, points=curves.POINTS)
-        pictures.save(curve, "bench", folder / f"{number}.png", dark=False)
-        took.append(time.perf_counter() - began)
-    return {"samples": PLOT_SECONDS * RATE * 2, "first_s": took[0], "next_s": took[1]}
-
-
-class Paced(Given):
-    """Like a card that somebody reads every 10 ms: it does not wait, and notes how late each reading is."""
-
-    def __post_init__(self) -> None:
-        """Note nothing yet."""
-        super().__post_init__()
-        self.patient = False
-        self.late_s: list[float] = []
-
-    def read(self, timeout_s: float) -> Reading:
-        """Return the next reading at its time."""
-        if not self.late_s:
-            self._due = time.monotonic()
-        self._due += LATE_READ_S
-        time.sleep(max(0.0, self._due - time.monotonic()))
-        self.late_s.append(time.monotonic() - self._due)
-        return super().read(timeout_s)
-
-
-def late(folder: Path) -> dict[str, float]:
-    """Return how late a thread reads that sleeps 10 ms: beside the threads that write and compress, and alone."""
-
-    def source() -> Paced:
-        rows = round(RATE * LATE_READ_S)
-        columns = given_columns(RATE)
-        given = (Block(i * rows, tuple(c[i * rows : (i + 1) * rows] for c in columns)) for i in range(LATE_READS))
-        readings = (Reading((block,), pair_at(block.end_index, RATE)) for block in given)
-        return Paced(itertools.chain(readings, [EndedError("all is given")]), rate_hz=float(RATE))
-
-    beside, alone = source(), source()
-    recorder = Recorder(Tended(beside), folder / "bench", Purpose("bench", part_seconds=1))
-    recorder.start()
-    recorder.wait()
-    for _ in range(LATE_READS):
-        alone.read(1.0)
-    return {
-        f"{name}_{share}_ms": 1e3 * float(np.percentile(each.late_s, share))
-        for name, each in (("beside", beside), ("alone", alone))
-        for share in (50, 99, 100)
-    }
-
-
 CASES: dict[str, Callable[[Path], dict[str, float]]] = {
     "record": lambda folder: measured(folder, lambda: record(folder, RATE, SECONDS)),
     "bare": lambda folder: measured(folder, lambda: bare(folder)),
     "day": day,
-    "late": late,
-    "plot": plot,
 }
 
 
@@ -235,7 +172,7 @@ def figures_of(rounds: int) -> dict[str, float]:
     """Run all cases. Return their figures."""
     pairs = [(alone("record"), alone("bare")) for _ in range(rounds)]
     recorded_s, bare_s = (min(each["cpu_s"] for each in kind) for kind in zip(*pairs, strict=True))
-    days, plots, lates = alone("day"), alone("plot"), alone("late")
+    days = alone("day")
     return {
         "speed": statistics.median(SECONDS / recorded["wall_s"] for recorded, _ in pairs),
         "cpu_ratio": recorded_s / bare_s,
@@ -243,8 +180,6 @@ def figures_of(rounds: int) -> dict[str, float]:
         "bare_cpu_s": bare_s,
         "size_ratio": pairs[0][0]["bytes"] / pairs[0][1]["bytes"],
         **{f"day_{name}": value for name, value in days.items()},
-        **{f"plot_{name}": value for name, value in plots.items()},
-        **{f"late_{name}": value for name, value in lates.items()},
     }
 
 
@@ -256,7 +191,6 @@ def misses(of: dict[str, float]) -> list[str]:
         f"{MOST_SIZE} of the bare size": of["size_ratio"] <= MOST_SIZE,
         f"{MOST_MIB:.0f} MiB over a day": of["day_peak_mib"] <= MOST_MIB,
         "flat over a day": of["day_slope_mib"] <= MOST_SLOPE_MIB,
-        f"a plot in {MOST_PLOT_S:.0f} s": of["plot_next_s"] <= MOST_PLOT_S,
     }
     return [aim for aim, met in aims.items() if not met]
 
@@ -268,11 +202,6 @@ def show(of: dict[str, float]) -> None:
     print(f"  size with all that is beside the samples: {of['size_ratio']:.3f} of the bare loop's")
     peak, slope = of["day_peak_mib"], of["day_slope_mib"]
     print(f"  a day of 2 x 1 kS/s in {of['day_wall_s']:.0f} s: at most {peak:.0f} MiB, {slope:+.1f} MiB a day")
-    for who in ("beside", "alone"):
-        middle, most, last = (of[f"late_{who}_{share}_ms"] for share in (50, 99, 100))
-        print(f"  late by {middle:.2f} ms, 99 % by {most:.1f}, at most {last:.1f}: a 10 ms read, {WHO[who]}")
-    first, after = of["plot_first_s"], of["plot_next_s"]
-    print(f"  a plot of {of['plot_samples'] / 1e6:.0f} M samples: {first:.2f} s at the first look, then {after:.2f} s")
 
 
 def main(arguments: Sequence[str]) -> int:

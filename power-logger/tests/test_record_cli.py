@@ -401,3 +401,24 @@ def test_the_size_of_a_spool_is_that_of_its_files(tmp_path: Path) -> None:
     folder = record(tmp_path, steady(1000.0, 100, 1.0)).folders[0]
     files: Mapping[Path, int] = {path: path.stat().st_size for path in folder.glob("*/*")}
     assert live.bytes_of(tmp_path) == sum(files.values()) > 0
+
+
+def test_a_recording_is_watched_and_its_energy_is_power_by_time(tmp_path: Path, calibrated: Path) -> None:
+    spool = tmp_path / "spool"
+    words = command(spool, "--json", "--calibration", calibrated, rate=500)
+    watching: list[str | Path] = [*PROGRAM, "status", "--watch", "--spool", spool]
+    with (
+        subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as recording,
+        subprocess.Popen(watching, stdout=subprocess.PIPE, text=True) as watch,
+    ):
+        assert watch.stdout
+        assert recording.stdout
+        first = recording.stdout.readline()
+        assert next(line for line in watch.stdout if " W  " in line).startswith(only_trace(spool).name[:8])
+        recording.send_signal(signal.SIGINT)
+        said = [json.loads(line) for line in (first, *recording.stdout)]
+        assert next(line for line in watch.stdout if line == "no recording is in progress\n")
+        watch.send_signal(signal.SIGTERM)
+    *_, before, last = said
+    assert (watch.returncode, last["ended"]) == (0, True)
+    assert before["energy_j"] == pytest.approx(before["watts"] * before["samples"] / 500, rel=0.01)

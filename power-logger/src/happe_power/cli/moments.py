@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The times that the commands show, export, replay, measure and align accept, and their meaning in a trace."""
+"""The times that the commands show, export, measure and align accept, and their meaning in a trace."""
 
 from __future__ import annotations
 

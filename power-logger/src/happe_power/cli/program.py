@@ -36,7 +36,7 @@ MORE = """Examples:
   happe-power enrol --server https://study.example.org --code 7ZK3M9QA-0F8FAD5B
   happe-power record --source rig.toml --measured T61CODE --duration 8h
   happe-power status                                    the traces in the spool, and what is left to upload
-  happe-power show 2b1e5a52 --png trace.png
+  happe-power show 2b1e5a52 trace.png
 
 Exit status: 0 done, 1 a check found something, 64 wrong usage, 65 bad data, 66 no such thing, 69 server or
 instrument not available, 70 a fault of the program, 73 cannot create a file, 74 cannot write or read,
@@ -56,15 +56,13 @@ COMMANDS = {
     "sources": ("happe_power.cli.sources", "List the instruments of this machine, and missing drivers or packages"),
     "calibrate": ("happe_power.cli.calibrate", "Measure zeros and a known load, and write a calibration record"),
     "record": ("happe_power.cli.record", "Sample an instrument into a trace, and upload it"),
-    "live": ("happe_power.cli.live", "Show the current recording, as a page on loopback and as OpenMetrics"),
     "measure": ("happe_power.cli.measure", "Mean power and energy of an interval, with its uncertainty"),
     "measures": ("happe_power.cli.measures", "Mean power of every run of a study, for `happe-server analyse`"),
     "align": ("happe_power.cli.align", "Check the clocks by the laptop's markers"),
     "zero": ("happe_power.cli.zero", "Take a stretch of a trace, with the laptop off, as a zero check"),
-    "show": ("happe_power.cli.show", "Draw a trace in the terminal, or as a picture"),
+    "show": ("happe_power.cli.show", "Draw a trace as a picture"),
     "export": ("happe_power.cli.export", "Write samples of a trace as CSV, NPZ, Parquet, HDF5 or XDF"),
     "verify": ("happe_power.cli.verify", "Read all of a trace again, and report faults"),
-    "replay": ("happe_power.cli.replay", "Play a trace as if it were measured now"),
     "status": ("happe_power.cli.status", "Show the traces in the spool, and what is left to upload"),
     "upload": ("happe_power.cli.upload", "Upload the spool's traces to the study server"),
     "enrol": ("happe_power.cli.enrol", "Make this host a measuring device of a study"),

@@ -8,7 +8,7 @@ import math
 import os
 import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -241,8 +241,7 @@ class Session:
 
     def _ended(self, recorder: Recorder) -> None:
         self.failed, self.lost = recorder.failed, recorder.lost
-        last = json.dumps(asdict(self._figures(recorder)) | {"ended": True})
-        live.leave(recorder.folders[-1], last.encode())
+        (recorder.folders[-1] / live.LIVE).unlink(missing_ok=True)
         if is_terminal() and not self._wanted.as_json:
             click.echo(err=True)
         folders = [str(folder) for folder in recorder.folders]

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,49 +22,42 @@ if TYPE_CHECKING:
 
 MORE = """TRACE is a folder, or the beginning of a trace's UUID in the spool. The line is the mean of each bin,
 the band its lowest and highest sample. Gaps are marked, and no line crosses them. The picture says if there is
-no valid calibration. Without a measured shunt there are no watts, and the command draws the shunt's voltage.
+no valid calibration. Without a measured shunt there are no watts, and the command draws the shunt's voltage. The
+file's suffix is the format: .png or .svg. The command overwrites no file.
 
 Examples:
-  happe-power show 2b1e5a52
-  happe-power show 2b1e5a52 --from 15m --to 17m --channel supply
-  happe-power show 2b1e5a52 --png trace.png --dark"""
-LEAST_COLUMNS, ROWS = 40, 20
+  happe-power show 2b1e5a52 trace.png
+  happe-power show 2b1e5a52 trace.svg --from 15m --to 17m --channel supply"""
+FORMATS = ("png", "svg")
 
 
 @click.command(cls=Command, epilog=MORE)
 @trace_argument
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @from_option
 @to_option
 @click.option("--channel", metavar="NAME", help="Which channel, or watts  [watts, if there are any]")
-@click.option("--png", type=click.Path(dir_okay=False, path_type=Path), help="Draw into this new file")
-@click.option("--dark", is_flag=True, help="Light on dark")
 @pass_host
 def show(  # noqa: PLR0913 - click's
     host: Host,
     /,
     *,
     name: str,
+    file: Path,
     begin: Moment | None,
     until: Moment | None,
     channel: str | None,
-    png: Path | None,
-    dark: bool,
 ) -> None:
-    """Draw a trace in the terminal, or as a picture."""
+    """Draw a trace as a picture."""
+    form = file.suffix.removeprefix(".").lower()
+    if form not in FORMATS:
+        raise Failure(os.EX_USAGE, f"{file}: a picture's name ends with .png or .svg")
     trace, first, end = opened(host, name, begin, until)
-    columns = max(shutil.get_terminal_size((100, ROWS)).columns, LEAST_COLUMNS)
     try:
-        curve = curves.curve(trace, channel, first, end, points=curves.POINTS if png else 2 * columns)
+        curve = curves.curve(trace, channel, first, end)
     except ValueError as error:
         raise Failure(os.EX_DATAERR, f"{trace.folder}: {error}") from None
-    title = _title(trace)
-    if png is not None:
-        pictures.save(curve, title, png, dark=dark)
-        return
-    theme = (pictures.DARK if dark else pictures.LIGHT) if sys.stdout.isatty() else pictures.PLAIN
-    click.echo(pictures.terminal(curve, title, (columns, ROWS), theme))
-    for note in (*curve.notes, curve.caption):
-        click.echo(note)
+    pictures.save(curve, _title(trace), file, form)
 
 
 def _title(trace: Trace) -> str:

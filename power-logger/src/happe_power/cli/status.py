@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from happe_cli.commands import Command, json_option, print_json, print_table
+from happe_cli.commands import Command, is_terminal, json_option, print_json, print_table
 from happe_power.cli.host import ENROL, Host, pass_host, spool_option
+from happe_power.cli.signals import Ending
+from happe_power.recording import live
 from happe_power.upload import spool
 
 if TYPE_CHECKING:
@@ -18,19 +20,23 @@ if TYPE_CHECKING:
 
     from happe_power.upload.outbox import Outbox
 
+SECOND_S = 1.0
 MORE = """Reads only this disk. "to send" counts the parts that the server has not acknowledged yet. The
-uploader skips a trace that is "local": `record --no-upload` or `replay --record` made it.
+uploader skips a trace that is "local": `record --no-upload` made it. With --watch the command then shows the
+figures of the current recording, until Ctrl-C.
 
 Examples:
   happe-power status
+  happe-power status --watch
   happe-power status --json | jq '.traces[] | select(.state == "stopped")'"""
 
 
 @click.command(cls=Command, epilog=MORE)
 @spool_option
+@click.option("--watch", is_flag=True, help="Then show the current recording each second")
 @json_option
 @pass_host
-def status(host: Host, spool_folder: Path | None, as_json: bool) -> None:  # noqa: FBT001 - click's flag
+def status(host: Host, spool_folder: Path | None, watch: bool, as_json: bool) -> None:  # noqa: FBT001 - click's flags
     """Show the traces in the spool, and what is left to upload."""
     place, itself = spool_folder or host.config.spool, host.identity
     facts: dict[str, Any] = {
@@ -47,6 +53,19 @@ def status(host: Host, spool_folder: Path | None, as_json: bool) -> None:  # noq
     click.echo(f"Device {itself.device} of {itself.study} at {itself.server}" if itself else f"Not enrolled: {ENROL}")
     click.echo(f"Spool {place}{_free(facts['free_bytes'])}")
     _print(facts["traces"])
+    if watch:
+        _watch(place)
+
+
+def _watch(place: Path) -> None:
+    """Show the figures of the current recording each second, on one line of a terminal, until a signal."""
+    ending = Ending()
+    while not ending.wait(SECOND_S):
+        found = live.current(place)
+        line = f"{found[0].name[:8]}: {found[1].line()}" if found else "no recording is in progress"
+        click.echo(f"\r{line}\x1b[K" if is_terminal() else line, nl=not is_terminal(), err=is_terminal())
+    if is_terminal():
+        click.echo(err=True)
 
 
 def _shown(folder: Path) -> dict[str, Any]:

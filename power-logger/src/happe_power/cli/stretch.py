@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The common options of show, export and replay: a trace and a part of it."""
+"""The common options of show and export: a trace and a part of it."""
 
 from __future__ import annotations
 

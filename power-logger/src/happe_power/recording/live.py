@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The report during a recording: once a second, on a line or as JSON. Pure except for the spool's size."""
+"""The report during a recording: once a second, on a line or as JSON. Pure except for the spool."""
 
 from __future__ import annotations
 
 import json
 import math
+import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from happe_contract.traces import Channel, ClockEstimate
     from happe_power.sources.source import Reading
 
-LIVE = "live.json"  # in a trace's folder: the figures of the latest second
+LIVE = "live.json"  # in a trace's folder, during the recording: the figures of the latest second
+RUNS_WITHIN_S = 5.0
 KIB = 1024
 OLD_S = 180  # three estimates of a clock have failed
 
@@ -62,15 +64,12 @@ class Figures:
         return json.dumps(asdict(self))
 
     def _clock(self) -> str:
-        return f"clock {clock_text(self.clock_offset_us, self.clock_uncertainty_us, self.clock_age_s)}"
-
-
-def clock_text(offset_us: int | None, uncertainty_us: int | None, age_s: float | None) -> str:
-    """How far the clock is off the server's, for people."""
-    if offset_us is None or uncertainty_us is None or age_s is None:
-        return "not compared"
-    ago = f", {age_s / 60:.0f} min ago" if age_s > OLD_S else ""
-    return f"{offset_us / 1e6:+.4f} s +-{uncertainty_us / 1e3:.1f} ms{ago}"
+        """How far the clock is off the server's."""
+        offset_us, uncertainty_us, age_s = self.clock_offset_us, self.clock_uncertainty_us, self.clock_age_s
+        if offset_us is None or uncertainty_us is None or age_s is None:
+            return "clock not compared"
+        ago = f", {age_s / 60:.0f} min ago" if age_s > OLD_S else ""
+        return f"clock {offset_us / 1e6:+.4f} s +-{uncertainty_us / 1e3:.1f} ms{ago}"
 
 
 def leave(folder: Path, said: bytes) -> None:
@@ -79,6 +78,22 @@ def leave(folder: Path, said: bytes) -> None:
     with suppress(OSError):
         unfinished.write_bytes(said)
         unfinished.replace(folder / LIVE)
+
+
+def current(spool: Path) -> tuple[Path, Figures] | None:
+    """The latest recording in progress of a spool: its trace's folder, and the figures of its latest second."""
+    for path in sorted(spool.glob(f"*/*/{LIVE}"), key=_changed_s, reverse=True):
+        if time.time() - _changed_s(path) < RUNS_WITHIN_S:
+            with suppress(OSError, ValueError, TypeError):
+                return path.parent, Figures(**json.loads(path.read_bytes()))
+    return None
+
+
+def _changed_s(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 class Wattmeter:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Shows traces to people and other programs: as curves, pictures and tables, or played again."""
+"""Shows traces to people and other programs: as curves, pictures and tables."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Draws a curve as a picture (matplotlib) or in a terminal (plotext)."""
+"""Draws a curve as a picture, with matplotlib."""
 
 from __future__ import annotations
 
@@ -15,80 +15,36 @@ if TYPE_CHECKING:
 
     from happe_power.viewing.curves import Curve
 
-MISSING = "`pip install 'happe-power-logger[show]'` gets it"
+MISSING = "a picture needs matplotlib; `pip install 'happe-power-logger[show]'` gets it"
 INCHES, DPI = (9.6, 4.2), 100
-COLOURS = {
-    "light": {"back": "#ffffff", "ink": "#1f2328", "grid": "#d8dee4", "curve": "#0b5cad", "gap": "#b35900"},
-    "dark": {"back": "#0d1117", "ink": "#e6edf3", "grid": "#30363d", "curve": "#6cb6ff", "gap": "#f0883e"},
-}
-LIGHT, DARK, PLAIN = THEMES = ("default", "dark", "colorless")  # of plotext
+CURVE, GAP = "#0b5cad", "#b35900"
 UNITS = {"W": "power in W", "V": "voltage at the instrument's input in V", "A": "current in A", "J": "energy in J"}
 
 
-def save(curve: Curve, title: str, path: Path, *, dark: bool) -> None:
-    """Draw a curve into a new PNG file. Raises FileExistsError, OSError, Failure without matplotlib."""
+def save(curve: Curve, title: str, path: Path, form: str) -> None:
+    """Draw a curve into a new file of a format of matplotlib. Raises FileExistsError, OSError, Failure without it."""
     try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415 - takes half a second
-        from matplotlib.figure import Figure  # noqa: PLC0415 - the same
+        from matplotlib.figure import Figure  # noqa: PLC0415 - takes half a second
     except ImportError:
-        raise Failure(os.EX_UNAVAILABLE, f"a picture needs matplotlib; {MISSING}") from None
-    colours = COLOURS["dark" if dark else "light"]
-    figure = Figure(figsize=INCHES, dpi=DPI, facecolor=colours["back"], layout="constrained")
-    FigureCanvasAgg(figure)
-    _draw(figure.add_subplot(), curve, title, colours)
+        raise Failure(os.EX_UNAVAILABLE, MISSING) from None
+    figure = Figure(figsize=INCHES, dpi=DPI, layout="constrained")
+    _draw(figure.add_subplot(), curve, title)
     with path.open("xb") as file:
-        figure.savefig(file, format="png", metadata={"Software": "happe-power"})
+        figure.savefig(file, format=form)
 
 
-def _draw(axes: Any, curve: Curve, title: str, colours: dict[str, str]) -> None:  # noqa: ANN401 - matplotlib's Axes
-    axes.set_facecolor(colours["back"])
+def _draw(axes: Any, curve: Curve, title: str) -> None:  # noqa: ANN401 - matplotlib's Axes
     seconds, lowest, mean, highest = broken(curve)
-    axes.fill_between(seconds, lowest, highest, color=colours["curve"], alpha=0.25, linewidth=0)
-    axes.plot(seconds, mean, color=colours["curve"], linewidth=1.2)
+    axes.fill_between(seconds, lowest, highest, color=CURVE, alpha=0.25, linewidth=0)
+    axes.plot(seconds, mean, color=CURVE, linewidth=1.2)
     for begin, end, _reason in curve.gaps:
-        axes.axvspan(begin, end, color=colours["gap"], alpha=0.25, linewidth=0)
-    axes.set_title("\n".join([title, *curve.notes]), color=colours["ink"], fontsize=10, loc="left")
-    axes.set_xlabel(f"seconds since the first sample\n{curve.caption}", color=colours["ink"])
-    axes.set_ylabel(UNITS.get(curve.unit, curve.unit), color=colours["ink"])
-    axes.tick_params(colors=colours["ink"])
-    axes.grid(color=colours["grid"], linewidth=0.6)
+        axes.axvspan(begin, end, color=GAP, alpha=0.25, linewidth=0)
+    axes.set_title("\n".join([title, *curve.notes]), fontsize=10, loc="left")
+    axes.set_xlabel(f"seconds since the first sample\n{curve.caption}")
+    axes.set_ylabel(UNITS.get(curve.unit, curve.unit))
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(linewidth=0.6)
     axes.margins(x=0)
-    for side, spine in axes.spines.items():
-        spine.set_visible(side in ("left", "bottom"))
-        spine.set_color(colours["grid"])
-
-
-def terminal(curve: Curve, title: str, size: tuple[int, int], theme: str) -> str:
-    """Draw a curve in columns and rows of characters, in one of THEMES: its mean as a line, its extremes as dots.
-
-    Raises Failure without plotext.
-    """
-    try:
-        import plotext  # noqa: PLC0415 - an extra
-    except ImportError:
-        raise Failure(os.EX_UNAVAILABLE, f"a plot in the terminal needs plotext; {MISSING}") from None
-    figure = plotext.figure
-    figure.clear()
-    figure.plot_size(*size)
-    figure.theme(theme)
-    for values in (curve.lowest, curve.highest, curve.mean):
-        good = np.isfinite(values)
-        signal = figure.signal(curve.seconds[good].tolist(), values[good].tolist(), marker="braille")
-        if values is curve.mean:
-            signal.lines()
-            for index in _after_gaps(curve, curve.seconds[good]):
-                signal.line(index, active=False)
-        figure.draw(signal)
-    figure.title(title)
-    figure.label("s", axis="x")
-    figure.label(curve.unit, axis="y")
-    text = str(figure.build())
-    return str(plotext.uncolorize(text)) if theme == PLAIN else text
-
-
-def _after_gaps(curve: Curve, seconds: Any) -> list[int]:  # noqa: ANN401 - an array
-    """The positions of the first points after gaps."""
-    return [int(at) for at in np.searchsorted(seconds, [begin for begin, _end, _reason in curve.gaps])]
 
 
 def broken(curve: Curve) -> tuple[Any, ...]:
