@@ -62,7 +62,7 @@ class Given:
         pair = TimePair(first, *(start + number * 1_000_000 for start in (self.started.monotonic_us, REALTIME_US)))
         footer = Footer(self.id, number, ((first, rows),), (pair,))
         encoded = parts.encode(self.layout.channels, columns, footer)
-        closing.write_summaries(self.layout, footer, columns, encoded)
+        closing.write_summary(self.layout, footer, columns, encoded)
         self.layout.part(number).write_bytes(encoded)
         return bytes(encoded)
 

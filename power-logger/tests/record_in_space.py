@@ -17,19 +17,18 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from power_program import source_file
-
 FOLDER, CASE = Path(sys.argv[1]), sys.argv[2]
 DISK = FOLDER / "disk"
 SPOOL = DISK / "spool"
 BALLAST = DISK / "ballast"
+SOURCE = FOLDER / "source.toml"
 PROGRAM = [sys.executable, "-m", "happe_power"]
 OPTIONS: list[str | Path] = ["--study", "a", "--no-upload", "--part-seconds", "1", "--duration", "60s"]
 
 
 def record() -> list[str | Path]:
     """Return the command of a recording."""
-    return [*PROGRAM, "record", "--source", source_file(FOLDER, rate=2000), *OPTIONS, "--spool", SPOOL]
+    return [*PROGRAM, "record", "--source", SOURCE, *OPTIONS, "--spool", SPOOL]
 
 
 def run(*command: str | Path) -> None:
@@ -137,6 +136,7 @@ def read_only_at_first() -> dict[str, Any]:
 
 
 DISK.mkdir()
+SOURCE.write_text('kind = "sim"\nrate = 2000\n')
 run("mount", "-t", "tmpfs", "-o", "size=700k", "tmpfs", DISK)
 CASES = {
     "full": lambda: full(to_the_end=False),

@@ -8,7 +8,7 @@ from pathlib import Path
 from happe_power import config
 from happe_power.cli.program import Commands
 from happe_power.cli.recording import SEAL_S, SECOND_S
-from happe_power.recording.closer import LAST_TRIES, RETRY_S
+from happe_power.recording.recorder import LAST_TRIES, RETRY_S
 
 UNIT = Path(__file__).resolve().parents[2] / "packaging/systemd/happe-power@.service"
 SETTINGS = dict(line.split("=", 1) for line in UNIT.read_text().splitlines() if "=" in line and line[0] != "#")

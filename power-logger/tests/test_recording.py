@@ -7,6 +7,8 @@ import errno
 import hashlib
 import json
 import os
+import threading
+from contextlib import ExitStack
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -15,21 +17,21 @@ import pytest
 
 from given_sources import SHUNT, SUPPLY, Given, joined, pair_at, record, samples, steady
 from happe_contract import schemas
-from happe_contract.traces import Block, Gap, Reason, TimePair
-from happe_power.recording import closing, journal, store
-from happe_power.recording.belt import Belt
+from happe_contract.traces import Gap, Reason, TimePair
+from happe_power.recording import closing, raw, store
 from happe_power.recording.files import locked
 from happe_power.recording.header import Purpose, fitting_part_seconds
-from happe_power.recording.layout import Layout
+from happe_power.recording.layout import FOLDERS, Layout
 from happe_power.recording.recorder import Limits, Recorder
-from happe_power.recording.spooling import Spool
 from happe_power.recording.tending import Tended
+from happe_power.recording.writer import MOST_WAITING, Writer
 from happe_power.sources.source import EndedError, Reading, SourceError
 from happe_power.trace import Trace, TraceError
 from happe_power.verify import verify
 from patience import until
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 RATE = 1000.0
@@ -111,13 +113,12 @@ def test_a_recording_in_which_all_was_lost_is_one_gap(tmp_path: Path) -> None:
 
 def test_summaries_read_as_the_samples_do(tmp_path: Path) -> None:
     trace = sound(record(tmp_path, steady(RATE, 250, 2.0)))
-    for width, rows in (("10ms", 10), ("1s", 1000)):
-        summary = trace.summary(width)
-        values = np.concatenate([block.columns[1] for block in trace.blocks()]).reshape(-1, rows)
-        assert np.array_equal(summary.lowest[1], values.min(axis=1))
-        assert np.array_equal(summary.highest[1], values.max(axis=1))
-        assert np.allclose(summary.mean[1], values.mean(axis=1), rtol=1e-13)
-        assert summary.index.tolist() == list(range(0, 2000, rows))
+    summary = trace.summary()
+    values = np.concatenate([block.columns[1] for block in trace.blocks()]).reshape(-1, 100)
+    assert np.array_equal(summary.lowest[1], values.min(axis=1))
+    assert np.array_equal(summary.highest[1], values.max(axis=1))
+    assert np.allclose(summary.mean[1], values.mean(axis=1), rtol=1e-13)
+    assert summary.index.tolist() == list(range(0, 2000, 100))
 
 
 def test_the_end_of_a_file_ends_the_recording(tmp_path: Path) -> None:
@@ -199,90 +200,103 @@ def test_parts_are_made_shorter_so_that_they_fit_a_server() -> None:
         fitting_part_seconds(Given([], rate_hz=10_000_000.0, channels=(SHUNT,) * 16), 10)
 
 
-def test_a_belt_that_is_full_makes_gaps_of_what_comes_and_goes_on_when_there_is_room() -> None:
-    belt = Belt(1000)
-    for first in range(0, 1000, 100):
-        belt.put(Reading((samples(first, 100),), pair_at(first + 100, RATE)))
-    taken = belt.take()
-    assert taken is not None
-    assert [item.end_index for reading in taken for item in reading.items if isinstance(item, Block)] == [100, 200]
-    belt.put(Reading((samples(1000, 100),), pair_at(1100, RATE)))
-    belt.end()
-    (after,) = belt.take() or []
-    assert after.items[0] == Gap(200, 1000, Reason.STORAGE)
-    assert belt.take() is None
+def test_readings_that_find_no_room_are_a_gap_and_the_recording_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a writer that is held up in its first part, until the source has given everything
+    given, close_part = threading.Event(), closing.close_part
 
+    def slow(layout: Layout, number: int, records: list[raw.Record]) -> None:
+        given.wait()
+        close_part(layout, number, records)
 
-def test_what_a_belt_lost_last_is_told_at_the_end() -> None:
-    belt = Belt(1)
-    belt.put(Reading((samples(0, 100),), None))
-    belt.put(Reading((samples(100, 100), Gap(200, 300, Reason.OVERFLOW)), None))
-    belt.end()
-    assert [reading.items[-1] for reading in belt.take() or []][-1] == Gap(200, 300, Reason.OVERFLOW)
+    monkeypatch.setattr(closing, "close_part", slow)
+    source = Given(steady(RATE, 100, 60.0), patient=False, done=given.set)
+    recorder = Recorder(Tended(source), tmp_path / "a-study", Purpose("a-study", part_seconds=1))
+    recorder.start()
+    given.wait()
+    recorder.stop()
+    trace = sound(recorder)
+    assert trace.gaps
+    assert {gap.reason for gap in trace.gaps} == {Reason.STORAGE}
+    assert recorder.rows + recorder.lost == trace.end_index == 60_000
 
 
 class FailingDisk:
-    """Makes writes to the raw spool fail while `full`, as a full disk does."""
+    """Makes writes to the raw file fail while `full`, as a full disk does."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Begin with room."""
         self.full = False
-        self._writev = os.writev
-        monkeypatch.setattr(os, "writev", self._write)
+        self._os_write = os.write
+        monkeypatch.setattr(os, "write", self._write)
 
-    def _write(self, descriptor: int, buffers: list[memoryview]) -> int:
+    def _write(self, descriptor: int, data: memoryview) -> int:
         if not self.full:
-            return self._writev(descriptor, buffers)
-        if buffers[0].nbytes > 10:  # a full disk takes a first piece
-            return self._writev(descriptor, [buffers[0][:10]])
+            return self._os_write(descriptor, data)
+        if len(data) > 10:  # a full disk takes a first piece
+            return self._os_write(descriptor, data[:10])
         raise OSError(28, "No space left on device")
 
 
-def spool_in(folder: Path, rows: list[int]) -> Spool:
-    """A spool of parts of a second that notes the numbers of complete parts."""
-    (folder / "open").mkdir()
+def writer_in(folder: Path) -> Writer:
+    """A writer of parts of a second."""
     layout = Layout(folder, "x", (SHUNT, SUPPLY), RATE, 0, 1)
-    return Spool(layout, pair_at(0, RATE), full=lambda number, _: rows.append(number), room=lambda: True)
+    for name in FOLDERS:
+        (folder / name).mkdir()
+    return Writer(store.Open(layout, pair_at(0, RATE), ExitStack()), lambda: True)
+
+
+def put_all(writer: Writer, readings: Iterable[Reading]) -> None:
+    """Write readings."""
+    for reading in readings:
+        writer.put(reading)
 
 
 def test_a_write_that_fails_half_way_leaves_no_trace_of_itself_and_is_a_gap(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    disk, full = FailingDisk(monkeypatch), list[int]()
-    spool = spool_in(tmp_path, full)
-    stream = list(steady(RATE, 100, 1.0))
-    spool.put(stream[:2])
+    disk, writer = FailingDisk(monkeypatch), writer_in(tmp_path)
+    stream = list(steady(RATE, 100, 0.9))
+    put_all(writer, stream[:2])
     disk.full = True
-    spool.put(stream[2:5])
-    assert spool.trouble
+    put_all(writer, stream[2:5])
+    assert writer.trouble
     disk.full = False
-    spool.put(stream[5:])
-    assert spool.trouble == ""
-    spool.finish()
-    content = journal.content_of(journal.read(tmp_path / "open/000000.raw", 0, (SHUNT, SUPPLY)), (SHUNT, SUPPLY))
-    assert content.runs == [(0, 200), (500, 500)]
+    put_all(writer, stream[5:])
+    assert writer.trouble == ""
+    content = raw.content_of(raw.read(tmp_path / "open/000000.raw", (SHUNT, SUPPLY)))
+    assert content.runs == [(0, 200), (500, 400)]
     assert content.gaps == [Gap(200, 500, Reason.STORAGE)]
-    assert (spool.rows, spool.lost, full) == (700, 300, [0])
+    assert (writer.rows, writer.lost) == (600, 300)
 
 
-def test_parts_that_can_not_be_closed_in_time_make_the_spool_wait_with_a_gap(tmp_path: Path) -> None:
-    (tmp_path / "open").mkdir()
-    room = [True]
-    layout = Layout(tmp_path, "x", (SHUNT, SUPPLY), RATE, 0, 1)
-    spool = Spool(layout, pair_at(0, RATE), full=lambda *_: room.clear(), room=lambda: bool(room))
-    spool.put(steady(RATE, 500, 3.0))
-    assert (spool.rows, spool.lost) == (1000, 2000)
-    assert "as fast" in spool.trouble
+def test_parts_that_the_disk_refuses_wait_and_later_ones_find_no_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    writer, seconds = writer_in(tmp_path), MOST_WAITING + 2
+    with monkeypatch.context() as broken:
+        broken.setattr(closing, "close_part", full)
+        put_all(writer, steady(RATE, 500, seconds))
+    assert (writer.rows, writer.lost) == (MOST_WAITING * 1000, 2000)
+    assert "as fast" in writer.trouble
+    writer.tend()
+    put_all(writer, [Reading((samples(seconds * 1000, 500),), None)])
+    assert (writer.trouble, writer.rows) == ("", MOST_WAITING * 1000 + 500)
+    assert len(list((tmp_path / "parts").iterdir())) == MOST_WAITING
 
 
 @pytest.fixture
 def left_open(tmp_path: Path) -> Path:
-    """Return the folder of a trace whose recorder died after 2.3 s: two parts are closed, one is in the raw spool."""
+    """Return the folder of a trace whose recorder died after 2.3 s: two parts are closed, one is a raw file."""
     finished = record(tmp_path, steady(RATE, 100, 2.3)).folders[0]
     (finished / "manifest.json").unlink()
     layout = Layout(finished, finished.name, (SHUNT, SUPPLY), RATE, 0, 1)
     (finished / "open").mkdir()
-    file = journal.Journal(layout.journal(2), 2)
+    file = raw.RawFile(layout.raw(2))
     file.append([pair_at(2000, RATE), *(samples(first, 100) for first in range(2000, 2300, 100)), pair_at(2300, RATE)])
     file.close()
     layout.part(2).unlink()
@@ -297,20 +311,20 @@ def test_what_was_left_open_is_ended_with_all_that_is_on_the_disk(left_open: Pat
 
 
 def test_a_torn_end_is_cut_off_and_is_a_gap_where_its_indices_are_known(left_open: Path) -> None:
-    raw = left_open / "open/000002.raw"
-    raw.write_bytes(raw.read_bytes()[: -journal.HEAD_BYTES - 10])
+    file = left_open / "open/000002.raw"
+    file.write_bytes(file.read_bytes()[: -raw.HEAD_BYTES - 10])
     assert [found.problem for found in store.recover(left_open.parents[1])] == [""]
     assert verify(left_open).problems == []
     assert Trace.open(left_open).gaps == [Gap(2200, 2300, Reason.KILLED)]
 
 
 def test_a_part_that_was_closed_before_the_kill_is_not_made_again(left_open: Path) -> None:
-    raw = (left_open / "open/000002.raw").read_bytes()
+    written = (left_open / "open/000002.raw").read_bytes()
     list(store.recover(left_open.parents[1]))
     closed = (left_open / "parts/000002.parquet").read_bytes()
     (left_open / "manifest.json").unlink()
     (left_open / "open").mkdir()
-    (left_open / "open/000002.raw").write_bytes(raw[: len(raw) // 2])
+    (left_open / "open/000002.raw").write_bytes(written[: len(written) // 2])
     assert [found.problem for found in store.recover(left_open.parents[1])] == [""]
     assert (left_open / "parts/000002.parquet").read_bytes() == closed
     assert verify(left_open).problems == []
@@ -342,7 +356,7 @@ def test_a_header_that_was_never_finished_goes_and_one_without_samples_is_ended(
 def test_a_trace_under_way_is_read_up_to_its_last_closed_part(left_open: Path) -> None:
     trace = Trace.open(left_open)
     assert (trace.manifest, trace.end_index, joined(trace.blocks())) == (None, 2000, list(range(2000)))
-    assert len(trace.summary("1s").index) == 2
+    assert len(trace.summary().index) == 20
     report = verify(left_open)
     assert (report.state, report.problems) == ("open", [])
 

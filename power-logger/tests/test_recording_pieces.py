@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The pure pieces of a recording: guard, ledger, time base, summaries, raw spool, parts."""
+"""The pure pieces of a recording: guard, ledger, time base, summaries, raw file, parts."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from given_sources import SHUNT, SUPPLY, indices, samples
 from happe_contract.parts import Footer, read_footer, room
 from happe_contract.traces import Block, Channel, Gap, Measures, Reason, TimePair
-from happe_power.recording import arrow_files, journal, ledger, parts, summaries, time_base
+from happe_power.recording import arrow_files, ledger, parts, raw, summaries, time_base
 from happe_power.recording.files import PIECE, write_whole
 from happe_power.recording.guard import guarded
-from happe_power.recording.journal import Journal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -137,13 +136,6 @@ def test_a_manifest_has_at_most_as_many_pairs_as_its_schema_allows() -> None:
     assert kept[0] == pairs[0]
 
 
-@pytest.mark.parametrize(
-    ("rate", "fine", "coarse"), [(100_000, 1000, 100_000), (1050, 10, 1050), (133.3, 1, 133), (1, 1, 1)]
-)
-def test_bins_are_10_ms_and_1_s_by_the_nominal_rate(rate: float, fine: int, coarse: int) -> None:
-    assert summaries.widths(rate) == {"10ms": fine, "1s": coarse}
-
-
 @given(
     st.lists(st.tuples(st.integers(0, 25), st.integers(1, 40)), min_size=1, max_size=6),
     st.integers(1, 12),
@@ -164,21 +156,17 @@ def test_a_summary_says_of_each_bin_what_its_rows_say(pieces: list[tuple[int, in
         assert (found.lowest[0][number], found.highest[0][number]) == (column[inside].min(), column[inside].max())
         assert found.mean[0][number] == pytest.approx(column[inside].mean(), rel=1e-14)
     assert found.rows.sum() == len(index)
-    wide = summaries.coarser(found, origin, width * 3)
-    direct = summaries.summarise([column], runs, origin, width * 3)
-    assert np.array_equal(wide.index, direct.index)
-    assert np.allclose(wide.mean[0], direct.mean[0], rtol=1e-13, atol=1e-10)
 
 
-def written(path: Path, frames: list[journal.Frame]) -> bytes:
+def written(path: Path, records: list[raw.Record]) -> bytes:
     """A raw file's bytes."""
-    file = Journal(path, 3)
-    file.append(frames)
+    file = raw.RawFile(path)
+    file.append(records)
     file.close()
     return path.read_bytes()
 
 
-FRAMES: list[journal.Frame] = [
+RECORDS: list[raw.Record] = [
     TimePair(0, 5, 6),
     samples(0, 100),
     Gap(100, 150, Reason.STALL),
@@ -188,8 +176,8 @@ FRAMES: list[journal.Frame] = [
 
 
 def test_a_raw_file_gives_back_what_was_written(tmp_path: Path) -> None:
-    written(tmp_path / "raw", FRAMES)
-    content = journal.content_of(journal.read(tmp_path / "raw", 3, CHANNELS), CHANNELS)
+    written(tmp_path / "raw", RECORDS)
+    content = raw.content_of(raw.read(tmp_path / "raw", CHANNELS))
     assert content.runs == [(0, 100), (150, 50)]
     assert content.gaps == [Gap(100, 150, Reason.STALL)]
     assert content.pairs == [TimePair(0, 5, 6), TimePair(200, 7, 8)]
@@ -198,36 +186,24 @@ def test_a_raw_file_gives_back_what_was_written(tmp_path: Path) -> None:
 
 
 def test_a_raw_file_torn_at_any_byte_gives_what_is_whole_and_says_what_it_lost(tmp_path: Path) -> None:
-    raw = written(tmp_path / "raw", FRAMES)
-    for length in range(0, len(raw), 7):
-        (tmp_path / "raw").write_bytes(raw[:length])
-        content = journal.content_of(journal.read(tmp_path / "raw", 3, CHANNELS), CHANNELS)
+    whole = written(tmp_path / "raw", RECORDS)
+    for length in range(0, len(whole), 7):
+        (tmp_path / "raw").write_bytes(whole[:length])
+        content = raw.content_of(raw.read(tmp_path / "raw", CHANNELS))
         spans = sorted([*((first, first + rows) for first, rows in content.runs), *indices(content.gaps)])
         end = spans[-1][1] if spans else 0
         assert list(ledger.holes(0, end, spans)) == []
-        assert content.rows in (0, 100, 150)
+        assert sum(rows for _, rows in content.runs) in (0, 100, 150)
         killed = [gap for gap in content.gaps if gap.reason is Reason.KILLED]
         assert killed in ([], [Gap(0, 100, Reason.KILLED)], [Gap(150, 200, Reason.KILLED)])
 
 
-def test_what_an_earlier_part_left_in_a_raw_file_is_not_taken_for_this_part(tmp_path: Path) -> None:
-    old = len(written(tmp_path / "spare", FRAMES))
-    file = Journal(tmp_path / "raw", 4, tmp_path / "spare")
-    assert journal.read(tmp_path / "raw", 4, CHANNELS) == []
-    file.append([TimePair(200, 7, 8), samples(200, 100)])
-    file.close()
-    assert not (tmp_path / "spare").exists()
-    assert (tmp_path / "raw").stat().st_size == old
-    content = journal.content_of(journal.read(tmp_path / "raw", 4, CHANNELS), CHANNELS)
-    assert (content.runs, content.gaps, content.pairs) == ([(200, 100)], [], [TimePair(200, 7, 8)])
-
-
 def test_a_page_of_zeros_in_a_raw_file_is_a_gap_and_what_follows_stays(tmp_path: Path) -> None:
-    raw = bytearray(written(tmp_path / "raw", FRAMES))
-    at = journal.HEAD_BYTES * 2 + 40
-    raw[at : at + 64] = bytes(64)
-    (tmp_path / "raw").write_bytes(raw)
-    content = journal.content_of(journal.read(tmp_path / "raw", 3, CHANNELS), CHANNELS)
+    damaged = bytearray(written(tmp_path / "raw", RECORDS))
+    at = raw.HEAD_BYTES * 2 + 40
+    damaged[at : at + 64] = bytes(64)
+    (tmp_path / "raw").write_bytes(damaged)
+    content = raw.content_of(raw.read(tmp_path / "raw", CHANNELS))
     assert content.gaps == [Gap(0, 100, Reason.KILLED), Gap(100, 150, Reason.STALL)]
     assert content.runs == [(150, 50)]
 

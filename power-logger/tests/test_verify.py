@@ -123,13 +123,13 @@ def test_a_part_of_another_trace_or_with_other_columns_is_found(folder: Path) ->
 
 
 def test_a_summary_that_does_not_agree_is_found_and_repaired_from_the_samples(folder: Path) -> None:
-    path = folder / "summaries/000000-10ms.arrow"
+    path = folder / "summaries/000000.arrow"
     said = arrow_files.read_said(path)
     columns = arrow_files.read_columns(path)
     columns["shunt_max"] = columns["shunt_max"] + 1
     path.write_bytes(arrow_files.encode(columns, said))
-    (folder / "summaries/000001-1s.arrow").unlink()
-    assert found(folder).keys() == {"summaries/000000-10ms.arrow", "summaries/000001-1s.arrow"}
+    (folder / "summaries/000001.arrow").unlink()
+    assert found(folder).keys() == {"summaries/000000.arrow", "summaries/000001.arrow"}
     assert len(repair(folder)) == 2
     assert verify(folder).problems == []
     assert summaries.from_columns(arrow_files.read_columns(path), (SHUNT, SUPPLY)).rows.sum() == 1000

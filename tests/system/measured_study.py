@@ -272,7 +272,7 @@ def _record(made: MeasuredStudy, study: Study, rig: Rig, clock: Clock) -> None:
         pair = TimePair(first, began.monotonic_us + since, began.realtime_us + since)
         footer = Footer(name, number, ((first, len(mine[0])),), (pair,))
         encoded = parts.encode(layout.channels, mine, footer)
-        closing.write_summaries(layout, footer, mine, encoded)
+        closing.write_summary(layout, footer, mine, encoded)
         layout.part(number).write_bytes(encoded)
         assert given_devices.put_part(client, name, number, bytes(encoded)).status_code == HTTPStatus.CREATED
     ending.end(layout, began)

@@ -147,14 +147,12 @@ class Trace:
             if footer.first_index < end and footer.end_index > first:
                 yield from self._cut(footer, first, end)
 
-    def summary(self, width: str = summaries.FINE) -> Summary:
-        """Lowest, mean and highest raw values over bins of "10ms" or "1s". Raises TraceError.
+    def summary(self) -> Summary:
+        """Lowest, mean and highest raw values over bins of a tenth of a second. Raises TraceError.
 
         It remains after a sealed trace's parts are deleted.
         """
-        if width not in (summaries.FINE, summaries.COARSE):
-            raise ValueError(f"{width}: there are summaries of {summaries.FINE} and {summaries.COARSE}")
-        paths = sorted(self.folder.glob(f"summaries/[0-9]*-{width}.arrow"))
+        paths = sorted(self.folder.glob("summaries/[0-9]*.arrow"))
         numbers = self.numbers
         last = numbers[-1] if numbers and not self.manifest else None
         found = [self._summary(path) for path in paths if last is None or int(path.name[:6]) <= last]

@@ -118,7 +118,7 @@ def _part(layout: Layout, number: int, said: dict[str, Any] | None, problems: li
         problems.append(Problem(name, _why(error)))
         return None
     problems += [Problem(name, detail) for detail in _part_faults(layout, number, said, footer)]
-    problems += _summaries(layout, footer, columns, (len(raw), digest))
+    problems += _summary(layout, footer, columns, (len(raw), digest))
     return footer
 
 
@@ -131,24 +131,21 @@ def _part_faults(layout: Layout, number: int, said: dict[str, Any] | None, foote
         yield "has no pair of index and time"
 
 
-def _summaries(
+def _summary(
     layout: Layout, footer: Footer, columns: Sequence[NDArray[Any]], content: tuple[int, str]
 ) -> Iterator[Problem]:
-    """Report faults of a part's summaries. Their metadata also shows whether the part has changed since its closing."""
-    fine = summaries.summarise(columns, footer.runs, layout.origin, layout.widths[summaries.FINE])
-    for width, indices in layout.widths.items():
-        path = layout.summary(footer.number, width)
-        try:
-            said = arrow_files.read_said(path)
-            stored = summaries.from_columns(arrow_files.read_columns(path), layout.channels)
-        except (arrow_files.BadFileError, KeyError, OSError) as error:
-            yield Problem(f"summaries/{path.name}", f"{_why(error)}; --repair makes it again")
-            continue
-        if (said.get("part_bytes"), said.get("part_sha256")) != content:
-            yield Problem(f"parts/{layout.part(footer.number).name}", "has changed since it was closed")
-            return
-        if not _agree(stored, summaries.coarser(fine, layout.origin, indices)):
-            yield Problem(f"summaries/{path.name}", "does not agree with the samples; --repair makes it again")
+    """Report faults of a part's summary. Its metadata also shows whether the part has changed since its closing."""
+    path = layout.summary(footer.number)
+    try:
+        said = arrow_files.read_said(path)
+        stored = summaries.from_columns(arrow_files.read_columns(path), layout.channels)
+    except (arrow_files.BadFileError, KeyError, OSError) as error:
+        yield Problem(f"summaries/{path.name}", f"{_why(error)}; --repair makes it again")
+        return
+    if (said.get("part_bytes"), said.get("part_sha256")) != content:
+        yield Problem(f"parts/{layout.part(footer.number).name}", "has changed since it was closed")
+    elif not _agree(stored, summaries.summarise(columns, footer.runs, layout.origin, layout.bin_width)):
+        yield Problem(f"summaries/{path.name}", "does not agree with the samples; --repair makes it again")
 
 
 def _why(error: Exception) -> str:
@@ -244,8 +241,8 @@ def repair(folder: Path) -> list[str]:
         except BadPartError:
             continue
         content = (len(raw), hashlib.sha256(raw).hexdigest())
-        wrong = [problem.file for problem in _summaries(layout, footer, columns, content)]
+        wrong = [problem.file for problem in _summary(layout, footer, columns, content)]
         if wrong and said.get(number) in (None, content[1]) and not any(name.startswith("parts/") for name in wrong):
-            closing.write_summaries(layout, footer, columns, raw)
+            closing.write_summary(layout, footer, columns, raw)
             done += [f"{name}: made again" for name in wrong]
     return done

@@ -89,7 +89,7 @@ def _content(layout: Layout, footer: Footer) -> Json:
     """A part's size and SHA-256 from its summary; if the summary lacks them, from the part itself."""
     path = layout.part(footer.number)
     try:
-        said = arrow_files.read_said(layout.summary(footer.number, "1s"))
+        said = arrow_files.read_said(layout.summary(footer.number))
         return {"bytes": said["part_bytes"], "sha256": said["part_sha256"]}
     except (OSError, arrow_files.BadFileError, KeyError):
         part = path.read_bytes()

@@ -42,9 +42,9 @@ class Layout:
         return room(self.rate_hz, self.part_seconds, sum(channel.dtype.itemsize for channel in self.channels))
 
     @property
-    def widths(self) -> dict[str, int]:
-        """Indices of a summary's bins, by its name."""
-        return summaries.widths(self.rate_hz)
+    def bin_width(self) -> int:
+        """Indices of a summary's bins."""
+        return summaries.width(self.rate_hz)
 
     @property
     def gaps(self) -> Path:
@@ -61,22 +61,17 @@ class Layout:
         """The file that a running recorder keeps locked."""
         return self.folder / "open" / "lock"
 
-    @property
-    def spare(self) -> Path:
-        """A raw spool file that is free for the next part."""
-        return self.folder / "open" / "spare"
-
-    def journal(self, number: int) -> Path:
-        """The raw spool of a part that is not closed."""
+    def raw(self, number: int) -> Path:
+        """The raw file of a part that is not closed."""
         return self.folder / "open" / f"{number:06}.raw"
 
     def part(self, number: int) -> Path:
         """A part's file."""
         return self.folder / "parts" / f"{number:06}.parquet"
 
-    def summary(self, number: int, width: str) -> Path:
+    def summary(self, number: int) -> Path:
         """The file of a part's summary."""
-        return self.folder / "summaries" / f"{number:06}-{width}.arrow"
+        return self.folder / "summaries" / f"{number:06}.arrow"
 
 
 def gap_line(gap: Gap) -> bytes:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A recording: one thread reads the instrument, one writes the raw spool, one closes parts (docs/decisions.md).
+"""A recording: one thread reads the instrument, another one writes (docs/decisions.md).
 
 The first never waits for the disk or for compression. Samples that find no room become a gap.
 """
@@ -7,19 +7,21 @@ The first never waits for the disk or for compression. Samples that find no room
 from __future__ import annotations
 
 import math
+import queue
 import shutil
 import threading
 import time
 import uuid
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from happe_power.recording import closing, ledger, store
-from happe_power.recording.belt import Belt, capacity
-from happe_power.recording.closer import Closer
-from happe_power.recording.header import boot_clock, header_of, row_bytes
+from happe_contract.traces import Block, Gap, Reason
+from happe_power.recording import ledger, store
+from happe_power.recording.header import boot_clock, header_of
 from happe_power.recording.layout import Layout
-from happe_power.recording.spooling import Spool
+from happe_power.recording.writer import Writer
+from happe_power.sources.source import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -27,16 +29,14 @@ if TYPE_CHECKING:
 
     from happe_contract.traces import TimePair
     from happe_power.recording.header import Purpose
-    from happe_power.recording.journal import Frame
-    from happe_power.recording.store import Open
     from happe_power.recording.tending import Tended
     from happe_power.recording.zeroing import Zeroing
-    from happe_power.sources.source import Reading
 
 READ_S = 0.2
 SYNC_S = 1.0
-MOST_WAITING = 30  # parts that may wait to be closed
-MOST_IN_MEMORY = 2  # how many of them may keep their frames in memory
+RETRY_S = 1.0
+LAST_TRIES = 3  # at the end, if the disk refuses a write
+MOST_READINGS, MOST_PATIENT = 256, 4  # in the queue to the writer; of a source that can wait for it
 KEPT_FREE = 16 << 20  # free bytes for manifest, seal and the uploader's notes: without these, no part is ever deleted
 KEPT_SHARE = 20  # the same on a small disk: a twentieth of it
 
@@ -82,17 +82,17 @@ class Recorder:
         self.tended = tended
         self.folders: list[Path] = []
         self.errors: list[BaseException] = []
-        self.rows = 0
         self.reached = (0, 0)  # rows, and the monotonic microseconds up to which they go, by the source's own times
         self.recent: Sequence[Reading] = ()
         self._study, self._purpose, self._beside = study, purpose, beside or {}
-        self._closer = Closer()
         self._limits = limits or Limits()
-        source = tended.source
-        patient = bool(getattr(source, "patient", False))
-        self._belt = Belt(capacity(source.rate_hz, row_bytes(source)), patient=patient)
+        self._patient = bool(getattr(tended.source, "patient", False))
+        most = MOST_PATIENT if self._patient else MOST_READINGS
+        self._queue: queue.Queue[Reading | None] = queue.Queue(most)
+        self._dropped: list[Gap] = []
         self._stop = threading.Event()
-        self._lost_before = 0
+        self._writers: list[Writer] = []
+        self._unended: list[Writer] = []
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
@@ -105,16 +105,14 @@ class Recorder:
         except BaseException:
             self.tended.finish()
             raise
-        works = {"acquire": self._acquire, "spool": self._write, "close": self._closer.run}
-        for name, work in works.items():
+        for name, work in {"acquire": self._acquire, "write": self._write}.items():
             thread = threading.Thread(target=self._guarded, args=(work,), name=f"happe-{name}", daemon=True)
             thread.start()
             self._threads.append(thread)
 
     def finish_soon(self) -> None:
-        """Stop the instrument after its next reading. Close the parts and end the trace if the disk allows it soon."""
+        """Stop the instrument after its next reading. End the trace if the disk allows it soon."""
         self._stop.set()
-        self._closer.hurry()
 
     def wait(self) -> None:
         """Wait until all data is on the disk, or until only a recovery can write the rest."""
@@ -138,19 +136,24 @@ class Recorder:
         return all(thread.is_alive() for thread in self._threads)
 
     @property
+    def rows(self) -> int:
+        """How many rows were written, in all traces."""
+        return sum(writer.rows for writer in self._writers)
+
+    @property
     def lost(self) -> int:
         """How many indices have no row, in all traces. Those of zero checks do not count."""
-        return self._lost_before + self._spool.lost
+        return sum(writer.lost for writer in self._writers)
 
     @property
     def trouble(self) -> str:
         """The present problem, for people; empty if there is none."""
-        return self.tended.trouble or self._spool.trouble or self._closer.trouble
+        return next(filter(None, (self.tended.trouble, *(writer.trouble for writer in self._writers))), "")
 
     @property
     def failed(self) -> list[str]:
-        """The unwritten data, which the next recovery writes."""
-        return self._closer.failed
+        """Why data was not written; the next recovery writes it."""
+        return [reason for writer in self._writers for reason in writer.failed]
 
     def _guarded(self, work: Callable[[], None]) -> None:
         """Do a thread's work. An unexpected error in it ends the recording, with the data so far."""
@@ -163,43 +166,64 @@ class Recorder:
     def _acquire(self) -> None:
         try:
             while not (self._stop.is_set() or self.tended.ended or self.tended.next_index >= self._limits.indices):
-                self._belt.put(self.tended.read(READ_S))
+                self._hand_over(self.tended.read(READ_S), wait=self._patient)
         finally:
             self._stop.set()
-            self._belt.put(self.tended.finish())
-            self._belt.end()
+            self._hand_over(self.tended.finish(), wait=True)
+            self._queue.put(None)
+
+    def _hand_over(self, reading: Reading, *, wait: bool) -> None:
+        """Give a reading to the writer. A real instrument does not wait: samples without room become a gap."""
+        items = (*self._dropped, *reading.items)
+        if not items and reading.at is None:
+            return
+        try:
+            self._queue.put(Reading(items, reading.at), block=wait)
+            self._dropped = []
+        except queue.Full:
+            for item in reading.items:
+                lost = Gap(*ledger.span(item), Reason.STORAGE) if isinstance(item, Block) else item
+                ledger.add(self._dropped, lost)
 
     def _write(self) -> None:
         try:
             self._write_all()
-        finally:
-            while self._belt.take() is not None:  # after a fault, so that nobody waits for room
+        except BaseException:
+            self._stop.set()
+            while self._queue.get() is not None:  # so that nobody waits for room
                 pass
-            self._closer.hurry()
-            self._end(self._trace, self._spool)
-            self._closer.end()
+            raise
+        self._finish(self._writers[-1])
+        for _ in range(LAST_TRIES):
+            self._end_traces()
+            if not self._unended:
+                return
+            time.sleep(RETRY_S)
+        for writer in self._unended:
+            writer.give_up()
 
     def _write_all(self) -> None:
-        synced = time.monotonic()
-        while (readings := self._belt.take()) is not None:
-            self._put(readings)
-            if time.monotonic() - synced >= SYNC_S:
-                self._spool.sync()
-                synced = time.monotonic()
+        tended = time.monotonic()
+        while True:
+            with suppress(queue.Empty):
+                reading = self._queue.get(timeout=SYNC_S)
+                if reading is None:
+                    return
+                self._put(reading)
+            if time.monotonic() - tended >= SYNC_S:
+                self._writers[-1].tend()
+                self._end_traces()
+                tended = time.monotonic()
 
-    def _put(self, readings: Sequence[Reading]) -> None:
-        before = self._spool.rows
-        self._spool.put(readings)
-        self.rows += self._spool.rows - before
-        self.recent = last_second((*self.recent, *readings), self.tended.source.rate_hz)
-        at = readings[-1].at if readings else None
-        if at:
-            self.reached = (self.rows, at.monotonic_us)
-        if at and self._is_full():
-            self._follow(at)
-
-    def _is_full(self) -> bool:
-        return self._spool.number >= self._limits.parts - 1 or self._spool.gaps >= self._limits.gaps
+    def _put(self, reading: Reading) -> None:
+        writer = self._writers[-1]
+        writer.put(reading)
+        self.recent = last_second((*self.recent, reading), self.tended.source.rate_hz)
+        if reading.at is None:
+            return
+        self.reached = (self.rows, reading.at.monotonic_us)
+        if writer.number >= self._limits.parts - 1 or writer.gaps >= self._limits.gaps:
+            self._follow(reading.at)
 
     def _begin(self, started: TimePair) -> None:
         source, purpose = self.tended.source, self._purpose
@@ -209,32 +233,27 @@ class Recorder:
         header = header_of(source, purpose, name, started, self._clock)
         self._trace = store.create(self._study, layout, header, self._beside)
         self.folders.append(layout.folder)
-        self._spool = Spool(layout, started, full=self._closing(layout), room=self._has_room)
+        self._writers.append(Writer(self._trace, self._has_room))
 
     def _has_room(self) -> bool:
-        """Whether there is room for one more part. Raises OSError."""
+        """Whether the disk has room for one more part. Raises OSError."""
         disk = shutil.disk_usage(self._study)
-        return disk.free >= min(KEPT_FREE, disk.total // KEPT_SHARE) and self._closer.has_room(MOST_WAITING)
-
-    def _closing(self, layout: Layout) -> Callable[[int, list[Frame] | None], None]:
-        def full(number: int, kept: list[Frame] | None) -> None:
-            memory = kept if self._closer.has_room(MOST_IN_MEMORY) else None
-            self._closer.put(lambda: closing.close_part(layout, number, memory))
-            if self._belt.patient:
-                self._closer.wait_for_room(1)
-
-        return full
+        return disk.free >= min(KEPT_FREE, disk.total // KEPT_SHARE)
 
     def _follow(self, at: TimePair) -> None:
         """End this trace and begin the next. Without disk space this trace continues, and a later call tries again."""
-        trace, spool = self._trace, self._spool
+        writer = self._writers[-1]
         try:
             self._begin(at)
         except OSError:
             return
-        self._lost_before += spool.lost
-        self._end(trace, spool)
+        self._finish(writer)
+        self._end_traces()
 
-    def _end(self, trace: Open, spool: Spool) -> None:
-        spool.finish()
-        self._closer.put(trace.end)
+    def _finish(self, writer: Writer) -> None:
+        writer.finish()
+        self._unended.append(writer)
+
+    def _end_traces(self) -> None:
+        """End the traces that are over, as far as the disk allows it."""
+        self._unended = [writer for writer in self._unended if not writer.end()]

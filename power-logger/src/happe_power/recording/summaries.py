@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Summaries: lowest, mean and highest raw value of each channel over 10 ms and over 1 s. Pure.
+"""Summaries: lowest, mean and highest raw value of each channel over a tenth of a second. Pure.
 
 A bin is `width` indices, counted from the trace's first; its samples are those that have a row. Bins without a row are
 left out. A bin that a part's end cuts is in both parts' summaries, each with its own rows.
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from happe_contract.traces import Channel
 
-FINE, COARSE = "10ms", "1s"
 MOST_INT16 = 1 << 16  # the sum of so many int16 values fits into 32 bits
 
 
@@ -37,10 +36,9 @@ class Summary:
     highest: tuple[NDArray[Any], ...]
 
 
-def widths(rate_hz: float) -> dict[str, int]:
-    """Indices of a bin of 10 ms and of 1 s, by the nominal rate: at least 1; the second is a multiple of the first."""
-    fine = max(1, round(rate_hz / 100))
-    return {FINE: fine, COARSE: fine * max(1, round(rate_hz / fine))}
+def width(rate_hz: float) -> int:
+    """Indices of a bin of a tenth of a second by the nominal rate, at least 1."""
+    return max(1, round(rate_hz / 10))
 
 
 def summarise(columns: Sequence[NDArray[Any]], runs: Sequence[tuple[int, int]], origin: int, width: int) -> Summary:
@@ -51,11 +49,6 @@ def summarise(columns: Sequence[NDArray[Any]], runs: Sequence[tuple[int, int]], 
         pieces.append(_of_run([column[row : row + rows] for column in columns], first, origin, width))
         row += rows
     return _merged(joined(pieces), origin, width)
-
-
-def coarser(fine: Summary, origin: int, width: int) -> Summary:
-    """Return the same samples in wider bins; `width` is a multiple of the width of `fine`."""
-    return _merged(fine, origin, width)
 
 
 def joined(pieces: Sequence[Summary]) -> Summary:

@@ -113,13 +113,9 @@ def _chosen(trace: Trace, name: str | None) -> tuple[Rig | int, tuple[str, ...]]
 
 
 def _summary(trace: Trace, first: int, end: int, points: int) -> Summary:
-    """About `points` bins or more, from the coarsest that suffice: summaries of 1 s, of 10 ms, or samples."""
-    width = summaries.widths(trace.rate_hz)
-    indices = (end - first) / points
-    if indices >= width[summaries.COARSE]:
-        return _cut(trace.summary(summaries.COARSE), first, end)
-    if indices >= width[summaries.FINE]:
-        return _cut(trace.summary(summaries.FINE), first, end)
+    """About `points` bins or more: of the summary if that suffices or the parts are gone, else samples."""
+    if not trace.numbers or (end - first) / points >= summaries.width(trace.rate_hz):
+        return _cut(trace.summary(), first, end)
     return _of_samples(trace, first, end)
 
 
