@@ -5,10 +5,10 @@ usage: /usr/bin/python3 stand_in.py SCRIPT.json      (run by Debian's Python, wh
 
 The script: {"name": "org.x.Y", "objects": {"/path": {"xml": "...", "properties": {...}, "answers": {"Method": ...}}}}.
 An answer is the list of values returned; {"error": [name, message]}; {"descriptor": path}, a file opened for reading;
-{"silent": true}; or {"exit": true}. Prints a JSON line for "ready" and each call; takes commands as JSON lines on its standard input: ["set", path, interface, property, value]
-changes and announces a property, ["signal", path, interface, name, signature, values] emits a signal (variants: [type,
-value]), ["answer", path, method, answer] replaces an answer, ["call", name, path, interface, method, strings] calls
-another program, and prints an "error" if that refuses.
+{"silent": true}; or {"exit": true}. Prints a JSON line for "ready" and each call; takes commands as JSON lines on its
+standard input: ["set", path, interface, property, value] changes and announces a property, ["signal", path, interface,
+name, signature, values] emits a signal (variants: [type, value]), ["answer", path, method, answer] replaces an answer,
+["call", name, path, interface, method, strings] calls another program, and prints an "error" if that refuses.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ class Served:
     def call(self, *arguments: Any) -> None:
         """Answer a method call, and report it when the answer is on its way."""
         _connection, _sender, _path, interface, method, parameters, invocation = arguments
-        self.answer(interface, method, parameters, invocation)
+        self.answer(interface, method, invocation)
         self.connection.flush_sync()
         tell(call=method, arguments=parameters.unpack())
 
-    def answer(self, interface: str, method: str, parameters: Any, invocation: Any) -> None:
+    def answer(self, interface: str, method: str, invocation: Any) -> None:
         """Answer as the script says."""
         answer = self.answers.get(method, [])
         if isinstance(answer, list):

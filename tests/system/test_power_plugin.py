@@ -75,7 +75,7 @@ def test_a_kind_of_another_package_is_recorded_uploaded_and_measured(
 
     ran = subprocess.run([python, "-m", "pytest", "-q", "-p", "no:cacheprovider", tmp_path / "example"], check=False)
     assert ran.returncode == 0
-    assert "# a power sensor of the kernel's hwmon\nkind = \"hwmon\"" in power("sources", "--options")
+    assert '# a power sensor of the kernel\'s hwmon\nkind = "hwmon"' in power("sources", "--options")
     server.start()
     try:
         meter, laptop = (server.device(name, kind) for name, kind in (("bench", "meter"), ("t61", "laptop")))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The session agent under sway, by the protocol of wlroots, with Wayland and XWayland clients, before the real happed."""
+"""The session agent under sway, by the protocol of wlroots, before the real happed."""
 
 from __future__ import annotations
 

@@ -11,7 +11,8 @@ namespace happe::ui {
 // The window manager, on the X server that DISPLAY names.
 [[nodiscard]] SourceOrError open_x11_focus(FocusSource::Events events);
 
-// A compositor with wlr-foreign-toplevel-management (sway, Hyprland and others), which WAYLAND_DISPLAY names. It does not know the processes.
+// A compositor with wlr-foreign-toplevel-management (sway, Hyprland and others), which WAYLAND_DISPLAY names. It does
+// not know the processes.
 [[nodiscard]] SourceOrError open_toplevel_focus(FocusSource::Events events);
 
 // KWin, by a script that we load into it.
