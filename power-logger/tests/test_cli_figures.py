@@ -146,7 +146,7 @@ def east_of_greenwich() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("east_of_greenwich")
-def test_show_measure_and_align_take_the_same_times(run: Callable[..., Ended], folder: Path) -> None:
+def test_measure_export_and_align_take_the_same_times(run: Callable[..., Ended], folder: Path) -> None:
     # Given a trace of six seconds from 2027-01-15T08:00:00Z on
     begin = {"1s", "1", "08:00:01Z", "9:30:01", "2027-01-15T08:00:01Z", "1800000001000000"}
     end = ("5s", "5.0", "08:00:05Z", "09:30:05.000", "2027-01-15T09:00:05+01:00", "1800000005000000")
@@ -169,7 +169,7 @@ def test_show_measure_and_align_take_the_same_times(run: Callable[..., Ended], f
 
 @pytest.mark.parametrize("text", ["15 m", "-1s", "24:00", "10:60", "yesterday", "2026-11-21T14:05:00", "1e3", "10:3"])
 def test_a_time_that_is_none_is_refused(run: Callable[..., Ended], folder: Path, text: str) -> None:
-    for command, option in (("measure", "--from"), ("show", "--to"), ("align", "--at")):
+    for command, option in (("measure", "--from"), ("align", "--at")):
         ended = run(command, folder, option, text)
         assert ended.status == 64
         assert text in ended.err
@@ -336,11 +336,6 @@ def test_zero_checks_that_cannot_be_read_are_told(run: Callable[..., Ended], fol
     ended = run("measure", folder)
     assert ended.status == os.EX_DATAERR
     assert f"{zero_check.NAME}: this file has no zero readings" in ended.err
-
-
-@pytest.mark.parametrize("time", ["yesterday", "2027-01-15T08:00:00", "-5"])
-def test_a_time_that_is_none_is_wrong_usage(run: Callable[..., Ended], folder: Path, time: str) -> None:
-    assert run("measure", folder, f"--from={time}").status == os.EX_USAGE
 
 
 def test_against_another_trace_needs_an_interval(run: Callable[..., Ended], folder: Path) -> None:

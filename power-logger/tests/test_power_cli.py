@@ -6,7 +6,6 @@ from __future__ import annotations
 import importlib
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -190,24 +189,3 @@ def test_record_takes_its_defaults_from_the_configuration(tmp_path: Path) -> Non
     file.write_text('state = "s"\n[record]\nsource = {kind = "nonsense"}\nno_upload = true\nstudy = "x"\n')
     ran = happe_power("--config", file, "record")
     assert "nonsense" in ran.err
-
-
-def page() -> str:
-    """docs/power-logger.md."""
-    return (ROOT / "docs/power-logger.md").read_text()
-
-
-@pytest.mark.parametrize("command", TREE.commands, ids=lambda command: command.path)
-def test_the_documentation_has_every_command_and_option(command: Command) -> None:
-    assert f"`{command.path}`" in page()
-    for option in command.options:
-        assert "--help" in option.names or any(name in page() for name in option.names), option.names
-
-
-def test_the_documentation_has_every_option_of_the_configuration() -> None:
-    assert re.findall(r"^### `(.+)`$", page(), re.MULTILINE) == [*config.KNOWN[:-1], "[record]"]
-
-
-def test_every_command_in_the_documentation_is_one() -> None:
-    said = set(re.findall(r"happe-power ((?!--)[a-z]+)", page()))
-    assert said <= {*COMMANDS}

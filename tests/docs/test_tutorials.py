@@ -187,8 +187,9 @@ def test_the_first_study_up_to_its_sittings_and_a_reviewers_account(terminal: Te
     # 4. Enrol a laptop and a measuring host
     enrol, _laptop, meter = blocks(RESEARCHER, "4. Enrol a laptop and a measuring host")
     (laptop, _), (_, code) = (enrolled(terminal.run(command)) for command in enrol.splitlines())
-    enrol_meter, record = meter.splitlines()
+    enrol_meter, source, record = meter.splitlines()
     terminal.run(enrol_meter.replace("CODE", code))
+    terminal.run(source)
     recording = terminal.start(record.replace("DEVICE", laptop), meter_log)
     ready(meter_log, " W  10000/s  lost 0", recording)
 

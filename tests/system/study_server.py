@@ -10,13 +10,11 @@ import hashlib
 import io
 import json
 import os
-import resource
 import signal
 import socket
 import subprocess
 from contextlib import closing, suppress
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
 
@@ -27,6 +25,9 @@ from happe_study.evidence.traces.models import Trace
 from happe_study.evidence.traces.sealed import seal_of
 from patience import PATIENCE_S, until
 from program import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 HAPPE_SERVER = ROOT / "build/bin/happe-server"
 PROTOCOL = ROOT / "study-server/src/happe_study/design/protocol/examples/paper-a3.toml"
@@ -50,7 +51,6 @@ class StudyServer:
         who = ["--administrator", ADMINISTRATOR, "--password-file", str(password)]
         self.run("init", "--data", str(folder / "data"), *listen, *who)
         text = self._config.read_text()
-        # Only errors: a log that grows beyond limit_files would cause other failures.
         self._config.write_text('metrics_listen = "off"\nworkers = 1\nlog_level = "error"\n' + text)
         self.run("study", "create", str(protocol))
 
@@ -97,13 +97,6 @@ class StudyServer:
             self._process.wait(PATIENCE_S)
             self._process = None
 
-    def limit_files(self, most_bytes: int) -> None:
-        """Limit the size of its files, as on a full disk; RLIM_INFINITY: no limit."""
-        for pid in self._pids():
-            with suppress(ProcessLookupError):  # it has ended meanwhile
-                _soft, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)
-                resource.prlimit(pid, resource.RLIMIT_FSIZE, (most_bytes, hard))
-
     def digests(self, trace: str) -> dict[int, str]:
         """Return the SHA-256 of each opened part of a trace on its disk, by number. Empty before the trace arrives."""
         data = self.folder / "data"
@@ -115,15 +108,6 @@ class StudyServer:
         database.dispose()
         opened = {seal.number: seal.whole(io.BytesIO(path.read_bytes())) for path, seal in parts.items()}
         return {number: hashlib.sha256(part).hexdigest() for number, part in opened.items()}
-
-    def _pids(self) -> list[int]:
-        assert self._process is not None
-        found = []
-        for entry in Path("/proc").glob("[0-9]*"):
-            with suppress(ProcessLookupError, PermissionError):
-                if os.getpgid(int(entry.name)) == self._process.pid:
-                    found.append(int(entry.name))
-        return found
 
     def _listens(self) -> bool:
         with suppress(OSError), closing(socket.create_connection(("127.0.0.1", self.port), timeout=5)):

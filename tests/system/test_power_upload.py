@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import resource
 import shutil
 import signal
 import subprocess
@@ -17,9 +16,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import power_traces
-from happe_power.upload import identity
-from happe_power.upload.outbox import Outbox
-from happe_power.upload.server import Server
 from patience import PATIENCE_S, spend, until
 from power_traces import Given
 from program import ROOT
@@ -143,26 +139,6 @@ def grown(file: Path, before: int) -> bool:
     return file.exists() and file.stat().st_size > before
 
 
-def told(log: Path, event: str) -> list[dict[str, Any]]:
-    """Return the lines of `upload --json` about an event."""
-    lines = [json.loads(line) for line in log.read_text().splitlines() if line.endswith("}")]
-    return [each for each in lines if each["event"] == event]
-
-
-def test_the_token_is_its_owners_alone_and_on_no_command_line(meter: Meter) -> None:
-    file = meter.folder / "state/device.json"
-    assert file.stat().st_mode & 0o777 == 0o600
-    said = json.loads(file.read_bytes())
-    assert (said["device"], said["study"], said["server"]) == (meter.code, STUDY, meter.server.url)
-    again = meter.run("enrol", "--server", meter.server.url, "--code", "1ETK3AC9-R05GVN72")
-    assert again.returncode == os.EX_CANTCREAT
-    assert again.stderr.startswith(f"happe-power: this host is device {meter.code} of paper-a3 at ")
-    wrong = meter.run("enrol", "--server", meter.server.url, "--code", "1ETK3AC9-R05GVN72", "--again")
-    assert wrong.returncode == os.EX_NOPERM
-    assert "enrolment code is unknown" in wrong.stderr
-    assert json.loads(file.read_bytes()) == said
-
-
 def test_a_recording_is_uploaded_while_it_is_made_and_sealed_when_it_ends(meter: Meter) -> None:
     source = ["--measured", meter.laptop, "--no-zero-check"]
     recording = meter.start("record", "--source", str(meter.source), *source, "--part-seconds", "1")
@@ -183,14 +159,6 @@ def test_a_recording_is_uploaded_while_it_is_made_and_sealed_when_it_ends(meter:
         assert abs(each["offset_us"] - offset_us) < 50_000 + each["uncertainty_us"]
     status = json.loads(meter.run("status", "--json").stdout)
     assert [(each["state"], each["to_send"]) for each in status["traces"]] == [("sealed", 0)]
-
-
-def test_a_laptop_of_another_study_is_refused_before_anything_is_recorded(meter: Meter) -> None:
-    ran = meter.run("record", "--source", str(meter.source), "--measured", meter.code, "--no-zero-check")
-    assert ran.returncode == os.EX_USAGE
-    said = f"--measured {meter.code}: no such laptop in study {STUDY}; its laptops are {meter.laptop}"
-    assert ran.stderr == f"happe-power: {said}\n"
-    assert not list(meter.spool.rglob("header.json"))
 
 
 def test_a_server_that_dies_and_comes_back_after_seconds_gets_everything(meter: Meter) -> None:
@@ -241,27 +209,6 @@ def test_an_uploader_killed_at_random_instants_ends_with_equal_hashes(meter: Met
     assert not [path for trace in traces for path in trace.folder.glob("parts/*")]
 
 
-def test_parts_that_were_sent_out_of_order_and_twice_are_no_trouble(meter: Meter) -> None:
-    trace = meter.ended(6)
-    itself = identity.load(meter.folder / "state")
-    assert itself is not None
-    client = Server(itself.server, itself.token)
-    outbox = Outbox(trace.folder)
-    header = (trace.folder / "header.json").read_bytes()
-    assert client.send_json("PUT", f"traces/{trace.id}", header).status == 201
-    statuses = []
-    for number in (4, 1, 4, 5, 1):
-        part = outbox.part(number)
-        headers = {"Content-Digest": part.content_digest, "If-None-Match": "*"}
-        headers["Content-Type"] = "application/vnd.apache.parquet"
-        with part.path.open("rb") as file:
-            statuses.append(client.put_file(f"traces/{trace.id}/parts/{number}", file, part.bytes, headers).status)
-    client.close()
-    assert statuses == [201, 201, 200, 201, 200]
-    assert meter.run("upload").returncode == 0
-    meter.assert_whole(trace.folder)
-
-
 def test_a_trace_of_another_meter_is_told_to_a_person_and_the_others_go_on(
     meter: Meter, new_meter: Callable[[str], Meter]
 ) -> None:
@@ -282,26 +229,6 @@ def test_a_trace_of_another_meter_is_told_to_a_person_and_the_others_go_on(
     }
     status = meter.run("status").stdout
     assert f"{theirs.id}: the header of trace" in status
-
-
-def test_a_server_without_room_is_left_alone_as_long_as_it_says_and_gets_everything_later(meter: Meter) -> None:
-    trace = meter.ended(4, rate_hz=20_000.0)
-    assert trace.layout.part(0).stat().st_size > 8192
-    log = meter.folder / "log"
-    log.unlink(missing_ok=True)
-    meter.server.limit_files(8192)
-    watching = meter.start("upload", "--watch", "--json")
-    try:
-        wait_for(lambda: any(each["status"] == 507 for each in told(log, "later")), watching)
-        assert all(each["seconds"] >= 60 for each in told(log, "later") if each["status"] == 507)
-        assert meter.server.digests(trace.id) == {}
-        assert len(list(trace.folder.glob("parts/*"))) == 4
-    finally:
-        meter.server.limit_files(resource.RLIM_INFINITY)
-        watching.terminate()
-        assert watching.wait(PATIENCE_S) == 0
-    assert meter.run("upload").returncode == 0
-    meter.assert_whole(trace.folder)
 
 
 def test_a_revoked_token_is_said_clearly_and_nothing_is_lost(new_meter: Callable[[str], Meter]) -> None:
