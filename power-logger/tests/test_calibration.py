@@ -31,7 +31,7 @@ from happe_contract.rig import Rig
 from happe_contract.traces import Channel, Measures
 from happe_power.arithmetic.known_load import Load, LoadError, Readings, outcome
 from happe_power.calibration import parse, to_toml
-from happe_power.toml_fields import TomlFileError
+from happe_power.toml_files import TomlFileError
 
 SCHEMAS = Path(__file__).parents[2] / "profiles/schema"
 
@@ -67,22 +67,22 @@ def test_the_header_has_the_record_in_the_schemas_shape() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('name = "rig"\n', "", "rig.toml:1: name: is missing"),
-        ('name = "rig"', "name = 3", "rig.toml:2: name: must be a text of 1 to 200 characters"),
-        ("date = 2026-10-01", 'date = "soon"', "rig.toml:3: date: must be a date like 2026-11-21"),
-        ("date = 2026-10-01", "date = 1999-12-31", "rig.toml:3: date: must be from 2000-01-01 to 2099-12-31"),
-        ("expires = 2027-10-01", "expires = 2100-01-01", "rig.toml:4: expires: must be from 2000-01-01 to 2099-12-31"),
+        ('name = "rig"\n', "", 'rig.toml:1: lacks "name"'),
+        ('name = "rig"', "name = 3", "rig.toml:2: name: must be a string"),
+        ("date = 2026-10-01", 'date = "soon"', "rig.toml:3: date: does not match"),
+        ("date = 2026-10-01", 'date = "2026-02-30"', "rig.toml:3: date: is no day of the calendar"),
+        ("expires = 2027-10-01", "expires = 2100-01-01", "rig.toml:4: expires: does not match"),
         ("expires = 2027-10-01", "expires = 2026-10-01", "rig.toml:4: expires: must be after date"),
-        ('shunt = "return"', 'shunt = "none"', 'wiring.shunt: is not known; must be "return" or "supply"'),
+        ('shunt = "return"', 'shunt = "none"', 'wiring.shunt: must be one of "return", "supply"'),
         ("value = 0.1002", "value = 0", "rig.toml:11: shunt_ohm.value: must be more than 0"),
-        ("value = 0.1002", "value = nan", "rig.toml:11: shunt_ohm.value: must be from -1e+12 to 1e12"),
+        ("value = 0.1002", "value = nan", "rig.toml:11: shunt_ohm.value: must be a number"),
         ("value = 0.1002", 'value = "0.1"', "rig.toml:11: shunt_ohm.value: must be a number"),
         ("value = 0.1002", "value = true", "rig.toml:11: shunt_ohm.value: must be a number"),
-        ("value = 0.1002", "ohm = 0.1002", "shunt_ohm.ohm: is not known"),
-        ("standard_uncertainty = 6e-05", "standard_uncertainty = -1", "must be from 0 to 1e12"),
-        ("[channels.supply.zero]", "[channels.supply.nought]", "channels.supply.zero: is missing"),
-        ("[channels.supply.zero]", "[channels.Supply.zero]", "channels.Supply: is no channel's name"),
-        ("[divider]", "[dividers]", "rig.toml:15: dividers: is not known"),
+        ("value = 0.1002", "ohm = 0.1002", 'shunt_ohm: has an unknown field "ohm"'),
+        ("standard_uncertainty = 6e-05", "standard_uncertainty = -1", "must be at least 0"),
+        ("[channels.supply.zero]", "[channels.supply.nought]", 'channels.supply: lacks "zero"'),
+        ("[channels.supply.zero]", "[channels.Supply.zero]", 'channels: has an unknown field "Supply"'),
+        ("[divider]", "[dividers]", 'has an unknown field "dividers"'),
         ("[divider]", "[divider", "rig.toml:15: "),
     ],
 )
@@ -95,7 +95,7 @@ def test_what_is_wrong_with_a_record_is_said_with_its_line(old: str, new: str, s
 
 
 def test_all_that_is_wrong_is_said_at_once() -> None:
-    text = to_toml(RECORD).replace("value = 0.1002", "value = 0").replace('name = "rig"', 'name = ""')
+    text = to_toml(RECORD).replace("value = 0.1002", "value = nan").replace('name = "rig"', 'name = ""')
     with pytest.raises(TomlFileError) as told:
         parse(text.encode(), "rig.toml")
     assert len(str(told.value).splitlines()) == 2

@@ -18,7 +18,7 @@ from happe_contract.traces import ClockEstimate
 from happe_power import calibration as records
 from happe_power.recording import zero_check
 from happe_power.recording.time_base import thinned
-from happe_power.toml_fields import TomlFileError
+from happe_power.toml_files import TomlFileError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

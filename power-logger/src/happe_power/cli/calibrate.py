@@ -24,7 +24,7 @@ from happe_power.cli.source_option import SourceFile
 from happe_power.recording.guard import UnusableError, usable
 from happe_power.sources import make
 from happe_power.sources.source import EndedError
-from happe_power.toml_fields import TomlFileError
+from happe_power.toml_files import TomlFileError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

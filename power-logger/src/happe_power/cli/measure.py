@@ -20,7 +20,7 @@ from happe_power import figures
 from happe_power.arithmetic import compare
 from happe_power.cli.host import Host, pass_host
 from happe_power.cli.moments import MOMENT, TIMES
-from happe_power.toml_fields import TomlFileError
+from happe_power.toml_files import TomlFileError
 from happe_power.trace import Trace
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from happe_power.measuring import How, measured, opened
 from happe_power.recording.files import write_whole
 from happe_power.recording.layout import MEASURED
 from happe_power.study_runs import read_runs
-from happe_power.toml_fields import TomlFileError
+from happe_power.toml_files import TomlFileError
 from happe_power.trace import Trace
 
 if TYPE_CHECKING:

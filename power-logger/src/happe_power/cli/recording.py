@@ -25,7 +25,7 @@ from happe_power.recording.layout import LOCAL
 from happe_power.recording.recorder import Limits, Recorder
 from happe_power.recording.tending import Tended
 from happe_power.recording.zeroing import Relay, SwitchError, Zeroing
-from happe_power.toml_fields import TomlFileError
+from happe_power.toml_files import TomlFileError
 from happe_power.trace import Trace
 
 if TYPE_CHECKING:

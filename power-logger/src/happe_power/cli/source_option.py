@@ -4,15 +4,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from happe_contract import toml_lines
 from happe_power import sources
-
-if TYPE_CHECKING:
-    from happe_contract.toml_lines import Document
+from happe_power.toml_files import TomlFile, TomlFileError
 
 
 class SourceFile(click.ParamType[sources.Spec]):
@@ -28,11 +25,7 @@ class SourceFile(click.ParamType[sources.Spec]):
 def read(path: Path) -> sources.Spec:
     """The source that a file names. Raises SpecError, which names the line, and OSError."""
     try:
-        document = toml_lines.read(path.read_bytes())
-    except toml_lines.TomlError as error:
-        raise sources.SpecError(f"{path}:{error.line}: {error.message}") from None
-    return sources.named(document.data, lambda name, why: _said(path, document, name, why))
-
-
-def _said(path: Path, document: Document, name: str, why: str) -> str:
-    return f"{path}:{document.line((name,))}: {name}: {why}"
+        file = TomlFile(path.read_bytes(), str(path))
+    except TomlFileError as error:
+        raise sources.SpecError(str(error)) from None
+    return sources.named(file.data, file.said)

@@ -6,16 +6,15 @@ The JSON Schema of a kind's options checks the table.
 
 from __future__ import annotations
 
-import datetime as dt
 import difflib
 import json
-import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from happe_contract import schemas
 from happe_contract.traces import Channel, Filter, Measures
 from happe_power.sources.source import SourceError
+from happe_power.toml_files import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -239,23 +238,12 @@ def checked(table: Mapping[str, Any], kinds: Mapping[str, Kind], says: Callable[
         if key not in (KIND_FIELD, *known):
             why = f"{name} has no such option{_meant(key, known)}; it has {', '.join(known)}"
             raise SpecError(says(key, why))
-    given = {key: _plain(value) for key, value in table.items() if key != KIND_FIELD}
+    given = {key: plain(value) for key, value in table.items() if key != KIND_FIELD}
     for fault in schemas.faults(kind.schema, {KIND_FIELD: name} | given):
         at = fault.pointer.split("/")[1] if fault.pointer else KIND_FIELD
         raise SpecError(says(at, fault.detail))
     defaults = {option.name: option.default for option in kind.every_option}
     return Spec(kind, defaults | given, frozenset(given), says)
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401 - as in TOML
-    """Return a value that JSON can hold. A time, an infinite number or NaN becomes a text."""
-    if isinstance(value, list):
-        return [_plain(each) for each in value]
-    if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
-    if isinstance(value, dt.date | dt.time):
-        return value.isoformat()
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _meant(word: str, known: Iterable[str]) -> str:

@@ -83,11 +83,19 @@ def faults(schema: Json, document: object) -> list[Fault]:
     return list(_faults(validator, document, all_of_them=True))
 
 
+def faults_of_part(kind: Kind, part: str, document: object) -> list[Fault]:
+    """The faults of a document by one of the definitions in a kind's schema."""
+    return list(_faults(_validator(kind, part), document, all_of_them=True))
+
+
 @cache
-def _validator(kind: Kind) -> Draft202012Validator:
+def _validator(kind: Kind, part: str = "") -> Draft202012Validator:
     schemas = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in SCHEMAS.glob("*.schema.json")}
     known = Registry([(schema["$id"], schema) for schema in schemas.values()])
-    return Draft202012Validator(schemas[f"{kind}.schema.json"], registry=known, offline=True, mask=MASK)
+    schema = schemas[f"{kind}.schema.json"]
+    if part:
+        schema = {"$ref": f"{schema['$id']}#/$defs/{part}"}
+    return Draft202012Validator(schema, registry=known, offline=True, mask=MASK)
 
 
 def _faults(validator: Draft202012Validator, document: object, *, all_of_them: bool) -> Iterator[Fault]:
@@ -138,8 +146,9 @@ ARTICLES = {"array": "an array", "integer": "an integer", "object": "an object",
 def _detail(error: ValidationError) -> str:
     """Describe a fault by the failed keyword and its value in the schema. Only field names are repeated."""
     keyword, facts = error.kind.name, error.kind.as_dict()
-    if keyword == "anyOf":
-        return ", or ".join(_detail(branch[0]) for branch in facts["context"])
+    if keyword in ("anyOf", "oneOf"):
+        failed = [branch[0] for branch in facts["context"] if branch]
+        return ", or ".join(map(_detail, failed)) or "has fields that exclude each other"
     if keyword not in WORDS:
         return f"breaks the schema's {keyword}"
     return WORDS[keyword].format(**{name: _words(name, fact) for name, fact in facts.items()})

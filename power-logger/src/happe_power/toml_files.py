@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Reads TOML files that a schema checks, and names the line of each mistake. Pure."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from typing import TYPE_CHECKING, Any
+
+from happe_contract import toml_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from happe_contract.faults import Fault
+
+
+class TomlFileError(Exception):
+    """A file can't be used. The message has each reason as `FILE:LINE: FIELD: WHY`."""
+
+
+class TomlFile:
+    """A file's content. `data` has it as JSON can hold it."""
+
+    def __init__(self, content: bytes, name: str) -> None:
+        """Read a file's bytes. Raises TomlFileError if they are not TOML."""
+        self._name = name
+        try:
+            self._document = toml_lines.read(content)
+        except toml_lines.TomlError as error:
+            raise TomlFileError(f"{name}:{error.line}: {error.message}") from None
+        self.data: dict[str, Any] = plain(self._document.data)
+
+    def said(self, field: str, why: str) -> str:
+        """A message about a field, whose name has dots between tables; "" for the whole file."""
+        line = self._document.line(tuple(field.split(".")))
+        return f"{self._name}:{line}: {field}: {why}" if field else f"{self._name}:{line}: {why}"
+
+    def refuse_if_any(self, faults: Iterable[Fault]) -> None:
+        """Raise TomlFileError if there is a fault."""
+        found = [self.said(fault.pointer.removeprefix("/").replace("/", "."), fault.detail) for fault in faults]
+        if found:
+            raise TomlFileError("\n".join(found))
+
+
+def plain(value: Any) -> Any:  # noqa: ANN401 - as in TOML
+    """Return a value that JSON can hold. A time, an infinite number or NaN becomes a text."""
+    if isinstance(value, list):
+        return [plain(each) for each in value]
+    if isinstance(value, dict):
+        return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, dt.date | dt.time):
+        return value.isoformat()
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
