@@ -171,7 +171,7 @@ class Outbox:
     def _recorded(self, number: int) -> str | None:
         """The SHA-256 that the recorder noted when it closed a part, in a summary or the manifest; None if unknown."""
         try:
-            said = arrow_files.read_said(self.folder / "summaries" / f"{number:06}-1s.arrow")
+            said = arrow_files.read_said(self.folder / "summaries" / f"{number:06}.arrow")
         except (OSError, arrow_files.BadFileError):
             said = {}
         listed = (each for each in self.manifest["parts"] if each["number"] == number) if self.ended else ()
