@@ -30,12 +30,11 @@ test="$demo $desktop libgtest-dev umockdev dbus python3-dbusmock python3-gi git 
     groff-base man-db zsh xvfb openbox xdotool x11-utils at-spi2-core gir1.2-atspi-2.0 fonts-dejavu-core
     libcomedi0 python3-setuptools"
 # To test and check everything: a compiler with sanitizers and fuzzers, linters, the emulated T61, PostgreSQL and
-# browsers for the study server, R for a loader of data, and desktops. npm need not come from Debian.
+# browsers for the study server, and desktops. npm need not come from Debian.
 all="$test clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev lld-19 llvm-19 shellcheck appstream desktop-file-utils
     qemu-system-x86 seabios acpica-tools mmdebstrap libarchive-tools kmod uidmap
     postgresql chromium firefox-esr
-    xfwm4 picom sway xwayland weston grim qt6-wayland x11-xserver-utils gnome-shell kwin-wayland libglib2.0-bin
-    r-base-core"
+    xfwm4 picom sway xwayland weston grim qt6-wayland x11-xserver-utils gnome-shell kwin-wayland libglib2.0-bin"
 
 # To make the governor's package.
 package_governor="$governor build-essential debhelper systemd"

@@ -73,10 +73,6 @@ COMMANDS = {
         "happe_study.cli.analysing",
         "Simulate studies of several sizes, and print how often they show non-inferiority and a saving",
     ),
-    "publish": (
-        "happe_study.cli.publishing",
-        "Make a Frictionless data package of an export (CSV), with a codebook and loaders for R and Python",
-    ),
     "job": ("happe_study.cli.jobs", "Jobs, such as reports and exports: list, cancel and retry them"),
     "backup": ("happe_study.cli.backups", "Copy database and traces to a new folder or tar, while the server runs"),
     "restore": ("happe_study.cli.backups", "Put a backup into an empty place, and verify it"),
