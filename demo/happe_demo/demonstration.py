@@ -130,7 +130,7 @@ class Demonstration:
             raise DemoError("the sealed allocation differs from the one that seed and salt give")
 
     def _conclude(self) -> None:
-        self.results = results.report(self._ana, STUDY, self.folder / "report.pdf")
+        self.results = results.report(self._ana, STUDY, self.folder / "report.html")
         self.measured = results.measured(self._ana, STUDY, self.paper.played, self.folder / "measures.json")
         if self.measured.runs != self._runs:
             raise DemoError(f"{self.measured.runs} of {self._runs} runs are complete")

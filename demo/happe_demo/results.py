@@ -58,7 +58,7 @@ def await_watts(browser: Browser, study: str) -> None:
 
 
 def report(browser: Browser, study: str, file: Path) -> Json:
-    """Let the server write its report, as a researcher does, and download the PDF. Return the report's figures."""
+    """Let the server write its report, as a researcher does, and download it. Return the report's figures."""
     place = f"/studies/{study}/report"
     browser.open(place)
     browser.send(place)
@@ -67,7 +67,7 @@ def report(browser: Browser, study: str, file: Path) -> Json:
         if 'class="state bad"' in page or time.monotonic() > deadline:
             raise DemoError(f"the report failed: {place} says why")
         time.sleep(0.2)
-    file.write_bytes(browser.download(f"{place}/1/report.pdf"))
+    file.write_bytes(browser.download(f"{place}/1/report.html"))
     figures: Json = json.loads(browser.open(f"{place}/1/results.json"))
     return figures
 

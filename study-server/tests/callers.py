@@ -90,7 +90,7 @@ def scene(world: World) -> Scene:
         "table": "runs",
         "what": "measures",
         "how": "cancel",
-        "file": "report.pdf",
+        "file": "report.html",
         "filename": "happe.css",
     }
     return Scene(

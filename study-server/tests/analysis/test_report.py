@@ -18,7 +18,7 @@ import pytest
 
 import given_exports as given
 from happe_study.results.analysis.making import Given, make
-from happe_study.results.analysis.pages import html, pdf, results, warnings
+from happe_study.results.analysis.pages import html, results, warnings
 from happe_study.results.analysis.report import Report, Section, Table, Weight
 from happe_study.results.analysis.tidy import Runs
 from operated import SOURCES, happe_server
@@ -124,7 +124,7 @@ def test_the_same_command_gives_the_same_bytes_in_another_process(paper: Path) -
     for name in ("results.json", "report.html"):
         again = (paper / "again" / name).read_text()
         assert again.splitlines() == (paper / "report" / name).read_text().splitlines(), name
-    for name in ("results.json", "report.html", "report.pdf"):
+    for name in ("results.json", "report.html"):
         assert (paper / "again" / name).read_bytes() == (paper / "report" / name).read_bytes(), name
 
 
@@ -148,7 +148,6 @@ def test_the_page_is_html_that_shows_the_tables_and_tells_the_figures(paper: Pat
     assert len(images) == 8
     assert all(image.get("alt") and image.get("src", "").startswith("data:image/svg+xml;base64,") for image in images)
     assert not re.search(r"(?:src|href)=[\"']https?:", text)
-    assert (paper / "report/report.pdf").read_bytes().startswith(b"%PDF-")
 
 
 def test_a_report_overwrites_nothing(paper: Path) -> None:
@@ -162,7 +161,7 @@ def test_a_full_disk_is_an_error_and_leaves_nothing_that_looks_whole(paper: Path
     try:
         ran = happe_server("analyse", paper / "export", "--out", disk.inside / "report")
         assert (ran.status, "No space left on device" in ran.err) == (74, True)
-        assert {path.name for path in (disk.inside / "report").iterdir()} <= {"report.html", "report.pdf"}
+        assert {path.name for path in (disk.inside / "report").iterdir()} <= {"report.html"}
     finally:
         disk.close()
 
@@ -275,16 +274,6 @@ def test_the_flow_tells_of_every_run_and_the_diagnostics_of_the_person_who_is_ap
     assert without["value"] > with_far["value"]
     cuts = [each for each in diagnosed["cuts"] if each["condition"] == "O-HAPPE" and each["estimate"] is not None]
     assert {each["above"] for each in cuts} >= {3, 4}
-
-
-def test_the_pdf_is_accessible_and_takes_any_letter_and_any_length() -> None:
-    rows = tuple((str(n), "x") for n in range(200))
-    hostile = "#let $x$ *y* \x00\x07\ue000\u202e\ufffe\U000f0000"
-    for word, standard in (("plain", True), (hostile, False)):
-        section = Section("a", word, Weight.PAPER, (word,), (Table(word, ("n", word), rows),), (), (word,))
-        made = pdf(Report("study", word, [("a", word)], [word], [section]))
-        assert (made.startswith(b"%PDF-"), b"pdfuaid:part" in made) == (True, standard)
-        assert re.search(rb"/Type/Pages/Count [3-9]", made)
 
 
 def test_levels_are_compared_with_the_highest_and_drawn_as_figure_a1(tmp_path: Path) -> None:

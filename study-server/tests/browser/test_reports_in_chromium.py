@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 WIDE, NARROW = 1280, 320
+A4 = 657  # CSS pixels of 174 mm: A4 without the margins
 ANALYST = "analyst@example.org"
 
 
@@ -116,8 +117,14 @@ def test_a_report_is_made_and_read(browser: Browser, server: WorldServer) -> Non
     assert page.locator("figure img").evaluate_all(broken) == []
     look(watched, "report-made")
     with page.expect_download() as started:
-        page.get_by_role("link", name="report.pdf").click()
-    assert started.value.suggested_filename == "finished-1-report.pdf"
+        page.get_by_role("link", name="report.html").click()
+    assert started.value.suggested_filename == "finished-1-report.html"
+    # Then no table is wider than the paper
+    page.goto("about:blank")
+    page.set_content(started.value.path().read_text())
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": A4, "height": A4})
+    assert watched.overflow() == 0
     watched.close()
 
 

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from happe_study.results.analysis.tidy import Runs
 
 MORE = """EXPORT is the folder that `happe-server study export` wrote after the study was unblinded. Writes
-report.html, report.pdf and results.json. The same input gives the same bytes. Where the data can't support
+report.html and results.json. The same input gives the same bytes. Where the data can't support
 a figure, the report gives the reason instead. The export has the locked protocol.
 
 Examples:
@@ -55,7 +55,7 @@ Examples:
   happe-server analyse export --power measures.json --out report
   happe-server analyse export --machine t61.json --out report --json | jq .sections[].refused"""
 
-NAMES = ("report.html", "report.pdf", "results.json")
+NAMES = ("report.html", "results.json")
 file = click.Path(dir_okay=False, exists=True, path_type=Path)
 
 
@@ -82,7 +82,7 @@ def analyse(export: Path, out: Path, as_json: bool, **given: Any) -> None:  # no
     except InputError as error:
         raise Failure(os.EX_DATAERR, *error.lines) from None
     document = pages.results(report)
-    for name, content in zip(NAMES, (pages.html, pages.pdf, lambda _: document), strict=True):
+    for name, content in zip(NAMES, (pages.html, lambda _: document), strict=True):
         with whole(out / name) as opened:
             opened.write(content(report))
     sync_folder(out)

@@ -40,7 +40,6 @@ SETTINGS: dict[Any, Any] = {
     "svg.hashsalt": "happe",
     "text.color": INK,
     "text.parse_math": False,  # a name may hold dollars
-    "pdf.fonttype": 42,
 }
 LOOKS: tuple[dict[str, Any], dict[str, Any]] = (
     {"color": ORANGE, "marker": "s", "markerfacecolor": "white"},

@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A report as HTML, PDF and JSON. The same report gives the same bytes: they contain neither time nor host."""
+"""A report as HTML and JSON. The same report gives the same bytes: they contain neither time nor host."""
 
 from __future__ import annotations
 
 import base64
 import json
-from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
-import typst
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 if TYPE_CHECKING:
@@ -68,27 +64,3 @@ def _shown_section(section: Section) -> dict[str, Any]:
             {"key": picture.key, "caption": picture.caption, "about": picture.about} for picture in section.pictures
         ],
     }
-
-
-def pdf(report: Report) -> bytes:
-    """The report as PDF on A4 pages; PDF/UA-1 if the fonts have all its letters."""
-    document = json.loads(shown(report)) | {"study": report.study}
-    drawn = {picture.key: picture.svg.decode() for section in report.sections for picture in section.pictures}
-    for section in document["sections"]:
-        section["pictures"] = [each | {"svg": drawn[each["key"]]} for each in section["pictures"]]
-    inputs = {"report": json.dumps(document)}
-    try:
-        return _typeset(inputs, ["ua-1"])
-    except typst.TypstError:  # no font has one of the letters
-        return _typeset(inputs, [])
-
-
-def _typeset(inputs: dict[str, str], standards: list[Any]) -> bytes:
-    template = files("happe_study.results.analysis").joinpath("templates/report.typ").read_bytes()
-    # DejaVu is matplotlib's own, for letters that the serif lacks. Fonts of the host would change the pages.
-    fonts = typst.Fonts(include_system_fonts=False, font_paths=[Path(mpl.get_data_path(), "fonts/ttf")])
-    compiler = typst.Compiler(template, font_paths=fonts, ignore_system_fonts=True, sys_inputs=inputs)
-    made = compiler.compile(format="pdf", timestamp=0, pdf_standards=standards)
-    if not isinstance(made, bytes):
-        raise TypeError(type(made))
-    return made

@@ -110,7 +110,6 @@ def _made(work: Work) -> Files:
         PAGE: ("application/json", pages.shown(report)),
         "report.html": ("text/html; charset=utf-8", pages.html(report)),
         "results.json": ("application/json", pages.results(report)),
-        "report.pdf": ("application/pdf", pages.pdf(report)),
         **{name: ("application/json", content) for name, content in inputs.items()},
         **figures,
     }

@@ -43,7 +43,7 @@ MIB = 1 << 20
 MOST_BYTES = {DocumentKind.MEASURES: documents.MOST_MEASURES, DocumentKind.MODEL: MIB}
 FIELDS = {DocumentKind.MEASURES: "measures", DocumentKind.MODEL: "machine"}
 WORDS = {DocumentKind.MEASURES: "measured power", DocumentKind.MODEL: "a machine's power model"}
-DOWNLOADS = ("report.html", "report.pdf", "results.json", "measures.json", "machine.json")
+DOWNLOADS = ("report.html", "results.json", "measures.json", "machine.json")
 MOST_TOLD = 20
 
 
