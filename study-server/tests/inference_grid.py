@@ -33,7 +33,6 @@ from happe_study.results.analysis import (
     power_model,
     ratings_clmm,
     savings,
-    specifications,
     wins,
 )
 from happe_study.results.analysis.blinding_index import Guess
@@ -130,15 +129,11 @@ def tried(make: Callable[[], bool]) -> bool | None:
 
 
 def saved(world: World, generator: np.random.Generator, people: int) -> Iterator[bool | None]:
-    """Intervals of the typical saving over all applications and in one, and of the mean saving."""
+    """Intervals of the typical saving over all applications and in one."""
     drawn = panel(world.draw(generator, people))
     for application in (None, worlds.APPLICATIONS[APPLICATION]):
         find = partial(savings.of_application, drawn, *SIDES, application)
         yield tried(lambda find=find: holds(find().estimate, -np.expm1(world.truth)))  # type: ignore[misc]
-    wanted = ("HAPPE", specifications.RATIO, specifications.EVERY_RUN, specifications.ALL_PAIRS)
-    every = specifications.of_savings(drawn, drawn, {"HAPPE": SIDES[:1]}, SIDES[1])
-    mean = [each for each in every if each.choices == wanted]
-    yield holds(mean[0], worlds.mean_saving(world)) if mean else None
 
 
 def groups_err(world: World, generator: np.random.Generator, people: int) -> Iterator[bool | None]:
@@ -269,7 +264,7 @@ def guessed(guessers: worlds.Guessers, generator: np.random.Generator, people: i
 
 
 PERIODS = {"period (first page)": LEVEL, "carry-over": LEVEL}
-SAVED = ("typical saving", "typical saving in an application", "mean saving")
+SAVED = ("typical saving", "typical saving in an application")
 TESTED = {"non-inferior, wrongly": ONE_SIDED, "inferior, wrongly": ONE_SIDED, "mean difference, interval": COVERAGE}
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MOST = 60
 HEAVY = ("participants", "ratings", "power-model", "period", "diagnostics", "figures")  # much arithmetic or drawing
 # Nobody ran at a fixed frequency. One application leaves no residuals. Eight people are too few for a period's effect.
-UNANSWERED = {"figures", "specifications", "diagnostics", "ratings"}
+UNANSWERED = {"figures", "diagnostics", "ratings"}
 CONDITIONS = ("ondemand", "O-HAPPE", "B-HAPPE")
 PROTOCOL = read_protocol(given.locked("crossover").encode(), "crossover.toml")
 

@@ -87,7 +87,7 @@ OUTCOMES = (
     "Typical saving by application.",
     "Win probability of each condition, and the cumulative-link mixed model of ratings.",
     "Press rates; blinding indices of James and Bang.",
-    "Exploratory: groups by answers (Welch, Holm), period and carry-over, the specification curve.",
+    "Exploratory: groups by answers (Welch, Holm), period and carry-over.",
 )
 
 

@@ -194,24 +194,6 @@ def normal_plot(ordered: Floats, expected: Floats) -> Figure:
 
 
 @styled
-def curve(rows: Sequence[Interval]) -> Figure:
-    """The specification curve: savings in percent with intervals, and below each its choices."""
-    choices = list(dict.fromkeys(choice for row in rows for choice in row.name.split(", ")))
-    figure = _figure(2.4 + 0.18 * len(choices))
-    above, below = figure.subplots(2, 1, sharex=True, height_ratios=[2.0, 0.18 * len(choices)])
-    for place, row in enumerate(rows):
-        above.plot([place, place], [row.low, row.high], color=BLUE, linewidth=1.0)
-        above.plot([place], [row.value], color=BLUE, marker="o", markersize=3)
-        made = [choices.index(choice) for choice in row.name.split(", ")]
-        below.plot([place] * len(made), made, color=INK, marker="o", markersize=2.5, linestyle="none")
-    above.set_ylabel("power saved, %")
-    below.set_yticks(range(len(choices)), choices)
-    below.set_ylim(len(choices) - 0.5, -0.5)
-    below.set_xticks([])
-    return figure
-
-
-@styled
 def flow(boxes: Sequence[tuple[str, str]]) -> Figure:
     """CONSORT's flow: boxes below each other. A box beside them has the losses at that point ("": none)."""
     heights = [0.2 + 0.16 * max(text.count("\n") + 1, aside.count("\n") + 1) for text, aside in boxes]

@@ -27,7 +27,6 @@ from happe_study.results.analysis.sections import (
     probes,
     ratings,
     runs,
-    specifications,
 )
 from happe_study.results.analysis.study import FAULT, Study, attempt, not_finite
 from happe_study.results.analysis.tidy import Runs
@@ -51,11 +50,10 @@ SECTIONS: dict[str, Callable[[Study], Section]] = {
     "presses": people.presses_section,
     "probes": probes.section,
     "blinding": people.blinding_section,
-    "groups": people.groups_section,
     "diagnostics": diagnostics.section,
-    "specifications": specifications.section,
     "figures": pictures.section,
     "methods": methods.section,
+    "groups": people.groups_section,
 }
 FIXED_ORDER = (
     "Everybody had the conditions in the same order, as in the paper, and knew it: effects of time, like practice or "

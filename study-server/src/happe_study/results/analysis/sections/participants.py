@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Who took part: CONSORT's flow of participants through a crossover, and what they answered about themselves."""
+"""Who took part: CONSORT's flow of participants through a crossover."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from happe_study.results.analysis import figures
 from happe_study.results.analysis.report import Picture, Section, Table, Weight
-from happe_study.results.analysis.study import percent, plain
+from happe_study.results.analysis.study import plain
 from happe_study.results.analysis.tidy import satisfaction, watts
 
 if TYPE_CHECKING:
@@ -16,12 +16,11 @@ if TYPE_CHECKING:
 
     from happe_study.results.analysis.study import Study
 
-MOST_ANSWERS = 12
 MOST_REASONS = 4  # reasons listed in a box of the flow
 
 
 def section(study: Study) -> Section:
-    """The flow as a figure and as tables, and the participants' answers."""
+    """The flow as a figure and as tables."""
     periods = list(_periods(study))
     boxes = _boxes(study, periods)
     told = "; ".join(" ".join(f"{text}. {aside}".split()) for text, aside in boxes)
@@ -30,7 +29,7 @@ def section(study: Study) -> Section:
         "Participants",
         Weight.DESCRIPTIVE,
         text=(FLOW,),
-        tables=(_by_period(periods), _reasons(study), _answers(study)),
+        tables=(_by_period(periods), _reasons(study)),
         pictures=(Picture("flow", "Flow of participants (CONSORT 2010, crossover)", told, figures.flow(boxes)),),
         data={"states": dict(study.export.participants), "periods": plain(periods)},
     )
@@ -102,22 +101,3 @@ def _lost(lost: Counter[str]) -> Iterator[str]:
         yield f"{count}: {why[:60]}"
     if len(lost) > MOST_REASONS:
         yield f"{len(lost) - MOST_REASONS} more reasons below"
-
-
-def _answers(study: Study) -> Table:
-    people = sum(count for state, count in study.export.participants.items() if state not in ("withdrawn", "replaced"))
-    items = {item.key: item for item in study.protocol.questionnaire.items} if study.protocol else {}
-    rows: list[tuple[str, ...]] = []
-    for key, answers in study.export.answers.items():
-        found = Counter(answers.values())
-        if len(found) > MOST_ANSWERS:
-            continue
-        options = items[key].options if key in items else ()
-        listed = [*options, *sorted(set(found) - set(options))]
-        name = items[key].question if key in items else key
-        rows += [(name, answer, str(found[answer]), percent(found[answer] / people, 1)) for answer in listed]
-        if people > len(answers):
-            rows.append((name, "no answer", str(people - len(answers)), percent(1 - len(answers) / people, 1)))
-    notes = (f"Of {people} participants who neither withdrew nor were replaced. Figure A.2 shows the same.",)
-    columns = ("Question", "Answer", "n", "%")
-    return Table("Participants by their answers", columns, tuple(rows), notes, names=2)

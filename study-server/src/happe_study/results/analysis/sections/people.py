@@ -168,7 +168,7 @@ def groups_section(study: Study) -> Section:
     found = [replace(each, holm=corrected[who]) for each, who in zip(found, grouping, strict=True)]
     return Section(
         "groups",
-        "Groups of participants",
+        "Appendix: groups of participants",
         Weight.EXPLORATORY,
         (GROUPS,),
         (_groups_table(found),) if found else (),

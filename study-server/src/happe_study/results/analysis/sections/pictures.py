@@ -98,11 +98,13 @@ def _distribution(study: Study) -> tuple[Picture, object]:
 
 
 def _counted(study: Study, key: str, answers: Mapping[str, str]) -> dict[str, int]:
-    """The number of each answer: options in the protocol's order, then other answers by name."""
+    """The number of each answer: options in the protocol's order, then other answers by name, then none."""
     found = Counter(answers.values())
     items = study.protocol.questionnaire.items if study.protocol else ()
     options = next((item.options for item in items if item.key == key), ())
-    return {answer: found[answer] for answer in [*options, *sorted(set(found) - set(options))]}
+    counted = {answer: found[answer] for answer in [*options, *sorted(set(found) - set(options))]}
+    people = sum(count for state, count in study.export.participants.items() if state not in ("withdrawn", "replaced"))
+    return counted | ({"no answer": people - len(answers)} if people > len(answers) else {})
 
 
 def _question(study: Study, key: str) -> str:
