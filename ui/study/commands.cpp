@@ -9,7 +9,6 @@
 
 #include <sysexits.h>
 #include <QCoreApplication>
-#include <QDateTime>
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QTimer>
@@ -62,9 +61,6 @@ Json status_of(const Enrolment& enrolment, Journal& journal) {
     }
     for (const KnownRun& run : journal.runs()) {
         status["runs"].push_back({{"run", run.code}, {"step", name_of(run.step)}, {"notes", run.notes}});
-        if (const auto day = journal.day(run.code)) {
-            status["runs"].back()["day"] = {{"began_s", day->began_s}, {"pieces", journal.pieces(run.code).size()}};
-        }
     }
     for (const Refusal& refusal : journal.refusals()) {
         status["refused"].push_back({{"about", refusal.about}, {"path", refusal.path}, {"why", refusal.why}});
@@ -80,11 +76,6 @@ void print(const Json& status) {
               << "waiting      " << status["waiting"] << " to be sent\n";
     for (const Json& run : status["runs"]) {
         std::cout << "run          " << run["run"].get<std::string>() << " " << run["step"].get<std::string>() << "\n";
-        if (run.contains("day")) {
-            const auto began = QDateTime::fromSecsSinceEpoch(run["day"]["began_s"].get<qint64>());
-            std::cout << "             since " << began.toString(QStringLiteral("yyyy-MM-dd HH:mm")).toStdString()
-                      << ", " << run["day"]["pieces"] << " pieces have ended\n";
-        }
         for (const Json& note : run["notes"]) {
             std::cout << "             " << note.get<std::string>() << "\n";
         }
@@ -163,7 +154,7 @@ int enrol(const Options& options, QCoreApplication& /*application*/) {
     Server server(url, {});
     governor.device_key([&](const Said<QByteArray>& key) {
         if (!key) {
-            QCoreApplication::exit(complain("happed: " + key.error().message.toStdString(), EX_UNAVAILABLE));
+            QCoreApplication::exit(complain("happed: " + key.error().toStdString(), EX_UNAVAILABLE));
             return;
         }
         const QJsonObject body{{QStringLiteral("code"), QString::fromStdString(code).trimmed()},

@@ -21,9 +21,6 @@ namespace happe::study {
 // The wizard leaves, or calls the experimenter (SIGUSR1, by which `happe-study abort` calls).
 inline constexpr std::initializer_list<int> kAsked = {SIGTERM, SIGINT, SIGUSR1};
 
-// The program at home ends, or the participant leaves the study (SIGUSR2, which `happe-study leave` sends).
-inline constexpr std::initializer_list<int> kAskedAtHome = {SIGTERM, SIGINT, SIGUSR2};
-
 int complain(const std::string& message, int status);
 
 // The enrolled laptop's state, which no other program has.
@@ -42,9 +39,5 @@ int show_status(const Options& options);
 int upload(const Options& options, QCoreApplication& application);
 int call_experimenter(const Options& options);
 int run_wizard(const Options& options);
-// A study at home.
-int join(const Options& options, QCoreApplication& application);
-int leave(const Options& options, QCoreApplication& application);
-int run_at_home(const Options& options);
 
 }  // namespace happe::study

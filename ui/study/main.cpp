@@ -21,35 +21,29 @@ namespace {
 
 int act(const Options& options, int argc, char** argv) {
     std::signal(SIGXFSZ, SIG_IGN);  // then a file at its size limit fails like a full disk
-    const bool at_home = options.command == Command::AtHome;
-    if (at_home || options.command == Command::Wizard) {
+    if (options.command == Command::Wizard) {
         if (!ui::has_screen("happe-study")) {
             return EX_UNAVAILABLE;
         }
-        ui::UnixSignals::block(at_home ? kAskedAtHome : kAsked);  // Qt starts threads
+        ui::UnixSignals::block(kAsked);  // Qt starts threads
         QApplication application(argc, argv);
         QApplication::setQuitOnLastWindowClosed(false);
         if (!options.language.empty()) {
             QLocale::setDefault(QLocale(QString::fromStdString(options.language)));
         }
         ui::install_translations(application);
-        return at_home ? run_at_home(options) : run_wizard(options);
+        return run_wizard(options);
     }
     QCoreApplication application(argc, argv);
     switch (options.command) {
         case Command::Enrol:
             return enrol(options, application);
-        case Command::Join:
-            return join(options, application);
-        case Command::Leave:
-            return leave(options, application);
         case Command::Upload:
             return upload(options, application);
         case Command::Abort:
             return call_experimenter(options);
         case Command::Status:
         case Command::Wizard:
-        case Command::AtHome:
             return show_status(options);
     }
     return EX_SOFTWARE;
@@ -62,8 +56,7 @@ int main(int argc, char** argv) try {
     CLI::App program(
         "happe-study - a participant's sitting at this laptop.\n\n"
         "Connects to the study server and leads a participant through the runs. happed starts each run under a condition\n"
-        "that only happed knows. The wizard asks for ratings, and keeps all data until the server has it. In a study at home,\n"
-        "the participant joins once, and at-home accompanies their days.",
+        "that only happed knows. The wizard asks for ratings, and keeps all data until the server has it.",
         "happe-study");
     happe::study::Options options;
     happe::study::define(program, options);

@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <QStandardPaths>
-#include <QTime>
 
 namespace happe::study {
 namespace {
@@ -14,7 +13,6 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  happe-study enrol https://study.example.org   enrols this laptop, once, with an administrator's code\n"
     "  happe-study                                   begins a sitting, or continues an interrupted one\n"
-    "  happe-study join                              takes part in a study at home; asks for the participant's link\n"
     "  happe-study status                            shows data that the server does not have yet\n"
     "\n"
     "Ctrl+Alt+Shift+Q opens the experimenter's page at any time. On Wayland, while the application is in front, run\n"
@@ -23,23 +21,15 @@ constexpr const char* kFooter =
     "Files: ~/.local/state/happe-study has the laptop's token, and data that the server does not have yet. Only\n"
     "its owner can read it.\n"
     "\n"
-    "Exit status: 0 done, 1 the server has refused something, 64 wrong usage, 65 a file or the kind of study is wrong, 66\n"
-    "this laptop is not enrolled or nobody has joined, 69 the server, the bus or a screen is missing, 70 a mistake in\n"
-    "happe-study, 73 a file cannot be created, 74 the output or the disk fails, 75 another happe-study is running, 77 not\n"
-    "allowed.";
+    "Exit status: 0 done, 1 the server has refused something, 64 wrong usage, 65 a file is wrong, 66 this laptop is not\n"
+    "enrolled, 69 the server, the bus or a screen is missing, 70 a mistake in happe-study, 73 a file cannot be created,\n"
+    "74 the output fails, 75 another happe-study is running, 77 not allowed.";
 
 std::string default_state() {
     const QString set = qEnvironmentVariable("XDG_STATE_HOME");
     const QString home =
         QStandardPaths::writableLocation(QStandardPaths::HomeLocation) + QStringLiteral("/.local/state");
     return ((set.isEmpty() ? home : set) + QStringLiteral("/happe-study")).toStdString();
-}
-
-// Returns what is wrong with a time of day; empty: nothing.
-std::string is_time(std::string& text) {
-    return QTime::fromString(QString::fromStdString(text), QStringLiteral("HH:mm")).isValid()
-               ? ""
-               : text + ": not a time like 04:00";
 }
 
 CLI::App* add_command(CLI::App& program, Options& options, Command command, const char* name, const char* help) {
@@ -56,26 +46,6 @@ void define_commands(CLI::App& program, Options& options) {
         ->required();
     enrol->add_option("code", options.code, "The enrolment code; without it, the command asks for it")
         ->type_name("CODE");
-    CLI::App* const join = add_command(program, options, Command::Join, "join",
-                                       "Take part in a study at home, where you use this laptop as you like");
-    join->add_option("link", options.link, "Your link; without it, the command asks for it, which hides it from others")
-        ->type_name("LINK");
-    CLI::App* const at_home = add_command(
-        program, options, Command::AtHome, "at-home",
-        "Accompany your days in a study at home. To pause, end it: systemctl --user stop happe-study-at-home");
-    at_home->add_option("--day-begins", options.day_begins, "When a day of use begins, in local time")
-        ->type_name("HH:MM")
-        ->check(CLI::Validator(is_time, "HH:MM"))
-        ->capture_default_str();
-    at_home->add_option("--piece", options.piece_s, "After how many seconds a new piece of the day begins")
-        ->check(CLI::Range(1, 3600))
-        ->group("");  // for tests
-    CLI::App* const leave = add_command(program, options, Command::Leave, "leave",
-                                        "Leave a study at home: send what is here, and forget your link");
-    leave->add_option("--patience", options.patience_s, "How many seconds to try to send it")
-        ->type_name("SECONDS")
-        ->check(CLI::Range(1, 86400))
-        ->capture_default_str();
     CLI::App* const status = add_command(program, options, Command::Status, "status",
                                          "Show which participant sits here, and how much data waits to be sent");
     status->add_flag("--json", options.json, "As JSON");

@@ -11,7 +11,7 @@ class App;
 
 namespace happe::study {
 
-enum class Command : std::uint8_t { Wizard, Enrol, Join, AtHome, Leave, Status, Upload, Abort };
+enum class Command : std::uint8_t { Wizard, Enrol, Status, Upload, Abort };
 
 struct Options {
     Command command = Command::Wizard;
@@ -22,9 +22,6 @@ struct Options {
     int settle_ms = 700;
     std::string server;
     std::string code;  // the enrolment's code; empty: ask for it
-    std::string link;  // the participant's link; empty: ask for it
-    std::string day_begins = "04:00";
-    int piece_s = 3600;  // a piece of a day, while the server answers
     bool json = false;
     int patience_s = 60;
     bool again = false;  // also send letters that the server has refused

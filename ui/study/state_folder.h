@@ -15,7 +15,6 @@ namespace happe::study {
 // The locks in the folder. All programs that change it take the first; some also the one by which others find them.
 inline const QString kStateLock = QStringLiteral("lock");
 inline const QString kWizardLock = QStringLiteral("wizard.lock");
-inline const QString kAtHomeLock = QStringLiteral("at-home.lock");
 
 // Takes a lock for this program; null: another program has it.
 [[nodiscard]] std::unique_ptr<QLockFile> take_lock(const QString& folder, const QString& lock = kStateLock);

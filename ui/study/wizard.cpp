@@ -253,12 +253,6 @@ void Wizard::refreshed(const Answer& answer, const Act& then) {
                  [this] { go_on(); });
             return;
         }
-        if (read->at_home()) {
-            server_.ask(leaving(), [](const Answer&) {});
-            forget_participant();
-            return show(Page::Welcome,
-                        StudyWords::tr("This study takes place at home. In a terminal, run: happe-study join"));
-        }
         journal_.told(answer.body.toStdString());
         sitting_ = *std::move(read);
         then();

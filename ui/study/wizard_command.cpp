@@ -51,11 +51,6 @@ int run_wizard(const Options& options) {
         return laptop.error();
     }
     Journal& journal = *laptop->journal;
-    if (const auto seat = journal.seat()) {
-        if (const auto sitting = read_sitting(seat->told); sitting && sitting->at_home()) {
-            return complain("this study takes place at home; run `happe-study at-home`", EX_DATAERR);
-        }
-    }
     const auto found_by_abort = take_lock(QString::fromStdString(options.state), kWizardLock);
     Server server(laptop->enrolment.server, laptop->enrolment.token);
     DaemonProxy governor(QDBusConnection::systemBus());

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The wizard's runs, and the practice before them.
-#include "ui/study/recordings.h"
 #include "ui/study/server/requests.h"
 #include "ui/study/wizard.h"
 #include "ui/study/words/log.h"
@@ -19,6 +18,22 @@ QStringList words_of(const std::vector<std::string>& command) {
     QStringList words;
     std::ranges::transform(command, std::back_inserter(words), &QString::fromStdString);
     return words;
+}
+
+// Ends a run at happed, or fetches one that has ended.
+void fetch_recording(DaemonProxy& governor, const QString& run,
+                     const std::function<void(const Said<Recording>&)>& then) {
+    governor.stop(run, [&governor, run, then](const Said<QByteArray>& trace) {
+        if (!trace) {
+            then(tl::unexpected(trace.error()));
+            return;
+        }
+        governor.facts(run, [then, trace = *trace](const Said<QByteArray>& facts) {
+            then(facts.map([&](const QByteArray& text) {
+                return Recording{.trace = trace.toStdString(), .facts = text.toStdString()};
+            }));
+        });
+    });
 }
 
 }  // namespace
@@ -85,7 +100,7 @@ void Wizard::start_run(const QByteArray& seal) {
             play(*governor_run);
         } else {
             interrupted(governor_trouble(),
-                        "begun again: happed could not start it: " + governor_run.error().message.toStdString());
+                        "begun again: happed could not start it: " + governor_run.error().toStdString());
         }
     });
 }
@@ -111,8 +126,8 @@ void Wizard::end_run() {
         if (recording) {
             keep_recording(*recording);
         } else {
-            interrupted(governor_trouble(), "begun again: happed's recording could not be read: " +
-                                                recording.error().message.toStdString());
+            interrupted(governor_trouble(),
+                        "begun again: happed's recording could not be read: " + recording.error().toStdString());
         }
     }));
 }
@@ -270,7 +285,7 @@ void Wizard::hold(const Act& then) {
             hold_ = *cookie;
             then();
         } else {
-            log("happed: " + cookie.error().message.toStdString());
+            log("happed: " + cookie.error().toStdString());
             fail(governor_trouble(), [this] { go_on(); });
         }
     };

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from private_bus import PrivateBus
 
-COMMANDS = ("enrol", "join", "at-home", "leave", "status", "upload", "abort")
+COMMANDS = ("enrol", "status", "upload", "abort")
 
 
 def study(bus: PrivateBus, state: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -189,7 +189,6 @@ def test_ctrl_c_ends_an_upload_to_a_server_that_says_nothing_and_no_command_does
         environment = bus.environment(QT_QPA_PLATFORM="offscreen")
         with subprocess.Popen(command, env=environment) as uploading, server.accept()[0]:
             assert study(bus, tmp_path, "abort").returncode == os.EX_UNAVAILABLE
-            assert study(bus, tmp_path, "leave").returncode == os.EX_TEMPFAIL
             uploading.send_signal(signal.SIGINT)
             assert uploading.wait(PATIENCE_S) == -signal.SIGINT
     assert json.loads(study(bus, tmp_path, "status", "--json").stdout)["waiting"] == 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The user's units: however their programs end, systemd does not restart them forever."""
+"""The indicator's unit of the user: however the program ends, systemd does not restart it forever."""
 
 from __future__ import annotations
 
@@ -8,30 +8,26 @@ import os
 import re
 import subprocess
 
-import pytest
-
 from desktop import program
 from patience import PATIENCE_S
 from program import ROOT
 
-UNITS = {"happe-indicator": "happe-indicator", "happe-study-at-home": "happe-study at-home"}
-TRIED_AGAIN = {"happe-indicator": {0, 70, 74}, "happe-study-at-home": {0, 70, 73, 74, 75}}
-"""70 is a mistake of the program; 73 and 74 are of the disk; 75: another happe-study is about to end."""
+TRIED_AGAIN = {0, 70, 74}
+"""70 is a mistake of the program; 74 is of the disk."""
 SLOWEST_FAILURE_S = 20
 """A program that is started again and finds no window system has tried for as long when it ends."""
 
 
-def statuses_in_help(unit: str) -> set[int]:
+def statuses_in_help() -> set[int]:
     """Return the exit statuses that --help names."""
-    command = [program(UNITS[unit].split()[0]), "--help"]
+    command = [program("happe-indicator"), "--help"]
     help_text = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE_S).stdout
     return {int(number) for number in re.findall(r"\b(0|[67]\d)\b", help_text.partition("Exit status:")[2])}
 
 
-def statuses_in_sources(unit: str) -> set[int]:
+def statuses_in_sources() -> set[int]:
     """Return the exit statuses that its sources name, as sysexits.h has them."""
-    folder = ROOT / "ui" / UNITS[unit].split()[0].removeprefix("happe-")
-    sources = "".join(path.read_text() for path in folder.glob("*.cpp"))
+    sources = "".join(path.read_text() for path in (ROOT / "ui/indicator").glob("*.cpp"))
     return {int(getattr(os, name)) for name in re.findall(r"\bEX_[A-Z]+\b", sources)}
 
 
@@ -42,29 +38,26 @@ def seconds(text: str) -> float:
     return int(found[1]) * {"s": 1, "min": 60}[found[2]]
 
 
-def unit_file(unit: str) -> configparser.ConfigParser:
+def unit_file() -> configparser.ConfigParser:
     """Read the unit's file."""
     file = configparser.ConfigParser(interpolation=None, strict=False)
-    file.read(ROOT / f"packaging/systemd/user/{unit}.service")
+    file.read(ROOT / "packaging/systemd/user/happe-indicator.service")
     return file
 
 
-@pytest.mark.parametrize("name", UNITS)
-def test_it_does_not_keep_the_session_running(name: str) -> None:
+def test_it_does_not_keep_the_session_running() -> None:
     """graphical-session.target stops when no running unit needs it. Each of these words would mean a need."""
-    assert not {"requires", "requisite", "wants", "bindsto"} & set(unit_file(name)["Unit"])
+    assert not {"requires", "requisite", "wants", "bindsto"} & set(unit_file()["Unit"])
 
 
-@pytest.mark.parametrize("name", UNITS)
-def test_no_exit_status_makes_systemd_start_it_forever(name: str) -> None:
-    unit = unit_file(name)
+def test_no_exit_status_makes_systemd_start_it_forever() -> None:
+    unit = unit_file()
     service = unit["Service"]
-    assert service["ExecStart"] == f"/usr/bin/{UNITS[name]}"
     prevented = {int(status) for status in service["RestartPreventExitStatus"].split()}
 
     # systemd does not try again after a status that, by --help, only the session or the user can change.
-    assert statuses_in_help(name) == statuses_in_sources(name)
-    assert statuses_in_help(name) - prevented == TRIED_AGAIN[name]
+    assert statuses_in_help() == statuses_in_sources()
+    assert statuses_in_help() - prevented == TRIED_AGAIN
     assert service["Restart"] == "on-failure"  # not for status 0
 
     # After all other statuses, also signals and systemd's own (203: no program), the limit ends the restarts.

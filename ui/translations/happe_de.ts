@@ -771,26 +771,6 @@ Strom sparen: %2</translation>
         <translation>Zurück</translation>
     </message>
     <message>
-        <source>Day %1 of %2</source>
-        <translation>Tag %1 von %2</translation>
-    </message>
-    <message>
-        <source>Later</source>
-        <translation>Später</translation>
-    </message>
-    <message>
-        <source>Leave the study</source>
-        <translation>Studie verlassen</translation>
-    </message>
-    <message>
-        <source>Do you want to leave the study? It then ends on this laptop, and HAPPE goes on without it.</source>
-        <translation>Möchten Sie die Studie verlassen? Sie endet dann auf diesem Laptop, und HAPPE läuft ohne sie weiter.</translation>
-    </message>
-    <message>
-        <source>This study takes place at home. In a terminal, run: happe-study join</source>
-        <translation>Diese Studie findet zu Hause statt. Geben Sie in einem Terminal ein: happe-study join</translation>
-    </message>
-    <message>
         <source>Run %1 of %2</source>
         <translation>Durchgang %1 von %2</translation>
     </message>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/study/laptop/daemon_proxy.h"
 
-#include <QDBusConnectionInterface>
 #include <QDBusError>
 #include <QDBusMessage>
 #include <QDBusPendingCallWatcher>
@@ -17,20 +16,20 @@ namespace {
 
 const QString kName = QStringLiteral("org.happe.Governor1");
 const QString kObject = QStringLiteral("/org/happe/Governor1");
-const QString kNotFound = QStringLiteral("org.happe.Governor1.Error.NotFound");
 constexpr int kAuthorizationMs = 120'000;  // a person may have to type an administrator's password
 
-DaemonError error_of(const QDBusError& error) {
-    // Nobody asks polkit about an own run. So AccessDenied says that happed knows no such run of ours.
-    const bool lasting = error.name() == kNotFound || error.type() == QDBusError::AccessDenied;
-    return {.message = error.message(), .lasting = lasting};
+// A call for which polkit may ask for a password.
+QDBusMessage call(const QString& method) {
+    QDBusMessage question = QDBusMessage::createMethodCall(kName, kObject, kName, method);
+    question.setInteractiveAuthorizationAllowed(true);
+    return question;
 }
 
 template <typename T>
 Said<T> value_of(const QDBusMessage& answer) {
     const QDBusPendingReply<T> reply(answer);
     if (reply.isError()) {
-        return tl::unexpected(error_of(reply.error()));
+        return tl::unexpected(reply.error().message());
     }
     return reply.value();
 }
@@ -41,7 +40,7 @@ Said<QByteArray> file_of(const QDBusMessage& answer) {
         [](const QDBusUnixFileDescriptor& descriptor) -> Said<QByteArray> {
             QFile file;
             if (!file.open(descriptor.fileDescriptor(), QIODevice::ReadOnly)) {
-                return tl::unexpected(DaemonError{.message = file.errorString()});
+                return tl::unexpected(file.errorString());
             }
             return file.readAll();
         });
@@ -49,27 +48,17 @@ Said<QByteArray> file_of(const QDBusMessage& answer) {
 
 }  // namespace
 
-DaemonProxy::DaemonProxy(QDBusConnection bus, Asks asks)
-    : bus_(std::move(bus)), asks_(asks), owner_(kName, bus_, QDBusServiceWatcher::WatchForOwnerChange) {
+DaemonProxy::DaemonProxy(QDBusConnection bus)
+    : bus_(std::move(bus)), owner_(kName, bus_, QDBusServiceWatcher::WatchForOwnerChange) {
     connect(&owner_, &QDBusServiceWatcher::serviceUnregistered, this, &DaemonProxy::gone);
     connect(&owner_, &QDBusServiceWatcher::serviceRegistered, this, &DaemonProxy::came);
-}
-
-bool DaemonProxy::is_there() const {
-    return bus_.isConnected() && bus_.interface()->isServiceRegistered(kName);
-}
-
-QDBusMessage DaemonProxy::call(const QString& method) const {
-    QDBusMessage question = QDBusMessage::createMethodCall(kName, kObject, kName, method);
-    question.setInteractiveAuthorizationAllowed(asks_ == Asks::People);
-    return question;
 }
 
 template <typename T>
 void DaemonProxy::ask(const QDBusMessage& question, const std::function<Said<T>(const QDBusMessage&)>& read,
                       const Then<T>& then) {
     if (!bus_.isConnected()) {  // otherwise Qt would never end the call
-        const auto refuse = [then, why = error_of(bus_.lastError())] { then(tl::unexpected(why)); };
+        const auto refuse = [then, why = bus_.lastError().message()] { then(tl::unexpected(why)); };
         QMetaObject::invokeMethod(this, refuse, Qt::QueuedConnection);
         return;
     }

@@ -7,7 +7,6 @@
 #include <QDBusServiceWatcher>
 #include <QObject>
 #include <QString>
-#include <cstdint>
 #include <functional>
 #include <tl/expected.hpp>
 
@@ -15,13 +14,9 @@ class QDBusMessage;
 
 namespace happe::study {
 
-struct DaemonError {
-    QString message;       // reveals no condition
-    bool lasting = false;  // the same question would get the same answer
-};
-
+// The answer, or an error that reveals no condition.
 template <typename T>
-using Said = tl::expected<T, DaemonError>;
+using Said = tl::expected<T, QString>;
 
 class DaemonProxy final : public QObject {
     Q_OBJECT
@@ -30,11 +25,7 @@ public:
     template <typename T>
     using Then = std::function<void(const Said<T>&)>;
 
-    enum class Asks : std::uint8_t { People, Nobody };  // whether polkit may ask for a password
-
-    explicit DaemonProxy(QDBusConnection bus, Asks asks = Asks::People);
-
-    [[nodiscard]] bool is_there() const;
+    explicit DaemonProxy(QDBusConnection bus);
 
     // Starts a sealed run, and passes on happed's name for it. The run ends at the latest when this program leaves the
     // bus.
@@ -54,13 +45,11 @@ signals:
     void came();
 
 private:
-    [[nodiscard]] QDBusMessage call(const QString& method) const;
     template <typename T>
     void ask(const QDBusMessage& question, const std::function<Said<T>(const QDBusMessage&)>& read,
              const Then<T>& then);
 
     QDBusConnection bus_;
-    Asks asks_;
     QDBusServiceWatcher owner_;
 };
 

@@ -12,7 +12,7 @@
 namespace happe::study {
 namespace {
 
-constexpr int kVersion = 2;
+constexpr int kVersion = 3;
 constexpr int kBusyMs = 5000;
 
 constexpr const char* kTables =
@@ -22,13 +22,8 @@ constexpr const char* kTables =
     " step INTEGER NOT NULL CHECK (step BETWEEN 0 AND 5), governor_run TEXT NOT NULL DEFAULT '',"
     " notes TEXT NOT NULL DEFAULT '[]', trace TEXT NOT NULL DEFAULT '', facts TEXT NOT NULL DEFAULT '') STRICT;"
     "CREATE TABLE letter (number INTEGER PRIMARY KEY AUTOINCREMENT, about TEXT NOT NULL, method TEXT NOT NULL,"
-    " path TEXT NOT NULL, body TEXT NOT NULL, refused TEXT) STRICT;";
-constexpr const char* kHomeTables =
-    "CREATE TABLE day (run TEXT PRIMARY KEY, began_s INTEGER NOT NULL, date INTEGER NOT NULL, rating INTEGER) STRICT;"
-    "CREATE TABLE piece (number INTEGER PRIMARY KEY, run TEXT NOT NULL, trace TEXT NOT NULL, facts TEXT NOT NULL)"
-    " STRICT;"
-    "CREATE TABLE application (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;"
-    "PRAGMA user_version = 2";
+    " path TEXT NOT NULL, body TEXT NOT NULL, refused TEXT) STRICT;"
+    "PRAGMA user_version = 3";
 
 // Creates the file first: SQLite would let everybody read it.
 void make_private(const std::string& path) {
@@ -60,16 +55,10 @@ Journal::Journal(const std::string& path) : path_(path), database_(opened(path))
         database_.exec("PRAGMA journal_mode = DELETE; PRAGMA synchronous = EXTRA; PRAGMA secure_delete = ON");
         return database_.execAndGet("PRAGMA user_version").getInt();
     });
-    if (version > kVersion) {
-        throw JournalError(path + ": of a later version of happe-study");
-    }
-    if (version < kVersion) {
-        change([&] {
-            if (version == 0) {
-                database_.exec(kTables);
-            }
-            database_.exec(kHomeTables);
-        });
+    if (version == 0) {
+        change([&] { database_.exec(kTables); });
+    } else if (version != kVersion) {
+        throw JournalError(path + ": of another version of happe-study");
     }
 }
 
@@ -110,11 +99,7 @@ void Journal::told(const std::string& document) {
 }
 
 void Journal::stand_up() {
-    change([&] {
-        database_.exec(
-            "DELETE FROM seat; DELETE FROM practised; DELETE FROM run; DELETE FROM day; DELETE FROM piece;"
-            " DELETE FROM application");
-    });
+    change([&] { database_.exec("DELETE FROM seat; DELETE FROM practised; DELETE FROM run"); });
 }
 
 std::set<std::string> Journal::practised() {
@@ -190,82 +175,9 @@ void Journal::settle(const std::string& run, Step step, const std::vector<Letter
     change([&] {
         run_statement(database_, "UPDATE run SET step = ?2, trace = '', facts = '' WHERE code = ?1", run,
                       static_cast<int>(step));
-        run_statement(database_, "DELETE FROM piece WHERE run = ?1", run);
-        run_statement(database_, "DELETE FROM day WHERE run = ?1", run);
         for (const Letter& letter : letters) {
             put(letter);
         }
-    });
-}
-
-std::optional<Day> Journal::day(const std::string& run) {
-    return looked<std::optional<Day>>([&]() -> std::optional<Day> {
-        SQLite::Statement row(database_, "SELECT began_s, date, rating FROM day WHERE run = ?1");
-        row.bind(1, run);
-        if (!row.executeStep()) {
-            return std::nullopt;
-        }
-        const SQLite::Column rating = row.getColumn(2);
-        return Day{.began_s = row.getColumn(0).getInt64(),
-                   .date = row.getColumn(1).getInt64(),
-                   .rating = rating.isNull() ? std::nullopt : std::optional(rating.getInt())};
-    });
-}
-
-void Journal::piece_begins(const std::string& run, const std::string& governor_run, const Day& day) {
-    change([&] {
-        run_statement(database_, "UPDATE run SET step = 1, governor_run = ?2 WHERE code = ?1", run, governor_run);
-        run_statement(database_,
-                      "INSERT INTO day VALUES (?1, ?2, ?3, NULL) ON CONFLICT (run) DO UPDATE"
-                      " SET began_s = excluded.began_s, date = excluded.date WHERE excluded.began_s < began_s",
-                      run, day.began_s, day.date);
-    });
-}
-
-void Journal::piece_ended(const std::string& run, const Recording& recording) {
-    change([&] {
-        run_statement(database_, "UPDATE run SET step = 0, governor_run = '' WHERE code = ?1", run);
-        run_statement(database_, "INSERT INTO piece (run, trace, facts) VALUES (?1, ?2, ?3)", run, recording.trace,
-                      recording.facts);
-    });
-}
-
-void Journal::piece_lost(const std::string& run, const std::string& note) {
-    change([&] {
-        run_statement(database_,
-                      "UPDATE run SET step = 0, governor_run = '', notes = json_insert(notes, '$[#]', ?2)"
-                      " WHERE code = ?1",
-                      run, note);
-    });
-}
-
-std::vector<Recording> Journal::pieces(const std::string& run) {
-    return looked<std::vector<Recording>>([&] {
-        std::vector<Recording> found;
-        SQLite::Statement rows(database_, "SELECT trace, facts FROM piece WHERE run = ?1 ORDER BY number");
-        rows.bind(1, run);
-        while (rows.executeStep()) {
-            found.push_back({.trace = rows.getColumn(0), .facts = rows.getColumn(1)});
-        }
-        return found;
-    });
-}
-
-void Journal::rated(const std::string& run, int rating, const Letter& letter) {
-    change([&] {
-        run_statement(database_, "UPDATE run SET step = 3 WHERE code = ?1", run);
-        run_statement(database_, "UPDATE day SET rating = ?2 WHERE run = ?1", run, rating);
-        put(letter);
-    });
-}
-
-std::string Journal::other_name(const std::string& application) {
-    change([&] { run_statement(database_, "INSERT OR IGNORE INTO application (name) VALUES (?1)", application); });
-    return looked<std::string>([&] {
-        SQLite::Statement row(database_, "SELECT 'app-' || number FROM application WHERE name = ?1");
-        row.bind(1, application);
-        row.executeStep();
-        return row.getColumn(0).getString();
     });
 }
 
@@ -317,10 +229,6 @@ std::vector<Refusal> Journal::refusals() {
         }
         return found;
     });
-}
-
-void Journal::forget_refused() {
-    change([&] { database_.exec("DELETE FROM letter WHERE refused IS NOT NULL"); });
 }
 
 void Journal::send_refused_again() {

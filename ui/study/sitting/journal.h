@@ -7,7 +7,6 @@
 // Throws JournalError, which names the file.
 #pragma once
 
-#include "ui/study/sitting/days.h"
 #include "ui/study/sitting/letters.h"
 #include "ui/study/sitting/run_record.h"
 #include "ui/study/sitting/steps.h"
@@ -67,26 +66,12 @@ public:
     // needs it.
     void settle(const std::string& run, Step step, const std::vector<Letter>& letters);
 
-    // A study at home: a run is a day, and each piece of the day has a recording of its own.
-    [[nodiscard]] std::optional<Day> day(const std::string& run);
-    // happed runs a piece under this name. The run's first piece begins the day. If somebody has set the clock back
-    // behind that, this piece begins it.
-    void piece_begins(const std::string& run, const std::string& governor_run, const Day& day);
-    void piece_ended(const std::string& run, const Recording& recording);
-    void piece_lost(const std::string& run, const std::string& note);
-    [[nodiscard]] std::vector<Recording> pieces(const std::string& run);
-    void rated(const std::string& run, int rating, const Letter& letter);
-    // The name under which records name an application: app-1, app-2, ...
-    [[nodiscard]] std::string other_name(const std::string& application);
-
     void post(const Letter& letter);
     [[nodiscard]] std::optional<Letter> first_letter();
     [[nodiscard]] std::int64_t waiting();
     void sent(std::int64_t number);
     void refused(std::int64_t number, const std::string& why);
     [[nodiscard]] std::vector<Refusal> refusals();
-    // Deletes refused letters.
-    void forget_refused();
     // Lets refused letters wait for sending once more.
     void send_refused_again();
 

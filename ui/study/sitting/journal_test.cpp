@@ -138,64 +138,6 @@ TEST_F(JournalTest, NothingOfATraceIsLeftInTheFileWhenTheServerHasIt) {
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
 }
 
-TEST_F(JournalTest, ADayHasPiecesThatGoWithItsLastAnswer) {
-    Journal journal(path_);
-    journal.begin(kRun, "start");
-    EXPECT_FALSE(journal.day(kRun));
-    journal.piece_begins(kRun, "0123", {.began_s = 5, .date = 1, .rating = {}});
-    EXPECT_EQ(journal.runs().front().step, Step::Running);
-    journal.piece_ended(kRun, {.trace = "one", .facts = "{}"});
-    EXPECT_EQ(journal.runs().front().step, Step::Starting);
-    EXPECT_EQ(journal.runs().front().governor_run, "");
-    journal.piece_begins(kRun, "4567", {.began_s = 9, .date = 2, .rating = {}});
-    journal.piece_lost(kRun, "a piece is lost");
-    EXPECT_EQ(journal.runs().front().notes, std::vector<std::string>{"a piece is lost"});
-    journal.piece_begins(kRun, "89ab", {.began_s = 9, .date = 2, .rating = {}});
-    journal.piece_ended(kRun, {.trace = "two", .facts = "{}"});
-    EXPECT_EQ(journal.day(kRun), (Day{.began_s = 5, .date = 1, .rating = {}})) << "the first piece's";
-
-    journal.ended(kRun, {});
-    journal.rated(kRun, 4, rating_of(kRun, "id", 4));
-    EXPECT_EQ(journal.runs().front().step, Step::Rated);
-    EXPECT_EQ(journal.day(kRun)->rating, 4);
-    const auto pieces = journal.pieces(kRun);
-    ASSERT_EQ(pieces.size(), 2U);
-    EXPECT_EQ(pieces[1].trace, "two");
-    EXPECT_EQ(journal.waiting(), 2) << "its end, its rating";
-
-    journal.settle(kRun, Step::Answered, {record_of(kRun, "id", "{}")});
-    EXPECT_TRUE(journal.pieces(kRun).empty());
-    EXPECT_FALSE(journal.day(kRun));
-    EXPECT_EQ(journal.waiting(), 3);
-}
-
-TEST_F(JournalTest, ADayThatBeganBeforeTheClockWasSetBackBeginsWithTheNextPiece) {
-    Journal journal(path_);
-    journal.begin(kRun, "start");
-    journal.piece_begins(kRun, "0123", {.began_s = 3'000'000, .date = 34, .rating = {}});
-    journal.piece_ended(kRun, {.trace = "one", .facts = "{}"});
-    journal.piece_begins(kRun, "4567", {.began_s = 1'000'000, .date = 11, .rating = {}});
-    EXPECT_EQ(journal.day(kRun), (Day{.began_s = 1'000'000, .date = 11, .rating = {}}));
-}
-
-TEST_F(JournalTest, AnApplicationKeepsItsOtherNameWhileTheParticipantIsHere) {
-    Journal journal(path_);
-    EXPECT_EQ(journal.other_name("org.example.Mail"), "app-1");
-    EXPECT_EQ(journal.other_name("app-1"), "app-2");
-    EXPECT_EQ(Journal(path_).other_name("org.example.Mail"), "app-1");
-    journal.stand_up();
-    EXPECT_EQ(journal.other_name("another"), "app-1");
-}
-
-TEST_F(JournalTest, OfTheVersionBeforeGetsTheTablesOfAStudyAtHome) {
-    Journal(path_).sit("token");
-    SQLite::Database(path_, SQLite::OPEN_READWRITE)
-        .exec("DROP TABLE day; DROP TABLE piece; DROP TABLE application; PRAGMA user_version = 1");
-    Journal journal(path_);
-    EXPECT_EQ(journal.seat()->token, "token");
-    EXPECT_EQ(journal.other_name("mail"), "app-1");
-}
-
 TEST_F(JournalTest, AFullDiskIsAnErrorThatNamesTheFileAndChangesNothing) {
     Journal journal(path_);
     journal.begin(kRun, "start");
@@ -255,6 +197,14 @@ TEST_F(JournalTest, KillLeavesEachRunBeforeOrAfterItsChange) {
     }
     EXPECT_GT(expected, 0);
     EXPECT_EQ(journal.waiting(), expected);
+}
+
+TEST_F(JournalTest, OfAnotherVersionIsRefusedAndNotChanged) {
+    Journal(path_).sit("token");
+    SQLite::Database(path_, SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 2");
+    EXPECT_THROW(Journal{path_}, JournalError);
+    SQLite::Database(path_, SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 3");
+    EXPECT_EQ(Journal(path_).seat()->token, "token");
 }
 
 TEST_F(JournalTest, WhatIsNoJournalIsAnErrorThatNamesTheFile) {

@@ -27,16 +27,6 @@ std::pair<Ordered, Ordered> parts_of(const std::string& trace) {
     return {std::move(header), std::move(observations)};
 }
 
-void rename(Ordered& value, const std::function<std::string(const std::string&)>& other_name) {
-    for (const auto& [name, member] : value.items()) {
-        if (value.is_object() && name == "app" && member.is_string() && member != "desktop") {
-            member = other_name(member.get<std::string>());
-        } else if (member.is_structured()) {
-            rename(member, other_name);
-        }
-    }
-}
-
 }  // namespace
 
 std::optional<std::string> compose_record(const std::string& run, const std::string& id, const Recording& recording,
@@ -47,9 +37,6 @@ std::optional<std::string> compose_record(const std::string& run, const std::str
     record["header"] = std::move(header);
     record["observations"] = std::move(observations);
     record["software"]["happe-study"] = HAPPE_VERSION;
-    if (spoken.piece) {
-        record["piece"] = {{"number", spoken.piece->number}, {"of", spoken.piece->of}};
-    }
     if (spoken.rating) {
         record["rating"] = *spoken.rating;
     }
@@ -59,26 +46,6 @@ std::optional<std::string> compose_record(const std::string& run, const std::str
     std::string text = record.dump();
     text.resize((text.size() + kPadding - 1) / kPadding * kPadding, ' ');
     return text;
-} catch (const Ordered::exception&) {
-    return std::nullopt;
-}
-
-std::optional<Recording> without_names(const Recording& recording,
-                                       const std::function<std::string(const std::string&)>& other_name) try {
-    auto [header, observations] = parts_of(recording.trace);
-    rename(header, other_name);
-    rename(observations, other_name);
-    Ordered facts = Ordered::parse(recording.facts);
-    if (facts.contains("interruptions")) {
-        for (Ordered& each : facts["interruptions"]) {
-            each.erase("detail");
-        }
-    }
-    Recording without{.trace = header.dump() + "\n", .facts = facts.dump()};
-    for (const Ordered& line : observations) {
-        without.trace += line.dump() + "\n";
-    }
-    return without;
 } catch (const Ordered::exception&) {
     return std::nullopt;
 }

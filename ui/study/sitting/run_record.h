@@ -2,9 +2,7 @@
 // The record of a run, from happed's recording and people's answers: profiles/schema/run-record.schema.json.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,22 +20,12 @@ struct Recording {
 struct Spoken {
     std::optional<int> rating;
     std::vector<std::string> notes;
-    struct Piece {
-        std::size_t number = 1;
-        std::size_t of = 1;
-    };
-    std::optional<Piece> piece;  // in a study at home: the record's place among those of its run
 };
 
 // Pads the record with blanks to a multiple of 64 KiB, because its size would reveal the condition (docs/uploads.md).
 // None if it cannot read the recording; it gives no reason, because a parser's message might reveal the condition too.
 [[nodiscard]] std::optional<std::string> compose_record(const std::string& run, const std::string& id,
                                                         const Recording& recording, const Spoken& spoken);
-
-// The recording without hints at the participant's applications: `other_name` replaces their names, and this function
-// removes the details of interruptions. The desktop keeps its name. None if it cannot read the recording.
-[[nodiscard]] std::optional<Recording> without_names(const Recording& recording,
-                                                     const std::function<std::string(const std::string&)>& other_name);
 
 // The microseconds from the run's beginning to its end; none if it cannot read them.
 [[nodiscard]] std::optional<std::int64_t> lasted_us(const Recording& recording);

@@ -26,35 +26,6 @@ TEST(RunRecord, HasWhatHappedKeptAndWhatWasSaid) {
     EXPECT_EQ(lasted_us(kRecording), 2'000'000);
 }
 
-TEST(RunRecord, SaysWhichPieceOfItsRunItIs) {
-    const auto text = compose_record("7ZK3M9QA", "id", kRecording, {.piece = Spoken::Piece{.number = 2, .of = 3}});
-    EXPECT_EQ(nlohmann::json::parse(*text)["piece"], nlohmann::json({{"number", 2}, {"of", 3}}));
-}
-
-TEST(RunRecord, LeavesOutWhichApplicationsAParticipantUses) {
-    const Recording told{.trace = R"({"uafp":[{"app":"mail"}],"patience":[{"app":"games"}]})"
-                                  "\n"
-                                  R"({"t_us":9007199254740993,"app":"mail","policies":[{"id":0}]})"
-                                  "\n"
-                                  R"({"app":"desktop"})"
-                                  "\n"
-                                  R"({"app":null})"
-                                  "\n",
-                         .facts = R"({"interruptions":[{"reason":"other","detail":"held by mail"}]})"};
-    const auto without = without_names(told, [](const std::string& name) { return "not-" + name; });
-    ASSERT_TRUE(without);
-    EXPECT_EQ(without->trace, R"({"uafp":[{"app":"not-mail"}],"patience":[{"app":"not-games"}]})"
-                              "\n"
-                              R"({"t_us":9007199254740993,"app":"not-mail","policies":[{"id":0}]})"
-                              "\n"
-                              R"({"app":"desktop"})"
-                              "\n"
-                              R"({"app":null})"
-                              "\n");
-    EXPECT_EQ(without->facts, R"({"interruptions":[{"reason":"other"}]})");
-    EXPECT_FALSE(without_names({.trace = "{", .facts = "{}"}, {}));
-}
-
 TEST(RunRecord, IsPaddedSoThatItsSizeTellsNothing) {
     const auto text = compose_record("7ZK3M9QA", "id", kRecording, {});
     ASSERT_TRUE(text);

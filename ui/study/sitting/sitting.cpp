@@ -67,21 +67,13 @@ PlannedRun run_of(const Json& told) {
     if (const Json& cpu = told.at("cpu"); !cpu.is_null()) {
         run.cpu = cpu.get<int>();
     }
-    if (run.seconds < 1) {
-        throw std::runtime_error("runs: of no length");
+    if (run.seconds < 1 || run.command.empty()) {
+        throw std::runtime_error("runs: one has no length or no command");
     }
     return run;
 }
 
-bool without_command(const PlannedRun& run) {
-    return run.command.empty();
-}
-
 }  // namespace
-
-bool Sitting::at_home() const {
-    return std::ranges::any_of(runs, without_command);
-}
 
 tl::expected<Sitting, std::string> read_sitting(const std::string& document) try {
     const Json told = Json::parse(document);
@@ -94,9 +86,6 @@ tl::expected<Sitting, std::string> read_sitting(const std::string& document) try
                     .runs = {}};
     for (const Json& run : told.at("runs")) {
         sitting.runs.push_back(run_of(run));
-    }
-    if (sitting.at_home() != std::ranges::all_of(sitting.runs, without_command) && !sitting.runs.empty()) {
-        throw std::runtime_error("runs: some without a command");
     }
     return sitting;
 } catch (const std::exception& error) {

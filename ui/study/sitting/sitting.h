@@ -37,10 +37,10 @@ struct PlannedRun {
     std::string code;
     std::string application;           // its key
     std::string name;                  // for people
-    std::vector<std::string> command;  // empty in a study at home, where a run is a day of use
+    std::vector<std::string> command;  // has a word or more
     std::optional<int> cpu;            // the CPU for the application
-    int seconds = 0;                   // at home: the least of a day
-    int practice_seconds = 0;          // 0: none
+    int seconds = 0;
+    int practice_seconds = 0;  // 0: none
     RunState state = RunState::Planned;
 };
 
@@ -52,9 +52,6 @@ struct Sitting {
     Scale rating;
     std::optional<Guess> guess;
     std::vector<PlannedRun> runs;  // in the order of the sitting
-
-    // True if the participant uses the laptop at home as they like, and no run has an application.
-    [[nodiscard]] bool at_home() const;
 };
 
 // Ignores unknown fields. An error names the field.

@@ -43,26 +43,16 @@ TEST(Sitting, ThatLacksSomethingIsRefusedWithItsName) {
     EXPECT_FALSE(read_sitting("[]"));
 }
 
-TEST(Sitting, WithAStateOrScaleThatCannotBeIsRefused) {
+TEST(Sitting, WithAStateScaleOrCommandThatCannotBeIsRefused) {
     EXPECT_FALSE(read_sitting(told_sitting({"flown"}).dump()));
     for (const int highest : {1, 12}) {
         auto told = told_sitting();
         told["rating"]["highest"] = highest;
         EXPECT_FALSE(read_sitting(told.dump())) << highest;
     }
-}
-
-TEST(Sitting, IsAtHomeIfNoRunHasAnApplication) {
     auto told = told_sitting();
-    EXPECT_FALSE(read_sitting(told.dump())->at_home());
     told["runs"][0]["command"] = nlohmann::json::array();
-    EXPECT_FALSE(read_sitting(told.dump())) << "one has, another has not";
-    for (auto& run : told["runs"]) {
-        run["command"] = nlohmann::json::array();
-    }
-    EXPECT_TRUE(read_sitting(told.dump())->at_home());
-    told["runs"] = nlohmann::json::array();
-    EXPECT_FALSE(read_sitting(told.dump())->at_home()) << "nobody knows yet";
+    EXPECT_FALSE(read_sitting(told.dump()));
 }
 
 }  // namespace

@@ -51,14 +51,6 @@ void add_send(Sheet& sheet, ChoiceWidget& choice, const QString& text, const std
     sheet.begin_with(choice);
 }
 
-// At home nobody but the participant could do this.
-void add_ways_out(Sheet& sheet, const Hands& hands) {
-    if (hands.later) {
-        sheet.other_button(StudyWords::tr("Later"), hands.later);
-        sheet.other_button(StudyWords::tr("Leave the study"), hands.stand_up);
-    }
-}
-
 void welcome(Sheet& sheet, const View& view, const Hands& hands) {
     sheet.title(StudyWords::tr("Who is taking part?"));
     sheet.text(StudyWords::tr(
@@ -143,7 +135,6 @@ void rate(Sheet& sheet, const View& view, const Hands& hands) {
                points.last() + QStringLiteral(" \u2013 ") + highest);
     add_send(sheet, choice, StudyWords::tr("Send my rating"),
              [rate = hands.rate, first = scale.lowest](int chosen) { rate(first + chosen); });
-    add_ways_out(sheet, hands);
     sheet.text(StudyWords::tr("With the keyboard: the number, then Enter."));
 }
 
@@ -161,7 +152,6 @@ void guess(Sheet& sheet, const View& view, const Hands& hands) {
         guess(choices.at(static_cast<std::size_t>(chosen)).key);
     };
     add_send(sheet, choice, StudyWords::tr("Send my guess"), send);
-    add_ways_out(sheet, hands);
 }
 
 void stopped(Sheet& sheet, const View& view, const Hands& /*hands*/) {
@@ -189,9 +179,7 @@ void goodbye(Sheet& sheet, const View& view, const Hands& hands) {
     } else {
         sheet.text(StudyWords::tr("All data have arrived. You can continue in the browser, or leave."));
     }
-    if (!hands.later) {
-        sheet.main_button(StudyWords::tr("Next participant"), hands.go_on);
-    }
+    sheet.main_button(StudyWords::tr("Next participant"), hands.go_on);
     sheet.other_button(StudyWords::tr("Leave the program"), hands.leave);
 }
 

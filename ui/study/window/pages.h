@@ -20,7 +20,6 @@ struct Hands {
     std::function<void()> skip_practice;
     std::function<void(int)> rate;
     std::function<void(const std::string&)> guess;
-    std::function<void()> later;  // only at home: the question comes again
     std::function<void()> try_again;
     std::function<void()> go_on;
     // The actions of the experimenter.

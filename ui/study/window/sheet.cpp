@@ -39,10 +39,8 @@ QLabel& Sheet::label(const QString& text, const char* kind) {
 
 void Sheet::where(const View& view) {
     if (view.number > 0) {
-        const bool day = view.application.isEmpty();
-        const QString place = day ? StudyWords::tr("Day %1 of %2") : StudyWords::tr("Run %1 of %2");
-        const QString what = day ? QString() : QStringLiteral(" \u00b7 ") + view.application;
-        label(place.arg(view.number).arg(view.total) + what, "where");
+        const QString place = StudyWords::tr("Run %1 of %2").arg(view.number).arg(view.total);
+        label(place + QStringLiteral(" \u00b7 ") + view.application, "where");
     }
 }
 

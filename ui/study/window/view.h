@@ -32,8 +32,8 @@ struct View {
     Page page = Page::Welcome;
     std::size_t number = 0;  // the number of the run, from 1; 0: none
     std::size_t total = 0;
-    QString application;  // empty at home, where a run is a day
-    QString code;         // the run's code, for the experimenter
+    QString application;
+    QString code;  // the run's code, for the experimenter
     int seconds = 0;
     QString detail;  // the error, or what the wizard waits for
     Scale scale;
