@@ -2,18 +2,11 @@
 #include "governor/explain/reasons.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <ranges>
-#include <string_view>
 #include <utility>
-
-// Qt's lupdate finds the texts by this name (ui/translations.cmake).
-#define QT_TRANSLATE_NOOP(context, text) text  // NOLINT(cppcoreguidelines-macro-usage): lupdate reads the source
 
 namespace happe {
 namespace {
-
-using Values = std::initializer_list<std::pair<std::string_view, std::string>>;
 
 // The entry of a policy; null if there is none.
 template <typename Shown, typename Of>
@@ -59,42 +52,18 @@ std::optional<LearningEvent> teacher(std::span<const LearningEvent> events, Khz 
     return std::nullopt;
 }
 
-// The translated text, with these values in place of the names in braces. A name without a value stays.
-std::string filled(const Wording& wording, const char* english, Values values) {
-    const std::string text = wording.translated(english);
-    std::string whole;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = text[at] == '{' ? text.find('}', at) : std::string::npos;
-        const std::string_view name =
-            end == std::string::npos ? std::string_view() : std::string_view(text).substr(at + 1, end - at - 1);
-        const auto value = std::ranges::find(values, name, &Values::value_type::first);
-        if (value == values.end()) {
-            whole += text[at++];
-        } else {
-            whole += value->second;
-            at = end + 1;
-        }
-    }
-    return whole;
-}
-
 std::string cause(const Reasons& reasons, const std::string& time, const Wording& wording) {
     if (reasons.descent.state == "probing") {
-        return filled(wording,
-                      QT_TRANSLATE_NOOP("Reasons", "HAPPE tries less than the {frequency} that it had learned"),
-                      {{"frequency", wording.frequency(reasons.descent.restored)}});
+        return "HAPPE tries less than the " + wording.frequency(reasons.descent.restored) + " that it had learned";
     }
     if (!reasons.taught) {
-        return wording.translated(QT_TRANSLATE_NOOP(
-            "Reasons", "the history has no key press that taught it: the profile began so, or was imported"));
+        return "the history has no key press that taught it: the profile began so, or was imported";
     }
-    const char* const text =
-        reasons.taught->lesson.probe
-            ? QT_TRANSLATE_NOOP("Reasons", "HAPPE tried it on {time}, and you did not press \"faster\"")
-        : reasons.taught->lesson.key == Key::Performance
-            ? QT_TRANSLATE_NOOP("Reasons", "you pressed \"faster\" on {time}")
-            : QT_TRANSLATE_NOOP("Reasons", "you pressed \"save power\" on {time}");
-    return filled(wording, text, {{"time", time}});
+    if (reasons.taught->lesson.probe) {
+        return "HAPPE tried it on " + time + ", and you did not press \"faster\"";
+    }
+    const bool faster = reasons.taught->lesson.key == Key::Performance;
+    return (faster ? "you pressed \"faster\" on " : "you pressed \"save power\" on ") + time;
 }
 
 }  // namespace
@@ -123,60 +92,40 @@ std::optional<Reasons> reasons(const Situation& situation, std::span<const Learn
 
 std::string why(const Reasons& reasons, const std::string& application, const std::string& time,
                 const Wording& wording) {
-    std::string text = filled(
-        wording, QT_TRANSLATE_NOOP("Reasons", "HAPPE gives {application} {frequency} at {level}, because {cause}"),
-        {{"application", application},
-         {"frequency", wording.frequency(reasons.decided)},
-         {"level", wording.level(reasons.level)},
-         {"cause", cause(reasons, time, wording)}});
+    std::string text = "HAPPE gives " + application + ' ' + wording.frequency(reasons.decided) + " at " +
+                       wording.level(reasons.level) + ", because " + cause(reasons, time, wording);
     if (!reasons.saver.empty()) {
-        text += filled(wording, QT_TRANSLATE_NOOP("Reasons", "; this is one step less than learned, as {saver} asks"),
-                       {{"saver", reasons.saver}});
+        text += "; this is one step less than learned, as " + reasons.saver + " asks";
     }
     if (reasons.limits) {
-        text += filled(
-            wording, QT_TRANSLATE_NOOP("Reasons", "; another program or the kernel allows only {least} to {most}"),
-            {{"least", wording.frequency(reasons.limits->least)}, {"most", wording.frequency(reasons.limits->most)}});
+        text += "; another program or the kernel allows only " + wording.frequency(reasons.limits->least) + " to " +
+                wording.frequency(reasons.limits->most);
     }
     return text + '.';
 }
 
 std::string what_next(const Reasons& reasons, const Wording& wording) {
-    const std::string seconds = std::to_string(reasons.descent.seconds);
+    const std::string seconds = std::to_string(reasons.descent.seconds) + " s";
     if (reasons.descent.state == "probing") {
-        return filled(wording,
-                      QT_TRANSLATE_NOOP("Reasons",
-                                        "If you press \"faster\", HAPPE goes back to at least {restored}; "
-                                        "otherwise it keeps {frequency} in {seconds} s."),
-                      {{"restored", wording.frequency(reasons.descent.restored)},
-                       {"frequency", wording.frequency(reasons.decided)},
-                       {"seconds", seconds}});
+        return "If you press \"faster\", HAPPE goes back to at least " + wording.frequency(reasons.descent.restored) +
+               "; otherwise it keeps " + wording.frequency(reasons.decided) + " in " + seconds + '.';
     }
     if (reasons.descent.state == "unattended") {
-        return wording.translated(QT_TRANSLATE_NOOP(
-            "Reasons", "HAPPE tries nothing lower, because the desktop does not tell it that somebody is there."));
+        return "HAPPE tries nothing lower, because the desktop does not tell it that somebody is there.";
     }
     if (reasons.descent.state != "waiting") {
-        return wording.translated(QT_TRANSLATE_NOOP(
-            "Reasons", "HAPPE tries nothing by itself: only key presses change what it has learned."));
+        return "HAPPE tries nothing by itself: only key presses change what it has learned.";
     }
     if (!reasons.saver.empty()) {
-        return filled(wording,
-                      QT_TRANSLATE_NOOP("Reasons", "HAPPE tries nothing lower while {saver} asks for less power."),
-                      {{"saver", reasons.saver}});
+        return "HAPPE tries nothing lower while " + reasons.saver + " asks for less power.";
     }
     if (reasons.limits && reasons.limits->most < reasons.decided) {
-        return wording.translated(
-            QT_TRANSLATE_NOOP("Reasons", "HAPPE tries nothing lower under a limit that is lower already."));
+        return "HAPPE tries nothing lower under a limit that is lower already.";
     }
     if (reasons.lowest) {
-        return wording.translated(
-            QT_TRANSLATE_NOOP("Reasons", "HAPPE tries nothing lower, because this is the lowest frequency."));
+        return "HAPPE tries nothing lower, because this is the lowest frequency.";
     }
-    return filled(wording,
-                  QT_TRANSLATE_NOOP("Reasons",
-                                    "HAPPE tries a lower frequency after {seconds} s more of use without a key press."),
-                  {{"seconds", seconds}});
+    return "HAPPE tries a lower frequency after " + seconds + " more of use without a key press.";
 }
 
 }  // namespace happe

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Explains why HAPPE chose the present frequency and what it tries next. happectl and the owner's window use this; the
-// window translates the sentences.
+// Explains why HAPPE chose the present frequency and what it tries next. happectl and the owner's window use this.
 #pragma once
 
 #include "governor/bus/shown_state.h"
@@ -42,9 +41,8 @@ struct Reasons {
 // Empty if happed has decided nothing, or hides it. `events`: the lessons of the profile, oldest first.
 [[nodiscard]] std::optional<Reasons> reasons(const Situation& situation, std::span<const LearningEvent> events);
 
-// How a program translates the sentences and formats their values.
+// How a program writes the values in the sentences.
 struct Wording {
-    std::function<std::string(const char* english)> translated;  // a text with the same names in braces
     std::function<std::string(Khz)> frequency;
     std::function<std::string(Level)> level;
 };

@@ -23,8 +23,7 @@ struct ReasonsTest : testing::Test {
     }
 
     Situation state;
-    Wording wording{.translated = [](const char* english) { return std::string(english); },
-                    .frequency = [](Khz khz) { return std::to_string(khz.value / 1'000) + " MHz"; },
+    Wording wording{.frequency = [](Khz khz) { return std::to_string(khz.value / 1'000) + " MHz"; },
                     .level = [](Level level) { return "level " + std::to_string(level.value); }};
     std::vector<LearningEvent> events;
 };
@@ -84,15 +83,6 @@ TEST_F(ReasonsTest, NamesALimitThatHoldsAndWhoAsksForLess) {
     state.targets[0].khz = Khz{1'200'000};
     EXPECT_NE(says().find("one step less than learned, as GNOME asks. HAPPE tries nothing lower while GNOME asks"),
               std::string::npos);
-}
-
-TEST_F(ReasonsTest, FillsATranslationInItsOwnOrderAndLeavesWhatItIsNotGiven) {
-    wording.translated = [](const char* english) -> std::string {
-        const std::string text(english);
-        return text.starts_with("HAPPE gives") ? "{level}: {frequency}, {application} { {nobody} {cause}" : "weil{";
-    };
-    EXPECT_EQ(why(*reasons(state, events), "{cause}", "Montag", wording),
-              "level 3: 1600 MHz, {cause} { {nobody} weil{.");
 }
 
 TEST_F(ReasonsTest, FindsTheHeldLevelThatWasLookedUp) {

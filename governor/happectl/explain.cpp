@@ -48,9 +48,7 @@ Situation situation_of(const Properties& state) {
 }
 
 Wording english() {
-    return {.translated = [](const char* text) { return std::string(text); },
-            .frequency = gigahertz,
-            .level = [](Level level) { return fmt::format("level {}", level.value); }};
+    return {.frequency = gigahertz, .level = [](Level level) { return fmt::format("level {}", level.value); }};
 }
 
 nlohmann::ordered_json json_of(const Reasons& reasons, const Properties& state) {

@@ -1,8 +1,8 @@
 // The extension. CMakeLists.txt appends this and the parts to the form for each version of GNOME Shell.
 
 class Happe {
-    constructor(folder) {
-        this._parts = [new FrontWindow(), new Overlay(), new QuickSetting(folder)];
+    constructor() {
+        this._parts = [new FrontWindow(), new Overlay(), new QuickSetting()];
     }
 
     enable() {

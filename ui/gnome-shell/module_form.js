@@ -16,7 +16,7 @@ import {Extension} from 'resource:///org/gnome/shell/extensions/extension.js';
 export default class HappeExtension extends Extension {
     constructor(metadata) {
         super(metadata);
-        this._happe = new Happe(this.path);
+        this._happe = new Happe();
     }
 
     enable() {

@@ -5,7 +5,7 @@ const {Atk, Clutter, Cogl, Gio, GLib, Meta, Shell, St} = imports.gi;
 const Main = imports.ui.main;
 const QuickSettings = imports.ui.quickSettings;
 
-function init(extension) {
-    return new Happe(extension.path);
+function init() {
+    return new Happe();
 }
 

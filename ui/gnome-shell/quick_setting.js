@@ -6,11 +6,13 @@ const GOVERNOR_PATH = '/org/happe/Governor1';
 const PROPERTIES = 'org.freedesktop.DBus.Properties';
 const HOLDER = 'GNOME Shell';
 const ICON = 'power-profile-power-saver-symbolic';
+const NOT_GOVERNING = {
+    contested: 'Another program governs the CPU',
+    failing: 'HAPPE cannot govern every CPU here',
+};
 
 class QuickSetting {
-    constructor(folder) {
-        this._words = new GLib.KeyFile();
-        this._words.load_from_file(`${folder}/words.ini`, GLib.KeyFileFlags.KEEP_TRANSLATIONS);
+    constructor() {
         this._hold = null;
         this._asking = false; // true until happed has answered Hold or Release
     }
@@ -23,7 +25,7 @@ class QuickSetting {
         this._toggle.menu.setHeader(ICON, 'HAPPE');
         this._doing = this._toggle.menu.addAction('', () => {});
         this._doing.reactive = false;
-        this._toggle.menu.addAction(this._word('Open'), () => this._open());
+        this._toggle.menu.addAction('Open HAPPE', () => this._open());
         menu.addItem(this._toggle, 1);
         this._opened = menu.connect('open-state-changed', (_menu, isOpen) => this._listen(isOpen));
         this._listen(menu.isOpen);
@@ -37,10 +39,6 @@ class QuickSetting {
         this._toggle = null;
         if ((this._asking || this._hold !== null) && !Main.sessionMode.isLocked)
             this._pause(false);
-    }
-
-    _word(name) {
-        return this._words.get_locale_string('Words', name, null);
     }
 
     _listen(wanted) {
@@ -85,15 +83,15 @@ class QuickSetting {
     // Shows nothing during a study's run.
     _wordsFor(governor) {
         if (!governor)
-            return this._word('Missing');
+            return 'happed is not running';
         if (governor.State === 'run')
-            return this._word('Run');
+            return 'A study\'s run is in progress';
         if (this._hold !== null)
-            return this._word('Paused');
+            return 'Paused';
         if (governor.State === 'held')
-            return `${this._word('Paused')}: ${governor.Holds.map(([holder]) => holder).join(', ')}`;
+            return `Paused: ${governor.Holds.map(([holder]) => holder).join(', ')}`;
         if (governor.Targets.length === 0)
-            return this._word(['contested', 'failing'].includes(governor.State) ? governor.State : 'Nobody');
+            return NOT_GOVERNING[governor.State] ?? 'HAPPE governs for nobody now';
         const khz = Math.max(...governor.Targets.map(([_policy, target]) => target));
         const one = {minimumFractionDigits: 1, maximumFractionDigits: 1};
         return `${(khz / 1e6).toLocaleString(undefined, one)} GHz · ${governor.Application}`;
@@ -106,7 +104,7 @@ class QuickSetting {
             return;
         this._asking = true;
         const [method, values] = wanted
-            ? ['Hold', new GLib.Variant('(ss)', [HOLDER, this._word('Reason')])]
+            ? ['Hold', new GLib.Variant('(ss)', [HOLDER, 'paused in the quick settings'])]
             : ['Release', new GLib.Variant('(u)', [this._hold])];
         this._ask(GOVERNOR, method, values, ([hold], error) => {
             this._asking = false;

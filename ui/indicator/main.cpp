@@ -11,7 +11,6 @@
 #include "ui/indicator/status.h"
 #include "ui/indicator/surface_choice.h"
 #include "ui/program/end_signals.h"
-#include "ui/program/translations.h"
 #include "ui/surfaces/tray_program.h"
 
 #include <malloc.h>
@@ -198,7 +197,6 @@ int main(int argc, char** argv) try {
     if (options.window) {
         return happe::ui::complain(happe::ui::become_window(), EX_UNAVAILABLE);
     }
-    happe::ui::install_translations(application);
     return happe::ui::run(options, application);
 } catch (const std::exception& error) {
     return happe::ui::complain(std::string(error.what()) + "; please report this", EX_SOFTWARE);

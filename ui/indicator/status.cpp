@@ -82,17 +82,16 @@ QString as_text(const std::optional<Shown>& shown, bool governs, const QString& 
     if (shown) {
         text = OverlayWords::name(*shown) + QStringLiteral(". ") + OverlayWords::description(*shown);
     } else if (governs) {
-        text = QCoreApplication::translate("Status", "happed governs for nobody here now.");
+        text = QStringLiteral("happed governs for nobody here now.");
     } else {
-        text = QCoreApplication::translate("Status", "happed is not running.");
+        text = QStringLiteral("happed is not running.");
     }
     if (!trouble.isEmpty()) {
         text += QLatin1Char('\n') + trouble;
     }
     if (!trouble.isEmpty() && agent) {
         text += QLatin1Char('\n') +
-                QCoreApplication::translate(
-                    "Status",
+                QStringLiteral(
                     "happe-indicator shows nothing here. It only reports to happed which application is in front.");
     }
     return text;
@@ -101,12 +100,10 @@ QString as_text(const std::optional<Shown>& shown, bool governs, const QString& 
 QString as_text(const FocusStatus& focus, const QString& application) {
     QStringList lines;
     if (!application.isEmpty()) {
-        lines << QCoreApplication::translate("Status", "In front: %1.").arg(application);
+        lines << QStringLiteral("In front: %1.").arg(application);
     }
-    lines
-        << (focus.source.isEmpty()
-                ? QCoreApplication::translate("Status", "No program reports which application is in front:")
-                : QCoreApplication::translate("Status", "%1 reports which application is in front.").arg(focus.source));
+    lines << (focus.source.isEmpty() ? QStringLiteral("No program reports which application is in front:")
+                                     : QStringLiteral("%1 reports which application is in front.").arg(focus.source));
     if (!focus.trouble.isEmpty()) {
         lines << focus.trouble;
     }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The overlay's texts in the user's language: short for the picture, whole sentences for people who hear it.
+// The overlay's texts: short for the picture, whole sentences for people who hear it.
 #pragma once
 
 #include "ui/overlay/overlay_state.h"
 
-#include <QCoreApplication>
 #include <QString>
 
 namespace happe::ui {
 
-class OverlayWords {
-    Q_DECLARE_TR_FUNCTIONS(OverlayWords)
+// "1 hour", "2 hours"
+[[nodiscard]] QString counted(int number, const QString& one, const QString& more);
 
+class OverlayWords {
 public:
     // "1 h 47 min"; without a time "On battery" or "On mains".
     [[nodiscard]] static QString time(const Shown& shown);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/owner/key_words.h"
 
-#include <QCoreApplication>
 #include <QStringList>
 #include <algorithm>
 #include <array>
@@ -17,47 +16,47 @@ struct Name {
 };
 
 constexpr std::array kNames{
-    Name{"CTRL", QT_TRANSLATE_NOOP("KeyWords", "Ctrl")},
-    Name{"LEFTCTRL", QT_TRANSLATE_NOOP("KeyWords", "left Ctrl")},
-    Name{"RIGHTCTRL", QT_TRANSLATE_NOOP("KeyWords", "right Ctrl")},
-    Name{"ALT", QT_TRANSLATE_NOOP("KeyWords", "Alt")},
-    Name{"LEFTALT", QT_TRANSLATE_NOOP("KeyWords", "left Alt")},
-    Name{"RIGHTALT", QT_TRANSLATE_NOOP("KeyWords", "AltGr")},
-    Name{"SHIFT", QT_TRANSLATE_NOOP("KeyWords", "Shift")},
-    Name{"LEFTSHIFT", QT_TRANSLATE_NOOP("KeyWords", "left Shift")},
-    Name{"RIGHTSHIFT", QT_TRANSLATE_NOOP("KeyWords", "right Shift")},
-    Name{"META", QT_TRANSLATE_NOOP("KeyWords", "Super")},
-    Name{"LEFTMETA", QT_TRANSLATE_NOOP("KeyWords", "left Super")},
-    Name{"RIGHTMETA", QT_TRANSLATE_NOOP("KeyWords", "right Super")},
-    Name{"KEY_UP", QT_TRANSLATE_NOOP("KeyWords", "Up")},
-    Name{"KEY_DOWN", QT_TRANSLATE_NOOP("KeyWords", "Down")},
-    Name{"KEY_LEFT", QT_TRANSLATE_NOOP("KeyWords", "Left")},
-    Name{"KEY_RIGHT", QT_TRANSLATE_NOOP("KeyWords", "Right")},
-    Name{"KEY_PAGEUP", QT_TRANSLATE_NOOP("KeyWords", "Page up")},
-    Name{"KEY_PAGEDOWN", QT_TRANSLATE_NOOP("KeyWords", "Page down")},
-    Name{"KEY_HOME", QT_TRANSLATE_NOOP("KeyWords", "Home")},
-    Name{"KEY_END", QT_TRANSLATE_NOOP("KeyWords", "End")},
-    Name{"KEY_INSERT", QT_TRANSLATE_NOOP("KeyWords", "Insert")},
-    Name{"KEY_DELETE", QT_TRANSLATE_NOOP("KeyWords", "Delete")},
-    Name{"KEY_SYSRQ", QT_TRANSLATE_NOOP("KeyWords", "Print")},
-    Name{"KEY_SCROLLLOCK", QT_TRANSLATE_NOOP("KeyWords", "Scroll lock")},
-    Name{"KEY_PAUSE", QT_TRANSLATE_NOOP("KeyWords", "Pause")},
-    Name{"KEY_COMPOSE", QT_TRANSLATE_NOOP("KeyWords", "Menu")},
-    Name{"KEY_MUTE", QT_TRANSLATE_NOOP("KeyWords", "Mute")},
-    Name{"KEY_VOLUMEUP", QT_TRANSLATE_NOOP("KeyWords", "Volume up")},
-    Name{"KEY_VOLUMEDOWN", QT_TRANSLATE_NOOP("KeyWords", "Volume down")},
-    Name{"KEY_BRIGHTNESSUP", QT_TRANSLATE_NOOP("KeyWords", "Brightness up")},
-    Name{"KEY_BRIGHTNESSDOWN", QT_TRANSLATE_NOOP("KeyWords", "Brightness down")},
-    Name{"KEY_PROG1", QT_TRANSLATE_NOOP("KeyWords", "Program 1")},
-    Name{"KEY_PROG2", QT_TRANSLATE_NOOP("KeyWords", "Program 2")},
-    Name{"KEY_PROG3", QT_TRANSLATE_NOOP("KeyWords", "Program 3")},
-    Name{"KEY_PROG4", QT_TRANSLATE_NOOP("KeyWords", "Program 4")},
+    Name{"CTRL", "Ctrl"},
+    Name{"LEFTCTRL", "left Ctrl"},
+    Name{"RIGHTCTRL", "right Ctrl"},
+    Name{"ALT", "Alt"},
+    Name{"LEFTALT", "left Alt"},
+    Name{"RIGHTALT", "AltGr"},
+    Name{"SHIFT", "Shift"},
+    Name{"LEFTSHIFT", "left Shift"},
+    Name{"RIGHTSHIFT", "right Shift"},
+    Name{"META", "Super"},
+    Name{"LEFTMETA", "left Super"},
+    Name{"RIGHTMETA", "right Super"},
+    Name{"KEY_UP", "Up"},
+    Name{"KEY_DOWN", "Down"},
+    Name{"KEY_LEFT", "Left"},
+    Name{"KEY_RIGHT", "Right"},
+    Name{"KEY_PAGEUP", "Page up"},
+    Name{"KEY_PAGEDOWN", "Page down"},
+    Name{"KEY_HOME", "Home"},
+    Name{"KEY_END", "End"},
+    Name{"KEY_INSERT", "Insert"},
+    Name{"KEY_DELETE", "Delete"},
+    Name{"KEY_SYSRQ", "Print"},
+    Name{"KEY_SCROLLLOCK", "Scroll lock"},
+    Name{"KEY_PAUSE", "Pause"},
+    Name{"KEY_COMPOSE", "Menu"},
+    Name{"KEY_MUTE", "Mute"},
+    Name{"KEY_VOLUMEUP", "Volume up"},
+    Name{"KEY_VOLUMEDOWN", "Volume down"},
+    Name{"KEY_BRIGHTNESSUP", "Brightness up"},
+    Name{"KEY_BRIGHTNESSDOWN", "Brightness down"},
+    Name{"KEY_PROG1", "Program 1"},
+    Name{"KEY_PROG2", "Program 2"},
+    Name{"KEY_PROG3", "Program 3"},
+    Name{"KEY_PROG4", "Program 4"},
 };
 
 QString part_in_words(const QString& part) {
     const auto* const found = std::ranges::find_if(kNames, [&](const Name& name) { return part == name.ours; });
     if (found != kNames.end()) {
-        return QCoreApplication::translate("KeyWords", found->words);
+        return QLatin1String(found->words);
     }
     for (const auto& [prefix, before] : {std::pair("KEY_FN_", "Fn+"), std::pair("KEY_", "")}) {
         if (part.startsWith(QLatin1String(prefix))) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/owner/owner_window.h"
 
+#include "ui/overlay/overlay_words.h"
 #include "ui/owner/card.h"
 #include "ui/owner/desktop_entry.h"
 #include "ui/owner/owner_words.h"
@@ -47,22 +48,22 @@ OwnerWindow::OwnerWindow(Owner& owner)
       chart_(new StepChart(this)),
       presses_(new PressList(this)),
       keys_(text_label(this)),
-      pause_(new QPushButton(tr("&Pause HAPPE"), this)),
-      reset_(new QPushButton(tr("F&orget this application…"), this)),
-      change_keys_(new QPushButton(tr("Change &keys…"), this)),
-      autostart_(new QCheckBox(tr("&Start the indicator with the session"), this)),
+      pause_(new QPushButton(QStringLiteral("&Pause HAPPE"), this)),
+      reset_(new QPushButton(QStringLiteral("F&orget this application…"), this)),
+      change_keys_(new QPushButton(QStringLiteral("Change &keys…"), this)),
+      autostart_(new QCheckBox(QStringLiteral("&Start the indicator with the session"), this)),
       mains_(new MainsSettings(owner, this)),
-      extension_(new QPushButton(tr("Enable HAPPE in &GNOME"), this)),
+      extension_(new QPushButton(QStringLiteral("Enable HAPPE in &GNOME"), this)),
       said_(text_label(this)) {
-    setWindowTitle(tr("HAPPE"));
+    setWindowTitle(QStringLiteral("HAPPE"));
     QFont large = doing_->font();
     large.setPointSizeF(large.pointSizeF() * kHeadline);
     doing_->setFont(large);
     pause_->setCheckable(true);
     charge_->setTextVisible(false);
     charge_->setFixedHeight(fontMetrics().height() / 2);
-    charge_->setAccessibleName(tr("Battery"));
-    profiles_->setAccessibleName(tr("Application"));
+    charge_->setAccessibleName(QStringLiteral("Battery"));
+    profiles_->setAccessibleName(QStringLiteral("Application"));
     say(*said_, {});
     lay_out();
     connect_all();
@@ -83,14 +84,14 @@ void OwnerWindow::lay_out() {
     columns->addLayout(right, 1);
     all->addLayout(columns, 1);
     all->addWidget(said_);
-    lay_out_now(*Card::add_to(*left, tr("Now"), this));
-    lay_out_settings(*Card::add_to(*left, tr("Settings"), this));
+    lay_out_now(*Card::add_to(*left, QStringLiteral("Now"), this));
+    lay_out_settings(*Card::add_to(*left, QStringLiteral("Settings"), this));
     left->addStretch();
     left->setContentsMargins(0, 0, 0, 0);
     show_without_frame(*scrolled, *left->parentWidget());
     scrolled->setMinimumWidth(left->minimumSize().width() + scrolled->verticalScrollBar()->sizeHint().width());
-    lay_out_profile(*Card::add_to(*right, tr("What HAPPE has learned"), this, 1));
-    Card::add_to(*right, tr("The last key presses"), this)->addWidget(presses_);
+    lay_out_profile(*Card::add_to(*right, QStringLiteral("What HAPPE has learned"), this, 1));
+    Card::add_to(*right, QStringLiteral("The last key presses"), this)->addWidget(presses_);
     const QList<QWidget*> order{pause_,    change_keys_, mains_, autostart_,       extension_,
                                 profiles_, reset_,       chart_, presses_->first()};
     for (qsizetype at = 1; at < order.size(); ++at) {
@@ -118,7 +119,7 @@ void OwnerWindow::lay_out_settings(QVBoxLayout& card) {
 
 void OwnerWindow::lay_out_profile(QVBoxLayout& card) {
     auto* const application = new QHBoxLayout;
-    auto* const name = new QLabel(tr("&Application"), this);
+    auto* const name = new QLabel(QStringLiteral("&Application"), this);
     name->setBuddy(profiles_);
     application->addWidget(name);
     application->addWidget(profiles_, 1);
@@ -129,14 +130,15 @@ void OwnerWindow::lay_out_profile(QVBoxLayout& card) {
 
 void OwnerWindow::connect_all() {
     connect(&owner_, &Owner::changed, this, &OwnerWindow::update_all);
-    connect(&owner_, &Owner::refused, this, [this](const QString& why) { say(*said_, tr("Refused: %1").arg(why)); });
+    connect(&owner_, &Owner::refused, this,
+            [this](const QString& why) { say(*said_, QStringLiteral("Refused: %1").arg(why)); });
     connect(&owner_, &Owner::counted, this, [this](const QString& key) {
-        say(*said_, tr("Counted: %1")
+        say(*said_, QStringLiteral("Counted: %1")
                         .arg(OwnerWords::key(key == QLatin1String("performance") ? Key::Performance : Key::Power)));
     });
     connect(change_keys_, &QPushButton::clicked, this, &OwnerWindow::change_keys);
     connect(pause_, &QPushButton::clicked, this, [this](bool wanted) {
-        say(*said_, wanted ? tr("HAPPE continues when this program ends, at the latest.") : QString());
+        say(*said_, wanted ? QStringLiteral("HAPPE continues when this program ends, at the latest.") : QString());
         owner_.pause(wanted);
     });
     connect(presses_, &PressList::undo, this, [this](std::size_t row) {
@@ -145,8 +147,9 @@ void OwnerWindow::connect_all() {
         }
     });
     connect(&owner_, &Owner::undone, this, [this](int presses, bool ended_early) {
-        const QString told = tr("%n press(es) undone.", nullptr, presses);
-        say(*said_, ended_early ? told + QLatin1Char(' ') + tr("HAPPE cannot undo the older ones.") : told);
+        const QString told =
+            counted(presses, QStringLiteral("press"), QStringLiteral("presses")) + QStringLiteral(" undone.");
+        say(*said_, ended_early ? told + QLatin1Char(' ') + QStringLiteral("HAPPE cannot undo the older ones.") : told);
     });
     connect(reset_, &QPushButton::clicked, this, &OwnerWindow::reset);
     connect(autostart_, &QCheckBox::toggled, this, [this](bool wanted) {  // a screen reader toggles, and does not click
@@ -174,7 +177,7 @@ void OwnerWindow::update_all() {
     chart_->show_profile(shown, state.ladder_khz, owner_.presses(),
                          served ? std::optional(state.work->level) : std::nullopt);
     pause_->setChecked(owner_.paused());
-    pause_->setText(owner_.paused() ? tr("&Continue") : tr("&Pause HAPPE"));
+    pause_->setText(owner_.paused() ? QStringLiteral("&Continue") : QStringLiteral("&Pause HAPPE"));
     change_keys_->setEnabled(state.there);
     reset_->setEnabled(!owner_.presses().empty());
     autostart_->setEnabled(owner_.autostart().has_value());
@@ -229,10 +232,10 @@ void OwnerWindow::add_profile(const QString& application) {
 void OwnerWindow::reset() {
     const QString asked = owner_.shown().application;
     const QString question =
-        tr("Forget what HAPPE has learned for %1? It starts again at the lowest speed.").arg(asked);
-    QMessageBox box(QMessageBox::Question, tr("HAPPE"), question, QMessageBox::NoButton, this);
-    const QPushButton* const forget = box.addButton(tr("&Forget"), QMessageBox::AcceptRole);
-    box.setDefaultButton(box.addButton(tr("&Keep"), QMessageBox::RejectRole));
+        QStringLiteral("Forget what HAPPE has learned for %1? It starts again at the lowest speed.").arg(asked);
+    QMessageBox box(QMessageBox::Question, QStringLiteral("HAPPE"), question, QMessageBox::NoButton, this);
+    const QPushButton* const forget = box.addButton(QStringLiteral("&Forget"), QMessageBox::AcceptRole);
+    box.setDefaultButton(box.addButton(QStringLiteral("&Keep"), QMessageBox::RejectRole));
     box.exec();
     if (box.clickedButton() == forget) {
         owner_.reset(asked);

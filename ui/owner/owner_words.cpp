@@ -39,20 +39,20 @@ QString OwnerWords::when(const QDateTime& at) {
 }
 
 QString OwnerWords::speed(std::uint32_t khz) {
-    return tr("%1 GHz").arg(QLocale().toString(khz / kKhzOfGhz, 'f', 1));
+    return QStringLiteral("%1 GHz").arg(QLocale().toString(khz / kKhzOfGhz, 'f', 1));
 }
 
 QString OwnerWords::level(int level) {
-    return tr("%1–%2 %").arg(level * kPercentOfLevel).arg((level + 1) * kPercentOfLevel);
+    return QStringLiteral("%1–%2 %").arg(level * kPercentOfLevel).arg((level + 1) * kPercentOfLevel);
 }
 
 QString OwnerWords::key(Key key) {
-    return key == Key::Performance ? tr("Faster") : tr("Save power");
+    return key == Key::Performance ? QStringLiteral("Faster") : QStringLiteral("Save power");
 }
 
 QString OwnerWords::application(const OwnerState& state) {
     if (is_this_window(state.application)) {
-        return tr("this window");
+        return QStringLiteral("this window");
     }
     const auto entry = desktop_entry(state.application);
     return entry ? entry->name : state.application;
@@ -60,26 +60,26 @@ QString OwnerWords::application(const OwnerState& state) {
 
 QString OwnerWords::doing(const OwnerState& state) {
     if (!state.there) {
-        return tr("HAPPE is not running. The kernel's governor decides.");
+        return QStringLiteral("HAPPE is not running. The kernel's governor decides.");
     }
     if (state.state == QLatin1String("run")) {
-        return tr("A run of a study is in progress. This window shows HAPPE's state again after the run.");
+        return QStringLiteral("A run of a study is in progress. This window shows HAPPE's state again after the run.");
     }
     if (state.state == QLatin1String("held")) {
-        return tr("HAPPE is paused. The kernel's governor decides.");
+        return QStringLiteral("HAPPE is paused. The kernel's governor decides.");
     }
     if (state.state == QLatin1String("contested")) {
-        return tr("Another program governs the CPU, so HAPPE has stopped governing.");
+        return QStringLiteral("Another program governs the CPU, so HAPPE has stopped governing.");
     }
     if (state.state == QLatin1String("failing")) {
-        return tr("HAPPE cannot govern every CPU here.");
+        return QStringLiteral("HAPPE cannot govern every CPU here.");
     }
     if (state.application.isEmpty() || !state.work) {
-        return tr("HAPPE governs for nobody here now.");
+        return QStringLiteral("HAPPE governs for nobody here now.");
     }
     const QString what = state.state == QLatin1String("observing")
-                             ? tr("HAPPE watches %1, and would choose %2, step %3 of %4.")
-                             : tr("HAPPE governs for %1: %2, step %3 of %4.");
+                             ? QStringLiteral("HAPPE watches %1, and would choose %2, step %3 of %4.")
+                             : QStringLiteral("HAPPE governs for %1: %2, step %3 of %4.");
     return what.arg(application(state), speed(state.work->khz))
         .arg(step(state.ladder_khz, state.work->khz))
         .arg(state.ladder_khz.size());
@@ -87,21 +87,20 @@ QString OwnerWords::doing(const OwnerState& state) {
 
 QString OwnerWords::why(const OwnerState& state, const std::optional<Reasons>& reasons) {
     if (!state.reason.isEmpty() && state.state != QLatin1String("governing")) {
-        return tr("Why: %1").arg(state.reason);
+        return QStringLiteral("Why: %1").arg(state.reason);
     }
     if (state.state == QLatin1String("run") || !state.work) {
         return {};
     }
-    const QString load = tr("The CPU is %1 % busy, %2 of its capacity at top speed.")
+    const QString load = QStringLiteral("The CPU is %1 % busy, %2 of its capacity at top speed.")
                              .arg(state.work->utilisation_ppm / kPpmOfPercent)
                              .arg(level(state.work->level));
     if (!reasons) {
         return load;
     }
     const Wording wording{
-        .translated = [](const char* english) { return QCoreApplication::translate("Reasons", english).toStdString(); },
         .frequency = [](Khz khz) { return speed(khz.value).toStdString(); },
-        .level = [](Level at) { return tr("a load of %1").arg(level(at.value)).toStdString(); },
+        .level = [](Level at) { return QStringLiteral("a load of %1").arg(level(at.value)).toStdString(); },
     };
     const QString whom = application(state);
     const std::string time = reasons->taught ? local_time(reasons->taught->at).toStdString() : std::string();
@@ -116,10 +115,12 @@ QString OwnerWords::saving(const std::optional<TodaysSaving>& today) {
     const double joules = today->saving.joules;
     const QString text =
         joules >= 0.0
-            ? tr("Today since %1 HAPPE has saved %2 Wh, or %3 min of battery, compared with the kernel's governor "
-                 "(modelled).")
-            : tr("Today since %1 HAPPE has used %2 Wh, or %3 min of battery, more than the kernel's governor would "
-                 "have (modelled).");
+            ? QStringLiteral(
+                  "Today since %1 HAPPE has saved %2 Wh, or %3 min of battery, compared with the kernel's governor "
+                  "(modelled).")
+            : QStringLiteral(
+                  "Today since %1 HAPPE has used %2 Wh, or %3 min of battery, more than the kernel's governor would "
+                  "have (modelled).");
     return text.arg(QLocale().toString(today->since.time(), QLocale::ShortFormat),
                     QLocale().toString(std::abs(joules) / kJoulesOfWattHour, 'f', 1),
                     QLocale().toString(std::abs(today->saving.time().count()) / kSecondsOfMinute, 'f', 0));
@@ -131,29 +132,31 @@ QString OwnerWords::battery(const RealBattery& battery) {
         shown.remaining = std::chrono::floor<std::chrono::minutes>(*battery.remaining);
     }
     const QString left = OverlayWords::name(shown);
-    return battery.charge ? tr("%1 · %2 %").arg(left).arg(std::lround(*battery.charge * kPercent)) : left;
+    return battery.charge ? QStringLiteral("%1 · %2 %").arg(left).arg(std::lround(*battery.charge * kPercent)) : left;
 }
 
 QString OwnerWords::keys(const OwnerState& state) {
     if (state.performance_key.isEmpty() && state.power_key.isEmpty()) {
         return {};
     }
-    const QString keys =
-        tr("Faster: %1\nSave power: %2").arg(key_in_words(state.performance_key), key_in_words(state.power_key));
+    const QString keys = QStringLiteral("Faster: %1\nSave power: %2")
+                             .arg(key_in_words(state.performance_key), key_in_words(state.power_key));
     return keys + QLatin1Char('\n') +
-           (state.keyboards > 0 ? tr("Found on %n keyboard(s).", nullptr, static_cast<int>(state.keyboards))
-                                : tr("No keyboard has these keys."));
+           (state.keyboards > 0 ? QStringLiteral("Found on %1.")
+                                      .arg(counted(static_cast<int>(state.keyboards), QStringLiteral("keyboard"),
+                                                   QStringLiteral("keyboards")))
+                                : QStringLiteral("No keyboard has these keys."));
 }
 
 QString OwnerWords::chart(const OwnProfile& profile, const std::vector<std::uint32_t>& ladder_khz) {
     QStringList steps;
     for (int at = 0; at < static_cast<int>(profile.khz.size()); ++at) {
-        steps << tr("%1: %2").arg(level(at), speed(profile.khz[static_cast<std::size_t>(at)]));
+        steps << QStringLiteral("%1: %2").arg(level(at), speed(profile.khz[static_cast<std::size_t>(at)]));
     }
     if (!ladder_khz.empty()) {
         QStringList all;
         std::ranges::transform(ladder_khz, std::back_inserter(all), speed);
-        steps << tr("All speeds: %1").arg(all.join(QStringLiteral(", ")));
+        steps << QStringLiteral("All speeds: %1").arg(all.join(QStringLiteral(", ")));
     }
     return steps.join(QStringLiteral(". "));
 }

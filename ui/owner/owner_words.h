@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The texts of the owner's window in the user's language.
+// The texts of the owner's window.
 #pragma once
 
 #include "governor/explain/reasons.h"
 #include "ui/owner/owner_state.h"
 
-#include <QCoreApplication>
 #include <QString>
 
 namespace happe::ui {
 
 class OwnerWords {
-    Q_DECLARE_TR_FUNCTIONS(OwnerWords)
-
 public:
     // The present work: "HAPPE governs for torcs: 1.2 GHz, step 2 of 5."
     [[nodiscard]] static QString doing(const OwnerState& state);

@@ -30,14 +30,15 @@ PressList::PressList(QWidget* parent) : QScrollArea(parent), grid_(new QGridLayo
     grid_->setHorizontalSpacing(kColumnGap);
     above->addStretch();
     show_without_frame(*this, *all);
-    setAccessibleName(tr("The last key presses that taught HAPPE"));
+    setAccessibleName(QStringLiteral("The last key presses that taught HAPPE"));
     all->setAccessibleName(accessibleName());
     int column = 1;
-    for (const QString& head : {tr("When"), tr("Key"), tr("CPU's load"), tr("From and to")}) {
+    for (const QString& head :
+         {QStringLiteral("When"), QStringLiteral("Key"), QStringLiteral("CPU's load"), QStringLiteral("From and to")}) {
         grid_->addWidget(new QLabel(QStringLiteral("<b>%1</b>").arg(head), all), 0, column++);
     }
     grid_->setColumnStretch(kUndoColumn - 1, 1);
-    const int line = QPushButton(tr("&Undo")).sizeHint().height() + grid_->verticalSpacing();
+    const int line = QPushButton(QStringLiteral("&Undo")).sizeHint().height() + grid_->verticalSpacing();
     setMinimumHeight(line * kShownRows);
     rows_.push_back(add_row());
     show_presses({});
@@ -63,7 +64,7 @@ PressList::Row PressList::add_row() {
     const std::size_t place = rows_.size();
     const int line = static_cast<int>(place) + 1;
     Row row{.cells = {}, .undo = new QPushButton(widget())};
-    row.undo->setText(place == 0 ? tr("&Undo") : tr("Undo the last %1").arg(line));
+    row.undo->setText(place == 0 ? QStringLiteral("&Undo") : QStringLiteral("Undo the last %1").arg(line));
     for (int column = 0; column < kUndoColumn; ++column) {
         row.cells.push_back(new QLabel(widget()));
         grid_->addWidget(row.cells.back(), line, column);
@@ -77,15 +78,16 @@ PressList::Row PressList::add_row() {
 }
 
 void PressList::fill(const Row& row, std::size_t place, const Press& press) {
-    const QStringList words{OwnerWords::when(press.at), OwnerWords::key(press.key), OwnerWords::level(press.level),
-                            tr("%1 → %2").arg(OwnerWords::speed(press.from_khz), OwnerWords::speed(press.to_khz))};
+    const QStringList words{
+        OwnerWords::when(press.at), OwnerWords::key(press.key), OwnerWords::level(press.level),
+        QStringLiteral("%1 → %2").arg(OwnerWords::speed(press.from_khz), OwnerWords::speed(press.to_khz))};
     row.cells.front()->setPixmap(StepChart::mark(press.key, row.undo->palette(), row.undo->devicePixelRatioF()));
     for (qsizetype at = 0; at < words.size(); ++at) {
         row.cells[static_cast<std::size_t>(at) + 1]->setText(words[at]);
     }
     const QString whole = words.join(QStringLiteral(", "));
-    row.undo->setAccessibleName(place == 0 ? tr("Undo: %1").arg(whole)
-                                           : tr("Undo the last %1, back to: %2").arg(place + 1).arg(whole));
+    row.undo->setAccessibleName(place == 0 ? QStringLiteral("Undo: %1").arg(whole)
+                                           : QStringLiteral("Undo the last %1, back to: %2").arg(place + 1).arg(whole));
 }
 
 }  // namespace happe::ui

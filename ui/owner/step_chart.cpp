@@ -43,7 +43,7 @@ QPainterPath triangle(const QPointF& middle, Key key) {
 StepChart::StepChart(QWidget* parent) : QAbstractScrollArea(parent) {
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
     setFocusPolicy(Qt::TabFocus);  // so that screen readers read it, and keys scroll it
-    setAccessibleName(tr("What HAPPE has learned"));
+    setAccessibleName(QStringLiteral("What HAPPE has learned"));
     setFrameShape(QFrame::NoFrame);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     viewport()->setAutoFillBackground(false);
@@ -155,7 +155,7 @@ void StepChart::paintEvent(QPaintEvent* /*event*/) {
     painter.setLayoutDirection(Qt::LeftToRight);  // the axis runs to the right in every language
     const QRectF all(viewport()->rect());
     if (ladder_.empty() || profile_.khz.size() != kLevels) {
-        painter.drawText(all, Qt::AlignCenter, tr("Nothing to show"));
+        painter.drawText(all, Qt::AlignCenter, QStringLiteral("Nothing to show"));
         return;
     }
     painter.save();
@@ -188,7 +188,7 @@ void StepChart::paint_now(QPainter& painter) const {
     painter.fillRect(column, now);
     painter.setPen(colour(QPalette::WindowText));
     const QRectF above(column.center().x() - column.width(), 0, 2 * column.width(), area.top());
-    painter.drawText(above, Qt::AlignHCenter | Qt::AlignBottom, tr("now"));
+    painter.drawText(above, Qt::AlignHCenter | Qt::AlignBottom, QStringLiteral("now"));
 }
 
 void StepChart::paint_axis(QPainter& painter) const {
@@ -201,7 +201,7 @@ void StepChart::paint_axis(QPainter& painter) const {
     }
     painter.drawText(QRectF(area.left(), area.bottom() + kGap + painter.fontMetrics().height(), area.width(),
                             painter.fontMetrics().height()),
-                     Qt::AlignHCenter, tr("The CPU's load, in % of its capacity at top speed"));
+                     Qt::AlignHCenter, QStringLiteral("The CPU's load, in % of its capacity at top speed"));
 }
 
 // Draws a line for each step of the ladder, and writes its speed beside it.
@@ -255,7 +255,7 @@ qreal StepChart::paint_legend(QPainter& painter) const {
         painter.drawText(QPointF(left, line + metrics.ascent() / 2.0 - 1), text);
         left += metrics.horizontalAdvance(text) + 2 * kGap;
     };
-    write(tr("The last presses, the newest the strongest:"));
+    write(QStringLiteral("The last presses, the newest the strongest:"));
     for (const Key key : {Key::Performance, Key::Power}) {
         painter.setPen(Qt::NoPen);
         painter.setBrush(colour_of(key, palette()));

@@ -3,7 +3,6 @@
 #include "governor/cli/description.h"
 #include "governor/cli/usage_mistake.h"
 #include "ui/program/screen.h"
-#include "ui/program/translations.h"
 #include "ui/program/unix_signals.h"
 #include "ui/study/commands.h"
 #include "ui/study/sitting/journal.h"
@@ -12,12 +11,15 @@
 #include <CLI/CLI.hpp>
 #include <QApplication>
 #include <QLocale>
+#include <QTranslator>
 #include <csignal>
 #include <exception>
 #include <iostream>
 
 namespace happe::study {
 namespace {
+
+const QString kTranslations = QStringLiteral(":/translations");
 
 int act(const Options& options, int argc, char** argv) {
     std::signal(SIGXFSZ, SIG_IGN);  // then a file at its size limit fails like a full disk
@@ -31,7 +33,11 @@ int act(const Options& options, int argc, char** argv) {
         if (!options.language.empty()) {
             QLocale::setDefault(QLocale(QString::fromStdString(options.language)));
         }
-        ui::install_translations(application);
+        QTranslator translator;
+        if (translator.load(QLocale(), QStringLiteral("happe"), QStringLiteral("_"), kTranslations) ||
+            translator.load(QStringLiteral("happe_en"), kTranslations)) {  // English needs its plurals
+            QApplication::installTranslator(&translator);
+        }
         return run_wizard(options);
     }
     QCoreApplication application(argc, argv);

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 import tempfile
 import xml.etree.ElementTree as ET
@@ -62,12 +61,6 @@ def test_says_in_words_what_it_would_show_and_why_it_cannot(bus: PrivateBus) -> 
         "No program reports which application is in front:",
         "no window system: neither WAYLAND_DISPLAY nor DISPLAY is set",
     ]
-
-
-def test_says_it_in_german(bus: PrivateBus) -> None:
-    with happed(bus):
-        said = run("--battery", "simulated", "--status", LANG="de_DE.UTF-8", LC_ALL="", **buses(bus))
-    assert said.stdout.splitlines()[0] == "Noch 1 Stunde 39 Minuten Akkulaufzeit. Stufe 3 von 5. Akku bei 100 %."
 
 
 def test_says_it_as_json(bus: PrivateBus) -> None:
@@ -187,24 +180,6 @@ def test_reads_its_settings_and_the_command_line_has_the_last_word(bus: PrivateB
     assert "middle not in" in typed.stderr
     settings.write_text('corner = "top-left"\n')
     assert run("--colour", **home).returncode == 64
-
-
-def test_the_translations_are_complete(tmp_path: Path) -> None:
-    """German has exactly the texts that lupdate finds in the sources. English has only plural forms."""
-    for file in sorted((ROOT / "ui/translations").glob("*.ts")):
-        english = file.stem == "happe_en"
-        renewed = tmp_path / file.name
-        shutil.copy(file, renewed)
-        lupdate = ["/usr/lib/qt6/bin/lupdate", "-silent", "-locations", "none", "-I", str(ROOT), str(ROOT / "ui")]
-        lupdate += [str(ROOT / "governor/explain")]
-        lupdate += ["-pluralonly"] if english else []
-        subprocess.run([*lupdate, "-ts", str(renewed)], check=True, timeout=PATIENCE_S)
-        translations = ET.parse(renewed).getroot().findall(".//translation")  # noqa: S314 - our own file
-        assert len(translations) > (5 if english else 15)
-        for translation in translations:
-            forms = translation.findall("numerusform") or [translation]
-            assert translation.get("type") is None, ET.tostring(translation)
-            assert all(form.text for form in forms), file
 
 
 def test_knows_the_interface_by_the_names_it_has() -> None:

@@ -8,11 +8,13 @@ import json
 import os
 import re
 import signal
+import shutil
 import socket
 import sqlite3
 import stat
 import subprocess
 import threading
+import xml.etree.ElementTree as ET
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
@@ -192,6 +194,21 @@ def test_ctrl_c_ends_an_upload_to_a_server_that_says_nothing_and_no_command_does
             uploading.send_signal(signal.SIGINT)
             assert uploading.wait(PATIENCE_S) == -signal.SIGINT
     assert json.loads(study(bus, tmp_path, "status", "--json").stdout)["waiting"] == 1
+
+
+def test_the_translations_are_complete(tmp_path: Path) -> None:
+    """German has exactly the texts that lupdate finds in the sources. English has only plural forms."""
+    for language, options in (("de", []), ("en", ["-pluralonly"])):
+        renewed = tmp_path / f"{language}.ts"
+        shutil.copy(ROOT / f"ui/translations/happe_{language}.ts", renewed)
+        lupdate = ["/usr/lib/qt6/bin/lupdate", "-silent", "-locations", "none", "-I", str(ROOT), str(ROOT / "ui")]
+        subprocess.run([*lupdate, *options, "-ts", str(renewed)], check=True, timeout=PATIENCE_S)
+        translations = ET.parse(renewed).getroot().findall(".//translation")  # noqa: S314 - our own file
+        assert len(translations) >= 3
+        for translation in translations:
+            forms = translation.findall("numerusform") or [translation]
+            assert translation.get("type") is None, ET.tostring(translation)
+            assert all(form.text for form in forms), language
 
 
 def test_help_and_manual_have_all_commands_and_options(bus: PrivateBus, tmp_path: Path) -> None:

@@ -9,7 +9,6 @@
 #include "ui/owner/owner_window.h"
 #include "ui/owner/owner_words.h"
 #include "ui/program/screen.h"
-#include "ui/program/translations.h"
 
 #include <sysexits.h>
 #include <unistd.h>
@@ -76,11 +75,11 @@ void bring_up(QWidget& window) {
 class Menu final : public QMenu {
 public:
     Menu(Owner& owner, QWidget& window) {
-        addAction(QCoreApplication::translate("Tray", "&Open HAPPE"), this, [&window] { bring_up(window); });
-        QAction* const pause = addAction(QCoreApplication::translate("Tray", "&Pause HAPPE"));
+        addAction(QStringLiteral("&Open HAPPE"), this, [&window] { bring_up(window); });
+        QAction* const pause = addAction(QStringLiteral("&Pause HAPPE"));
         pause->setCheckable(true);
         connect(pause, &QAction::triggered, this, [&owner](bool wanted) { owner.pause(wanted); });
-        QAction* const undo = addAction(QCoreApplication::translate("Tray", "&Undo the last press"));
+        QAction* const undo = addAction(QStringLiteral("&Undo the last press"));
         connect(undo, &QAction::triggered, this, [&owner] {
             if (!owner.presses().empty()) {
                 owner.undo(owner.presses().front());
@@ -120,7 +119,7 @@ int run_icon(Owner& owner, OwnerWindow& window) {
     QObject::connect(&owner, &Owner::changed, &menu, [&icon] { icon.update(); });
     QObject::connect(&owner, &Owner::refused, &menu, [&icon, &window](const QString& why) {
         if (!window.isVisible()) {
-            icon.get().showMessage(window.windowTitle(), OwnerWindow::tr("Refused: %1").arg(why));
+            icon.get().showMessage(window.windowTitle(), QStringLiteral("Refused: %1").arg(why));
         }
     });
     QObject::connect(&icon.get(), &QSystemTrayIcon::activated, &window, [&](QSystemTrayIcon::ActivationReason reason) {
@@ -154,7 +153,6 @@ int main(int argc, char** argv) {
     }
     QApplication application(argc, argv);
     QGuiApplication::setDesktopFileName(QStringLiteral("org.happe.Window"));
-    happe::ui::install_translations(application);
     happe::ui::Owner owner(QDBusConnection::systemBus(), QDBusConnection::sessionBus(), happe::ui::own_model());
     happe::ui::OwnerWindow window(owner);
     const happe::ui::DarkStyle style(QDBusConnection::sessionBus());

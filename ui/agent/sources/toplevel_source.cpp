@@ -61,8 +61,7 @@ public:
     [[nodiscard]] FocusBy by() const override { return FocusBy::Toplevel; }
     [[nodiscard]] QString name() const override { return QStringLiteral("wlr-foreign-toplevel"); }
     [[nodiscard]] QString trouble() const override {
-        return QCoreApplication::translate(
-            "Status",
+        return QStringLiteral(
             "This compositor does not name the owner of a window. happe-indicator looks for the process by its name.");
     }
 

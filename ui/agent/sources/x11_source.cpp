@@ -31,14 +31,13 @@ public:
 
     [[nodiscard]] QString trouble() const override {
         if (!qEnvironmentVariableIsEmpty("WAYLAND_DISPLAY")) {
-            return QCoreApplication::translate("Status", "happe-indicator sees only programs that use XWayland.");
+            return QStringLiteral("happe-indicator sees only programs that use XWayland.");
         }
         // A window manager that has gone may have left its property. A live one's window also names itself.
         const xcb_window_t window = clients_.window_in(clients_.root(), manager_);
         return window != XCB_WINDOW_NONE && clients_.window_in(window, manager_) == window
                    ? QString()
-                   : QCoreApplication::translate("Status",
-                                                 "No window manager reports the active window (_NET_ACTIVE_WINDOW).");
+                   : QStringLiteral("No window manager reports the active window (_NET_ACTIVE_WINDOW).");
     }
 
     void ask() override {

@@ -10,19 +10,20 @@ constexpr int kRefused = 127;    // or it could ask nobody
 }  // namespace
 
 QString ConfigurationChange::in_terminal(const QString& why, const QStringList& words) {
-    return why + QLatin1Char(' ') + tr("In a terminal:") + QStringLiteral("\nsudo happectl ") +
+    return why + QLatin1Char(' ') + QStringLiteral("In a terminal:") + QStringLiteral("\nsudo happectl ") +
            words.join(QLatin1Char(' '));
 }
 
 QString ConfigurationChange::no_password() {
-    return tr("This needs an administrator's password, which nobody gave.");
+    return QStringLiteral("This needs an administrator's password, which nobody gave.");
 }
 
 ConfigurationChange::ConfigurationChange() {
     connect(&program_, &QProcess::finished, this, &ConfigurationChange::ended);
     connect(&program_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
         if (error == QProcess::FailedToStart) {
-            emit not_applied(in_terminal(tr("The program pkexec, which asks for a password, is not there."), words_));
+            emit not_applied(
+                in_terminal(QStringLiteral("The program pkexec, which asks for a password, is not there."), words_));
         }
     });
 }
@@ -46,7 +47,7 @@ void ConfigurationChange::ended(int status) {
     if (program_.exitStatus() == QProcess::NormalExit && (status == kDismissed || status == kRefused)) {
         emit not_applied(in_terminal(no_password(), words_));
     } else if (program_.exitStatus() != QProcess::NormalExit || status != 0 || !said.isEmpty()) {
-        emit not_applied(tr("HAPPE says: %1").arg(said));
+        emit not_applied(QStringLiteral("HAPPE says: %1").arg(said));
     } else {
         emit applied();
     }

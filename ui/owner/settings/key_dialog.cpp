@@ -18,17 +18,17 @@ KeyDialog::KeyDialog(Owner& owner, QWidget* parent)
       rows_{make_row(Key::Performance), make_row(Key::Power)},
       left_(new QProgressBar(this)),
       said_(text_label(this)),
-      apply_(new QPushButton(tr("&Apply"), this)),
-      close_(new QPushButton(tr("&Close"), this)) {
-    setWindowTitle(tr("HAPPE's keys"));
+      apply_(new QPushButton(QStringLiteral("&Apply"), this)),
+      close_(new QPushButton(QStringLiteral("&Close"), this)) {
+    setWindowTitle(QStringLiteral("HAPPE's keys"));
     left_->setRange(0, static_cast<int>(KeySearch::kWait.count()));
-    left_->setFormat(tr("%v s"));
-    left_->setAccessibleName(tr("Seconds left"));
+    left_->setFormat(QStringLiteral("%v s"));
+    left_->setAccessibleName(QStringLiteral("Seconds left"));
     left_->hide();
     second_.setInterval(std::chrono::seconds{1});
     lay_out();
     connect_all();
-    say(*said_, tr("Choose keys that type no text and that you use for nothing else."));
+    say(*said_, QStringLiteral("Choose keys that type no text and that you use for nothing else."));
     update_all();
     rows_.front().press->setFocus();
 }
@@ -75,7 +75,7 @@ void KeyDialog::connect_all() {
     connect(&search_, &KeySearch::learned, this, &KeyDialog::learned);
     connect(&search_, &KeySearch::not_learned, this, &KeyDialog::stop);
     connect(&change_, &ConfigurationChange::applied, this, [this] {
-        say(*said_, tr("The keys are set."));
+        say(*said_, QStringLiteral("The keys are set."));
         update_all();
         close_->setFocus();  // meanwhile no button could take the keyboard
     });
@@ -96,7 +96,7 @@ void KeyDialog::press(Row& row) {
     pressing_ = &row;
     left_->setValue(left_->maximum());
     second_.start();
-    say(*said_, tr("Press the key for: %1.").arg(OwnerWords::key(row.key)));
+    say(*said_, QStringLiteral("Press the key for: %1.").arg(OwnerWords::key(row.key)));
     update_all();
     search_.learn();
 }
@@ -105,11 +105,11 @@ void KeyDialog::learned(const QString& key) {
     const bool taken =
         std::ranges::any_of(rows_, [&](const Row& row) { return &row != pressing_ && wanted(row) == key; });
     if (taken) {
-        stop(tr("%1 is the other key. The two keys must differ.").arg(key_in_words(key)));
+        stop(QStringLiteral("%1 is the other key. The two keys must differ.").arg(key_in_words(key)));
         return;
     }
     pressing_->chosen = key;
-    stop(tr("Chosen: %1. \"Apply\" sets it.").arg(key_in_words(key)));
+    stop(QStringLiteral("Chosen: %1. \"Apply\" sets it.").arg(key_in_words(key)));
 }
 
 void KeyDialog::stop(const QString& why) {
@@ -124,7 +124,7 @@ void KeyDialog::apply() {
     change_.apply({QStringLiteral("keys"), QStringLiteral("set"), QStringLiteral("--performance"),
                    wanted(rows_.front()), QStringLiteral("--power"), wanted(rows_.back())});
     if (change_.applies()) {
-        say(*said_, tr("An administrator's password may be needed."));
+        say(*said_, QStringLiteral("An administrator's password may be needed."));
     }
     update_all();
 }
@@ -158,9 +158,10 @@ void KeyDialog::update_all() {
     const bool ready = owner_.state().there && !change_.applies();
     for (Row& row : rows_) {
         const bool waits = pressing_ == &row;
-        const QString change = row.key == Key::Performance ? tr("&Press another key") : tr("Press an&other key");
+        const QString change =
+            row.key == Key::Performance ? QStringLiteral("&Press another key") : QStringLiteral("Press an&other key");
         row.name->setText(key_in_words(wanted(row)));
-        row.press->setText(waits ? tr("&Stop") : change);
+        row.press->setText(waits ? QStringLiteral("&Stop") : change);
         row.press->setAccessibleName(OwnerWords::key(row.key) + QStringLiteral(": ") +
                                      row.press->text().remove(QLatin1Char('&')));
         row.press->setEnabled(ready && (waits || pressing_ == nullptr));

@@ -42,13 +42,13 @@ void KeySearch::answered(const QDBusMessage& answer) {
     if (answer.type() == QDBusMessage::ReplyMessage) {
         emit learned(answer.arguments().value(0).toString());
     } else if (error == QLatin1String("NotFound")) {
-        emit not_learned(tr("Nobody pressed a key that types no text within half a minute."));
+        emit not_learned(QStringLiteral("Nobody pressed a key that types no text within half a minute."));
     } else if (error == QLatin1String("AccessDenied") || error == QLatin1String("InteractiveAuthorizationRequired")) {
         emit not_learned(ConfigurationChange::in_terminal(
             ConfigurationChange::no_password(),
             {QStringLiteral("keys"), QStringLiteral("set"), QStringLiteral("--press")}));
     } else {
-        emit not_learned(tr("Refused: %1").arg(answer.errorMessage()));
+        emit not_learned(QStringLiteral("Refused: %1").arg(answer.errorMessage()));
     }
 }
 

@@ -10,8 +10,8 @@ namespace happe::ui {
 MainsSettings::MainsSettings(Owner& owner, QWidget* parent)
     : QWidget(parent),
       owner_(owner),
-      govern_(new QCheckBox(tr("Govern on &mains, too"), this)),
-      own_profiles_(new QCheckBox(tr("&Learn separate profiles on mains"), this)) {
+      govern_(new QCheckBox(QStringLiteral("Govern on &mains, too"), this)),
+      own_profiles_(new QCheckBox(QStringLiteral("&Learn separate profiles on mains"), this)) {
     auto* const all = new QVBoxLayout(this);
     all->setContentsMargins(0, 0, 0, 0);
     all->addWidget(govern_);
@@ -42,7 +42,7 @@ void MainsSettings::change(QCheckBox& box, const QString& option) {
     change_.apply({QStringLiteral("mains"), QStringLiteral("set"), option,
                    box.isChecked() ? QStringLiteral("true") : QStringLiteral("false")});
     if (change_.applies()) {
-        emit told(tr("An administrator's password may be needed."));
+        emit told(QStringLiteral("An administrator's password may be needed."));
     }
     update_all();
     if (focused && change_.applies()) {
