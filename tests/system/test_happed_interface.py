@@ -129,9 +129,6 @@ def test_the_page_explains_each_error_that_the_program_can_answer() -> None:
     assert {first_code(row[0]) for row in rows("Errors")} == answered
 
 
-PKEXECS = "configure-mains"  # happed does not know it
-
-
 def test_the_page_polkit_and_the_program_have_the_same_actions() -> None:
     prefix = "org.happe.governor1."
     policy = ET.parse(POLICY).getroot()  # noqa: S314 - our own
@@ -139,7 +136,7 @@ def test_the_page_polkit_and_the_program_have_the_same_actions() -> None:
     explained = {prefix + first_code(row[0]) for row in rows("polkit")}
     source = "".join(path.read_text() for path in SOURCES)
     used = set(re.findall(rf'"({re.escape(prefix)}[a-z-]+)"', source))
-    assert defined == explained == used | {prefix + PKEXECS}
+    assert defined == explained == used
 
 
 def test_pkexec_knows_the_commands_of_the_owners_window_by_their_first_word() -> None:
@@ -150,7 +147,7 @@ def test_pkexec_knows_the_commands_of_the_owners_window_by_their_first_word() ->
         if (notes := action.findall("annotate"))
     }
     program = "/usr/bin/happectl"
-    assert words == {"configure": {"path": program, "argv1": "keys"}, PKEXECS: {"path": program, "argv1": "mains"}}
+    assert words == {"configure": {"path": program, "argv1": "keys"}}
 
 
 def test_polkits_defaults_are_those_of_the_page() -> None:
@@ -167,7 +164,7 @@ def test_polkits_defaults_are_those_of_the_page() -> None:
 
 
 def test_methods_that_need_an_action_say_so() -> None:
-    actions = {first_code(row[0]) for row in rows("polkit")} - {PKEXECS}
+    actions = {first_code(row[0]) for row in rows("polkit")}
     said = {action for row in rows("Methods") for action in re.findall(r"`([a-z]+(?:-[a-z]+)*)`", row[1])}
     assert said == actions
 

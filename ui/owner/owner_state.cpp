@@ -46,8 +46,6 @@ OwnerState owner_state_of(const QVariantMap& properties) {
                      .performance_key = settings.value(QStringLiteral("keys.performance")).toString(),
                      .power_key = settings.value(QStringLiteral("keys.power")).toString(),
                      .keyboards = properties.value(QStringLiteral("Keyboards")).toUInt(),
-                     .governs_on_mains = settings.value(QStringLiteral("mains.govern")).toBool(),
-                     .own_profiles_on_mains = settings.value(QStringLiteral("mains.own_profiles")).toBool(),
                      .work = work_of(governor)};
     for (const auto& policy : governor.policies) {
         if (!policy.ladder_khz.empty() &&

@@ -36,8 +36,6 @@ struct OwnerState {
     QString performance_key;
     QString power_key;
     uint keyboards = 0;
-    bool governs_on_mains = false;
-    bool own_profiles_on_mains = false;
     std::vector<std::uint32_t> ladder_khz;  // ascending, of the policy with the highest top
     std::vector<std::uint32_t> speeds_khz;  // the ladder's real speeds
     std::optional<Work> work;

@@ -52,7 +52,6 @@ OwnerWindow::OwnerWindow(Owner& owner)
       reset_(new QPushButton(QStringLiteral("F&orget this application…"), this)),
       change_keys_(new QPushButton(QStringLiteral("Change &keys…"), this)),
       autostart_(new QCheckBox(QStringLiteral("&Start the indicator with the session"), this)),
-      mains_(new MainsSettings(owner, this)),
       extension_(new QPushButton(QStringLiteral("Enable HAPPE in &GNOME"), this)),
       said_(text_label(this)) {
     setWindowTitle(QStringLiteral("HAPPE"));
@@ -92,8 +91,8 @@ void OwnerWindow::lay_out() {
     scrolled->setMinimumWidth(left->minimumSize().width() + scrolled->verticalScrollBar()->sizeHint().width());
     lay_out_profile(*Card::add_to(*right, QStringLiteral("What HAPPE has learned"), this, 1));
     Card::add_to(*right, QStringLiteral("The last key presses"), this)->addWidget(presses_);
-    const QList<QWidget*> order{pause_,    change_keys_, mains_, autostart_,       extension_,
-                                profiles_, reset_,       chart_, presses_->first()};
+    const QList<QWidget*> order{pause_,    change_keys_, autostart_, extension_,
+                                profiles_, reset_,       chart_,     presses_->first()};
     for (qsizetype at = 1; at < order.size(); ++at) {
         setTabOrder(order[at - 1], order[at]);
     }
@@ -112,7 +111,6 @@ void OwnerWindow::lay_out_settings(QVBoxLayout& card) {
     keys->addWidget(keys_, 1);
     keys->addWidget(change_keys_);
     card.addLayout(keys);
-    card.addWidget(mains_);
     card.addWidget(autostart_);
     card.addWidget(extension_);
 }
@@ -157,7 +155,6 @@ void OwnerWindow::connect_all() {
             owner_.set_autostart(wanted);
         }
     });
-    connect(mains_, &MainsSettings::told, this, [this](const QString& what) { say(*said_, what); });
     connect(extension_, &QPushButton::clicked, this, [this] { owner_.enable_extension(); });
     connect(profiles_, &QComboBox::activated, this,
             [this](int) { owner_.choose(profiles_->currentData().toString()); });

@@ -4,7 +4,6 @@
 
 #include "ui/owner/owner.h"
 #include "ui/owner/press_list.h"
-#include "ui/owner/settings/mains_settings.h"
 #include "ui/owner/step_chart.h"
 
 #include <QWidget>
@@ -57,7 +56,6 @@ private:
     QPushButton* reset_;
     QPushButton* change_keys_;
     QCheckBox* autostart_;
-    MainsSettings* mains_;
     QPushButton* extension_;
     QLabel* said_;
 };
