@@ -22,12 +22,12 @@ struct Focus {
 
 // A window as its compositor reports it. For an X11 client the compositor knows only the client's own claim about its
 // process.
-struct ToldWindow {
+struct ReportedWindow {
     Focus focus;
     std::uint32_t x11_window = 0;  // 0: not an X11 window, or the compositor does not know its number
     bool active_x11 = false;       // it is the active window of the X server
 
-    friend bool operator==(const ToldWindow&, const ToldWindow&) = default;
+    friend bool operator==(const ReportedWindow&, const ReportedWindow&) = default;
 };
 
 // The kinds of sources, the best first. Auto: the best that the session has.

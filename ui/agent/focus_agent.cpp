@@ -16,7 +16,7 @@ constexpr std::chrono::milliseconds kMostPatience = std::chrono::minutes(5);
 }  // namespace
 
 FocusAgent::FocusAgent(const QDBusConnection& system_bus, OpenSource open)
-    : open_(std::move(open)), teller_(system_bus), patience_(kFirstPatience) {
+    : open_(std::move(open)), reporter_(system_bus), patience_(kFirstPatience) {
     settle_.setSingleShot(true);
     settle_.setInterval(kSettle);
     open_again_.setSingleShot(true);
@@ -100,7 +100,7 @@ void FocusAgent::answered(std::optional<Focus> focus) {
     if (focus) {
         patience_ = kFirstPatience;  // this source works
     }
-    teller_.tell(focus, asked_);
+    reporter_.tell(focus, asked_);
 }
 
 void FocusAgent::source_lost(int number, const std::string& why) {
@@ -110,7 +110,7 @@ void FocusAgent::source_lost(int number, const std::string& why) {
     source_.reset();
     settle_.stop();
     say(QString::fromStdString(why));
-    teller_.tell(std::nullopt, boot_time_now());
+    reporter_.tell(std::nullopt, boot_time_now());
     open_again_.start(patience_);
     patience_ = std::min(2 * patience_, kMostPatience);
 }

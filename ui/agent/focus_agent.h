@@ -3,7 +3,7 @@
 #pragma once
 
 #include "ui/agent/focus.h"
-#include "ui/agent/focus_teller.h"
+#include "ui/agent/focus_reporter.h"
 #include "ui/agent/process_finder.h"
 
 #include <QObject>
@@ -43,7 +43,7 @@ private:
     void source_lost(int number, const std::string& why);
 
     OpenSource open_;
-    FocusTeller teller_;
+    FocusReporter reporter_;
     ProcessFinder finder_;
     QTimer settle_;
     QTimer open_again_;

@@ -20,7 +20,7 @@ int pidfd_of(pid_t pid) {
     return pid > 0 ? static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)) : -1;
 }
 
-bool alive(const Descriptor& pidfd) {
+bool alive(const FileDescriptor& pidfd) {
     return ::syscall(SYS_pidfd_send_signal, pidfd.get(), 0, nullptr, 0) == 0 ||
            errno == EPERM;  // another user's process, which is alive
 }
@@ -51,7 +51,7 @@ std::optional<BootTime> start_in_stat(std::string_view stat) {
 
 tl::expected<Process, std::string> open_process(pid_t pid, BootTime said) {
     const std::string name = "process " + std::to_string(pid);
-    Process process{.pidfd = Descriptor(pidfd_of(pid)), .pid = pid};
+    Process process{.pidfd = FileDescriptor(pidfd_of(pid)), .pid = pid};
     std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
     const std::string stat{std::istreambuf_iterator<char>(file), {}};
     const auto started = start_in_stat(stat);

@@ -2,7 +2,7 @@
 // Identifies a process by a pidfd, because another process may get its number after it has ended.
 #pragma once
 
-#include "ui/agent/descriptor.h"
+#include "governor/system/file_descriptor.h"
 
 #include <sys/types.h>
 #include <chrono>
@@ -17,7 +17,7 @@ namespace happe::ui {
 using BootTime = std::chrono::duration<std::int64_t, std::centi>;  // since the machine started, as in /proc
 
 struct Process {
-    Descriptor pidfd;
+    FileDescriptor pidfd;
     pid_t pid = 0;
     BootTime started{};
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/bus/bus_objects.h"
 
-#include "ui/bus/bus_entries.h"
-
 #include <QDBusVariant>
 
 namespace happe::ui {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/bus/property_watch.h"
 
-#include <QDBusPendingCallWatcher>
 #include <QDBusPendingReply>
 #include <utility>
 
@@ -11,6 +10,13 @@ namespace {
 const QString kProperties = QStringLiteral("org.freedesktop.DBus.Properties");
 
 }  // namespace
+
+QDBusMessage properties_call(const BusObject& object) {
+    QDBusMessage question =
+        QDBusMessage::createMethodCall(object.service, object.path, kProperties, QStringLiteral("GetAll"));
+    question.setAutoStartService(false);
+    return question << object.interface;
+}
 
 PropertyWatch::PropertyWatch(QDBusConnection bus, BusObject object, const QString& signal)
     : bus_(std::move(bus)),
@@ -39,15 +45,7 @@ void PropertyWatch::refresh() {
     if (std::exchange(asking_, true)) {
         return;
     }
-    QDBusMessage question =
-        QDBusMessage::createMethodCall(object_.service, object_.path, kProperties, QStringLiteral("GetAll"));
-    question.setAutoStartService(false);
-    question << object_.interface;
-    auto* const watcher = new QDBusPendingCallWatcher(bus_.asyncCall(question), this);
-    connect(watcher, &QDBusPendingCallWatcher::finished, this, [this](QDBusPendingCallWatcher* finished) {
-        finished->deleteLater();
-        answered(finished->reply());
-    });
+    ask(bus_, properties_call(object_), this, [this](const QDBusMessage& answer) { answered(answer); });
 }
 
 void PropertyWatch::answered(const QDBusMessage& answer) {

@@ -5,6 +5,7 @@
 
 #include <QDBusConnection>
 #include <QDBusMessage>
+#include <QDBusPendingCallWatcher>
 #include <QDBusServiceWatcher>
 #include <QObject>
 #include <QString>
@@ -17,6 +18,20 @@ struct BusObject {
     QString path;
     QString interface;
 };
+
+// A call that asks for all properties of an object, and does not start its service.
+[[nodiscard]] QDBusMessage properties_call(const BusObject& object);
+
+// Asks, and passes on the answer if the object that asks still exists.
+template <typename Take>
+void ask(const QDBusConnection& bus, const QDBusMessage& question, QObject* asker, Take take) {
+    // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): it belongs to the asker
+    auto* const call = new QDBusPendingCallWatcher(bus.asyncCall(question), asker);
+    QObject::connect(call, &QDBusPendingCallWatcher::finished, asker, [take](QDBusPendingCallWatcher* finished) {
+        finished->deleteLater();
+        take(finished->reply());
+    });
+}
 
 class PropertyWatch final : public QObject {
     Q_OBJECT

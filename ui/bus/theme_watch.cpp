@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/bus/theme_watch.h"
 
-#include <QDBusMessage>
-#include <QDBusPendingCallWatcher>
+#include "ui/bus/property_watch.h"
+
 #include <QDBusPendingReply>
 #include <utility>
 
@@ -37,12 +37,9 @@ void ThemeWatch::ask() {
     QDBusMessage question = QDBusMessage::createMethodCall(kService, kPath, kInterface, QStringLiteral("Read"));
     question.setAutoStartService(false);
     question << kGroup << kKey;
-    auto* const watcher = new QDBusPendingCallWatcher(bus_.asyncCall(question), this);
-    connect(watcher, &QDBusPendingCallWatcher::finished, this, [this](QDBusPendingCallWatcher* finished) {
-        finished->deleteLater();
-        const QDBusPendingReply<QDBusVariant> answer = *finished;
-        if (answer.isValid()) {
-            take(unwrapped(QVariant::fromValue(answer.value())));
+    ui::ask(bus_, question, this, [this](const QDBusMessage& answer) {
+        if (const QDBusPendingReply<QDBusVariant> style(answer); style.isValid()) {
+            take(unwrapped(QVariant::fromValue(style.value())));
         }
     });
 }

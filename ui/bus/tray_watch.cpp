@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/bus/tray_watch.h"
 
-#include <QDBusMessage>
-#include <QDBusPendingCallWatcher>
+#include "ui/bus/property_watch.h"
+
 #include <QDBusPendingReply>
 #include <QDBusVariant>
 
@@ -24,16 +24,13 @@ TrayWatch::TrayWatch(const QDBusConnection& session_bus)
 }
 
 // A watcher may appear before its host, the program that shows icons, or together with it.
-void TrayWatch::ask_for_host(QDBusConnection session_bus) {
+void TrayWatch::ask_for_host(const QDBusConnection& session_bus) {
     QDBusMessage question = QDBusMessage::createMethodCall(
         kWatcher, kWatcherPath, QStringLiteral("org.freedesktop.DBus.Properties"), QStringLiteral("Get"));
     question.setAutoStartService(false);
     question << kWatcher << QStringLiteral("IsStatusNotifierHostRegistered");
-    auto* const call = new QDBusPendingCallWatcher(session_bus.asyncCall(question), this);
-    connect(call, &QDBusPendingCallWatcher::finished, this, [this](QDBusPendingCallWatcher* finished) {
-        finished->deleteLater();
-        const QDBusPendingReply<QDBusVariant> answer = *finished;
-        if (answer.isValid() && answer.value().variant().toBool()) {
+    ask(session_bus, question, this, [this](const QDBusMessage& answer) {
+        if (const QDBusPendingReply<QDBusVariant> has(answer); has.isValid() && has.value().variant().toBool()) {
             emit appeared();
         }
     });

@@ -19,7 +19,7 @@ signals:
     void appeared();
 
 private:
-    void ask_for_host(QDBusConnection session_bus);
+    void ask_for_host(const QDBusConnection& session_bus);
 
     QDBusServiceWatcher watchers_;
 };

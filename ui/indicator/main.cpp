@@ -10,8 +10,7 @@
 #include "ui/indicator/overlay.h"
 #include "ui/indicator/status.h"
 #include "ui/indicator/surface_choice.h"
-#include "ui/program/end_signals.h"
-#include "ui/surfaces/tray_program.h"
+#include "ui/program/program.h"
 
 #include <malloc.h>
 #include <sysexits.h>

@@ -2,7 +2,7 @@
 // The options of happe-indicator, on its command line and in a file.
 #pragma once
 
-#include "ui/agent/sources/source_choice.h"
+#include "ui/agent/sources/sources.h"
 #include "ui/indicator/overlay.h"
 #include "ui/surfaces/surface.h"
 

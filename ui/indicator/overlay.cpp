@@ -154,14 +154,11 @@ void Overlay::update() {
     painted_ = shown;
     if (!shown) {
         surface_->hide();
-        emit said({}, {});
         return;
     }
     painted_look_ = look();
-    const QString name = OverlayWords::name(*shown);
-    const QString description = OverlayWords::description(*shown);
-    surface_->show(paint(*shown, painted_look_), name + QStringLiteral(". ") + description);
-    emit said(name, description);
+    surface_->show(paint(*shown, painted_look_),
+                   OverlayWords::name(*shown) + QStringLiteral(". ") + OverlayWords::description(*shown));
 }
 
 }  // namespace happe::ui

@@ -41,11 +41,8 @@ public:
     [[nodiscard]] std::string start();
     // Call when a better surface may have appeared.
     void open_anew();
-    [[nodiscard]] std::optional<Shown> shown() const { return state_.shown(now()); }
 
 signals:
-    // The picture has changed. Texts for people who hear it; both empty while the overlay shows nothing.
-    void said(const QString& name, const QString& description);
     // The overlay has given up opening a surface, for this reason.
     void given_up(const std::string& why);
 

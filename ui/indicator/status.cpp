@@ -17,14 +17,9 @@ namespace happe::ui {
 namespace {
 
 std::optional<QVariantMap> properties_of(QDBusConnection bus, const BusObject& object) {
-    QDBusMessage question = QDBusMessage::createMethodCall(
-        object.service, object.path, QStringLiteral("org.freedesktop.DBus.Properties"), QStringLiteral("GetAll"));
-    question.setAutoStartService(false);
-    question << object.interface;
-    const QDBusPendingReply<QVariantMap> answer = bus.asyncCall(question);
-    QDBusPendingReply<QVariantMap> waited(answer);
-    waited.waitForFinished();
-    return waited.isValid() ? std::optional(waited.value()) : std::nullopt;
+    QDBusPendingReply<QVariantMap> answer = bus.asyncCall(properties_call(object));
+    answer.waitForFinished();
+    return answer.isValid() ? std::optional(answer.value()) : std::nullopt;
 }
 
 // Why there is no overlay; empty if there can be one.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace happe::ui {
@@ -29,8 +30,22 @@ DaemonState stepped(std::uint32_t khz) {
     return governor;
 }
 
+DaemonState in_a_run() {
+    DaemonState governor = playing();
+    governor.run = "K7QX";
+    return governor;
+}
+
 OverlayState simulated() {
     return OverlayState::simulated({});
+}
+
+// The state after a key that moved the target at this time.
+OverlayState pressed(Key key, std::uint32_t khz, OverlayState state = simulated(), Moment at = 0s) {
+    state.governor(playing(), 0s);
+    state.key(key);
+    state.governor(stepped(khz), at);
+    return state;
 }
 
 TEST(OverlayState, ShowsNothingBeforeTheGovernorIsKnown) {
@@ -76,20 +91,14 @@ TEST(OverlayState, AnEmptyBatteryChangesNoMore) {
 }
 
 TEST(OverlayState, ThePowerKeyGivesTheTimeBetweenTheTwoFrequenciesAtTheUtilisationOfNow) {
-    OverlayState state = simulated();
-    state.governor(playing(), 0s);
-    state.key(Key::Power);
-    state.governor(stepped(1'200'000), 0s);
+    OverlayState state = pressed(Key::Power, 1'200'000);
     // 53.48 Wh: 112.4 min at 28.55 W, 99.4 at 32.27 W.
     EXPECT_EQ(state.shown(0s)->effect, (Effect{Key::Power, 1'600'000, 1'200'000, 13min}));
     EXPECT_EQ(state.shown(0s)->remaining, 112min);
 }
 
 TEST(OverlayState, ThePerformanceKeyTakesTime) {
-    OverlayState state = simulated();
-    state.governor(playing(), 0s);
-    state.key(Key::Performance);
-    state.governor(stepped(2'200'000), 0s);
+    const OverlayState state = pressed(Key::Performance, 2'200'000);
     EXPECT_EQ(state.shown(0s)->effect, (Effect{Key::Performance, 1'600'000, 2'200'000, -20min}));  // 79.9 - 99.4
 }
 
@@ -104,20 +113,14 @@ TEST(OverlayState, AKeyAtTheEndOfTheLadderGivesNothing) {
 }
 
 TEST(OverlayState, ShowsTheEffectForTenSeconds) {
-    OverlayState state = simulated();
-    state.governor(playing(), 0s);
-    state.key(Key::Power);
-    state.governor(stepped(1'200'000), 5s);
+    const OverlayState state = pressed(Key::Power, 1'200'000, simulated(), 5s);
     EXPECT_EQ(state.next_change(5s), 15s);
     EXPECT_TRUE(state.shown(14.9s)->effect);
     EXPECT_FALSE(state.shown(15s)->effect);
 }
 
 TEST(OverlayState, TheEffectOfAKeyStaysWhileTheUtilisationChanges) {
-    OverlayState state = simulated();
-    state.governor(playing(), 0s);
-    state.key(Key::Power);
-    state.governor(stepped(1'200'000), 0s);
+    OverlayState state = pressed(Key::Power, 1'200'000);
     DaemonState later = stepped(1'200'000);
     later.samples = {{0, {1'200'000, 900'000}}};
     state.governor(later, 1s);
@@ -125,10 +128,7 @@ TEST(OverlayState, TheEffectOfAKeyStaysWhileTheUtilisationChanges) {
 }
 
 TEST(OverlayState, AnotherApplicationHasNotHadAKeyYet) {
-    OverlayState state = simulated();
-    state.governor(playing(), 0s);
-    state.key(Key::Power);
-    state.governor(stepped(1'200'000), 0s);
+    OverlayState state = pressed(Key::Power, 1'200'000);
     DaemonState other = stepped(1'200'000);
     other.application = "desktop";
     state.governor(other, 1s);
@@ -177,17 +177,14 @@ TEST(OverlayState, LooksAgainAfterOneTwoFourSecondsAndSoOnToAMinute) {
 
 TEST(OverlayState, InARunItLooksEachSecondForNothingIsAnnounced) {
     OverlayState state = simulated();
-    DaemonState run = playing();
-    run.run = "K7QX";
-    state.governor(run, 0s);
-    state.governor(run, 1s);
+    state.governor(in_a_run(), 0s);
+    state.governor(in_a_run(), 1s);
     EXPECT_EQ(state.next_look(), Moment(2s));
 }
 
 TEST(OverlayState, ShowsNothingWhereNoIndicatorMayBe) {
     OverlayState state = simulated();
-    DaemonState run = playing();
-    run.run = "K7QX";
+    DaemonState run = in_a_run();
     run.indicator = false;
     state.governor(run, 0s);
     EXPECT_EQ(state.shown(0s), std::nullopt);
@@ -196,9 +193,7 @@ TEST(OverlayState, ShowsNothingWhereNoIndicatorMayBe) {
 
 TEST(OverlayState, ARunHasTheSimulatedBatteryWhateverIsSet) {
     OverlayState state = OverlayState::real({});
-    DaemonState run = playing();
-    run.run = "K7QX";
-    state.governor(run, 0s);
+    state.governor(in_a_run(), 0s);
     EXPECT_EQ(state.shown(0s)->remaining, 99min);
     EXPECT_EQ(state.next_look(), Moment(1s));
     state.governor(playing(), 1s);
@@ -208,9 +203,7 @@ TEST(OverlayState, ARunHasTheSimulatedBatteryWhateverIsSet) {
 TEST(OverlayState, EachRunBeginsWithAFullBattery) {
     OverlayState state = simulated();
     state.governor(playing(), 0s);
-    DaemonState run = playing();
-    run.run = "K7QX";
-    state.governor(run, 30min);
+    state.governor(in_a_run(), 30min);
     EXPECT_EQ(state.shown(30min)->remaining, 99min);
 }
 
@@ -269,30 +262,24 @@ TEST(OverlayState, ShowsWhatTheRealBatterySaysAndNeverLooksByItself) {
 }
 
 TEST(OverlayState, ARealBatteryWithoutAModelKnowsNoGain) {
-    OverlayState state = OverlayState::real({});
-    state.battery(RealBattery{.joules = 180'000, .watts = 20, .remaining = 9000s}, 0s);
-    state.governor(playing(), 0s);
-    state.key(Key::Power);
-    state.governor(stepped(1'200'000), 0s);
+    OverlayState real = OverlayState::real({});
+    real.battery(RealBattery{.joules = 180'000, .watts = 20, .remaining = 9000s}, 0s);
+    const OverlayState state = pressed(Key::Power, 1'200'000, std::move(real));
     EXPECT_EQ(state.shown(0s)->effect, (Effect{Key::Power, 1'600'000, 1'200'000, std::nullopt}));
 }
 
 TEST(OverlayState, ARealBatteryGainsByTheModelsDifference) {
-    OverlayState state = OverlayState::real(PowerModel::t61());
-    state.battery(RealBattery{.joules = 180'000, .watts = 20, .remaining = 9000s}, 0s);
-    state.governor(playing(), 0s);
-    state.key(Key::Power);
-    state.governor(stepped(1'200'000), 0s);
+    OverlayState real = OverlayState::real(PowerModel::t61());
+    real.battery(RealBattery{.joules = 180'000, .watts = 20, .remaining = 9000s}, 0s);
+    const OverlayState state = pressed(Key::Power, 1'200'000, std::move(real));
     // 20 W less 3.72 W: 11056 s, not 9000.
     EXPECT_EQ(state.shown(0s)->effect->gained, 34min);
 }
 
 TEST(OverlayState, OnMainsThereIsNoTimeAndNoGain) {
-    OverlayState state = OverlayState::real(PowerModel::t61());
-    state.battery(std::nullopt, 0s);
-    state.governor(playing(), 0s);
-    state.key(Key::Power);
-    state.governor(stepped(1'200'000), 0s);
+    OverlayState real = OverlayState::real(PowerModel::t61());
+    real.battery(std::nullopt, 0s);
+    const OverlayState state = pressed(Key::Power, 1'200'000, std::move(real));
     EXPECT_FALSE(state.shown(0s)->on_battery);
     EXPECT_EQ(state.shown(0s)->remaining, std::nullopt);
     EXPECT_EQ(state.shown(0s)->effect->gained, std::nullopt);
@@ -378,9 +365,7 @@ TEST(OverlayState, InARunThereAreNoDetails) {
     OverlayState state = OverlayState::simulated(own(), true);
     state.governor(playing(), 0s);
     EXPECT_TRUE(state.shown(0s)->power);
-    DaemonState run = playing();
-    run.run = "K7QX";
-    state.governor(run, 60s);
+    state.governor(in_a_run(), 60s);
     EXPECT_FALSE(state.shown(60s)->details);
     EXPECT_EQ(state.shown(60s)->power, std::nullopt);
     state.governor(playing(), 120s);
@@ -390,9 +375,7 @@ TEST(OverlayState, InARunThereAreNoDetails) {
 TEST(OverlayState, AfterARunTheGraphHasNothingOfTheRun) {
     OverlayState state = OverlayState::real(own(), true);
     const RealBattery battery{.joules = 180'000, .watts = 20};
-    DaemonState run = playing();
-    run.run = "K7QX";
-    state.governor(run, 0s);
+    state.governor(in_a_run(), 0s);
     state.battery(battery, 60s);
     state.governor(playing(), 120s);
     EXPECT_TRUE(state.shown(120s)->details);

@@ -5,7 +5,6 @@
 #include "ui/owner/owner_reasons.h"
 
 #include <QDBusArgument>
-#include <QDBusPendingCallWatcher>
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -140,20 +139,15 @@ void Owner::show_profile() {
     emit changed();
 }
 
-QDBusPendingCallWatcher* Owner::ask(const QDBusConnection& bus, const QDBusMessage& question,
-                                    const std::function<void(const QList<QVariant>&)>& take, bool tell_refusal) {
-    auto* const watcher = new QDBusPendingCallWatcher(bus.asyncCall(question), this);
-    connect(watcher, &QDBusPendingCallWatcher::finished, this,
-            [this, take, tell_refusal](QDBusPendingCallWatcher* finished) {
-                finished->deleteLater();
-                const QDBusMessage answer = finished->reply();
-                if (answer.type() == QDBusMessage::ReplyMessage) {
-                    take(answer.arguments());
-                } else if (tell_refusal) {
-                    emit refused(answer.errorMessage());
-                }
-            });
-    return watcher;
+void Owner::ask(const QDBusConnection& bus, const QDBusMessage& question,
+                const std::function<void(const QList<QVariant>&)>& take, bool tell_refusal) {
+    ui::ask(bus, question, this, [this, take, tell_refusal](const QDBusMessage& answer) {
+        if (answer.type() == QDBusMessage::ReplyMessage) {
+            take(answer.arguments());
+        } else if (tell_refusal) {
+            emit refused(answer.errorMessage());
+        }
+    });
 }
 
 void Owner::ask_profiles() {
@@ -216,11 +210,14 @@ void Owner::pause(bool wanted) {
     continues_ = !wanted;
     if (wanted && !pausing_ && !hold_) {
         pausing_ = true;
-        const auto* const asked = ask(
-            system_,
-            to_governor(QStringLiteral("Hold")) << QStringLiteral("HAPPE") << QStringLiteral("paused by its user"),
-            [this](const QList<QVariant>& answer) { hold_ = answer.value(0).toUInt(); }, true);
-        connect(asked, &QDBusPendingCallWatcher::finished, this, [this] {
+        const QDBusMessage hold = to_governor(QStringLiteral("Hold"))
+                                  << QStringLiteral("HAPPE") << QStringLiteral("paused by its user");
+        ui::ask(system_, hold, this, [this](const QDBusMessage& answer) {
+            if (answer.type() == QDBusMessage::ReplyMessage) {
+                hold_ = answer.arguments().value(0).toUInt();
+            } else {
+                emit refused(answer.errorMessage());
+            }
             pausing_ = false;
             pause(!continues_ && hold_);  // the user may want the opposite by now
         });

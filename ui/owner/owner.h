@@ -12,7 +12,6 @@
 
 #include <QDBusConnection>
 #include <QDBusMessage>
-#include <QDBusPendingCallWatcher>
 #include <QObject>
 #include <QTimer>
 #include <functional>
@@ -85,8 +84,8 @@ private:
     void change(const QString& application, const QString& method, const QList<QVariant>& more,
                 const std::function<void(const QList<QVariant>&)>& take);
     void show_profile();
-    QDBusPendingCallWatcher* ask(const QDBusConnection& bus, const QDBusMessage& question,
-                                 const std::function<void(const QList<QVariant>&)>& take, bool tell_refusal);
+    void ask(const QDBusConnection& bus, const QDBusMessage& question,
+             const std::function<void(const QList<QVariant>&)>& take, bool tell_refusal);
 
     QDBusConnection system_;
     QDBusConnection session_;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/owner/owner_reasons.h"
 
-#include "ui/bus/bus_entries.h"
 #include "ui/bus/bus_objects.h"
 
 #include <algorithm>

@@ -2,12 +2,10 @@
 #include "ui/owner/owner_window.h"
 
 #include "ui/overlay/overlay_words.h"
-#include "ui/owner/card.h"
 #include "ui/owner/desktop_entry.h"
 #include "ui/owner/owner_words.h"
-#include "ui/owner/scrolled.h"
 #include "ui/owner/settings/key_dialog.h"
-#include "ui/owner/text_label.h"
+#include "ui/owner/widgets.h"
 
 #include <QCheckBox>
 #include <QComboBox>

@@ -353,7 +353,7 @@ void expect_letters(const QWidget& window) {
 }
 
 TEST_F(Window, HasANameForEachThingThatTakesTheKeyboard) {
-    EXPECT_GE(expect_names(window_), 8);
+    EXPECT_GE(expect_names(window_), 6);
     EXPECT_GE(expect_names(dialog_), 4);
 }
 

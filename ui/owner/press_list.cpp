@@ -2,8 +2,8 @@
 #include "ui/owner/press_list.h"
 
 #include "ui/owner/owner_words.h"
-#include "ui/owner/scrolled.h"
 #include "ui/owner/step_chart.h"
+#include "ui/owner/widgets.h"
 
 #include <QGridLayout>
 #include <QLabel>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/study/commands.h"
 
-#include "ui/program/unix_signals.h"
+#include "ui/program/program.h"
 #include "ui/study/laptop/daemon_proxy.h"
 #include "ui/study/server/enrolment.h"
-#include "ui/study/server/postman.h"
+#include "ui/study/server/uploader.h"
 #include "ui/study/state_folder.h"
 
 #include <sysexits.h>
@@ -152,7 +152,7 @@ int enrol(const Options& options, QCoreApplication& /*application*/) {
     ui::UnixSignals::block({SIGINT, SIGTERM});  // the code works once, so the answer must be stored
     DaemonProxy governor(QDBusConnection::systemBus());
     Server server(url, {});
-    governor.device_key([&](const Said<QByteArray>& key) {
+    governor.device_key([&](const Result<QByteArray>& key) {
         if (!key) {
             QCoreApplication::exit(complain("happed: " + key.error().toStdString(), EX_UNAVAILABLE));
             return;
@@ -206,11 +206,11 @@ int upload(const Options& options, QCoreApplication& application) {
         journal.send_refused_again();
     }
     Server server(laptop->enrolment.server, laptop->enrolment.token);
-    Postman postman(journal, server);
+    Uploader uploader(journal, server);
     QTimer::singleShot(options.patience_s * kMsPerSecond, &application, [&] {
-        QCoreApplication::exit(complain("not sent: " + postman.obstacle().toStdString(), EX_UNAVAILABLE));
+        QCoreApplication::exit(complain("not sent: " + uploader.obstacle().toStdString(), EX_UNAVAILABLE));
     });
-    QTimer::singleShot(0, &application, [&] { postman.when_done([] { QCoreApplication::exit(EX_OK); }); });
+    QTimer::singleShot(0, &application, [&] { uploader.when_done([] { QCoreApplication::exit(EX_OK); }); });
     const int status = QCoreApplication::exec();
     const auto refusals = journal.refusals();
     for (const Refusal& refusal : refusals) {

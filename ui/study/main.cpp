@@ -2,8 +2,7 @@
 // happe-study: a participant's sitting at this laptop.
 #include "governor/cli/description.h"
 #include "governor/cli/usage_mistake.h"
-#include "ui/program/screen.h"
-#include "ui/program/unix_signals.h"
+#include "ui/program/program.h"
 #include "ui/study/commands.h"
 #include "ui/study/sitting/journal.h"
 

@@ -81,7 +81,7 @@ void define(CLI::App& program, Options& options) {
         ->capture_default_str();
     program
         .add_option("--settle", options.settle_ms,
-                    "The milliseconds without a press before the wizard takes a rating, because hands\n"
+                    "The milliseconds without a press before the wizard takes a rating, because actions\n"
                     "may still be playing")
         ->type_name("MS")
         ->check(CLI::Range(0, 10000))

@@ -24,7 +24,7 @@ struct Options {
     std::string code;  // the enrolment's code; empty: ask for it
     bool json = false;
     int patience_s = 60;
-    bool again = false;  // also send letters that the server has refused
+    bool again = false;  // also send uploads that the server has refused
 };
 
 void define(CLI::App& program, Options& options);

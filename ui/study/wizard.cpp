@@ -50,8 +50,12 @@ QByteArray json(const QJsonObject& object) {
 
 }  // namespace
 
-Wizard::Wizard(Habits habits, Journal& journal, Server& server, DaemonProxy& governor)
-    : habits_(std::move(habits)), journal_(journal), server_(server), governor_(governor), postman_(journal, server) {
+Wizard::Wizard(WizardSettings settings, Journal& journal, Server& server, DaemonProxy& governor)
+    : settings_(std::move(settings)),
+      journal_(journal),
+      server_(server),
+      governor_(governor),
+      uploader_(journal, server) {
     clock_.setSingleShot(true);
     clock_.setTimerType(Qt::PreciseTimer);
     connect(&clock_, &QTimer::timeout, this, [this] { hold_ ? end_practice() : end_run(); });
@@ -67,9 +71,9 @@ Wizard::Wizard(Habits habits, Journal& journal, Server& server, DaemonProxy& gov
             hold([] {});
         }
     });
-    connect(&postman_, &Postman::waits, this, [this] {
+    connect(&uploader_, &Uploader::waits, this, [this] {
         if (view_.page == Page::Waiting || view_.page == Page::Sending) {
-            show(view_.page, postman_.obstacle());
+            show(view_.page, uploader_.obstacle());
         }
     });
 }
@@ -106,7 +110,7 @@ void Wizard::beat() try {
     const QJsonObject said{
         {QStringLiteral("state"), QLatin1String(state)},
         {QStringLiteral("software"), QJsonObject{{QStringLiteral("happe-study"), QStringLiteral(HAPPE_VERSION)}}},
-        {QStringLiteral("free_gib"), QStorageInfo(habits_.state).bytesAvailable() / kGib},
+        {QStringLiteral("free_gib"), QStorageInfo(settings_.state).bytesAvailable() / kGib},
         {QStringLiteral("spool"), static_cast<qint64>(journal_.waiting())}};
     next_beat_ = json(said);
     if (!beats_) {
@@ -127,7 +131,7 @@ void Wizard::send_beat() {
 
 void Wizard::fail(const QString& why, Act again) {
     abandon();
-    turns_.next();
+    tasks_.next();
     again_ = std::move(again);
     show(Page::Trouble, why);
 }
@@ -154,7 +158,7 @@ void Wizard::written(const Act& act, const Act& again) {
 }
 
 void Wizard::later(int wait_ms, const Act& act) {
-    QTimer::singleShot(wait_ms, this, turns_.still([this, act] { written(act); }));
+    QTimer::singleShot(wait_ms, this, tasks_.if_current([this, act] { written(act); }));
 }
 
 void Wizard::try_again() {
@@ -171,7 +175,7 @@ std::optional<KnownRun> Wizard::known() {
 }
 
 void Wizard::go_on() {
-    turns_.next();
+    tasks_.next();
     written([this] {
         const auto seat = journal_.seat();
         if (!seat) {
@@ -185,8 +189,8 @@ void Wizard::go_on() {
             }
         }
         if (sitting_) {
-            postman_.go();
-            take_turn();
+            uploader_.go();
+            enter_phase();
         } else {
             show(Page::Waiting);
             refresh([this] { compare_clocks([this] { go_on(); }); });
@@ -194,27 +198,27 @@ void Wizard::go_on() {
     });
 }
 
-void Wizard::take_turn() {
+void Wizard::enter_phase() {
     const Next now = next(*sitting_, journal_.runs(), journal_.practised());
     run_ = now.run;
-    switch (now.turn) {
-        case Turn::Handout:
+    switch (now.phase) {
+        case Phase::Handout:
             show(Page::Handout);
             return later(kLookMs, [this] { refresh([this] { go_on(); }); });
-        case Turn::Practice:
+        case Phase::Practice:
             return show(Page::Practice);
-        case Turn::Ready:
+        case Phase::Ready:
             return show(Page::Ready);
-        case Turn::Interrupted:
+        case Phase::Interrupted:
             return recover();
-        case Turn::Rate:
+        case Phase::Rate:
             return show(Page::Rate);
-        case Turn::Guess:
+        case Phase::Guess:
             return show(Page::Guess);
-        case Turn::Stopped:
+        case Phase::Stopped:
             show(Page::Stopped);
             return wait_for_another_run();
-        case Turn::Finished:
+        case Phase::Finished:
             return finish();
     }
 }
@@ -231,9 +235,9 @@ void Wizard::sit_down(const QString& link) {
 void Wizard::refresh(const Act& then) {
     const auto seat = journal_.seat();
     const Request request = sitting_of(seat ? seat->token : "");
-    server_.insist(request, turns_.still_wanted(),
-                   turns_.still([this, then](const Answer& answer) { refreshed(answer, then); }),
-                   turns_.still([this](const Answer& answer) {
+    server_.insist(request, tasks_.is_current(),
+                   tasks_.if_current([this, then](const Answer& answer) { refreshed(answer, then); }),
+                   tasks_.if_current([this](const Answer& answer) {
                        if (view_.page == Page::Waiting || view_.page == Page::Sending) {
                            show(view_.page, answer.problem.isEmpty() ? no_answer() : answer.detail);
                        }
@@ -280,8 +284,8 @@ void Wizard::open_pages() {
         if (view_.page != Page::Handout || !seat) {
             return;
         }
-        const QUrl address = page_of(habits_.server, seat->token);
-        if (const QString trouble = open_in_browser(address, habits_.browser, habits_.state); !trouble.isEmpty()) {
+        const QUrl address = page_of(settings_.server, seat->token);
+        if (const QString trouble = open_in_browser(address, settings_.browser, settings_.state); !trouble.isEmpty()) {
             log(trouble.toStdString());
             show(Page::Handout, StudyWords::tr("The browser can't be opened. This laptop's log says why."));
         }
@@ -289,21 +293,21 @@ void Wizard::open_pages() {
 }
 
 void Wizard::compare_clocks(const Act& then) {
-    study::compare_clocks(server_, turns_.still([this, then](const Letter& letter) {
-        written([this, letter, then] {
-            journal_.post(letter);
-            postman_.go();
+    study::compare_clocks(server_, tasks_.if_current([this, then](const Upload& upload) {
+        written([this, upload, then] {
+            journal_.post(upload);
+            uploader_.go();
             then();
         });
     }));
 }
 
 void Wizard::wait_for_another_run() {
-    postman_.when_done(turns_.still([this] {
+    uploader_.when_done(tasks_.if_current([this] {
         refresh([this] {
             take_back_abortion();
             const Next now = next(*sitting_, journal_.runs(), journal_.practised());
-            if (now.turn == Turn::Stopped && now.run == run_) {
+            if (now.phase == Phase::Stopped && now.run == run_) {
                 later(kLookMs, [this] { wait_for_another_run(); });
             } else {
                 go_on();
@@ -324,32 +328,32 @@ void Wizard::take_back_abortion() {
 }
 
 void Wizard::finish() {
-    show(Page::Sending, postman_.obstacle());
-    postman_.when_done(turns_.still([this] {
+    show(Page::Sending, uploader_.obstacle());
+    uploader_.when_done(tasks_.if_current([this] {
         refresh([this] {
             const Next now = next(*sitting_, journal_.runs(), journal_.practised());
-            now.turn == Turn::Finished ? leave_seat() : go_on();
+            now.phase == Phase::Finished ? leave_seat() : go_on();
         });
     }));
 }
 
 void Wizard::leave_seat() {
     compare_clocks([this] {
-        postman_.when_done(turns_.still([this] {
-            const auto left = turns_.still([this](const Answer&) {
+        uploader_.when_done(tasks_.if_current([this] {
+            const auto left = tasks_.if_current([this](const Answer&) {
                 written([this] {
                     forget_participant();
                     show(Page::Goodbye);
                 });
             });
-            server_.insist(leaving(), turns_.still_wanted(), left, [](const Answer&) {});
+            server_.insist(leaving(), tasks_.is_current(), left, [](const Answer&) {});
         }));
     });
 }
 
 void Wizard::forget_participant() {
     journal_.stand_up();
-    forget_page(habits_.state);
+    forget_page(settings_.state);
     sitting_.reset();
 }
 
@@ -358,7 +362,7 @@ void Wizard::stand_up() {
     if (!view_.may_leave) {
         return;
     }
-    turns_.next();
+    tasks_.next();
     abandon();
     written([this] {
         if (journal_.runs().empty()) {
@@ -366,8 +370,8 @@ void Wizard::stand_up() {
             server_.ask(leaving(), [](const Answer&) {});
             go_on();
         } else {
-            show(Page::Sending, postman_.obstacle());
-            postman_.when_done(turns_.still([this] { leave_seat(); }));
+            show(Page::Sending, uploader_.obstacle());
+            uploader_.when_done(tasks_.if_current([this] { leave_seat(); }));
         }
     });
 }

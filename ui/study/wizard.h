@@ -5,10 +5,10 @@
 
 #include "ui/study/laptop/application.h"
 #include "ui/study/laptop/daemon_proxy.h"
-#include "ui/study/server/postman.h"
 #include "ui/study/server/server.h"
+#include "ui/study/server/uploader.h"
 #include "ui/study/sitting/journal.h"
-#include "ui/study/turns.h"
+#include "ui/study/task_counter.h"
 #include "ui/study/window/view.h"
 
 #include <QObject>
@@ -21,7 +21,7 @@
 
 namespace happe::study {
 
-struct Habits {
+struct WizardSettings {
     int countdown_s = 3;
     QString browser;  // a program that opens an address; empty: the desktop's browser
     QString state;    // the folder of the journal
@@ -32,7 +32,7 @@ class Wizard final : public QObject {
     Q_OBJECT
 
 public:
-    Wizard(Habits habits, Journal& journal, Server& server, DaemonProxy& governor);
+    Wizard(WizardSettings settings, Journal& journal, Server& server, DaemonProxy& governor);
     ~Wizard() override = default;
 
     // Takes the next step. After a goodbye, waits for a new participant.
@@ -72,7 +72,7 @@ private:
     void look_into_journal();
     [[nodiscard]] QString code() const { return QString::fromStdString(planned().code); }
 
-    void take_turn();
+    void enter_phase();
     void refresh(const Act& then);
     void refreshed(const Answer& answer, const Act& then);
     void refused_seat(const Answer& answer, const Act& then);
@@ -104,17 +104,17 @@ private:
     void end_practice();
     void application_ended(const QString& why);
 
-    Habits habits_;
+    WizardSettings settings_;
     Journal& journal_;
     Server& server_;
     DaemonProxy& governor_;
-    Postman postman_;
+    Uploader uploader_;
     Application application_;
     QTimer clock_;  // the time of the run or of practice
     View view_;
     std::optional<Sitting> sitting_;
     std::size_t run_ = 0;  // the index of the run in the sitting
-    Turns turns_;
+    TaskCounter tasks_;
     QString governor_run_;      // happed's name of the run that is on
     std::optional<uint> hold_;  // during practice: the cookie of the hold
     std::string practised_;     // during practice: the application's key

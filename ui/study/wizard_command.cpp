@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Builds and connects the wizard's parts.
-#include "ui/program/unix_signals.h"
+#include "ui/program/program.h"
 #include "ui/study/commands.h"
-#include "ui/study/laptop/x_desk.h"
+#include "ui/study/laptop/x11_desktop.h"
 #include "ui/study/server/enrolment.h"
 #include "ui/study/state_folder.h"
 #include "ui/study/window/window.h"
@@ -15,7 +15,7 @@
 namespace happe::study {
 namespace {
 
-Hands hands_of(Wizard& wizard, std::function<void()> back) {
+PageActions actions_of(Wizard& wizard, std::function<void()> back) {
     return {.sit_down = [&](const QString& link) { wizard.sit_down(link); },
             .open_pages = [&] { wizard.open_pages(); },
             .begin = [&] { wizard.begin(); },
@@ -60,12 +60,12 @@ int run_wizard(const Options& options) {
                    .server = laptop->enrolment.server},
                   journal, server, governor);
     Window* shown = nullptr;
-    Window window(hands_of(wizard, [&shown] { shown->dismiss_experimenter(); }), options.settle_ms);
+    Window window(actions_of(wizard, [&shown] { shown->dismiss_experimenter(); }), options.settle_ms);
     shown = &window;
     QObject::connect(&wizard, &Wizard::shows, &window, &Window::show_view);
-    const XDesk desk;
-    QObject::connect(&desk, &XDesk::pressed, &window, &Window::call_experimenter);
-    QObject::connect(&window, &Window::comes_forward, &desk, &XDesk::bring_forward);
+    const X11Desktop desk;
+    QObject::connect(&desk, &X11Desktop::pressed, &window, &Window::call_experimenter);
+    QObject::connect(&window, &Window::comes_forward, &desk, &X11Desktop::bring_forward);
     const ui::UnixSignals asked(kAsked);
     QObject::connect(&asked, &ui::UnixSignals::came, &window, [&window](int number) {
         number == SIGUSR1 ? window.call_experimenter() : QCoreApplication::exit(EX_OK);

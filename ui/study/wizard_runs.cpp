@@ -22,13 +22,13 @@ QStringList words_of(const std::vector<std::string>& command) {
 
 // Ends a run at happed, or fetches one that has ended.
 void fetch_recording(DaemonProxy& governor, const QString& run,
-                     const std::function<void(const Said<Recording>&)>& then) {
-    governor.stop(run, [&governor, run, then](const Said<QByteArray>& trace) {
+                     const std::function<void(const Result<Recording>&)>& then) {
+    governor.stop(run, [&governor, run, then](const Result<QByteArray>& trace) {
         if (!trace) {
             then(tl::unexpected(trace.error()));
             return;
         }
-        governor.facts(run, [then, trace = *trace](const Said<QByteArray>& facts) {
+        governor.facts(run, [then, trace = *trace](const Result<QByteArray>& facts) {
             then(facts.map([&](const QByteArray& text) {
                 return Recording{.trace = trace.toStdString(), .facts = text.toStdString()};
             }));
@@ -45,14 +45,14 @@ void Wizard::begin() {
     if (view_.page != Page::Ready && view_.page != Page::Interrupted) {
         return;
     }
-    turns_.next();
+    tasks_.next();
     show(Page::Waiting);
     const std::string wanted = planned().code;
-    postman_.when_done(turns_.still([this, wanted] {
+    uploader_.when_done(tasks_.if_current([this, wanted] {
         refresh([this, wanted] {
             const Next now = next(*sitting_, journal_.runs(), journal_.practised());
             const bool same = now.run < sitting_->runs.size() && sitting_->runs[now.run].code == wanted &&
-                              (now.turn == Turn::Ready || now.turn == Turn::Interrupted);
+                              (now.phase == Phase::Ready || now.phase == Phase::Interrupted);
             if (!same) {
                 return go_on();
             }
@@ -65,15 +65,15 @@ void Wizard::begin() {
 // The server seals a run's condition once, and gives the same answer to each request with the same id.
 void Wizard::fetch_seal() {
     const auto run = known();
-    server_.insist(start_of(code(), run ? run->start_id : ""), turns_.still_wanted(),
-                   turns_.still([this](const Answer& answer) {
+    server_.insist(start_of(code(), run ? run->start_id : ""), tasks_.is_current(),
+                   tasks_.if_current([this](const Answer& answer) {
                        if (answer.verdict == Verdict::Done) {
-                           count_down(habits_.countdown_s, seal_in(answer.body));
+                           count_down(settings_.countdown_s, seal_in(answer.body));
                        } else {
                            fail(answer.detail, [this] { go_on(); });
                        }
                    }),
-                   turns_.still([this](const Answer& answer) {
+                   tasks_.if_current([this](const Answer& answer) {
                        show(Page::Waiting, answer.problem.isEmpty() ? no_answer() : answer.detail);
                    }));
 }
@@ -91,10 +91,10 @@ void Wizard::count_down(int seconds, const QByteArray& seal) {
 void Wizard::start_run(const QByteArray& seal) {
     show(Page::Playing);
     const QString study = QString::fromStdString(sitting_->study);
-    governor_.start(seal, study, code(), [this, wanted = turns_.still_wanted()](const Said<QString>& governor_run) {
+    governor_.start(seal, study, code(), [this, wanted = tasks_.is_current()](const Result<QString>& governor_run) {
         if (!wanted()) {  // somebody stopped the run meanwhile
             if (governor_run) {
-                governor_.stop(*governor_run, [](const Said<QByteArray>&) {});
+                governor_.stop(*governor_run, [](const Result<QByteArray>&) {});
             }
         } else if (governor_run) {
             play(*governor_run);
@@ -122,7 +122,7 @@ void Wizard::play(const QString& governor_run) {
 void Wizard::end_run() {
     application_.stop();
     const QString ended = std::exchange(governor_run_, {});
-    fetch_recording(governor_, ended, turns_.still([this](const Said<Recording>& recording) {
+    fetch_recording(governor_, ended, tasks_.if_current([this](const Result<Recording>& recording) {
         if (recording) {
             keep_recording(*recording);
         } else {
@@ -145,7 +145,7 @@ void Wizard::recover() {
     show(Page::Waiting);
     const auto run = known();
     fetch_recording(governor_, QString::fromStdString(run->governor_run),
-                    turns_.still([this](const Said<Recording>& recording) {
+                    tasks_.if_current([this](const Result<Recording>& recording) {
                         const auto lasted = recording ? lasted_us(*recording).value_or(0) : 0;
                         if (lasted >= planned().seconds * kSecondUs) {
                             keep_recording(*recording);
@@ -158,7 +158,7 @@ void Wizard::recover() {
 // Ends this attempt. The run will begin again.
 void Wizard::interrupted(const QString& why, const std::string& note) {
     abandon();
-    turns_.next();
+    tasks_.next();
     written([this, why, note] {
         log("run " + planned().code + " " + note);
         journal_.note(planned().code, note);
@@ -171,7 +171,7 @@ void Wizard::abandon() {
     clock_.stop();
     application_.stop();
     if (const QString ended = std::exchange(governor_run_, {}); !ended.isEmpty()) {
-        governor_.stop(ended, [](const Said<QByteArray>&) {});
+        governor_.stop(ended, [](const Result<QByteArray>&) {});
     }
     if (const auto cookie = std::exchange(hold_, {})) {
         governor_.release(*cookie);
@@ -202,15 +202,15 @@ void Wizard::rate(int rating) {
 void Wizard::settle_rating(int rating) {
     const std::string& run = planned().code;
     const std::string id = new_id();
-    std::vector<Letter> letters{rating_of(run, new_id(), rating)};
-    const Spoken spoken{.rating = rating, .notes = known().value_or(KnownRun()).notes};
-    if (const auto record = compose_record(run, id, journal_.recording(run), spoken)) {
-        letters.push_back(record_of(run, id, *record));
+    std::vector<Upload> uploads{rating_of(run, new_id(), rating)};
+    const Answers answers{.rating = rating, .notes = known().value_or(KnownRun()).notes};
+    if (const auto record = compose_record(run, id, journal_.recording(run), answers)) {
+        uploads.push_back(record_of(run, id, *record));
     } else {
         journal_.note(run, "no record: what happed had kept could not be read");
         log("run " + run + " has no record: what happed had kept could not be read");
     }
-    journal_.settle(run, sitting_->guess ? Step::Rated : Step::Answered, letters);
+    journal_.settle(run, sitting_->guess ? Step::Rated : Step::Answered, uploads);
     log("run " + run + " is rated");
     go_on();
 }
@@ -230,12 +230,12 @@ void Wizard::stop_run(const QString& reason) {
     if (!view_.may_stop || reason.trimmed().isEmpty()) {
         return;
     }
-    turns_.next();
+    tasks_.next();
     const std::string why = reason.simplified().left(kLongestReason).toStdString();
     const QString ended = std::exchange(governor_run_, {});
     abandon();
     if (!ended.isEmpty()) {
-        fetch_recording(governor_, ended, turns_.still([this, why](const Said<Recording>& recording) {
+        fetch_recording(governor_, ended, tasks_.if_current([this, why](const Result<Recording>& recording) {
             abort(why, recording ? std::optional(*recording) : std::nullopt);
         }));
         return;
@@ -250,22 +250,22 @@ void Wizard::stop_run(const QString& reason) {
 void Wizard::abort(const std::string& reason, const std::optional<Recording>& recording) {
     written([this, reason, recording] {
         const std::string& run = planned().code;
-        std::vector<Letter> letters{abortion_of(run, reason)};
+        std::vector<Upload> uploads{abortion_of(run, reason)};
         const std::string id = new_id();
         const auto notes = known().value_or(KnownRun()).notes;
         if (recording) {
             if (const auto record = compose_record(run, id, *recording, {.rating = {}, .notes = notes})) {
-                letters.push_back(record_of(run, id, *record));
+                uploads.push_back(record_of(run, id, *record));
             }
         }
-        journal_.settle(run, Step::Aborted, letters);
+        journal_.settle(run, Step::Aborted, uploads);
         log("run " + run + " is aborted");
         go_on();
     });
 }
 
 void Wizard::practise() {
-    turns_.next();
+    tasks_.next();
     show(Page::Waiting);
     practised_ = planned().application;
     hold([this] {
@@ -276,7 +276,7 @@ void Wizard::practise() {
 }
 
 void Wizard::hold(const Act& then) {
-    const auto holds = [this, then, wanted = turns_.still_wanted()](const Said<uint>& cookie) {
+    const auto holds = [this, then, wanted = tasks_.is_current()](const Result<uint>& cookie) {
         if (!wanted()) {  // practice is over, or the participant has left
             if (cookie) {
                 governor_.release(*cookie);

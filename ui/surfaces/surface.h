@@ -76,4 +76,7 @@ using SurfaceOrError = tl::expected<std::unique_ptr<Surface>, NoSurface>;
 // In the desktop's tray, by another program (ui/tray), so that this one need not load the libraries for icons.
 [[nodiscard]] SurfaceOrError open_tray_surface(Surface::Events events);
 
+// Replaces this process by happe-tray with the owner's window. Returns only on failure, with the reason.
+[[nodiscard]] std::string become_window();
+
 }  // namespace happe::ui

@@ -1,16 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Starts happe-tray as a child, and writes a line for each picture to its standard input (ui/tray/main.cpp).
 #include "ui/surfaces/surface.h"
-#include "ui/surfaces/tray_program.h"
 
+#include <unistd.h>
 #include <QBuffer>
+#include <QCoreApplication>
 #include <QProcess>
+#include <QStandardPaths>
+#include <cerrno>
+#include <cstring>
 #include <utility>
 
 namespace happe::ui {
 namespace {
 
 constexpr int kPatience = 5000;  // milliseconds; long enough for a starting desktop
+
+// The path of happe-tray: beside this program, or where it is installed. Empty if it is missing.
+QString tray_program() {
+    const QString here = QCoreApplication::applicationDirPath();
+    return QStandardPaths::findExecutable(QStringLiteral("happe-tray"),
+                                          {here, here + QStringLiteral("/../libexec/happe")});
+}
 
 // The overlay needs no windows of Qt, but happe-tray does.
 QProcessEnvironment with_windows() {
@@ -66,6 +77,16 @@ SurfaceOrError open_tray_surface(Surface::Events events) {
         return tl::unexpected(NoSurface{.why = error});
     }
     return surface;
+}
+
+std::string become_window() {
+    const QByteArray program = tray_program().toLocal8Bit();
+    if (program.isEmpty()) {
+        return "happe-tray is not there";
+    }
+    qunsetenv("QT_QPA_PLATFORM");  // only for this program
+    ::execl(program.constData(), "happe-tray", "--window", nullptr);
+    return program.toStdString() + ": " + std::strerror(errno);
 }
 
 }  // namespace happe::ui

@@ -2,11 +2,18 @@
 #pragma once
 
 #include <xcb/xcb.h>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <tl/expected.hpp>
 
 namespace happe::ui {
+
+struct FreeXcb {
+    void operator()(void* memory) const { std::free(memory); }  // NOLINT(*-no-malloc,*-owning-memory): as xcb wants it
+};
+template <typename T>
+using XcbReply = std::unique_ptr<T, FreeXcb>;
 
 struct DisconnectXcb {
     void operator()(xcb_connection_t* connection) const { xcb_disconnect(connection); }

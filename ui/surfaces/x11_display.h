@@ -3,7 +3,6 @@
 #pragma once
 
 #include "ui/surfaces/x11_connection.h"
-#include "ui/surfaces/xcb_reply.h"
 
 #include <xcb/xcb.h>
 #include <QPoint>

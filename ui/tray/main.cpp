@@ -8,7 +8,7 @@
 #include "ui/owner/dark_style.h"
 #include "ui/owner/owner_window.h"
 #include "ui/owner/owner_words.h"
-#include "ui/program/screen.h"
+#include "ui/program/program.h"
 
 #include <sysexits.h>
 #include <unistd.h>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "ui/agent/sources/source_choice.h"
-
 #include "ui/agent/sources/sources.h"
 
 #include <QDBusConnectionInterface>

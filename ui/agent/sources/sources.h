@@ -21,4 +21,9 @@ namespace happe::ui {
 // GNOME, by the extension HAPPE (ui/gnome-shell).
 [[nodiscard]] SourceOrError open_gnome_focus(const QDBusConnection& session_bus, FocusSource::Events events);
 
+// Opens this source; with Auto, the best that the session has, if it is better than `better_than`. An error lists what
+// each possible source lacks.
+[[nodiscard]] SourceOrError open_focus_source(FocusBy by, FocusBy better_than, const QDBusConnection& session_bus,
+                                              const FocusSource::Events& events);
+
 }  // namespace happe::ui

@@ -2,7 +2,6 @@
 #include "ui/agent/sources/x11_clients.h"
 
 #include "ui/surfaces/socket_deadline.h"
-#include "ui/surfaces/xcb_reply.h"
 
 #include <xcb/res.h>
 #include <cstdint>
@@ -38,7 +37,7 @@ QString class_in(std::string_view wm_class) {
     return QString::fromUtf8(QByteArrayView(rest.substr(0, rest.find('\0'))));
 }
 
-std::optional<Focus> checked(const ToldWindow& told) {
+std::optional<Focus> checked(const ReportedWindow& told) {
     if (told.x11_window == 0) {
         return told.focus;
     }

@@ -43,7 +43,7 @@ private:
 
 // The focus on an X11 client, with the process that the X server knows instead of the one that the client claims. None
 // if the X server does not know it.
-[[nodiscard]] std::optional<Focus> checked(const ToldWindow& told);
+[[nodiscard]] std::optional<Focus> checked(const ReportedWindow& told);
 
 // The class in a WM_CLASS: the second of two strings that end with NUL; empty if it has none.
 [[nodiscard]] QString class_in(std::string_view wm_class);

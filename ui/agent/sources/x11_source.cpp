@@ -3,7 +3,6 @@
 #include "ui/agent/sources/sources.h"
 #include "ui/agent/sources/x11_clients.h"
 #include "ui/surfaces/socket_deadline.h"
-#include "ui/surfaces/xcb_reply.h"
 
 #include <QCoreApplication>
 #include <QSocketNotifier>

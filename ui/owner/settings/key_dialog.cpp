@@ -3,7 +3,7 @@
 
 #include "ui/owner/key_words.h"
 #include "ui/owner/owner_words.h"
-#include "ui/owner/text_label.h"
+#include "ui/owner/widgets.h"
 
 #include <QGridLayout>
 #include <QHBoxLayout>

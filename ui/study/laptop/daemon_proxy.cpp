@@ -26,7 +26,7 @@ QDBusMessage call(const QString& method) {
 }
 
 template <typename T>
-Said<T> value_of(const QDBusMessage& answer) {
+Result<T> value_of(const QDBusMessage& answer) {
     const QDBusPendingReply<T> reply(answer);
     if (reply.isError()) {
         return tl::unexpected(reply.error().message());
@@ -35,9 +35,9 @@ Said<T> value_of(const QDBusMessage& answer) {
 }
 
 // Reads the file from its start. Only we use this descriptor.
-Said<QByteArray> file_of(const QDBusMessage& answer) {
+Result<QByteArray> file_of(const QDBusMessage& answer) {
     return value_of<QDBusUnixFileDescriptor>(answer).and_then(
-        [](const QDBusUnixFileDescriptor& descriptor) -> Said<QByteArray> {
+        [](const QDBusUnixFileDescriptor& descriptor) -> Result<QByteArray> {
             QFile file;
             if (!file.open(descriptor.fileDescriptor(), QIODevice::ReadOnly)) {
                 return tl::unexpected(file.errorString());
@@ -55,7 +55,7 @@ DaemonProxy::DaemonProxy(QDBusConnection bus)
 }
 
 template <typename T>
-void DaemonProxy::ask(const QDBusMessage& question, const std::function<Said<T>(const QDBusMessage&)>& read,
+void DaemonProxy::ask(const QDBusMessage& question, const std::function<Result<T>(const QDBusMessage&)>& read,
                       const Then<T>& then) {
     if (!bus_.isConnected()) {  // otherwise Qt would never end the call
         const auto refuse = [then, why = bus_.lastError().message()] { then(tl::unexpected(why)); };

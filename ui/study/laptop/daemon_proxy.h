@@ -16,14 +16,14 @@ namespace happe::study {
 
 // The answer, or an error that reveals no condition.
 template <typename T>
-using Said = tl::expected<T, QString>;
+using Result = tl::expected<T, QString>;
 
 class DaemonProxy final : public QObject {
     Q_OBJECT
 
 public:
     template <typename T>
-    using Then = std::function<void(const Said<T>&)>;
+    using Then = std::function<void(const Result<T>&)>;
 
     explicit DaemonProxy(QDBusConnection bus);
 
@@ -46,7 +46,7 @@ signals:
 
 private:
     template <typename T>
-    void ask(const QDBusMessage& question, const std::function<Said<T>(const QDBusMessage&)>& read,
+    void ask(const QDBusMessage& question, const std::function<Result<T>(const QDBusMessage&)>& read,
              const Then<T>& then);
 
     QDBusConnection bus_;

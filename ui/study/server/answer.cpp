@@ -16,14 +16,14 @@ constexpr int kServerError = 500;
 
 const QString kProblem = QStringLiteral("urn:happe:problem:");
 
-bool is_done(const Heard& heard) {
-    if (heard.status < kSuccess || heard.status >= kRedirection) {
+bool is_done(const Reply& reply) {
+    if (reply.status < kSuccess || reply.status >= kRedirection) {
         return false;
     }
-    const QString type = heard.type.section(QLatin1Char(';'), 0, 0).trimmed();
+    const QString type = reply.type.section(QLatin1Char(';'), 0, 0).trimmed();
     const bool json =
-        type == QStringLiteral("application/json") && QJsonDocument::fromJson(heard.body).isObject();  // it is complete
-    return json || (heard.status == kNoContent && heard.body.isEmpty());
+        type == QStringLiteral("application/json") && QJsonDocument::fromJson(reply.body).isObject();  // it is complete
+    return json || (reply.status == kNoContent && reply.body.isEmpty());
 }
 
 bool is_refused(int status, const QString& problem) {
@@ -33,20 +33,20 @@ bool is_refused(int status, const QString& problem) {
 
 }  // namespace
 
-Answer answer_of(const Heard& heard) {
-    if (heard.status == 0 || !heard.failure.isEmpty()) {
-        return {.verdict = Verdict::Later, .status = 0, .body = {}, .problem = {}, .detail = heard.failure};
+Answer answer_of(const Reply& reply) {
+    if (reply.status == 0 || !reply.failure.isEmpty()) {
+        return {.verdict = Verdict::Later, .status = 0, .body = {}, .problem = {}, .detail = reply.failure};
     }
-    Answer answer{.verdict = Verdict::Later, .status = heard.status, .body = heard.body, .problem = {}, .detail = {}};
-    const QJsonObject said = QJsonDocument::fromJson(heard.body).object();
-    if (is_done(heard)) {
+    Answer answer{.verdict = Verdict::Later, .status = reply.status, .body = reply.body, .problem = {}, .detail = {}};
+    const QJsonObject said = QJsonDocument::fromJson(reply.body).object();
+    if (is_done(reply)) {
         answer.verdict = Verdict::Done;
     } else if (const QString type = said.value(QStringLiteral("type")).toString(); type.startsWith(kProblem)) {
         answer.problem = type.sliced(kProblem.size());
         answer.detail = said.value(QStringLiteral("detail")).toString();
         answer.verdict = is_refused(answer.status, answer.problem) ? Verdict::Refused : Verdict::Later;
     } else {
-        answer.detail = QStringLiteral("HTTP %1, but not from the study's server").arg(heard.status);
+        answer.detail = QStringLiteral("HTTP %1, but not from the study's server").arg(reply.status);
     }
     return answer;
 }

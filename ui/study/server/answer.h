@@ -26,7 +26,7 @@ struct Answer {
 inline constexpr int kClientError = 400;  // the least status of HTTP that is an error
 
 // An answer of HTTP. `failure`: the network's error, after which the body may be incomplete; otherwise empty.
-struct Heard {
+struct Reply {
     int status = 0;
     QString failure;
     QString type;  // the body's
@@ -34,7 +34,7 @@ struct Heard {
 };
 
 // Done: a complete success with JSON, or without a body (204). Refused: a problem document of the study server, unless
-// the problem may pass. Everything else is Later, so that no letter is lost if somebody else answers.
-[[nodiscard]] Answer answer_of(const Heard& heard);
+// the problem may pass. Everything else is Later, so that no upload is lost if somebody else answers.
+[[nodiscard]] Answer answer_of(const Reply& reply);
 
 }  // namespace happe::study

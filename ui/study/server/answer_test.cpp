@@ -9,11 +9,11 @@ namespace {
 const QString kJson = QStringLiteral("application/json");
 const QString kHtml = QStringLiteral("text/html; charset=utf-8");
 
-Heard success(int status, const QString& type, const QByteArray& body) {
+Reply success(int status, const QString& type, const QByteArray& body) {
     return {.status = status, .failure = {}, .type = type, .body = body};
 }
 
-Heard problem(int status, const QByteArray& kind) {
+Reply problem(int status, const QByteArray& kind) {
     return {.status = status,
             .failure = {},
             .type = QStringLiteral("application/problem+json"),
@@ -25,7 +25,7 @@ TEST(Answer, OfTheStudyServerIsDoneOnceItIsWhole) {
     EXPECT_EQ(answer_of(success(201, kJson + "; charset=utf-8", "{}\n")).verdict, Verdict::Done);
     EXPECT_EQ(answer_of(success(204, {}, {})).verdict, Verdict::Done);
     EXPECT_EQ(answer_of(success(200, kJson, R"({"code":)")).verdict, Verdict::Later);
-    Heard cut = success(200, kJson, "{}");
+    Reply cut = success(200, kJson, "{}");
     cut.failure = QStringLiteral("Connection closed");
     EXPECT_EQ(answer_of(cut).verdict, Verdict::Later);
     EXPECT_EQ(answer_of(cut).detail, QStringLiteral("Connection closed"));

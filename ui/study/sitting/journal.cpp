@@ -21,7 +21,7 @@ constexpr const char* kTables =
     "CREATE TABLE run (number INTEGER PRIMARY KEY, code TEXT NOT NULL UNIQUE, start_id TEXT NOT NULL,"
     " step INTEGER NOT NULL CHECK (step BETWEEN 0 AND 5), governor_run TEXT NOT NULL DEFAULT '',"
     " notes TEXT NOT NULL DEFAULT '[]', trace TEXT NOT NULL DEFAULT '', facts TEXT NOT NULL DEFAULT '') STRICT;"
-    "CREATE TABLE letter (number INTEGER PRIMARY KEY AUTOINCREMENT, about TEXT NOT NULL, method TEXT NOT NULL,"
+    "CREATE TABLE upload (number INTEGER PRIMARY KEY AUTOINCREMENT, about TEXT NOT NULL, method TEXT NOT NULL,"
     " path TEXT NOT NULL, body TEXT NOT NULL, refused TEXT) STRICT;"
     "PRAGMA user_version = 3";
 
@@ -146,7 +146,7 @@ void Journal::begin(const std::string& run, const std::string& start_id) {
                       "INSERT INTO run (code, start_id, step) VALUES (?1, ?2, 0)"
                       " ON CONFLICT (code) DO UPDATE SET step = 0, governor_run = '', trace = '', facts = ''",
                       run, start_id);
-        run_statement(database_, "DELETE FROM letter WHERE path = ?1 AND refused IS NOT NULL",
+        run_statement(database_, "DELETE FROM upload WHERE path = ?1 AND refused IS NOT NULL",
                       abortion_of(run, "").path);
     });
 }
@@ -171,34 +171,34 @@ void Journal::ended(const std::string& run, const Recording& recording) {
     });
 }
 
-void Journal::settle(const std::string& run, Step step, const std::vector<Letter>& letters) {
+void Journal::settle(const std::string& run, Step step, const std::vector<Upload>& uploads) {
     change([&] {
         run_statement(database_, "UPDATE run SET step = ?2, trace = '', facts = '' WHERE code = ?1", run,
                       static_cast<int>(step));
-        for (const Letter& letter : letters) {
-            put(letter);
+        for (const Upload& upload : uploads) {
+            put(upload);
         }
     });
 }
 
-void Journal::put(const Letter& letter) {
-    run_statement(database_, "INSERT INTO letter (about, method, path, body) VALUES (?1, ?2, ?3, ?4)", letter.about,
-                  letter.method, letter.path, letter.body);
+void Journal::put(const Upload& upload) {
+    run_statement(database_, "INSERT INTO upload (about, method, path, body) VALUES (?1, ?2, ?3, ?4)", upload.about,
+                  upload.method, upload.path, upload.body);
 }
 
-void Journal::post(const Letter& letter) {
-    change([&] { put(letter); });
+void Journal::post(const Upload& upload) {
+    change([&] { put(upload); });
 }
 
-std::optional<Letter> Journal::first_letter() {
-    return looked<std::optional<Letter>>([&]() -> std::optional<Letter> {
+std::optional<Upload> Journal::first_upload() {
+    return looked<std::optional<Upload>>([&]() -> std::optional<Upload> {
         SQLite::Statement row(database_,
-                              "SELECT number, about, method, path, body FROM letter WHERE refused IS NULL"
+                              "SELECT number, about, method, path, body FROM upload WHERE refused IS NULL"
                               " ORDER BY number LIMIT 1");
         if (!row.executeStep()) {
             return std::nullopt;
         }
-        return Letter{.number = row.getColumn(0).getInt64(),
+        return Upload{.number = row.getColumn(0).getInt64(),
                       .about = row.getColumn(1),
                       .method = row.getColumn(2),
                       .path = row.getColumn(3),
@@ -208,22 +208,22 @@ std::optional<Letter> Journal::first_letter() {
 
 std::int64_t Journal::waiting() {
     return looked<std::int64_t>(
-        [&] { return database_.execAndGet("SELECT count(*) FROM letter WHERE refused IS NULL").getInt64(); });
+        [&] { return database_.execAndGet("SELECT count(*) FROM upload WHERE refused IS NULL").getInt64(); });
 }
 
 void Journal::sent(std::int64_t number) {
-    change([&] { run_statement(database_, "DELETE FROM letter WHERE number = ?1", number); });
+    change([&] { run_statement(database_, "DELETE FROM upload WHERE number = ?1", number); });
 }
 
 void Journal::refused(std::int64_t number, const std::string& why) {
-    change([&] { run_statement(database_, "UPDATE letter SET refused = ?2 WHERE number = ?1", number, why); });
+    change([&] { run_statement(database_, "UPDATE upload SET refused = ?2 WHERE number = ?1", number, why); });
 }
 
 std::vector<Refusal> Journal::refusals() {
     return looked<std::vector<Refusal>>([&] {
         std::vector<Refusal> found;
         SQLite::Statement rows(database_,
-                               "SELECT about, path, refused FROM letter WHERE refused IS NOT NULL ORDER BY number");
+                               "SELECT about, path, refused FROM upload WHERE refused IS NOT NULL ORDER BY number");
         while (rows.executeStep()) {
             found.push_back({rows.getColumn(0), rows.getColumn(1), rows.getColumn(2)});
         }
@@ -232,7 +232,7 @@ std::vector<Refusal> Journal::refusals() {
 }
 
 void Journal::send_refused_again() {
-    change([&] { database_.exec("UPDATE letter SET refused = NULL"); });
+    change([&] { database_.exec("UPDATE upload SET refused = NULL"); });
 }
 
 }  // namespace happe::study

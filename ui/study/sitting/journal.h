@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The wizard's journal: the present participant, the progress of each run, and the letters that the server does not
+// The wizard's journal: the present participant, the progress of each run, and the uploads that the server does not
 // have yet. One SQLite file, 0600. Each change is one transaction, on the disk when the function returns, so that kill
 // -9, a power cut or a full disk leave the state before or after the change. SQLite overwrites removed data, because a
 // run's trace reveals its condition.
@@ -7,9 +7,9 @@
 // Throws JournalError, which names the file.
 #pragma once
 
-#include "ui/study/sitting/letters.h"
 #include "ui/study/sitting/run_record.h"
 #include "ui/study/sitting/steps.h"
+#include "ui/study/sitting/uploads.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <cstdint>
@@ -33,7 +33,7 @@ struct Seat {
     std::string told;
 };
 
-// A letter that the server has refused finally, and the reason.
+// A upload that the server has refused finally, and the reason.
 struct Refusal {
     std::string about;
     std::string path;
@@ -48,7 +48,7 @@ public:
     [[nodiscard]] std::optional<Seat> seat();
     void sit(const std::string& token);
     void told(const std::string& document);
-    // Deletes the participant's token, runs, practice and applications, but not the letters.
+    // Deletes the participant's token, runs, practice and applications, but not the uploads.
     void stand_up();
 
     [[nodiscard]] std::set<std::string> practised();
@@ -62,24 +62,24 @@ public:
     void running(const std::string& run, const std::string& governor_run);
     void note(const std::string& run, const std::string& text);
     void ended(const std::string& run, const Recording& recording);
-    // The run has reached this step, and these letters report it. Deletes the recording: a letter has it now, or nobody
+    // The run has reached this step, and these uploads report it. Deletes the recording: a upload has it now, or nobody
     // needs it.
-    void settle(const std::string& run, Step step, const std::vector<Letter>& letters);
+    void settle(const std::string& run, Step step, const std::vector<Upload>& uploads);
 
-    void post(const Letter& letter);
-    [[nodiscard]] std::optional<Letter> first_letter();
+    void post(const Upload& upload);
+    [[nodiscard]] std::optional<Upload> first_upload();
     [[nodiscard]] std::int64_t waiting();
     void sent(std::int64_t number);
     void refused(std::int64_t number, const std::string& why);
     [[nodiscard]] std::vector<Refusal> refusals();
-    // Lets refused letters wait for sending once more.
+    // Lets refused uploads wait for sending once more.
     void send_refused_again();
 
 private:
     void change(const std::function<void()>& statements);
     template <typename T>
     T looked(const std::function<T()>& statements);
-    void put(const Letter& letter);
+    void put(const Upload& upload);
 
     std::string path_;
     SQLite::Database database_;

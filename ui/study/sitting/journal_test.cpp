@@ -93,18 +93,18 @@ TEST_F(JournalTest, LettersWaitInTheirOrderUntilTheyAreSentOrRefused) {
     EXPECT_EQ(journal.recording(kRun).trace, "trace");
     journal.settle(kRun, Step::Rated, {rating_of(kRun, "id", 4), record_of(kRun, "id", "record")});
     EXPECT_EQ(journal.waiting(), 3);
-    EXPECT_EQ(journal.recording(kRun).trace, "") << "it is in the letter";
-    EXPECT_EQ(journal.first_letter()->path, "runs/7ZK3M9QA/end");
-    journal.sent(journal.first_letter()->number);
-    EXPECT_EQ(journal.first_letter()->body, R"({"id":"id","rating":4})");
-    journal.refused(journal.first_letter()->number, "409");
-    EXPECT_EQ(journal.first_letter()->body, "record");
-    journal.sent(journal.first_letter()->number);
-    EXPECT_FALSE(journal.first_letter());
+    EXPECT_EQ(journal.recording(kRun).trace, "") << "it is in the upload";
+    EXPECT_EQ(journal.first_upload()->path, "runs/7ZK3M9QA/end");
+    journal.sent(journal.first_upload()->number);
+    EXPECT_EQ(journal.first_upload()->body, R"({"id":"id","rating":4})");
+    journal.refused(journal.first_upload()->number, "409");
+    EXPECT_EQ(journal.first_upload()->body, "record");
+    journal.sent(journal.first_upload()->number);
+    EXPECT_FALSE(journal.first_upload());
     ASSERT_EQ(journal.refusals().size(), 1U);
     EXPECT_EQ(journal.refusals().front().why, "409");
     journal.send_refused_again();
-    EXPECT_EQ(journal.first_letter()->body, R"({"id":"id","rating":4})");
+    EXPECT_EQ(journal.first_upload()->body, R"({"id":"id","rating":4})");
     EXPECT_TRUE(journal.refusals().empty());
     EXPECT_EQ(journal.runs().front().step, Step::Rated);
 }
@@ -117,7 +117,7 @@ TEST_F(JournalTest, WhenTheParticipantHasGoneTheirLettersStay) {
     journal.stand_up();
     EXPECT_FALSE(journal.seat());
     EXPECT_TRUE(journal.runs().empty());
-    EXPECT_EQ(journal.first_letter()->body, R"({"reason":"a fire drill"})");
+    EXPECT_EQ(journal.first_upload()->body, R"({"reason":"a fire drill"})");
 }
 
 TEST_F(JournalTest, NothingOfATraceIsLeftInTheFileWhenTheServerHasIt) {
@@ -127,8 +127,8 @@ TEST_F(JournalTest, NothingOfATraceIsLeftInTheFileWhenTheServerHasIt) {
         journal.begin(kRun, "start");
         journal.ended(kRun, {.trace = secret, .facts = secret});
         journal.settle(kRun, Step::Answered, {record_of(kRun, "id", std::string(100'000, 'x') + secret)});
-        while (const auto letter = journal.first_letter()) {
-            journal.sent(letter->number);
+        while (const auto upload = journal.first_upload()) {
+            journal.sent(upload->number);
         }
     }
     std::ifstream file(path_, std::ios::binary);
@@ -147,9 +147,9 @@ TEST_F(JournalTest, AFullDiskIsAnErrorThatNamesTheFileAndChangesNothing) {
     const auto ignored = std::signal(SIGXFSZ, SIG_IGN);
     const rlimit full{.rlim_cur = std::filesystem::file_size(path_), .rlim_max = before.rlim_max};
     ::setrlimit(RLIMIT_FSIZE, &full);
-    const std::vector<Letter> letters{rating_of(kRun, "id", 4), record_of(kRun, "id", std::string(1'000'000, 'x'))};
+    const std::vector<Upload> uploads{rating_of(kRun, "id", 4), record_of(kRun, "id", std::string(1'000'000, 'x'))};
     try {
-        journal.settle(kRun, Step::Answered, letters);
+        journal.settle(kRun, Step::Answered, uploads);
         ADD_FAILURE() << "there was room";
     } catch (const JournalError& error) {
         EXPECT_EQ(std::string(error.what()).rfind(path_, 0), 0U) << error.what();
@@ -159,7 +159,7 @@ TEST_F(JournalTest, AFullDiskIsAnErrorThatNamesTheFileAndChangesNothing) {
     EXPECT_EQ(journal.runs().front().step, Step::Ended);
     EXPECT_EQ(journal.recording(kRun).trace, "trace");
     EXPECT_EQ(journal.waiting(), 1);
-    journal.settle(kRun, Step::Answered, letters);
+    journal.settle(kRun, Step::Answered, uploads);
     EXPECT_EQ(journal.waiting(), 3);
 }
 

@@ -30,18 +30,18 @@ std::pair<Ordered, Ordered> parts_of(const std::string& trace) {
 }  // namespace
 
 std::optional<std::string> compose_record(const std::string& run, const std::string& id, const Recording& recording,
-                                          const Spoken& spoken) try {
+                                          const Answers& answers) try {
     Ordered record = {{"format", "happe-run/1"}, {"run", run}, {"id", id}};
     record.update(Ordered::parse(recording.facts));
     auto [header, observations] = parts_of(recording.trace);
     record["header"] = std::move(header);
     record["observations"] = std::move(observations);
     record["software"]["happe-study"] = HAPPE_VERSION;
-    if (spoken.rating) {
-        record["rating"] = *spoken.rating;
+    if (answers.rating) {
+        record["rating"] = *answers.rating;
     }
-    for (std::size_t i = 0; i < std::min(spoken.notes.size(), kMostNotes); ++i) {
-        record["notes"].push_back(spoken.notes[i]);
+    for (std::size_t i = 0; i < std::min(answers.notes.size(), kMostNotes); ++i) {
+        record["notes"].push_back(answers.notes[i]);
     }
     std::string text = record.dump();
     text.resize((text.size() + kPadding - 1) / kPadding * kPadding, ' ');

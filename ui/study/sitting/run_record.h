@@ -17,7 +17,7 @@ struct Recording {
 };
 
 // The laptop's additions to the record.
-struct Spoken {
+struct Answers {
     std::optional<int> rating;
     std::vector<std::string> notes;
 };
@@ -25,7 +25,7 @@ struct Spoken {
 // Pads the record with blanks to a multiple of 64 KiB, because its size would reveal the condition (docs/uploads.md).
 // None if it cannot read the recording; it gives no reason, because a parser's message might reveal the condition too.
 [[nodiscard]] std::optional<std::string> compose_record(const std::string& run, const std::string& id,
-                                                        const Recording& recording, const Spoken& spoken);
+                                                        const Recording& recording, const Answers& answers);
 
 // The microseconds from the run's beginning to its end; none if it cannot read them.
 [[nodiscard]] std::optional<std::int64_t> lasted_us(const Recording& recording);

@@ -7,33 +7,33 @@
 namespace happe::study {
 namespace {
 
-// The turn of a run in the journal; none if the run needs nothing more.
-std::optional<Turn> turn_of(Step step) {
+// The phase of a run in the journal; none if the run needs nothing more.
+std::optional<Phase> phase_of(Step step) {
     switch (step) {
         case Step::Starting:
-            return Turn::Ready;
+            return Phase::Ready;
         case Step::Running:
-            return Turn::Interrupted;
+            return Phase::Interrupted;
         case Step::Ended:
-            return Turn::Rate;
+            return Phase::Rate;
         case Step::Rated:
-            return Turn::Guess;
+            return Phase::Guess;
         case Step::Aborted:
-            return Turn::Stopped;
+            return Phase::Stopped;
         case Step::Answered:
             return std::nullopt;
     }
     return std::nullopt;
 }
 
-// The turn of a run that is not in the journal: the laptop has lost the journal, or another laptop had the run.
-std::optional<Turn> turn_of(RunState state) {
+// The phase of a run that is not in the journal: the laptop has lost the journal, or another laptop had the run.
+std::optional<Phase> phase_of(RunState state) {
     switch (state) {
         case RunState::Planned:
         case RunState::Started:  // the server will say why it cannot start
-            return Turn::Ready;
+            return Phase::Ready;
         case RunState::Aborted:
-            return Turn::Stopped;
+            return Phase::Stopped;
         case RunState::Rated:
         case RunState::Complete:
             return std::nullopt;
@@ -41,12 +41,12 @@ std::optional<Turn> turn_of(RunState state) {
     return std::nullopt;
 }
 
-std::optional<Turn> turn_of(const PlannedRun& run, const std::vector<KnownRun>& known) {
+std::optional<Phase> phase_of(const PlannedRun& run, const std::vector<KnownRun>& known) {
     const auto found = std::ranges::find(known, run.code, &KnownRun::code);
     if (run.state == RunState::Aborted) {
-        return Turn::Stopped;
+        return Phase::Stopped;
     }
-    return found == known.end() ? turn_of(run.state) : turn_of(found->step);
+    return found == known.end() ? phase_of(run.state) : phase_of(found->step);
 }
 
 // The run whose application the participant practises next. Practice comes only before the first run.
@@ -67,17 +67,17 @@ std::optional<std::size_t> to_practise(const Sitting& sitting, const std::vector
 
 Next next(const Sitting& sitting, const std::vector<KnownRun>& known, const std::set<std::string>& practised) {
     if (!sitting.handout_read) {
-        return {.turn = Turn::Handout, .run = 0};
+        return {.phase = Phase::Handout, .run = 0};
     }
     if (const auto run = to_practise(sitting, known, practised)) {
-        return {.turn = Turn::Practice, .run = *run};
+        return {.phase = Phase::Practice, .run = *run};
     }
     for (std::size_t i = 0; i < sitting.runs.size(); ++i) {
-        if (const auto turn = turn_of(sitting.runs[i], known)) {
-            return {.turn = *turn, .run = i};
+        if (const auto phase = phase_of(sitting.runs[i], known)) {
+            return {.phase = *phase, .run = i};
         }
     }
-    return {.turn = Turn::Finished, .run = sitting.runs.size()};
+    return {.phase = Phase::Finished, .run = sitting.runs.size()};
 }
 
 }  // namespace happe::study

@@ -28,7 +28,7 @@ struct KnownRun {
     std::vector<std::string> notes;  // interruptions, for the record
 };
 
-enum class Turn : std::uint8_t {
+enum class Phase : std::uint8_t {
     Handout,      // the participant reads in the browser
     Practice,     // with the run's application
     Ready,        // somebody may start the run
@@ -40,7 +40,7 @@ enum class Turn : std::uint8_t {
 };
 
 struct Next {
-    Turn turn = Turn::Finished;
+    Phase phase = Phase::Finished;
     std::size_t run = 0;  // the index of the run in the sitting
 };
 

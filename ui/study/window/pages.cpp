@@ -2,10 +2,11 @@
 #include "ui/study/window/pages.h"
 
 #include "ui/study/window/choice_widget.h"
-#include "ui/study/window/sheet.h"
+#include "ui/study/window/page_builder.h"
 #include "ui/study/words/study_words.h"
 
 #include <QLineEdit>
+#include <array>
 
 namespace happe::study {
 namespace {
@@ -21,241 +22,239 @@ QString length_of(int seconds) {
 }
 
 // Adds a line to type into, and a button that stays disabled while the line is empty.
-void add_line(Sheet& sheet, const QString& name, int longest, const QString& button,
+void add_line(PageBuilder& page, const QString& name, int longest, const QString& button,
               const std::function<void(const QString&)>& act) {
-    auto& line = *made_in<QLineEdit>(sheet.content());
+    auto& line = *made_in<QLineEdit>(page.content());
     line.setAccessibleName(name);
     line.setPlaceholderText(name);
     line.setMaxLength(longest);
-    sheet.add(line);
-    QPushButton& go = sheet.main_button(button, [&line, act] { act(line.text()); });
+    page.add(line);
+    QPushButton& go = page.main_button(button, [&line, act] { act(line.text()); });
     go.setEnabled(false);
     QObject::connect(&line, &QLineEdit::textChanged, &go,
                      [&go](const QString& text) { go.setEnabled(!text.trimmed().isEmpty()); });
     QObject::connect(&line, &QLineEdit::returnPressed, &go, &QPushButton::click);
-    sheet.begin_with(line);
+    page.begin_with(line);
 }
 
 // Adds answers, and a button that stays disabled until the participant has chosen one.
-ChoiceWidget& add_choice(Sheet& sheet, ChoiceWidget::Shape shape, const QStringList& answers, int first) {
-    auto& choice = *made_in<ChoiceWidget>(sheet.content(), shape, answers, first);
-    sheet.add(choice);
+ChoiceWidget& add_choice(PageBuilder& page, ChoiceWidget::Shape shape, const QStringList& answers, int first) {
+    auto& choice = *made_in<ChoiceWidget>(page.content(), shape, answers, first);
+    page.add(choice);
     return choice;
 }
 
-void add_send(Sheet& sheet, ChoiceWidget& choice, const QString& text, const std::function<void(int)>& act) {
-    QPushButton& send = sheet.main_button(text, [&choice, act] { act(choice.chosen()); });
+void add_send(PageBuilder& page, ChoiceWidget& choice, const QString& text, const std::function<void(int)>& act) {
+    QPushButton& send = page.main_button(text, [&choice, act] { act(choice.chosen()); });
     send.setEnabled(false);
     QObject::connect(&choice, &ChoiceWidget::changed, &send, [&] { send.setEnabled(choice.chosen() >= 0); });
     QObject::connect(&choice, &ChoiceWidget::confirmed, &send, &QPushButton::click);
-    sheet.begin_with(choice);
+    page.begin_with(choice);
 }
 
-void welcome(Sheet& sheet, const View& view, const Hands& hands) {
-    sheet.title(StudyWords::tr("Who is taking part?"));
-    sheet.text(StudyWords::tr(
+void welcome(PageBuilder& page, const View& view, const PageActions& actions) {
+    page.title(StudyWords::tr("Who is taking part?"));
+    page.text(StudyWords::tr(
         "Paste or type the participant's link. Consent, questions and instructions open in the browser. Then the "
         "participant continues here."));
-    sheet.note(view.detail);
-    add_line(sheet, StudyWords::tr("The participant's link"), kLongestLink, StudyWords::tr("Begin"), hands.sit_down);
+    page.note(view.detail);
+    add_line(page, StudyWords::tr("The participant's link"), kLongestLink, StudyWords::tr("Begin"), actions.sit_down);
 }
 
-void handout(Sheet& sheet, const View& view, const Hands& hands) {
-    sheet.title(StudyWords::tr("Please continue in the browser"));
-    sheet.text(StudyWords::tr(
+void handout(PageBuilder& page, const View& view, const PageActions& actions) {
+    page.title(StudyWords::tr("Please continue in the browser"));
+    page.text(StudyWords::tr(
         "There you read about the study, answer some questions, and read the instructions. After that, this window "
         "continues by itself."));
-    sheet.note(view.detail);
-    sheet.main_button(StudyWords::tr("Open the pages again"), hands.open_pages);
+    page.note(view.detail);
+    page.main_button(StudyWords::tr("Open the pages again"), actions.open_pages);
 }
 
-void practice(Sheet& sheet, const View& view, const Hands& hands) {
-    sheet.title(StudyWords::tr("Practice: %1").arg(view.application));
-    sheet.text(
+void practice(PageBuilder& page, const View& view, const PageActions& actions) {
+    page.title(StudyWords::tr("Practice: %1").arg(view.application));
+    page.text(
         StudyWords::tr("Try it until you feel comfortable, for up to %1. It ends by itself, or when you leave it.")
             .arg(length_of(view.seconds)));
-    sheet.main_button(StudyWords::tr("Start the practice"), hands.begin);
-    sheet.other_button(StudyWords::tr("I already know it"), hands.skip_practice);
+    page.main_button(StudyWords::tr("Start the practice"), actions.begin);
+    page.other_button(StudyWords::tr("I already know it"), actions.skip_practice);
 }
 
-void ready(Sheet& sheet, const View& view, const Hands& hands) {
-    sheet.where(view);
-    sheet.title(StudyWords::tr("Next: %1").arg(view.application));
-    sheet.text(StudyWords::tr(
-                   "It lasts %1 and ends by itself, even in the middle of something. Then you rate it. Rest as long as "
-                   "you like before you start.")
-                   .arg(length_of(view.seconds)));
-    sheet.main_button(StudyWords::tr("Start"), hands.begin);
-    sheet.progress(view.number - 1, view.total);
+void ready(PageBuilder& page, const View& view, const PageActions& actions) {
+    page.where(view);
+    page.title(StudyWords::tr("Next: %1").arg(view.application));
+    page.text(StudyWords::tr(
+                  "It lasts %1 and ends by itself, even in the middle of something. Then you rate it. Rest as long as "
+                  "you like before you start.")
+                  .arg(length_of(view.seconds)));
+    page.main_button(StudyWords::tr("Start"), actions.begin);
+    page.progress(view.number - 1, view.total);
 }
 
-void waiting(Sheet& sheet, const View& view, const Hands& /*hands*/) {
-    sheet.where(view);
-    sheet.title(StudyWords::tr("One moment, please"));
-    sheet.text(StudyWords::tr(
+void waiting(PageBuilder& page, const View& view, const PageActions& /*actions*/) {
+    page.where(view);
+    page.title(StudyWords::tr("One moment, please"));
+    page.text(StudyWords::tr(
         "The laptop is asking the study's server. It tries until the server answers. Your answers so far are saved "
         "here."));
-    sheet.note(view.detail);
+    page.note(view.detail);
 }
 
-void countdown(Sheet& sheet, const View& view, const Hands& /*hands*/) {
-    sheet.where(view);
-    sheet.title(view.application);
-    auto& number = *made_in<QLabel>(sheet.content(), QString::number(view.seconds));
+void countdown(PageBuilder& page, const View& view, const PageActions& /*actions*/) {
+    page.where(view);
+    page.title(view.application);
+    auto& number = *made_in<QLabel>(page.content(), QString::number(view.seconds));
     number.setObjectName(QStringLiteral("countdown"));
     number.setAccessibleName(StudyWords::tr("It starts in %n second(s)", nullptr, view.seconds));
-    sheet.add(number);
+    page.add(number);
 }
 
-void interrupted(Sheet& sheet, const View& view, const Hands& hands) {
-    sheet.where(view);
-    sheet.title(StudyWords::tr("This run was interrupted"));
-    sheet.text(
+void interrupted(PageBuilder& page, const View& view, const PageActions& actions) {
+    page.where(view);
+    page.title(StudyWords::tr("This run was interrupted"));
+    page.text(
         StudyWords::tr("This is not your fault. The interrupted part does not count, and the run starts again from the "
                        "beginning."));
-    sheet.note(view.detail);
-    sheet.main_button(StudyWords::tr("Begin this run again"), hands.begin);
-    sheet.progress(view.number - 1, view.total);
+    page.note(view.detail);
+    page.main_button(StudyWords::tr("Begin this run again"), actions.begin);
+    page.progress(view.number - 1, view.total);
 }
 
-void rate(Sheet& sheet, const View& view, const Hands& hands) {
-    sheet.where(view);
+void rate(PageBuilder& page, const View& view, const PageActions& actions) {
+    page.where(view);
     const Scale& scale = view.scale;
-    sheet.title(QString::fromStdString(scale.question));
+    page.title(QString::fromStdString(scale.question));
     QStringList points;
     for (int point = scale.lowest; point <= scale.highest; ++point) {
         points.push_back(QString::number(point));
     }
-    ChoiceWidget& choice = add_choice(sheet, ChoiceWidget::Shape::Row, points, scale.lowest);
+    ChoiceWidget& choice = add_choice(page, ChoiceWidget::Shape::Row, points, scale.lowest);
     const QString lowest = QString::fromStdString(scale.lowest_label);
     const QString highest = QString::fromStdString(scale.highest_label);
     choice.describe(0, points.first() + QStringLiteral(", ") + lowest);
     choice.describe(scale.highest - scale.lowest, points.last() + QStringLiteral(", ") + highest);
-    sheet.ends(points.first() + QStringLiteral(" \u2013 ") + lowest,
-               points.last() + QStringLiteral(" \u2013 ") + highest);
-    add_send(sheet, choice, StudyWords::tr("Send my rating"),
-             [rate = hands.rate, first = scale.lowest](int chosen) { rate(first + chosen); });
-    sheet.text(StudyWords::tr("With the keyboard: the number, then Enter."));
+    page.ends(points.first() + QStringLiteral(" \u2013 ") + lowest,
+              points.last() + QStringLiteral(" \u2013 ") + highest);
+    add_send(page, choice, StudyWords::tr("Send my rating"),
+             [rate = actions.rate, first = scale.lowest](int chosen) { rate(first + chosen); });
+    page.text(StudyWords::tr("With the keyboard: the number, then Enter."));
 }
 
-void guess(Sheet& sheet, const View& view, const Hands& hands) {
-    sheet.where(view);
-    sheet.title(QString::fromStdString(view.guess.question));
-    sheet.text(StudyWords::tr("You are not expected to know. Choose what you think, or say that you don't know."));
+void guess(PageBuilder& page, const View& view, const PageActions& actions) {
+    page.where(view);
+    page.title(QString::fromStdString(view.guess.question));
+    page.text(StudyWords::tr("You are not expected to know. Choose what you think, or say that you don't know."));
     QStringList answers;
     int number = 0;
     for (const Choice& choice : view.guess.choices) {
         answers.push_back(QString::number(++number) + QStringLiteral("   ") + QString::fromStdString(choice.text));
     }
-    ChoiceWidget& choice = add_choice(sheet, ChoiceWidget::Shape::Column, answers, 1);
-    const auto send = [guess = hands.guess, choices = view.guess.choices](int chosen) {
+    ChoiceWidget& choice = add_choice(page, ChoiceWidget::Shape::Column, answers, 1);
+    const auto send = [guess = actions.guess, choices = view.guess.choices](int chosen) {
         guess(choices.at(static_cast<std::size_t>(chosen)).key);
     };
-    add_send(sheet, choice, StudyWords::tr("Send my guess"), send);
+    add_send(page, choice, StudyWords::tr("Send my guess"), send);
 }
 
-void stopped(Sheet& sheet, const View& view, const Hands& /*hands*/) {
-    sheet.where(view);
-    sheet.title(StudyWords::tr("This run was stopped"));
-    sheet.text(StudyWords::tr(
+void stopped(PageBuilder& page, const View& view, const PageActions& /*actions*/) {
+    page.where(view);
+    page.title(StudyWords::tr("This run was stopped"));
+    page.text(StudyWords::tr(
         "It does not count. This is not your fault. The person with you will prepare it again. Then you continue "
         "here."));
-    sheet.note(view.detail);
+    page.note(view.detail);
 }
 
-void sending(Sheet& sheet, const View& view, const Hands& /*hands*/) {
-    sheet.title(StudyWords::tr("Thank you! That was the last run."));
-    sheet.text(StudyWords::tr(
+void sending(PageBuilder& page, const View& view, const PageActions& /*actions*/) {
+    page.title(StudyWords::tr("Thank you! That was the last run."));
+    page.text(StudyWords::tr(
         "The laptop is sending its data to the study's server. Please leave it on until it says goodbye."));
-    sheet.note(view.detail);
+    page.note(view.detail);
 }
 
-void goodbye(Sheet& sheet, const View& view, const Hands& hands) {
-    sheet.title(StudyWords::tr("Thank you, and goodbye"));
+void goodbye(PageBuilder& page, const View& view, const PageActions& actions) {
+    page.title(StudyWords::tr("Thank you, and goodbye"));
     if (view.refused) {
-        sheet.text(StudyWords::tr("You can continue in the browser, or leave."));
-        sheet.note(StudyWords::tr(
+        page.text(StudyWords::tr("You can continue in the browser, or leave."));
+        page.note(StudyWords::tr(
             "The study's server refused some of the data, which stay on this laptop. Please tell the person with you."));
     } else {
-        sheet.text(StudyWords::tr("All data have arrived. You can continue in the browser, or leave."));
+        page.text(StudyWords::tr("All data have arrived. You can continue in the browser, or leave."));
     }
-    sheet.main_button(StudyWords::tr("Next participant"), hands.go_on);
-    sheet.other_button(StudyWords::tr("Leave the program"), hands.leave);
+    page.main_button(StudyWords::tr("Next participant"), actions.go_on);
+    page.other_button(StudyWords::tr("Leave the program"), actions.leave);
 }
 
-void trouble(Sheet& sheet, const View& view, const Hands& hands) {
-    sheet.where(view);
-    sheet.title(StudyWords::tr("Please call the person with you"));
-    sheet.text(StudyWords::tr("There is a problem that the person with you must solve. All your answers are safe."));
-    sheet.note(view.detail);
-    sheet.main_button(StudyWords::tr("Try again"), hands.try_again);
+void trouble(PageBuilder& page, const View& view, const PageActions& actions) {
+    page.where(view);
+    page.title(StudyWords::tr("Please call the person with you"));
+    page.text(StudyWords::tr("There is a problem that the person with you must solve. All your answers are safe."));
+    page.note(view.detail);
+    page.main_button(StudyWords::tr("Try again"), actions.try_again);
 }
 
-using Maker = void (*)(Sheet&, const View&, const Hands&);
+using Maker = void (*)(PageBuilder&, const View&, const PageActions&);
 
-Maker maker_of(Page page) {
-    switch (page) {
-        case Page::Welcome:
-            return welcome;
-        case Page::Handout:
-            return handout;
-        case Page::Practice:
-            return practice;
-        case Page::Ready:
-            return ready;
-        case Page::Waiting:
-        case Page::Playing:
-            return waiting;
-        case Page::Countdown:
-            return countdown;
-        case Page::Interrupted:
-            return interrupted;
-        case Page::Rate:
-            return rate;
-        case Page::Guess:
-            return guess;
-        case Page::Stopped:
-            return stopped;
-        case Page::Sending:
-            return sending;
-        case Page::Goodbye:
-            return goodbye;
-        case Page::Trouble:
-            return trouble;
-    }
-    return trouble;
+struct Entry {
+    PageKind kind;
+    Maker make;
+};
+
+// In the order of the enumeration.
+constexpr std::array<Entry, 14> kEntries{{
+    {{"welcome", Place::Desktop}, welcome},
+    {{"handout", Place::Desktop}, handout},
+    {{"practice", Place::Screen}, practice},
+    {{"ready", Place::Screen}, ready},
+    {{"waiting", Place::Screen}, waiting},
+    {{"countdown", Place::Screen}, countdown},
+    {{"playing", Place::Nowhere}, waiting},
+    {{"interrupted", Place::Screen, true}, interrupted},
+    {{"rate", Place::Screen, true}, rate},
+    {{"guess", Place::Screen}, guess},
+    {{"stopped", Place::Screen, true}, stopped},
+    {{"sending", Place::Screen}, sending},
+    {{"goodbye", Place::Screen}, goodbye},
+    {{"trouble", Place::Screen, true}, trouble},
+}};
+static_assert(kEntries.size() == static_cast<std::size_t>(Page::Trouble) + 1);
+
+const Entry& entry_of(Page page) {
+    return kEntries.at(static_cast<std::size_t>(page));
 }
 
 }  // namespace
 
-std::unique_ptr<QWidget> make_page(const View& view, const Hands& hands) {
-    Sheet sheet;
-    maker_of(view.page)(sheet, view, hands);
-    return sheet.finished();
+const PageKind& kind_of(Page page) {
+    return entry_of(page).kind;
 }
 
-std::unique_ptr<QWidget> make_experimenters_page(const View& view, const Hands& hands) {
-    Sheet sheet;
-    sheet.where(view);
-    sheet.title(StudyWords::tr("For the experimenter"));
+std::unique_ptr<QWidget> make_page(const View& view, const PageActions& actions) {
+    PageBuilder page;
+    entry_of(view.page).make(page, view, actions);
+    return page.finished();
+}
+
+std::unique_ptr<QWidget> make_experimenters_page(const View& view, const PageActions& actions) {
+    PageBuilder page;
+    page.where(view);
+    page.title(StudyWords::tr("For the experimenter"));
     if (view.may_stop) {
-        sheet.text(
+        page.text(
             StudyWords::tr("You can stop run %1. It will not count. Plan it again on the server.").arg(view.code));
-        add_line(sheet, StudyWords::tr("The reason, for the audit log"), kLongestLine, StudyWords::tr("Stop this run"),
-                 hands.stop_run);
+        add_line(page, StudyWords::tr("The reason, for the audit log"), kLongestLine, StudyWords::tr("Stop this run"),
+                 actions.stop_run);
     } else if (view.may_leave) {
-        sheet.text(
-            StudyWords::tr("No run is in progress. If the participant leaves, the laptop sends its data first."));
+        page.text(StudyWords::tr("No run is in progress. If the participant leaves, the laptop sends its data first."));
     }
     if (view.practises) {
-        sheet.main_button(StudyWords::tr("End this practice"), hands.stop_practice);
+        page.main_button(StudyWords::tr("End this practice"), actions.stop_practice);
     }
     if (view.may_leave) {
-        sheet.other_button(StudyWords::tr("The participant leaves"), hands.stand_up);
+        page.other_button(StudyWords::tr("The participant leaves"), actions.stand_up);
     }
-    sheet.other_button(StudyWords::tr("Leave the program"), hands.leave);
-    sheet.other_button(StudyWords::tr("Back"), hands.back);
-    return sheet.finished();
+    page.other_button(StudyWords::tr("Leave the program"), actions.leave);
+    page.other_button(StudyWords::tr("Back"), actions.back);
+    return page.finished();
 }
 
 QString style_sheet() {

@@ -6,6 +6,7 @@
 
 #include <QString>
 #include <QWidget>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -13,7 +14,7 @@
 namespace happe::study {
 
 // The actions of people on pages.
-struct Hands {
+struct PageActions {
     std::function<void(const QString&)> sit_down;
     std::function<void()> open_pages;
     std::function<void()> begin;
@@ -30,8 +31,18 @@ struct Hands {
     std::function<void()> back;
 };
 
-[[nodiscard]] std::unique_ptr<QWidget> make_page(const View& view, const Hands& hands);
-[[nodiscard]] std::unique_ptr<QWidget> make_experimenters_page(const View& view, const Hands& hands);
+// Where the window shows a page.
+enum class Place : std::uint8_t { Nowhere, Desktop, Screen };
+
+struct PageKind {
+    const char* name;  // for the log
+    Place place;
+    bool surprise = false;  // it appears while the participant's hands are elsewhere, such as on the game's keys
+};
+
+[[nodiscard]] const PageKind& kind_of(Page page);
+[[nodiscard]] std::unique_ptr<QWidget> make_page(const View& view, const PageActions& actions);
+[[nodiscard]] std::unique_ptr<QWidget> make_experimenters_page(const View& view, const PageActions& actions);
 
 // The style of the pages.
 [[nodiscard]] QString style_sheet();

@@ -23,7 +23,7 @@ enum class Page : std::uint8_t {
     Rate,
     Guess,
     Stopped,  // aborted, not planned again yet
-    Sending,  // all is done, but the server does not have all letters
+    Sending,  // all is done, but the server does not have all uploads
     Goodbye,
     Trouble,  // somebody must do something
 };
@@ -41,7 +41,7 @@ struct View {
     bool practises = false;  // practice goes on
     bool may_stop = false;   // there is a run that the experimenter may stop
     bool may_leave = false;  // there is a participant, and no run is on
-    bool refused = false;    // the server has refused a letter in the journal
+    bool refused = false;    // the server has refused a upload in the journal
 };
 
 }  // namespace happe::study

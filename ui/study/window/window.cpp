@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/study/window/window.h"
 
-#include "ui/study/window/sheet.h"
+#include "ui/study/window/page_builder.h"
 #include "ui/study/words/log.h"
 
 #include <QCloseEvent>
@@ -17,11 +17,6 @@ constexpr int kForwardMs = 250;  // after ours appears, the application's window
 constexpr int kForwards = 6;
 constexpr QSize kOnDesktop{900, 620};
 
-// Pages that appear while the participant's hands are elsewhere, such as on the game's keys.
-bool is_surprise(Page page) {
-    return page == Page::Rate || page == Page::Interrupted || page == Page::Trouble || page == Page::Stopped;
-}
-
 bool is_press(const QEvent& event) {
     return event.type() == QEvent::KeyPress || event.type() == QEvent::MouseButtonPress ||
            event.type() == QEvent::MouseButtonDblClick || event.type() == QEvent::ShortcutOverride;
@@ -29,42 +24,8 @@ bool is_press(const QEvent& event) {
 
 }  // namespace
 
-const char* name_of(Page page) {
-    switch (page) {
-        case Page::Welcome:
-            return "welcome";
-        case Page::Handout:
-            return "handout";
-        case Page::Practice:
-            return "practice";
-        case Page::Ready:
-            return "ready";
-        case Page::Waiting:
-            return "waiting";
-        case Page::Countdown:
-            return "countdown";
-        case Page::Playing:
-            return "playing";
-        case Page::Interrupted:
-            return "interrupted";
-        case Page::Rate:
-            return "rate";
-        case Page::Guess:
-            return "guess";
-        case Page::Stopped:
-            return "stopped";
-        case Page::Sending:
-            return "sending";
-        case Page::Goodbye:
-            return "goodbye";
-        case Page::Trouble:
-            return "trouble";
-    }
-    return "";
-}
-
-Window::Window(Hands hands, int settle_ms)
-    : hands_(std::move(hands)), layout_(std::make_unique<QVBoxLayout>(this).release()) {
+Window::Window(PageActions actions, int settle_ms)
+    : actions_(std::move(actions)), layout_(std::make_unique<QVBoxLayout>(this).release()) {
     setObjectName(QStringLiteral("window"));
     setWindowTitle(QStringLiteral("HAPPE"));
     setStyleSheet(style_sheet());
@@ -79,32 +40,6 @@ Window::Window(Hands hands, int settle_ms)
     forward_.setInterval(kForwardMs);
     connect(&forward_, &QTimer::timeout, this, &Window::come_forward);
     QGuiApplication::instance()->installEventFilter(this);
-}
-
-Window::Place Window::place() const {
-    if (experimenter_) {
-        return Place::Screen;
-    }
-    switch (view_.page) {
-        case Page::Playing:
-            return Place::Nowhere;
-        case Page::Welcome:
-        case Page::Handout:
-            return Place::Desktop;
-        case Page::Practice:
-        case Page::Ready:
-        case Page::Waiting:
-        case Page::Countdown:
-        case Page::Interrupted:
-        case Page::Rate:
-        case Page::Guess:
-        case Page::Stopped:
-        case Page::Sending:
-        case Page::Goodbye:
-        case Page::Trouble:
-            break;
-    }
-    return Place::Screen;
 }
 
 void Window::show_view(const View& view) {
@@ -134,7 +69,7 @@ void Window::dismiss_experimenter() {
 }
 
 void Window::render() {
-    auto fresh = experimenter_ ? make_experimenters_page(view_, hands_) : make_page(view_, hands_);
+    auto fresh = experimenter_ ? make_experimenters_page(view_, actions_) : make_page(view_, actions_);
     if (page_ != nullptr) {
         layout_->removeWidget(page_);
         page_->hide();
@@ -142,12 +77,12 @@ void Window::render() {
     }
     page_ = fresh.release();
     layout_->addWidget(page_);
-    move_to(place());
+    move_to(experimenter_ ? Place::Screen : kind_of(view_.page).place);
     page_->setFocus(Qt::OtherFocusReason);
 }
 
 void Window::settle() {
-    settling_ = is_surprise(view_.page) && quiet_.interval() > 0;
+    settling_ = kind_of(view_.page).surprise && quiet_.interval() > 0;
     if (settling_) {
         quiet_.start();
     } else {
@@ -158,7 +93,7 @@ void Window::settle() {
 
 void Window::tell_page() const {
     const QString run = view_.code.isEmpty() ? QString() : QStringLiteral(" of run ") + view_.code;
-    log("page " + std::string(name_of(view_.page)) + run.toStdString());
+    log("page " + std::string(kind_of(view_.page).name) + run.toStdString());
 }
 
 void Window::move_to(Place place) {
@@ -211,7 +146,7 @@ bool Window::eventFilter(QObject* watched, QEvent* event) {
 void Window::closeEvent(QCloseEvent* event) {
     event->ignore();
     if (place_ == Place::Desktop || view_.page == Page::Goodbye) {
-        hands_.leave();
+        actions_.leave();
     }
 }
 

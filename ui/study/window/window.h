@@ -14,15 +14,12 @@ class QVBoxLayout;
 
 namespace happe::study {
 
-// For the log.
-[[nodiscard]] const char* name_of(Page page);
-
 class Window final : public QWidget {
     Q_OBJECT
 
 public:
     // `settle_ms`: a page that appears by surprise accepts an answer only after this time without a press.
-    Window(Hands hands, int settle_ms);
+    Window(PageActions actions, int settle_ms);
     ~Window() override = default;
 
     void show_view(const View& view);
@@ -39,16 +36,13 @@ protected:
     void keyPressEvent(QKeyEvent* event) override;
 
 private:
-    enum class Place { Nowhere, Desktop, Screen };
-
-    [[nodiscard]] Place place() const;
     void render();
     void settle();
     void move_to(Place place);
     void come_forward();
     void tell_page() const;
 
-    Hands hands_;
+    PageActions actions_;
     View view_;
     bool experimenter_ = false;
     bool settling_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "ui/agent/sources/told_focus.h"
+#include "ui/agent/sources/focus_object.h"
 
 #include <QDBusConnectionInterface>
 #include <QDBusError>
@@ -14,19 +14,19 @@ const QString kPath = QStringLiteral("/org/happe/Focus1");
 
 }  // namespace
 
-ToldFocus::ToldFocus(QDBusConnection bus, const QString& teller)
-    : bus_(std::move(bus)), teller_(teller), owner_(teller, bus_, QDBusServiceWatcher::WatchForUnregistration) {
+FocusObject::FocusObject(QDBusConnection bus, const QString& reporter)
+    : bus_(std::move(bus)), reporter_(reporter), owner_(reporter, bus_, QDBusServiceWatcher::WatchForUnregistration) {
     connect(&owner_, &QDBusServiceWatcher::serviceUnregistered, this, [this] { emit gone(); });
 }
 
-ToldFocus::~ToldFocus() {
+FocusObject::~FocusObject() {
     if (named_) {
         bus_.unregisterService(kName);
         bus_.unregisterObject(kPath);
     }
 }
 
-std::string ToldFocus::start() {
+std::string FocusObject::start() {
     // First the object: a caller that waits for the name calls at once.
     bus_.registerObject(kPath, this, QDBusConnection::ExportScriptableContents | QDBusConnection::ExportAllSlots);
     if (!bus_.registerService(kName)) {
@@ -37,18 +37,18 @@ std::string ToldFocus::start() {
     return {};
 }
 
-// False if the caller is not the teller; the call is refused then.
-bool ToldFocus::from_teller() const {
-    const bool is_teller = message().service() == bus_.interface()->serviceOwner(teller_).value();
+// False if the caller is not the reporter; the call is refused then.
+bool FocusObject::from_reporter() const {
+    const bool is_teller = message().service() == bus_.interface()->serviceOwner(reporter_).value();
     if (!is_teller) {
-        sendErrorReply(QDBusError::AccessDenied, teller_ + QStringLiteral(" alone says what is in front"));
+        sendErrorReply(QDBusError::AccessDenied, reporter_ + QStringLiteral(" alone says what is in front"));
     }
     return is_teller;
 }
 
 // The number in `text`; none if the call was refused.
-std::optional<int> ToldFocus::number_from_teller(const QString& name, const QString& text) {
-    if (!from_teller()) {
+std::optional<int> FocusObject::number_from_reporter(const QString& name, const QString& text) {
+    if (!from_reporter()) {
         return std::nullopt;
     }
     bool is_number = false;
@@ -60,25 +60,25 @@ std::optional<int> ToldFocus::number_from_teller(const QString& name, const QStr
     return number;
 }
 
-void ToldFocus::Focus(const QString& pid, const QString& id) {
-    if (const auto number = number_from_teller(QStringLiteral("pid"), pid)) {
-        window_ = *number > 0 ? std::optional(ToldWindow{.focus = {.pid = *number, .id = id}}) : std::nullopt;
+void FocusObject::Focus(const QString& pid, const QString& id) {
+    if (const auto number = number_from_reporter(QStringLiteral("pid"), pid)) {
+        window_ = *number > 0 ? std::optional(ReportedWindow{.focus = {.pid = *number, .id = id}}) : std::nullopt;
         emit changed();
     }
 }
 
-void ToldFocus::FocusX11(const QString& window, const QString& id) {
-    if (const auto number = number_from_teller(QStringLiteral("window"), window)) {
+void FocusObject::FocusX11(const QString& window, const QString& id) {
+    if (const auto number = number_from_reporter(QStringLiteral("window"), window)) {
         const auto x11_window = static_cast<std::uint32_t>(*number);
-        window_ = *number > 0 ? std::optional(ToldWindow{.focus = {.pid = 0, .id = id}, .x11_window = x11_window})
+        window_ = *number > 0 ? std::optional(ReportedWindow{.focus = {.pid = 0, .id = id}, .x11_window = x11_window})
                               : std::nullopt;
         emit changed();
     }
 }
 
-void ToldFocus::FocusActiveX11(const QString& id) {
-    if (from_teller()) {
-        window_ = ToldWindow{.focus = {.pid = 0, .id = id}, .active_x11 = true};
+void FocusObject::FocusActiveX11(const QString& id) {
+    if (from_reporter()) {
+        window_ = ReportedWindow{.focus = {.pid = 0, .id = id}, .active_x11 = true};
         emit changed();
     }
 }

@@ -12,11 +12,11 @@
 
 namespace happe::ui {
 
-class FocusTeller final : public QObject {
+class FocusReporter final : public QObject {
     Q_OBJECT
 
 public:
-    explicit FocusTeller(QDBusConnection system_bus);
+    explicit FocusReporter(QDBusConnection system_bus);
 
     // Reports the application in front, if any, as seen at this time. happed uses the newest report.
     void tell(const std::optional<Focus>& focus, BootTime said);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "ui/study/server/postman.h"
+#include "ui/study/server/uploader.h"
 
 #include "ui/study/words/log.h"
 #include "ui/study/words/study_words.h"
@@ -34,11 +34,11 @@ std::int64_t micros(const QJsonObject& told, const char* name) {
     return told.value(QLatin1String(name)).toInteger();
 }
 
-void probe(Server& server, std::vector<Probe> probes, int rest_ms, const std::function<void(const Letter&)>& then) {
+void probe(Server& server, std::vector<Probe> probes, int rest_ms, const std::function<void(const Upload&)>& then) {
     const std::int64_t asked = now_us();
     server.ask({.method = "GET", .path = QStringLiteral("clock"), .body = {}},
                [&server, asked, probes = std::move(probes), rest_ms, then](const Answer& answer) mutable {
-                   const std::int64_t heard = now_us();
+                   const std::int64_t reply = now_us();
                    if (answer.verdict != Verdict::Done) {  // earlier probes would be of another network
                        const int longer_ms = std::min(2 * rest_ms, kLongestRestMs);
                        QTimer::singleShot(rest_ms, &server,
@@ -46,7 +46,7 @@ void probe(Server& server, std::vector<Probe> probes, int rest_ms, const std::fu
                        return;
                    }
                    const QJsonObject told = QJsonDocument::fromJson(answer.body).object();
-                   probes.push_back({asked, micros(told, "receive_us"), micros(told, "send_us"), heard});
+                   probes.push_back({asked, micros(told, "receive_us"), micros(told, "send_us"), reply});
                    if (probes.size() < kProbes) {
                        probe(server, std::move(probes), rest_ms, then);
                    } else {
@@ -61,24 +61,24 @@ std::string new_id() {
     return QUuid::createUuid().toString(QUuid::WithoutBraces).toStdString();
 }
 
-void compare_clocks(Server& server, const std::function<void(const Letter&)>& then) {
+void compare_clocks(Server& server, const std::function<void(const Upload&)>& then) {
     probe(server, {}, kRestMs, then);
 }
 
-void Postman::go() {
+void Uploader::go() {
     if (!under_way_) {
         carry();
     }
 }
 
-void Postman::when_done(std::function<void()> then) {
+void Uploader::when_done(std::function<void()> then) {
     waiting_.push_back(std::move(then));
     go();
 }
 
-void Postman::carry() try {
-    const auto letter = journal_.first_letter();
-    if (!letter) {
+void Uploader::carry() try {
+    const auto upload = journal_.first_upload();
+    if (!upload) {
         obstacle_.clear();
         for (const auto& then : std::exchange(waiting_, {})) {
             then();
@@ -86,9 +86,9 @@ void Postman::carry() try {
         return;
     }
     under_way_ = true;
-    const Request request{.method = QByteArray::fromStdString(letter->method),
-                          .path = QString::fromStdString(letter->path),
-                          .body = QByteArray::fromStdString(letter->body)};
+    const Request request{.method = QByteArray::fromStdString(upload->method),
+                          .path = QString::fromStdString(upload->path),
+                          .body = QByteArray::fromStdString(upload->body)};
     const auto hindered = [this](const Answer& answer) {
         if (answer.problem.isEmpty() && obstacle_.isEmpty()) {
             log("not sent: " + answer.detail.toStdString());
@@ -97,23 +97,23 @@ void Postman::carry() try {
         emit waits();
     };
     const auto always = [] { return true; };
-    const auto then = [this, letter = *letter](const Answer& answer) { delivered(letter, answer); };
+    const auto then = [this, upload = *upload](const Answer& answer) { delivered(upload, answer); };
     server_.insist(request, always, then, hindered);
 } catch (const JournalError& error) {
     log(error.what());
     rest(disk_trouble());
 }
 
-// If the journal cannot delete a delivered letter, the postman sends it again, which changes nothing.
-void Postman::delivered(const Letter& letter, const Answer& answer) try {
+// If the journal cannot delete a delivered upload, the uploader sends it again, which changes nothing.
+void Uploader::delivered(const Upload& upload, const Answer& answer) try {
     under_way_ = false;
     if (answer.verdict == Verdict::Done) {
-        journal_.sent(letter.number);
+        journal_.sent(upload.number);
     } else {
         const std::string why =
             std::to_string(answer.status) + " " + answer.problem.toStdString() + ": " + answer.detail.toStdString();
-        journal_.refused(letter.number, why);
-        log("the server has refused " + letter.path + ": " + why);
+        journal_.refused(upload.number, why);
+        log("the server has refused " + upload.path + ": " + why);
     }
     carry();
 } catch (const JournalError& error) {
@@ -121,7 +121,7 @@ void Postman::delivered(const Letter& letter, const Answer& answer) try {
     rest(disk_trouble());
 }
 
-void Postman::rest(const QString& why) {
+void Uploader::rest(const QString& why) {
     under_way_ = true;
     obstacle_ = why;
     emit waits();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "ui/owner/card.h"
+#include "ui/owner/widgets.h"
 
-#include <QLabel>
 #include <QPainter>
+#include <QScrollArea>
 #include <QVBoxLayout>
 
 // NOLINTBEGIN(cppcoreguidelines-owning-memory): a widget belongs to its parent, or to the layout that gives it one
@@ -40,6 +40,29 @@ void Card::paintEvent(QPaintEvent* /*event*/) {
     painter.setPen(edge);
     painter.setBrush(palette().base());
     painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), kRound, kRound);
+}
+
+void show_without_frame(QScrollArea& area, QWidget& all) {
+    area.setWidget(&all);
+    area.setWidgetResizable(true);
+    area.setFrameShape(QFrame::NoFrame);
+    area.setFocusPolicy(Qt::NoFocus);  // the buttons take it, and scroll with it
+    area.viewport()->setAutoFillBackground(false);
+    all.setAutoFillBackground(false);
+}
+
+QLabel* text_label(QWidget* parent) {
+    auto* const label = new QLabel(parent);
+    label->setWordWrap(true);
+    label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    return label;
+}
+
+// Screen readers announce a change of the accessible name, so the name is the text.
+void say(QLabel& label, const QString& text) {
+    label.setText(text);
+    label.setAccessibleName(text);
+    label.setVisible(!text.isEmpty());
 }
 
 }  // namespace happe::ui

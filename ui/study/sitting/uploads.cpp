@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "ui/study/sitting/letters.h"
+#include "ui/study/sitting/uploads.h"
 
 #include <nlohmann/json.hpp>
 
@@ -8,33 +8,33 @@ namespace {
 
 using Json = nlohmann::json;
 
-Letter about_run(const std::string& run, const char* method, const std::string& what, std::string body) {
+Upload about_run(const std::string& run, const char* method, const std::string& what, std::string body) {
     return {.number = 0, .about = run, .method = method, .path = "runs/" + run + "/" + what, .body = std::move(body)};
 }
 
 }  // namespace
 
-Letter end_of(const std::string& run) {
+Upload end_of(const std::string& run) {
     return about_run(run, "PUT", "end", "");
 }
 
-Letter rating_of(const std::string& run, const std::string& id, int rating) {
+Upload rating_of(const std::string& run, const std::string& id, int rating) {
     return about_run(run, "PUT", "rating", Json({{"id", id}, {"rating", rating}}).dump());
 }
 
-Letter guess_of(const std::string& run, const std::string& id, const std::string& choice) {
+Upload guess_of(const std::string& run, const std::string& id, const std::string& choice) {
     return about_run(run, "PUT", "guess", Json({{"id", id}, {"guess", choice}}).dump());
 }
 
-Letter record_of(const std::string& run, const std::string& id, const std::string& record) {
+Upload record_of(const std::string& run, const std::string& id, const std::string& record) {
     return about_run(run, "PUT", "record/" + id, record);
 }
 
-Letter abortion_of(const std::string& run, const std::string& reason) {
+Upload abortion_of(const std::string& run, const std::string& reason) {
     return about_run(run, "POST", "abort", Json({{"reason", reason}}).dump());
 }
 
-Letter clock_of(const std::string& id, const std::string& boot, const std::vector<Probe>& probes) {
+Upload clock_of(const std::string& id, const std::string& boot, const std::vector<Probe>& probes) {
     return {.number = 0,
             .about = "clock",
             .method = "PUT",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "ui/study/window/sheet.h"
+#include "ui/study/window/page_builder.h"
 
 #include "ui/study/words/study_words.h"
 
@@ -15,7 +15,7 @@ constexpr int kGap = 18;
 
 }  // namespace
 
-Sheet::Sheet() : page_(std::make_unique<QWidget>()), content_(made_in<QWidget>(*page_)) {
+PageBuilder::PageBuilder() : page_(std::make_unique<QWidget>()), content_(made_in<QWidget>(*page_)) {
     auto* const across = std::make_unique<QHBoxLayout>(page_.get()).release();
     across->setContentsMargins(kMargin, kMargin, kMargin, kMargin);
     across->addStretch(1);
@@ -28,7 +28,7 @@ Sheet::Sheet() : page_(std::make_unique<QWidget>()), content_(made_in<QWidget>(*
     column_->addStretch(1);
 }
 
-QLabel& Sheet::label(const QString& text, const char* kind) {
+QLabel& PageBuilder::label(const QString& text, const char* kind) {
     auto& made = *made_in<QLabel>(*content_, text);
     made.setObjectName(QLatin1String(kind));
     made.setTextFormat(Qt::PlainText);
@@ -37,29 +37,29 @@ QLabel& Sheet::label(const QString& text, const char* kind) {
     return made;
 }
 
-void Sheet::where(const View& view) {
+void PageBuilder::where(const View& view) {
     if (view.number > 0) {
         const QString place = StudyWords::tr("Run %1 of %2").arg(view.number).arg(view.total);
         label(place + QStringLiteral(" \u00b7 ") + view.application, "where");
     }
 }
 
-void Sheet::title(const QString& text) {
+void PageBuilder::title(const QString& text) {
     page_->setAccessibleName(text);
     label(text, "title");
 }
 
-void Sheet::text(const QString& text) {
+void PageBuilder::text(const QString& text) {
     label(text, "text");
 }
 
-void Sheet::note(const QString& text) {
+void PageBuilder::note(const QString& text) {
     if (!text.isEmpty()) {
         label(text, "note");
     }
 }
 
-void Sheet::ends(const QString& left, const QString& right) {
+void PageBuilder::ends(const QString& left, const QString& right) {
     auto* const row = std::make_unique<QHBoxLayout>().release();
     column_->addLayout(row);
     for (const QString& end : {left, right}) {
@@ -70,7 +70,7 @@ void Sheet::ends(const QString& left, const QString& right) {
     }
 }
 
-QPushButton& Sheet::button(const QString& text, const char* kind, const std::function<void()>& act) {
+QPushButton& PageBuilder::button(const QString& text, const char* kind, const std::function<void()>& act) {
     if (buttons_ == nullptr) {
         auto* const row = std::make_unique<QHBoxLayout>().release();
         row->setSpacing(kGap);
@@ -86,14 +86,14 @@ QPushButton& Sheet::button(const QString& text, const char* kind, const std::fun
     return made;
 }
 
-QPushButton& Sheet::main_button(const QString& text, const std::function<void()>& act) {
+QPushButton& PageBuilder::main_button(const QString& text, const std::function<void()>& act) {
     QPushButton& made = button(text, "main", act);
     made.setDefault(true);
     begin_with(made);
     return made;
 }
 
-QPushButton& Sheet::other_button(const QString& text, const std::function<void()>& act) {
+QPushButton& PageBuilder::other_button(const QString& text, const std::function<void()>& act) {
     QPushButton& made = button(text, "other", act);
     if (page_->focusProxy() == nullptr) {
         begin_with(made);
@@ -101,7 +101,7 @@ QPushButton& Sheet::other_button(const QString& text, const std::function<void()
     return made;
 }
 
-void Sheet::progress(std::size_t behind, std::size_t total) {
+void PageBuilder::progress(std::size_t behind, std::size_t total) {
     column_->addStretch(1);
     const QString words = StudyWords::tr("%1 of %2 runs done").arg(behind).arg(total);
     auto& bar = *made_in<QProgressBar>(*content_);
@@ -113,7 +113,7 @@ void Sheet::progress(std::size_t behind, std::size_t total) {
     label(words, "quiet");
 }
 
-std::unique_ptr<QWidget> Sheet::finished() {
+std::unique_ptr<QWidget> PageBuilder::finished() {
     column_->addStretch(1);
     return std::move(page_);
 }

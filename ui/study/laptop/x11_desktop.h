@@ -12,13 +12,13 @@ struct xcb_connection_t;
 
 namespace happe::study {
 
-class XDesk final : public QObject {
+class X11Desktop final : public QObject {
     Q_OBJECT
 
 public:
     // Without an X server it does nothing: then the keys work in the wizard's own window, and `happe-study abort`
     // works.
-    XDesk();
+    X11Desktop();
 
     // Brings a window of this program to the front.
     void bring_forward(quintptr window) const;

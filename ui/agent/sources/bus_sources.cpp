@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // KWin and GNOME: our script or extension inside them reports by org.happe.Focus1.
+#include "ui/agent/sources/focus_object.h"
 #include "ui/agent/sources/sources.h"
-#include "ui/agent/sources/told_focus.h"
 #include "ui/agent/sources/x11_clients.h"
 #include "ui/bus/extension_watch.h"
+#include "ui/bus/property_watch.h"
 
 #include <QCoreApplication>
 #include <QDBusConnectionInterface>
 #include <QDBusMessage>
-#include <QDBusPendingCallWatcher>
 #include <QDBusPendingReply>
 #include <QFile>
 #include <QSaveFile>
@@ -33,23 +33,23 @@ QDBusMessage scripting(const QString& method) {
 }
 
 // Answers with the last report.
-class ToldSource : public FocusSource {
+class BusSource : public FocusSource {
 public:
-    ToldSource(const QDBusConnection& bus, const QString& teller, Events events)
-        : bus_(bus), events_(std::move(events)), told_(bus, teller) {
-        QObject::connect(&told_, &ToldFocus::changed, [this] { events_.changed(); });
-        QObject::connect(&told_, &ToldFocus::gone, [this, teller] { lose(teller.toStdString() + " is gone"); });
+    BusSource(const QDBusConnection& bus, const QString& reporter, Events events)
+        : bus_(bus), events_(std::move(events)), object_(bus, reporter) {
+        QObject::connect(&object_, &FocusObject::changed, [this] { events_.changed(); });
+        QObject::connect(&object_, &FocusObject::gone, [this, reporter] { lose(reporter.toStdString() + " is gone"); });
     }
 
     void ask() override {
         if (!std::exchange(started_, true)) {
-            if (const std::string error = told_.start(); !error.empty()) {
+            if (const std::string error = object_.start(); !error.empty()) {
                 lose(error);
                 return;
             }
             start();
         }
-        const auto& window = told_.window();
+        const auto& window = object_.window();
         if (window && window->active_x11) {
             ask_x11();
             return;
@@ -67,10 +67,10 @@ protected:
         }
     }
     [[nodiscard]] const QDBusConnection& bus() const { return bus_; }
-    [[nodiscard]] ToldFocus& told() { return told_; }
+    [[nodiscard]] FocusObject& object() { return object_; }
 
 private:
-    // The X server learns of its active window later than the teller's report, and announces it then.
+    // The X server learns of its active window later than the reporter's report, and announces it then.
     void ask_x11() {
         if (!x11_) {
             auto opened = open_x11_focus({.changed = events_.changed,
@@ -87,18 +87,18 @@ private:
 
     // Until then the X server may still have another active window.
     void answer_x11(const std::optional<Focus>& active) {
-        const bool told = active && active->id.compare(told_.window()->focus.id, Qt::CaseInsensitive) == 0;
+        const bool told = active && active->id.compare(object_.window()->focus.id, Qt::CaseInsensitive) == 0;
         events_.answered(told ? active : std::nullopt);
     }
 
     // Destroys x11_ later, because x11_ itself makes this call.
     void forget_x11() {
-        QTimer::singleShot(0, &told_, [this] { x11_.reset(); });
+        QTimer::singleShot(0, &object_, [this] { x11_.reset(); });
     }
 
     QDBusConnection bus_;
     Events events_;
-    ToldFocus told_;
+    FocusObject object_;
     std::unique_ptr<FocusSource> x11_;  // while such a window is in front
     bool started_ = false;
     bool lost_ = false;
@@ -124,9 +124,9 @@ QString script_file() {
     return written ? path : QString();
 }
 
-class KWinSource final : public ToldSource {
+class KWinSource final : public BusSource {
 public:
-    using ToldSource::ToldSource;
+    using BusSource::BusSource;
     ~KWinSource() override {
         if (loaded_) {
             unload();
@@ -153,11 +153,9 @@ private:
         }
         unload();
         loaded_ = true;
-        auto* const watcher = new QDBusPendingCallWatcher(
-            bus().asyncCall(scripting(QStringLiteral("loadScript")) << file << kScript), &told());
-        QObject::connect(watcher, &QDBusPendingCallWatcher::finished, &told(), [this](QDBusPendingCallWatcher* done) {
-            done->deleteLater();
-            const QDBusPendingReply<int> number = *done;
+        const QDBusMessage load = scripting(QStringLiteral("loadScript")) << file << kScript;
+        ui::ask(bus(), load, &object(), [this](const QDBusMessage& answer) {
+            const QDBusPendingReply<int> number(answer);
             if (number.isError() || number.value() < 0) {
                 lose("KWin does not load the script: " + number.error().message().toStdString());
                 return;
@@ -171,10 +169,10 @@ private:
     bool runs_ = false;
 };
 
-class GnomeSource final : public ToldSource {
+class GnomeSource final : public BusSource {
 public:
     GnomeSource(const QDBusConnection& bus, Events events)
-        : ToldSource(bus, kShell, std::move(events)), extension_(bus) {
+        : BusSource(bus, kShell, std::move(events)), extension_(bus) {
         QObject::connect(&extension_, &ExtensionWatch::changed, [this](bool enabled) {
             if (!enabled) {
                 lose("GNOME has switched HAPPE's extension off");

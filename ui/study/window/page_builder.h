@@ -21,9 +21,9 @@ T* made_in(QWidget& parent, Arguments&&... arguments) {
     return std::make_unique<T>(std::forward<Arguments>(arguments)..., &parent).release();
 }
 
-class Sheet {
+class PageBuilder {
 public:
-    Sheet();
+    PageBuilder();
 
     // The place in the study: "Run 3 of 16 - Torcs".
     void where(const View& view);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "ui/agent/focus_teller.h"
+#include "ui/agent/focus_reporter.h"
 
 #include "ui/bus/bus_objects.h"
 
-#include <QDBusPendingCallWatcher>
 #include <QDBusUnixFileDescriptor>
 #include <utility>
 
@@ -16,12 +15,12 @@ const QString kNotActive = QStringLiteral("org.happe.Governor1.Error.NotActive")
 
 }  // namespace
 
-FocusTeller::FocusTeller(QDBusConnection system_bus)
+FocusReporter::FocusReporter(QDBusConnection system_bus)
     : bus_(std::move(system_bus)), owner_(governor_object().service, bus_, QDBusServiceWatcher::WatchForRegistration) {
     connect(&owner_, &QDBusServiceWatcher::serviceRegistered, this, [this] { send(); });
 }
 
-void FocusTeller::tell(const std::optional<Focus>& focus, BootTime said) {
+void FocusReporter::tell(const std::optional<Focus>& focus, BootTime said) {
     std::optional<Front> front;
     if (auto process = focus ? open_process(focus->pid, said) : tl::unexpected<std::string>("none")) {
         front = {.process = *std::move(process), .id = focus->id.left(kMostId)};
@@ -33,7 +32,7 @@ void FocusTeller::tell(const std::optional<Focus>& focus, BootTime said) {
     }
 }
 
-void FocusTeller::send() {
+void FocusReporter::send() {
     told_ = false;
     if (!front_) {
         clear();
@@ -42,15 +41,10 @@ void FocusTeller::send() {
     QDBusMessage message = to_governor(QStringLiteral("SetFocus"));
     message << QVariant::fromValue(QDBusUnixFileDescriptor(front_->process.pidfd.get())) << front_->id;
     set_ = true;
-    auto* const watcher = new QDBusPendingCallWatcher(bus_.asyncCall(message), this);
-    connect(watcher, &QDBusPendingCallWatcher::finished, this,
-            [this, number = ++sent_](QDBusPendingCallWatcher* finished) {
-                finished->deleteLater();
-                answered(number, finished->reply());
-            });
+    ask(bus_, message, this, [this, number = ++sent_](const QDBusMessage& answer) { answered(number, answer); });
 }
 
-void FocusTeller::clear() {
+void FocusReporter::clear() {
     ++sent_;
     await_turn(false);
     if (std::exchange(set_, false)) {
@@ -60,7 +54,7 @@ void FocusTeller::clear() {
 
 // A process that has ended or belongs to another user means that happed can serve no application. While somebody else
 // uses the machine, waits for their turn to end.
-void FocusTeller::answered(int number, const QDBusMessage& answer) {
+void FocusReporter::answered(int number, const QDBusMessage& answer) {
     if (number != sent_) {
         return;
     }
@@ -78,7 +72,7 @@ void FocusTeller::answered(int number, const QDBusMessage& answer) {
 }
 
 // Listens to changes of happed's state, but only while they matter.
-void FocusTeller::await_turn(bool wanted) {
+void FocusReporter::await_turn(bool wanted) {
     if (std::exchange(awaiting_, wanted) == wanted) {
         return;
     }
@@ -93,7 +87,8 @@ void FocusTeller::await_turn(bool wanted) {
     }
 }
 
-void FocusTeller::on_changed(const QString& /*interface*/, const QVariantMap& changed, const QStringList& invalidated) {
+void FocusReporter::on_changed(const QString& /*interface*/, const QVariantMap& changed,
+                               const QStringList& invalidated) {
     if (changed.contains(QStringLiteral("State")) || invalidated.contains(QStringLiteral("User"))) {
         send();
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "ui/study/laptop/x_desk.h"
+#include "ui/study/laptop/x11_desktop.h"
 
 #include <xcb/xcb.h>
 #include <array>
@@ -56,7 +56,7 @@ void grab(xcb_connection_t* connection, xcb_keycode_t key) {
 
 }  // namespace
 
-XDesk::XDesk() : connection_(xcb_connect(nullptr, nullptr), xcb_disconnect) {
+X11Desktop::X11Desktop() : connection_(xcb_connect(nullptr, nullptr), xcb_disconnect) {
     if (xcb_connection_has_error(connection_.get()) != 0) {
         return;
     }
@@ -64,12 +64,12 @@ XDesk::XDesk() : connection_(xcb_connect(nullptr, nullptr), xcb_disconnect) {
     if (const xcb_keycode_t key = key_of_q(connection_.get()); key != 0) {
         grab(connection_.get(), key);
         readable_.emplace(xcb_get_file_descriptor(connection_.get()), QSocketNotifier::Read);
-        connect(&*readable_, &QSocketNotifier::activated, this, &XDesk::read);
+        connect(&*readable_, &QSocketNotifier::activated, this, &X11Desktop::read);
     }
 }
 
 // Sends _NET_ACTIVE_WINDOW of the Extended Window Manager Hints as pagers do: window managers accept it from source 2.
-void XDesk::bring_forward(quintptr window) const {
+void X11Desktop::bring_forward(quintptr window) const {
     if (active_window_ == XCB_ATOM_NONE) {
         return;
     }
@@ -88,7 +88,7 @@ void XDesk::bring_forward(quintptr window) const {
     xcb_flush(connection_.get());
 }
 
-void XDesk::read() {
+void X11Desktop::read() {
     while (const Reply<xcb_generic_event_t> event{xcb_poll_for_event(connection_.get()), std::free}) {
         if ((event->response_type & 0x7FU) == XCB_KEY_PRESS) {
             emit pressed();

@@ -12,18 +12,18 @@
 
 namespace happe::ui {
 
-class ToldFocus final : public QObject, protected QDBusContext {
+class FocusObject final : public QObject, protected QDBusContext {
     Q_OBJECT
     Q_CLASSINFO("D-Bus Interface", "org.happe.Focus1")
 
 public:
-    // `teller`: the bus name of the compositor. Refuses calls from anybody else.
-    ToldFocus(QDBusConnection bus, const QString& teller);
-    ~ToldFocus() override;
+    // `reporter`: the bus name of the compositor. Refuses calls from anybody else.
+    FocusObject(QDBusConnection bus, const QString& reporter);
+    ~FocusObject() override;
 
     // Takes the bus name. An error says who has it; empty: done.
     [[nodiscard]] std::string start();
-    [[nodiscard]] const std::optional<ToldWindow>& window() const { return window_; }
+    [[nodiscard]] const std::optional<ReportedWindow>& window() const { return window_; }
 
 public slots:  // NOLINTBEGIN(readability-identifier-naming): their names on the bus
     // Numbers are text, because KWin's scripts have no integers. Pid 0: no window is active.
@@ -40,13 +40,13 @@ signals:
     void gone();
 
 private:
-    [[nodiscard]] bool from_teller() const;
-    [[nodiscard]] std::optional<int> number_from_teller(const QString& name, const QString& text);
+    [[nodiscard]] bool from_reporter() const;
+    [[nodiscard]] std::optional<int> number_from_reporter(const QString& name, const QString& text);
 
     QDBusConnection bus_;
-    QString teller_;
+    QString reporter_;
     QDBusServiceWatcher owner_;
-    std::optional<ToldWindow> window_;
+    std::optional<ReportedWindow> window_;
     bool named_ = false;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Sends the journal's letters to the server one after the other, and tries until each is accepted or refused.
+// Sends the journal's uploads to the server one after the other, and tries until each is accepted or refused.
 #pragma once
 
 #include "ui/study/server/server.h"
@@ -12,18 +12,18 @@
 
 namespace happe::study {
 
-class Postman final : public QObject {
+class Uploader final : public QObject {
     Q_OBJECT
 
 public:
-    Postman(Journal& journal, Server& server) : journal_(journal), server_(server) {}
+    Uploader(Journal& journal, Server& server) : journal_(journal), server_(server) {}
 
-    // Begins to send the first letter, unless it is on its way.
+    // Begins to send the first upload, unless it is on its way.
     void go();
-    // Calls `then` when no letter is left, at once if there is none now.
+    // Calls `then` when no upload is left, at once if there is none now.
     void when_done(std::function<void()> then);
 
-    // Why the first letter is not sent yet; empty: no obstacle.
+    // Why the first upload is not sent yet; empty: no obstacle.
     [[nodiscard]] const QString& obstacle() const { return obstacle_; }
 
 signals:
@@ -31,7 +31,7 @@ signals:
 
 private:
     void carry();
-    void delivered(const Letter& letter, const Answer& answer);
+    void delivered(const Upload& upload, const Answer& answer);
     void rest(const QString& why);
 
     Journal& journal_;
@@ -41,9 +41,9 @@ private:
     std::vector<std::function<void()>> waiting_;
 };
 
-// Asks for the server's clock sixteen times, and makes a letter of the answers with this machine's CLOCK_MONOTONIC.
+// Asks for the server's clock sixteen times, and makes an upload of the answers with this machine's CLOCK_MONOTONIC.
 // docs/uploads.md.
-void compare_clocks(Server& server, const std::function<void(const Letter&)>& then);
+void compare_clocks(Server& server, const std::function<void(const Upload&)>& then);
 
 [[nodiscard]] std::string new_id();
 
