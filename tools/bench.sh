@@ -13,6 +13,5 @@ PYTHONPATH=study-server/src:study-server/tests:tests build/venv/bin/python study
 (cd build && PYTHONPATH=../profiles/python/src:../power-logger/src:../power-logger/tests venv/bin/python ../power-logger/bench/recording.py)
 cmake --build --preset dev --target happed happe-indicator happe-ui-window happe-baseline happe-bench-step >build/dev.log 2>&1 || { cat build/dev.log; exit 1; }
 build/venv/bin/python ui/bench/overlay_bench.py
-build/venv/bin/python ui/bench/extension_bench.py
 build/venv/bin/python governor/bench/policies.py
 build/bin/happe-bench-step

@@ -1,27 +1,22 @@
 #!/bin/sh
-# Tests HAPPE in real desktops of one release of Debian: GNOME Shell and KWin, from Debian 13 on also labwc, and in sid
-# wayfire. The script makes a system of that release and builds this tree's last commit there, so compiler, libraries,
-# desktops and X servers are all of that release. Needs root. It fails if a desktop cannot be installed.
+# Tests HAPPE in real desktops of one release of Debian: GNOME Shell and KWin, and in Debian 13 also labwc. The script
+# makes a system of that release and builds this tree's last commit there, so compiler, libraries, desktops and X servers
+# are all of that release. Needs root. It fails if a desktop cannot be installed.
 # build/desktops/RELEASE keeps the system (4 GB), and the next run only updates the tree. Prints the desktops' versions.
-#   usage: tools/desktops.sh bookworm|trixie|sid [PYTEST'S OPTIONS...]      e.g. tools/desktops.sh trixie -k kwin
-# With HAPPE_PICTURES=1 the tests keep pictures in build/desktops/RELEASE/srv/happe/build/pictures/ui. Those of trixie also
-# show HAPPE beside GNOME's power panel and Plasma's battery applet.
+#   usage: tools/desktops.sh bookworm|trixie [PYTEST'S OPTIONS...]      e.g. tools/desktops.sh trixie -k kwin
+# With HAPPE_PICTURES=1 the tests keep pictures in build/desktops/RELEASE/srv/happe/build/pictures/ui.
 set -eu
 cd "$(dirname "$0")/.."
 [ "$(id -u)" -eq 0 ] || { echo "desktops: run this as root: it makes a system in build/desktops" >&2; exit 77; }
 release=${1-}
 case $release in
     bookworm) desktops="gnome-shell kwin-wayland" ;;
-    trixie | sid)
-        desktops="gnome-shell kwin-wayland kwin-style-breeze libkscreen-bin labwc wlrctl wlr-randr
-            xdg-desktop-portal-kde xdg-desktop-portal-gnome xdg-desktop-portal gnome-control-center"
-        [ "$release" = trixie ] || desktops="$desktops wayfire" # it draws without a GPU since version 0.10
+    trixie)
+        desktops="gnome-shell kwin-wayland kwin-style-breeze libkscreen-bin labwc wlrctl wlr-randr"
         ;;
     *) sed -n 's/^#   usage: /usage: /p' "$0" >&2; exit 64 ;;
 esac
 shift
-looks=
-[ "$release ${HAPPE_PICTURES:+wanted}" != "trixie wanted" ] || looks=ui/tests/compare_looks.py
 root=$PWD/build/desktops/$release
 tree=$root/srv/happe
 if [ ! -e "$tree" ]; then
@@ -41,20 +36,14 @@ there() { # COMMAND...
 there tools/setup.sh test
 # shellcheck disable=SC2086  # each word is a package
 there apt-get -q -y install --no-install-recommends $desktops xwayland grim libgl1-mesa-dri qt6-wayland libglib2.0-bin
-if [ -n "$looks" ]; then
-    there apt-get -q -y install --no-install-recommends gnome-control-center plasma-desktop plasma-workspace powerdevil \
-        plasma-integration breeze-icon-theme adwaita-icon-theme xdg-desktop-portal-gnome qt6-gtk-platformtheme qt6-svg-plugins \
-        fonts-cantarell fonts-noto-core
-fi
 there cmake --preset dev -DHAPPE_UNIT_TESTS=OFF
 there cmake --build --preset dev --target happectl happed happe-indicator happe-tray happe-ui-window happe-ui-pointer
 
 # shellcheck disable=SC2016,SC2086  # dpkg's variables; each word is a package
 there dpkg-query -W -f 'desktops: ${Package} ${Version}\n' $desktops
 status=0
-# shellcheck disable=SC2086  # a file, or none
 there build/venv/bin/python -m pytest -p no:cacheprovider --junitxml=build/desktops.xml --durations=0 --durations-min=1 \
     ui/tests/test_agent_shells.py ui/tests/test_overlay_gnome.py ui/tests/test_overlay_layers.py \
-    ui/tests/test_setup_gnome.py $looks "$@" || status=$?
+    ui/tests/test_setup_gnome.py "$@" || status=$?
 there build/venv/bin/python tools/refuse_skips.py build/desktops.xml || status=1
 exit $status

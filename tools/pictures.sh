@@ -48,15 +48,12 @@ picture ui/owner-keys owner-keys
 HAPPE_PICTURES=1 build/venv/bin/python -m pytest -q -p no:cacheprovider ui/tests/test_overlay_gnome.py
 picture ui/quick-settings-gnome quick-settings-gnome
 
-# Overlay and owner's window in the desktops of Debian 13, and beside these desktops' own windows. Needs root.
-HAPPE_PICTURES=1 tools/desktops.sh trixie -k "overlay or looks"
-for name in desktop-gnome desktop-kde desktop-labwc compare-gnome compare-kde; do
+# Overlay and owner's window in the desktops of Debian 13. Needs root.
+HAPPE_PICTURES=1 tools/desktops.sh trixie -k overlay
+for name in desktop-gnome desktop-kde desktop-labwc; do
     cp "build/desktops/trixie/srv/happe/build/pictures/ui/$name.png" build/pictures/ui
     picture "ui/$name" "$name"
 done
-HAPPE_PICTURES=1 tools/desktops.sh sid -k "overlay and Wayfire"
-cp build/desktops/sid/srv/happe/build/pictures/ui/desktop-wayfire.png build/pictures/ui
-picture ui/desktop-wayfire desktop-wayfire
 
 # The wizard: a rating, and the experimenter's page above a game.
 HAPPE_PICTURES=1 build/venv/bin/python -m pytest -q -p no:cacheprovider tests/system/test_study_wizard.py -k link_to_the_goodbye

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from cost import wake_ups_in
-from desktop import AS_USER, Told, program
+from desktop import AS_USER, Output, program
 from patience import until
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def window(desktop: Desktop, name: str, platform: str = "", *, boxed: bool = Fal
     platform = platform or desktop.platform
     # # Otherwise it waits for a bus that xfwm4 has started as root.
     alone = {"DBUS_SESSION_BUS_ADDRESS": "unix:path=/nonexistent", "QT_QPA_PLATFORM": platform}
-    told = Told(desktop.start(*(BOXED if boxed else AS_USER), "bash", "-c", command, **alone, **environment))
+    told = Output(desktop.start(*(BOXED if boxed else AS_USER), "bash", "-c", command, **alone, **environment))
     told.until("shown")
     return told.process.pid
 

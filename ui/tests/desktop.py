@@ -39,7 +39,7 @@ def program(name: str) -> str:
     return str(path)
 
 
-class Told:
+class Output:
     """A program's lines, as they come."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
@@ -113,9 +113,9 @@ class Desktop:
         """Click there."""
         raise NotImplementedError
 
-    def window(self, backdrop: str, *user: str) -> Told:
+    def window(self, backdrop: str, *user: str) -> Output:
         """Put a full-screen window of this user in front of all others, and wait until it is visible."""
-        told = Told(self.start(*user, program("happe-ui-window"), backdrop, QT_QPA_PLATFORM=self.platform))
+        told = Output(self.start(*user, program("happe-ui-window"), backdrop, QT_QPA_PLATFORM=self.platform))
         told.until("shown")
         until(lambda: fills(self.seen(), backdrop), f"{backdrop} fills the screen")
         return told

@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import configparser
 import contextlib
 import itertools
 import json
 import os
 import re
-import shlex
 import shutil
 import struct
 import subprocess
@@ -19,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from PIL import Image, ImageGrab
 
-from desktop import AS_USER, SIZE, USER, Desktop, Told, changed, click_in, keep, program
+from desktop import AS_USER, SIZE, USER, Desktop, Output, changed, click_in, keep, program
 from happed_world import MY_SESSION
 from patience import until
 from private_bus import there
@@ -122,20 +120,6 @@ class Shell(Desktop):
         """Call a method on the session bus, with arguments in gdbus's form. Return the answer."""
         call = ("gdbus", "call", "--session", "-d", name, "-o", path, "-m", f"{interface}.{method}")
         return self.ask(*AS_USER, *call, *arguments)
-
-    def start_service(self, name: str, platform: str = "offscreen") -> subprocess.Popen[str]:
-        """Start the bus's program for this name, on this Qt platform, and wait until it has the name."""
-        text = Path(f"/usr/share/dbus-1/services/{name}.service").read_text()
-        service = configparser.ConfigParser(interpolation=None)
-        service.read_string(text)
-        process = self.start(*AS_USER, *shlex.split(service["D-BUS Service"]["Exec"]), QT_QPA_PLATFORM=platform)
-        self.await_name(name)
-        return process
-
-    def await_name(self, name: str) -> None:
-        """Wait until a program has this name on the bus."""
-        dbus = "org.freedesktop.DBus"
-        until(lambda: "true" in self.bus(dbus, "/", dbus, "NameHasOwner", name), f"{name} has come")
 
 
 class Gnome(Shell):
@@ -309,7 +293,7 @@ class KWin(Shell):
     where: tuple[str, ...] = ("--virtual",)
     options = where
     screens: ClassVar[tuple[str, str]] = ("Virtual-0", "Virtual-1")
-    input: Told | None = None
+    input: Output | None = None
 
     def install(self) -> None:
         """Copy the program without its file capabilities, because it does not run with them here."""
@@ -383,7 +367,7 @@ class KWin(Shell):
         """Click or press keys (kwin_input.py)."""
         # The pointer stays, because a program may miss the first click of a new pointer.
         if not self.input:
-            self.input = Told(self.start(*AS_USER, "/usr/bin/python3", str(ROOT / "ui/tests/kwin_input.py")))
+            self.input = Output(self.start(*AS_USER, "/usr/bin/python3", str(ROOT / "ui/tests/kwin_input.py")))
         to_input = there(self.input.process.stdin)
         to_input.write(what + "\n")
         to_input.flush()
@@ -522,23 +506,6 @@ class Labwc(Shell):
         file = Path(self.environment["HOME"]) / "seen.ppm"
         self.ask("grim", "-t", "ppm", "-o", screen or self.screens[0], str(file))
         return Image.open(file).convert("RGB")
-
-
-class Wayfire(Labwc):
-    """wayfire on the same outputs. From 0.10 on it draws without a GPU."""
-
-    desktop = "Wayfire:wlroots"
-    command = ("wayfire",)
-
-    def install(self) -> None:
-        """Write its settings, too."""
-        super().install()
-        settings = Path(self.environment["HOME"]) / ".config/wayfire.ini"
-        settings.parent.mkdir()
-        settings.write_text(
-            "[core]\nbackground_color = 0 0 0 1\n"
-            f"[autostart]\nautostart_wf_shell = false\nstarted = {SAY_HOW_TO_REACH_IT}\n"
-        )
 
 
 def opens_the_owners_window(desktop: Shell, picture: str) -> None:

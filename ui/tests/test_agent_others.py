@@ -16,7 +16,7 @@ import pytest
 from agent import Agent, window, window_of
 from desktop import USER, Desktop, x11
 from happed_world import ME, somebody
-from patience import PATIENCE_S, until
+from patience import PATIENCE_S
 from private_bus import stand_in
 from program import ROOT
 
@@ -37,9 +37,6 @@ KWIN_XML = """<node><interface name="org.kde.kwin.Scripting">
   <method name="unloadScript"><arg type="s" direction="in"/><arg type="b" direction="out"/></method>
   <method name="start"/></interface></node>"""
 KWIN = {"/Scripting": {"xml": KWIN_XML, "answers": {"loadScript": [3], "unloadScript": [False]}}}
-SHELL_XML = """<node><interface name="org.gnome.Shell.Extensions">
-  <method name="GetExtensionInfo"><arg type="s" direction="in"/><arg type="a{sv}" direction="out"/></method>
-</interface></node>"""
 
 # KWin's side of the script, in the words of Plasma 5 and of Plasma 6. A timer without time fires when KWin is idle.
 PLASMA = """
@@ -87,9 +84,6 @@ def game() -> Iterator[int]:
         yield int(Path(f"/proc/self/fdinfo/{pidfd}").read_text().partition("Pid:")[2].split()[0])
 
 
-# KWin
-
-
 @pytest.mark.parametrize(
     ("activated", "active"), [("clientActivated", "activeClient"), ("windowActivated", "activeWindow")]
 )
@@ -115,22 +109,6 @@ def kwin(happed: Happed) -> Any:  # noqa: ANN401 - a context
 def activate(compositor: StandIn, number: str, name: str = "", method: tuple[str, ...] = FOCUS) -> None:
     """Activate a window, as the script reports it."""
     compositor.tell("call", *method, [number, name])
-
-
-def test_kwin_is_given_a_script_and_believed(desktop: Desktop, happed: Happed, game: int) -> None:
-    with kwin(happed) as compositor:
-        agent = Agent(desktop, happed).start()
-        compositor.until("call", "loadScript")
-        compositor.until("call", "start")
-        script = Path(desktop.environment["XDG_RUNTIME_DIR"]) / "happe-focus.js"
-        assert script.read_text() == (ROOT / "ui/agent/sources/kwin.js").read_text()
-        activate(compositor, str(game), "org.x.Game")
-        agent.serves("game")
-        activate(compositor, "0")
-        agent.serves("desktop")
-        agent.process.terminate()
-        assert agent.process.wait(PATIENCE_S) == 0
-        assert ["unloadScript", ["happe-focus"]] in [list(call) for call in compositor.calls()]
 
 
 @pytest.mark.parametrize("pid", ["", "-1", "many", "1.5", "99999999999", "4194304999"])
@@ -184,35 +162,3 @@ def test_nobody_but_the_compositor_says_what_is_in_front(desktop: Desktop, happe
         activate(other, str(game))
         other.until("error")
         assert agent.me.get("Application") == "desktop"
-
-
-def test_kwin_is_given_the_script_again_when_it_starts_anew(desktop: Desktop, happed: Happed, game: int) -> None:
-    with kwin(happed) as compositor:
-        agent = Agent(desktop, happed).start()
-        compositor.until("call", "start")
-        activate(compositor, str(game))
-        agent.serves("game")
-    agent.serves("desktop")
-    with kwin(happed) as compositor:
-        compositor.until("call", "start")
-        activate(compositor, str(game))
-        agent.serves("game")
-
-
-# GNOME
-
-
-def test_gnomes_extension_is_believed_where_it_is_enabled(desktop: Desktop, happed: Happed, game: int) -> None:
-    extensions = {"xml": SHELL_XML, "answers": {"GetExtensionInfo": [{}]}}
-    with stand_in(happed.world.bus, "org.gnome.Shell", {"/org/gnome/Shell": extensions}) as shell:
-        agent = Agent(desktop, happed).start()
-        until(
-            lambda: "GNOME reports which window is in front only with the extension HAPPE" in agent.log, "it says why"
-        )
-        agent.process.terminate()
-        assert agent.process.wait(PATIENCE_S) == 0
-        shell.tell("answer", "/org/gnome/Shell", "GetExtensionInfo", [{"state": ["d", 1.0]}])
-        agent.start()
-        until(lambda: happed.world.there("org.happe.Focus1"), "the agent listens")
-        activate(shell, str(game), "game")
-        agent.serves("game")

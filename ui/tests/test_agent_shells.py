@@ -11,12 +11,12 @@ import pytest
 
 from agent import Agent, window
 from patience import PATIENCE_S, until
-from shells import Gnome, Labwc, Shell, Wayfire, kwin, shell
+from shells import Gnome, Labwc, Shell, kwin, shell
 
 if TYPE_CHECKING:
     from happed_world import Happed
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 CHANGES = 1000
 
@@ -109,10 +109,9 @@ def test_the_agent_follows_kwin(happed: Happed) -> None:
         assert not script.exists()
 
 
-@pytest.mark.parametrize("kind", [Labwc, Wayfire])
-def test_the_agent_follows_a_wlroots_compositor(happed: Happed, kind: type[Labwc]) -> None:
-    """One labwc or wayfire runs all parts. Its windows have app ids and no processes."""
-    with shell(kind, happed.world.address) as desktop:
+def test_the_agent_follows_labwc(happed: Happed) -> None:
+    """One labwc runs all parts. Its windows have app ids and no processes."""
+    with shell(Labwc, happed.world.address) as desktop:
         agent = Agent(desktop, happed).start()
         until(lambda: "in front: wlr-foreign-toplevel" in agent.log, "the compositor says which window is in front")
         serves_every_window_and_outlives_the_shell(agent)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The session agent under sway, by the protocol of wlroots, before the real happed."""
+"""The session agent under sway, by wlroots' protocol, with Wayland and XWayland clients, before the real happed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agent import Agent, window
-from cost import resident_kib, wake_ups_in
 from desktop import wayland
 from happed_world import MY_SESSION
 from patience import until
@@ -118,12 +117,3 @@ def test_it_follows_sway_when_that_starts_anew(desktop: Wayland, happed: Happed)
     agent.serves("another")
     # While sway starts slowly, the agent reports what it lacks.
     until(lambda: agent.log.endswith("in front: wlr-foreign-toplevel\n"), "it has found the new sway")
-
-
-def test_it_is_small_and_sleeps_while_nothing_changes(desktop: Wayland, happed: Happed) -> None:
-    agent = Agent(desktop, happed).start()
-    window(desktop, "game")
-    agent.serves("game")
-    # Other tests start X servers meanwhile, and the agent looks at their sockets.
-    until(lambda: wake_ups_in(agent.process.pid, 3) == 0, "it sleeps for three seconds")
-    assert resident_kib(agent.process.pid) * 1024 <= 30e6

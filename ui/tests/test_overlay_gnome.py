@@ -195,6 +195,7 @@ def test_gnome_shows_the_overlay_of_a_press_above_a_full_screen_game(stopped: Ha
     os.close(keyboard)
 
 
+@pytest.mark.long
 def test_gnome_shows_the_overlay_at_150_percent_on_the_monitor_with_the_game(happed: Happed) -> None:
     with shell(GnomeWithFractions, happed.world.address) as desktop:
         desktop.switch_extension(on=True)

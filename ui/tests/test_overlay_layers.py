@@ -14,10 +14,10 @@ from happed_world import MY_SESSION
 from locks import lockable, rests_while_locked
 from overlay import clicks_go_through, is_in_the_corner, is_readable
 from patience import until
-from shells import Labwc, Wayfire, kwin, opens_the_owners_window, shell
+from shells import Labwc, kwin, opens_the_owners_window, shell
 
 if TYPE_CHECKING:
-    from desktop import Told
+    from desktop import Output
     from happed_world import Happed
     from overlay import Box
     from shells import KWin
@@ -51,7 +51,7 @@ def overlay_on(desktop: KWin | Labwc, scale: float = 1) -> Box:
     return box
 
 
-def is_a_layer_above(desktop: KWin, agent: Agent, window: Told) -> None:
+def is_a_layer_above(desktop: KWin, agent: Agent, window: Output) -> None:
     """Assert that KWin has the overlay in a higher layer than the window, and that it is not an XWayland window."""
     layers = dict(desktop.said(LAYERS))
     assert layers[agent.process.pid] > layers[window.process.pid] > 0
@@ -104,10 +104,9 @@ def test_kwin_shows_the_overlay_above_a_full_screen_game(happed: Happed) -> None
         follows_the_game_to_the_other_screen(desktop, agent)
 
 
-@pytest.mark.parametrize("kind", [Labwc, Wayfire])
-def test_a_wlroots_compositor_shows_the_overlay_above_a_full_screen_game(happed: Happed, kind: type[Labwc]) -> None:
-    """One labwc or wayfire runs all parts. Its outputs change their scale; the test kills it, and it comes back."""
-    with shell(kind, happed.world.address) as desktop:
+def test_labwc_shows_the_overlay_above_a_full_screen_game(happed: Happed) -> None:
+    """One labwc runs all parts. Its outputs change their scale; the test kills it, and it comes back."""
+    with shell(Labwc, happed.world.address) as desktop:
         agent = Agent(desktop, happed).start("--where", "auto", "--battery", "simulated")
         window = desktop.window("black", *AS_USER)
         agent.serves(GAME)
@@ -115,7 +114,7 @@ def test_a_wlroots_compositor_shows_the_overlay_above_a_full_screen_game(happed:
         clicks_go_through(desktop, window, box)
         goes_while_the_session_is_locked(desktop, happed)
         agent.me("Feedback", "s", "performance")
-        opens_the_owners_window(desktop, f"desktop-{kind.command[0]}")
+        opens_the_owners_window(desktop, "desktop-labwc")
         for scale in (1.5, 2, 1):
             desktop.scale(scale)
             height = scale * (box[3] - box[1])

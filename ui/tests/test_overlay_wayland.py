@@ -12,7 +12,7 @@ from PIL import Image
 
 from desktop import GREY, MARGIN, SIZE, changed, nested, wayland
 from happed_stand_in import NAME, OBJECT
-from overlay import Overlay, happed, hide, is_readable, press
+from overlay import Overlay, happed, is_readable, press
 from patience import PATIENCE_S, until
 
 if TYPE_CHECKING:
@@ -20,29 +20,6 @@ if TYPE_CHECKING:
     from private_bus import PrivateBus
 
 pytestmark = pytest.mark.slow
-
-
-def test_it_stays_above_a_window_that_comes_later(bus: PrivateBus) -> None:
-    with happed(bus), wayland() as desktop:
-        empty = desktop.seen()
-        overlay = Overlay(desktop, bus).start()
-        _, box = overlay.appears(empty)
-        window = desktop.window("black")
-        assert "focus" in window.so_far()
-        is_readable(desktop.seen(), box)
-
-
-def test_a_key_changes_what_is_seen_and_nobody_served_hides_it(bus: PrivateBus) -> None:
-    with happed(bus) as daemon, wayland() as desktop:
-        before = desktop.seen()
-        overlay = Overlay(desktop, bus).start()
-        _, narrow = overlay.appears(before)
-        press(daemon, "power", 1_200_000)
-        until(lambda: (changed(before, desktop.seen()) or narrow)[2] > narrow[2], "the key's effect is seen")
-        seen, wide = overlay.appears(before)
-        is_readable(seen, wide)
-        hide(daemon)
-        overlay.vanishes(before)
 
 
 @pytest.mark.parametrize(("scale", "whole"), [("2", 2), ("1.5", 1.5)])

@@ -14,8 +14,8 @@ from agent import window
 from desktop import MARGIN, SIZE, changed, keep, x11
 from happed_stand_in import HIDDEN, NAME, OBJECT
 from laptop_stand_ins import BATTERY, UPOWER, battery
-from overlay import Overlay, clicks_go_through, happed, hide, is_readable, press
-from patience import PATIENCE_S, spend, until
+from overlay import Overlay, clicks_go_through, happed, is_readable, press
+from patience import spend, until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,15 +52,6 @@ def test_it_takes_the_shape_of_its_plate_when_the_compositor_dies_and_shines_thr
         os.kill(compositor, signal.SIGKILL)
         until(lambda: changed(opaque, desktop.seen()) is None, "the plate is opaque again")
         clicks_go_through(desktop, window, box)
-
-
-def test_it_is_there_only_while_somebody_is_served(bus: PrivateBus) -> None:
-    with happed(bus) as daemon, x11() as desktop:
-        before = desktop.seen()
-        overlay = Overlay(desktop, bus).start()
-        overlay.appears(before)
-        hide(daemon)
-        overlay.vanishes(before)
 
 
 def test_a_key_changes_what_is_seen_and_what_is_said(bus: PrivateBus) -> None:
@@ -168,13 +159,3 @@ def test_it_moves_to_the_screen_with_the_focused_window(bus: PrivateBus) -> None
                 return lowest is not None and lowest[0] == edge
 
             until(is_there, f"it is {edge} pixels from the left")
-
-
-def test_it_ends_when_it_is_asked_to(bus: PrivateBus) -> None:
-    with happed(bus), x11() as desktop:
-        before = desktop.seen()
-        overlay = Overlay(desktop, bus).start()
-        overlay.appears(before)
-        overlay.process.terminate()
-        assert overlay.process.wait(PATIENCE_S) == 0
-        overlay.vanishes(before)

@@ -201,20 +201,8 @@ def test_it_pauses_undoes_forgets_and_closes_by_keys_alone(owner: Window) -> Non
     assert owner.process.wait(PATIENCE_S) == 0
 
 
-def test_it_shows_the_same_profile_after_no_window_had_the_keyboard(owner: Window) -> None:
-    """Happed serves "desktop" then, as in the moment after a question closes."""
-    with owner.read_out() as reader:
-        until(lambda: undo_buttons(reader), "torcs's presses are shown")
-        owner.desktop.ask("xdotool", "set_desktop", "1")
-        until(
-            lambda: any(name.startswith("HAPPE watches desktop") for name in reader.names("label")), "happed serves it"
-        )
-        owner.desktop.ask("xdotool", "set_desktop", "0")
-        until(lambda: any(" this window" in name for name in reader.names("label")), "happed serves the window")
-        assert undo_buttons(reader)
-
-
 def test_it_shows_what_another_program_undid_while_its_user_was_away(owner: Window) -> None:
+    """While no window has the keyboard, happed serves "desktop". Afterwards the window shows torcs's profile again."""
     with owner.read_out() as reader:
         until(lambda: len(undo_buttons(reader)) == 2, "each press has a button")
         owner.desktop.ask("xdotool", "set_desktop", "1")
@@ -347,7 +335,7 @@ def test_it_says_why_and_what_comes_next_as_happectl_explains_it(untaught: Windo
     nobody = "that taught it: the profile began so, or was imported. HAPPE tries nothing by itself"
     until(lambda: nobody in mine(owner, "this window"), "it has a cause")
     owner.me("Feedback", "s", "power")
-    until(lambda: "because you pressed \"save power\" on " in owner.says(), "a press is the reason")
+    until(lambda: 'because you pressed "save power" on ' in owner.says(), "a press is the reason")
     owner.key("Escape")
     assert owner.process.wait(PATIENCE_S) == 0
 

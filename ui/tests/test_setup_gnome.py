@@ -18,7 +18,7 @@ from shells import EXTENSION, Gnome, shell
 if TYPE_CHECKING:
     from private_bus import PrivateBus
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 # The shell of the test keeps its settings in a file below its HOME, and not in dconf.
 GSETTINGS = """#!/bin/sh

@@ -7,8 +7,8 @@ import contextlib
 import json
 import os
 import re
-import signal
 import shutil
+import signal
 import socket
 import sqlite3
 import stat
@@ -156,7 +156,7 @@ def put_letter(state: Path) -> None:
     """A rating that waits in the journal."""
     with contextlib.closing(sqlite3.connect(state / "journal.db")) as journal, journal:
         letter = ("7ZK3M9QA", "PUT", "runs/7ZK3M9QA/rating", "{}")
-        journal.execute("INSERT INTO letter (about, method, path, body) VALUES (?, ?, ?, ?)", letter)
+        journal.execute("INSERT INTO upload (about, method, path, body) VALUES (?, ?, ?, ?)", letter)
 
 
 def test_a_letter_is_kept_until_the_study_server_itself_has_it(bus: PrivateBus, tmp_path: Path) -> None:
