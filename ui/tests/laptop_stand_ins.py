@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Stand-ins for UPower with a battery, for the portal with the desktop's style, and a power model of a laptop."""
+"""Stand-ins for UPower, for the portal with the desktop's style and for a tray, and a power model of a laptop."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from private_bus import stand_in
 
@@ -38,6 +38,12 @@ SETTINGS_XML = f"""<node><interface name="{SETTINGS}">
   </method>
   <signal name="SettingChanged"><arg type="s"/><arg type="s"/><arg type="v"/></signal></interface></node>"""
 STYLES = {"dark": 1, "light": 2}
+WATCHER = "org.kde.StatusNotifierWatcher"
+WATCHER_XML = f"""<node><interface name="{WATCHER}">
+  <method name="RegisterStatusNotifierItem"><arg type="s" direction="in"/></method>
+  <property name="IsStatusNotifierHostRegistered" type="b" access="read"/></interface></node>"""
+WATCHER_PATH = "/StatusNotifierWatcher"
+TRAY: dict[str, Any] = {WATCHER_PATH: {"xml": WATCHER_XML, "properties": {"IsStatusNotifierHostRegistered": True}}}
 
 
 def battery(bus: PrivateBus) -> AbstractContextManager[StandIn]:

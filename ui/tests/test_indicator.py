@@ -15,7 +15,7 @@ import pytest
 from cost import resident_kib, wake_ups_in
 from desktop import Output, changed, program, wayland, without_layers, x11
 from happed_stand_in import NAME, OBJECT
-from laptop_stand_ins import MODEL, battery, becomes, portal
+from laptop_stand_ins import MODEL, TRAY, WATCHER, WATCHER_PATH, WATCHER_XML, battery, becomes, portal
 from overlay import BUSES, Overlay, happed, is_readable, press
 from patience import PATIENCE_S, until
 from private_bus import stand_in
@@ -226,12 +226,6 @@ def test_is_as_light_as_a_portal_says_that_comes_later(bus: PrivateBus) -> None:
             until(lambda: background() > 128, "it is light")
 
 
-WATCHER = "org.kde.StatusNotifierWatcher"
-WATCHER_XML = f"""<node><interface name="{WATCHER}">
-  <method name="RegisterStatusNotifierItem"><arg type="s" direction="in"/></method>
-  <property name="IsStatusNotifierHostRegistered" type="b" access="read"/></interface></node>"""
-WATCHER_PATH = "/StatusNotifierWatcher"
-TRAY: dict[str, Any] = {WATCHER_PATH: {"xml": WATCHER_XML, "properties": {"IsStatusNotifierHostRegistered": True}}}
 YOUNG = {WATCHER_PATH: {"xml": WATCHER_XML, "properties": {"IsStatusNotifierHostRegistered": False}}}
 
 

@@ -21,7 +21,7 @@ from desktop import AS_USER, changed, keep, program, x11
 from happed_stand_in import GOVERNING, INTERFACE, NAME, OBJECT
 from happed_wire import BusError
 from happed_world import MY_SESSION, QUICK
-from laptop_stand_ins import MODEL, battery, becomes, portal
+from laptop_stand_ins import MODEL, TRAY, WATCHER, battery, becomes, portal
 from patience import PATIENCE_S, spend, until
 from private_bus import stand_in
 
@@ -50,16 +50,12 @@ SLOWER = (0x1E, 0x84, 0x49)
 SYSTEMD = "/org/freedesktop/systemd1"
 UNIT = "happe-indicator.service"
 AUTOSTART = "Start the indicator with the session"
-WATCHER_XML = """<node><interface name="org.kde.StatusNotifierWatcher">
-  <method name="RegisterStatusNotifierItem"><arg type="s" direction="in"/></method>
-  <property name="IsStatusNotifierHostRegistered" type="b" access="read"/></interface></node>"""
 NOTES_XML = """<node><interface name="org.freedesktop.Notifications">
   <method name="Notify"><arg type="s" direction="in"/><arg type="u" direction="in"/><arg type="s" direction="in"/>
     <arg type="s" direction="in"/><arg type="s" direction="in"/><arg type="as" direction="in"/>
     <arg type="a{sv}" direction="in"/><arg type="i" direction="in"/><arg type="u" direction="out"/></method>
   <method name="GetCapabilities"><arg type="as" direction="out"/></method></interface></node>"""
 NOTES = {"/org/freedesktop/Notifications": {"xml": NOTES_XML, "answers": {"Notify": [1], "GetCapabilities": [[]]}}}
-TRAY = {"/StatusNotifierWatcher": {"xml": WATCHER_XML, "properties": {"IsStatusNotifierHostRegistered": True}}}
 
 
 @dataclass
@@ -442,7 +438,7 @@ def tray_read_out(owner: Window) -> Iterator[ScreenReader]:
     """Run the tray's icon beside a screen reader."""
     bus = owner.happed.world.bus
     with (
-        stand_in(bus, "org.kde.StatusNotifierWatcher", TRAY),
+        stand_in(bus, WATCHER, TRAY),
         ScreenReader.beside(owner.desktop, bus.address, "happe-tray") as reader,
     ):
         owner.start("--where", "tray", "--battery", "simulated", **TELLS)
@@ -463,7 +459,7 @@ def test_the_trays_window_knows_what_has_changed_while_it_was_closed(owner: Wind
 
 def test_the_trays_menu_pauses_undoes_and_opens_the_window(owner: Window) -> None:
     has_zork(owner)
-    with stand_in(owner.happed.world.bus, "org.kde.StatusNotifierWatcher", TRAY) as watcher:
+    with stand_in(owner.happed.world.bus, WATCHER, TRAY) as watcher:
         owner.start("--where", "tray")
         watcher.until("call", "RegisterStatusNotifierItem")
 
