@@ -3,7 +3,7 @@
 // application in front. This file builds the parts and runs them.
 #include "governor/cli/usage_mistake.h"
 #include "ui/agent/focus_agent.h"
-#include "ui/agent/sources/source_watch.h"
+#include "ui/agent/sources/sources.h"
 #include "ui/bus/extension_watch.h"
 #include "ui/bus/tray_watch.h"
 #include "ui/indicator/options.h"

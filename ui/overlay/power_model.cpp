@@ -9,7 +9,12 @@
 #include <optional>
 #include <system_error>
 #include <utility>
-#include "ui/overlay/embedded.h"
+
+namespace happe::embedded {
+
+std::string_view t61_power();  // profiles/machines/t61-power.csv, which the build embeds (cmake/Embed.cmake)
+
+}  // namespace happe::embedded
 
 namespace happe::ui {
 namespace {

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 
 namespace happe::ui {
 namespace {
@@ -55,6 +56,13 @@ std::unique_ptr<Xauth, DisposeXau> cookie_for(int number) {
                              static_cast<std::uint16_t>(display.size()), display.c_str(), 1, &kinds, &length));
 }
 
+using Property = XcbReply<xcb_get_property_reply_t>;
+
+Property property_of(xcb_connection_t* x, xcb_window_t window, xcb_atom_t property, xcb_atom_t type,
+                     std::uint32_t most) {
+    return Property(xcb_get_property_reply(x, xcb_get_property(x, 0, window, property, type, 0, most), nullptr));
+}
+
 }  // namespace
 
 tl::expected<X11Connection, std::string> connect_x11() {
@@ -81,6 +89,36 @@ tl::expected<X11Connection, std::string> connect_x11() {
         return tl::unexpected<std::string>("no X server answers where DISPLAY says");
     }
     return opened;
+}
+
+const xcb_screen_t& screen_of(const X11Connection& opened) {
+    auto screen = xcb_setup_roots_iterator(xcb_get_setup(opened.connection.get()));
+    for (int number = opened.screen; number > 0 && screen.rem > 1; --number) {
+        xcb_screen_next(&screen);
+    }
+    return *screen.data;
+}
+
+xcb_atom_t atom_of(xcb_connection_t* x, const std::string& name) {
+    const XcbReply<xcb_intern_atom_reply_t> reply(xcb_intern_atom_reply(
+        x, xcb_intern_atom(x, 0, static_cast<std::uint16_t>(name.size()), name.c_str()), nullptr));
+    return reply ? reply->atom : xcb_atom_t{XCB_ATOM_NONE};
+}
+
+std::string text_of(xcb_connection_t* x, xcb_window_t window, xcb_atom_t property, std::uint32_t most) {
+    const Property value = property_of(x, window, property, XCB_ATOM_STRING, most);
+    return value ? std::string(static_cast<const char*>(xcb_get_property_value(value.get())),
+                               static_cast<std::size_t>(xcb_get_property_value_length(value.get())))
+                 : std::string();
+}
+
+xcb_window_t window_in(xcb_connection_t* x, xcb_window_t window, xcb_atom_t property) {
+    const Property value = property_of(x, window, property, XCB_ATOM_WINDOW, 1);
+    xcb_window_t named = XCB_WINDOW_NONE;
+    if (value && value->format == 32 && xcb_get_property_value_length(value.get()) >= int{sizeof named}) {
+        std::memcpy(&named, xcb_get_property_value(value.get()), sizeof named);
+    }
+    return named;
 }
 
 }  // namespace happe::ui

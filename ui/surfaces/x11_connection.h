@@ -2,6 +2,7 @@
 #pragma once
 
 #include <xcb/xcb.h>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -27,5 +28,14 @@ struct X11Connection {
 // Connects to this machine's X server that DISPLAY names. Unlike xcb_connect() it abandons a server that accepts the
 // connection and does not answer within a second.
 [[nodiscard]] tl::expected<X11Connection, std::string> connect_x11();
+
+// The screen that DISPLAY names; the last one if there are not so many.
+[[nodiscard]] const xcb_screen_t& screen_of(const X11Connection& opened);
+
+[[nodiscard]] xcb_atom_t atom_of(xcb_connection_t* x, const std::string& name);
+// A window's property of type STRING, at most so many words of the protocol; empty if there is none.
+[[nodiscard]] std::string text_of(xcb_connection_t* x, xcb_window_t window, xcb_atom_t property, std::uint32_t most);
+// The first window that a window's property names; 0 if there is none.
+[[nodiscard]] xcb_window_t window_in(xcb_connection_t* x, xcb_window_t window, xcb_atom_t property);
 
 }  // namespace happe::ui

@@ -8,7 +8,6 @@
 #include <xcb/xfixes.h>
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 #include <utility>
 
 namespace happe::ui {
@@ -80,13 +79,11 @@ X11Display::X11Display(X11Connection opened) : opened_(std::move(opened)) {}
 
 bool X11Display::start() {
     const SocketDeadline second(xcb_get_file_descriptor(get()));
-    int skip = opened_.screen;
-    each(xcb_setup_roots_iterator(xcb_get_setup(get())), xcb_screen_next,
-         [&](const xcb_screen_t& screen) { screen_ = skip-- == 0 ? &screen : screen_; });
+    screen_ = &screen_of(opened_);
     const auto* const shape = xcb_get_extension_data(get(), &xcb_shape_id);
     const auto* const fixes = xcb_get_extension_data(get(), &xcb_xfixes_id);
     const auto* const randr = xcb_get_extension_data(get(), &xcb_randr_id);
-    if (screen_ == nullptr || shape->present == 0 || fixes->present == 0 || randr->present == 0) {
+    if (shape->present == 0 || fixes->present == 0 || randr->present == 0) {
         return false;
     }
     // A client must announce its version to both extensions before it uses them.
@@ -97,15 +94,9 @@ bool X11Display::start() {
     fixes_event_ = fixes->first_event;
     randr_event_ = randr->first_event;
     visual_ = translucent_visual(*screen_);
-    compositor_ = atom("_NET_WM_CM_S" + std::to_string(opened_.screen));
-    active_ = atom("_NET_ACTIVE_WINDOW");
+    compositor_ = atom_of(get(), "_NET_WM_CM_S" + std::to_string(opened_.screen));
+    active_ = atom_of(get(), "_NET_ACTIVE_WINDOW");
     return fixes_version && randr_version && visual_ != 0;
-}
-
-xcb_atom_t X11Display::atom(const std::string& name) const {
-    const XcbReply<xcb_intern_atom_reply_t> reply(xcb_intern_atom_reply(
-        get(), xcb_intern_atom(get(), 0, static_cast<std::uint16_t>(name.size()), name.c_str()), nullptr));
-    return reply ? reply->atom : xcb_atom_t{XCB_ATOM_NONE};
 }
 
 bool X11Display::has_compositor() const {
@@ -117,25 +108,12 @@ bool X11Display::has_compositor() const {
 
 double X11Display::scale() const {
     const SocketDeadline second(xcb_get_file_descriptor(get()));
-    const XcbReply<xcb_get_property_reply_t> reply(xcb_get_property_reply(
-        get(), xcb_get_property(get(), 0, root(), XCB_ATOM_RESOURCE_MANAGER, XCB_ATOM_STRING, 0, kMostResources),
-        nullptr));
-    if (!reply) {
-        return 1.0;
-    }
-    const auto* const text = static_cast<const char*>(xcb_get_property_value(reply.get()));
-    return scale_in_resources({text, static_cast<std::size_t>(xcb_get_property_value_length(reply.get()))});
+    return scale_in_resources(text_of(get(), root(), XCB_ATOM_RESOURCE_MANAGER, kMostResources));
 }
 
 std::optional<QPoint> X11Display::focus() const {
     const SocketDeadline second(xcb_get_file_descriptor(get()));
-    const XcbReply<xcb_get_property_reply_t> active(
-        xcb_get_property_reply(get(), xcb_get_property(get(), 0, root(), active_, XCB_ATOM_WINDOW, 0, 1), nullptr));
-    if (!active || active->format != 32 || xcb_get_property_value_length(active.get()) < int{sizeof(xcb_window_t)}) {
-        return std::nullopt;
-    }
-    xcb_window_t window = XCB_WINDOW_NONE;
-    std::memcpy(&window, xcb_get_property_value(active.get()), sizeof window);
+    const xcb_window_t window = window_in(get(), root(), active_);
     const XcbReply<xcb_get_geometry_reply_t> size(
         xcb_get_geometry_reply(get(), xcb_get_geometry(get(), window), nullptr));
     const XcbReply<xcb_translate_coordinates_reply_t> middle(

@@ -32,7 +32,6 @@ public:
     [[nodiscard]] xcb_window_t root() const { return screen_->root; }
     // A visual with an alpha channel.
     [[nodiscard]] xcb_visualid_t visual() const { return visual_; }
-    [[nodiscard]] xcb_atom_t atom(const std::string& name) const;
     // The owner of this selection draws translucent windows.
     [[nodiscard]] xcb_atom_t compositor_selection() const { return compositor_; }
     [[nodiscard]] bool has_compositor() const;

@@ -49,9 +49,10 @@ public:
           position_(std::move(position)),
           events_(std::move(events)),
           readable_(xcb_get_file_descriptor(x()), QSocketNotifier::Read),
-          stacking_{display_->atom("_NET_ACTIVE_WINDOW"), display_->atom("_NET_CLIENT_LIST_STACKING")},
-          name_(display_->atom("_NET_WM_NAME")),
-          utf8_(display_->atom("UTF8_STRING")),
+          stacking_{atom_of(display_->get(), "_NET_ACTIVE_WINDOW"),
+                    atom_of(display_->get(), "_NET_CLIENT_LIST_STACKING")},
+          name_(atom_of(display_->get(), "_NET_WM_NAME")),
+          utf8_(atom_of(display_->get(), "UTF8_STRING")),
           scale_(display_->scale()),
           translucent_(display_->has_compositor()) {
         create_window();
@@ -113,9 +114,9 @@ private:
         constexpr std::string_view kClass("happe-indicator\0happe-indicator\0", 32);
         xcb_change_property(x(), XCB_PROP_MODE_REPLACE, window_, XCB_ATOM_WM_CLASS, XCB_ATOM_STRING, 8, kClass.size(),
                             kClass.data());
-        const xcb_atom_t kind = display_->atom("_NET_WM_WINDOW_TYPE_NOTIFICATION");
-        xcb_change_property(x(), XCB_PROP_MODE_REPLACE, window_, display_->atom("_NET_WM_WINDOW_TYPE"), XCB_ATOM_ATOM,
-                            32, 1, &kind);
+        const xcb_atom_t kind = atom_of(display_->get(), "_NET_WM_WINDOW_TYPE_NOTIFICATION");
+        xcb_change_property(x(), XCB_PROP_MODE_REPLACE, window_, atom_of(display_->get(), "_NET_WM_WINDOW_TYPE"),
+                            XCB_ATOM_ATOM, 32, 1, &kind);
     }
 
     void watch() {

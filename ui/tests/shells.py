@@ -352,7 +352,7 @@ class KWin(Shell):
 
     def said(self, value: str) -> Any:  # noqa: ANN401 - whatever it is
         """Return the value of an expression in KWin's JavaScript."""
-        logged = self.run(f"console.log('{SAID}' + JSON.stringify({value}))")
+        logged = self.run(f"console.log('{SAID}' + JSON.stringify({value}))", SAID)
         return json.loads(logged.partition(SAID)[2].splitlines()[0])
 
     def click(self, x: int, y: int) -> None:

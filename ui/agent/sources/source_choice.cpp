@@ -2,6 +2,7 @@
 #include "ui/agent/sources/sources.h"
 
 #include <QDBusConnectionInterface>
+#include <QStandardPaths>
 #include <vector>
 
 namespace happe::ui {
@@ -68,6 +69,24 @@ SourceOrError open_focus_source(FocusBy by, FocusBy better_than, const QDBusConn
         why += (why.empty() ? "" : "; ") + source.error();
     }
     return why.empty() ? open_one(FocusBy::Auto, session_bus, events) : tl::unexpected(why);
+}
+
+SourceWatch::SourceWatch(const QDBusConnection& session_bus) : extension_(session_bus) {
+    names_.setConnection(session_bus);
+    names_.setWatchedServices(
+        {QStringLiteral("org.kde.KWin"), QStringLiteral("org.gnome.Shell"), QStringLiteral("org.happe.Focus1")});
+    const QString mine = session_bus.baseService();
+    connect(&names_, &QDBusServiceWatcher::serviceOwnerChanged, this,
+            [this, mine](const QString& /*name*/, const QString& before, const QString& now) {
+                if (before != mine && now != mine) {
+                    emit changed();
+                }
+            });
+    connect(&extension_, &ExtensionWatch::changed, this, &SourceWatch::changed);
+
+    const QString runtime = QStandardPaths::writableLocation(QStandardPaths::RuntimeLocation);
+    folders_.addPaths({runtime, QStringLiteral("/tmp/.X11-unix")});
+    connect(&folders_, &QFileSystemWatcher::directoryChanged, this, &SourceWatch::changed);
 }
 
 }  // namespace happe::ui

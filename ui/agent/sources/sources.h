@@ -3,8 +3,12 @@
 #pragma once
 
 #include "ui/agent/focus.h"
+#include "ui/bus/extension_watch.h"
 
 #include <QDBusConnection>
+#include <QDBusServiceWatcher>
+#include <QFileSystemWatcher>
+#include <QObject>
 
 namespace happe::ui {
 
@@ -25,5 +29,23 @@ namespace happe::ui {
 // each possible source lacks.
 [[nodiscard]] SourceOrError open_focus_source(FocusBy by, FocusBy better_than, const QDBusConnection& session_bus,
                                               const FocusSource::Events& events);
+
+// Notices without polling that a source of the focus may have appeared.
+class SourceWatch final : public QObject {
+    Q_OBJECT
+
+public:
+    explicit SourceWatch(const QDBusConnection& session_bus);
+
+signals:
+    // A compositor or shell has appeared on the bus, GNOME has switched the extension on, another agent has stopped
+    // listening, or a socket has appeared or gone.
+    void changed();
+
+private:
+    QDBusServiceWatcher names_;
+    ExtensionWatch extension_;
+    QFileSystemWatcher folders_;
+};
 
 }  // namespace happe::ui

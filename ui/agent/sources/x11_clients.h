@@ -25,9 +25,6 @@ public:
     [[nodiscard]] xcb_connection_t* get() const { return connection_.get(); }
     [[nodiscard]] xcb_window_t root() const { return root_; }
     [[nodiscard]] bool lost() const { return xcb_connection_has_error(get()) != 0; }
-    [[nodiscard]] xcb_atom_t atom(const std::string& name) const;
-    // The first window that a property of a window names; 0 if there is none.
-    [[nodiscard]] xcb_window_t window_in(xcb_window_t window, xcb_atom_t property) const;
     [[nodiscard]] bool viewable(xcb_window_t window) const;
     // The process of a window; none if there is no such window, or its client is on another machine.
     [[nodiscard]] std::optional<pid_t> pid(xcb_window_t window) const;

@@ -17,8 +17,8 @@ public:
         : clients_(std::move(clients)),
           events_(std::move(events)),
           readable_(xcb_get_file_descriptor(clients_.get()), QSocketNotifier::Read),
-          active_(clients_.atom("_NET_ACTIVE_WINDOW")),
-          manager_(clients_.atom("_NET_SUPPORTING_WM_CHECK")) {
+          active_(atom_of(clients_.get(), "_NET_ACTIVE_WINDOW")),
+          manager_(atom_of(clients_.get(), "_NET_SUPPORTING_WM_CHECK")) {
         const std::uint32_t wanted = XCB_EVENT_MASK_PROPERTY_CHANGE;
         xcb_change_window_attributes(clients_.get(), clients_.root(), XCB_CW_EVENT_MASK, &wanted);
         xcb_flush(clients_.get());
@@ -33,8 +33,8 @@ public:
             return QStringLiteral("happe-indicator sees only programs that use XWayland.");
         }
         // A window manager that has gone may have left its property. A live one's window also names itself.
-        const xcb_window_t window = clients_.window_in(clients_.root(), manager_);
-        return window != XCB_WINDOW_NONE && clients_.window_in(window, manager_) == window
+        const xcb_window_t window = window_in(clients_.get(), clients_.root(), manager_);
+        return window != XCB_WINDOW_NONE && window_in(clients_.get(), window, manager_) == window
                    ? QString()
                    : QStringLiteral("No window manager reports the active window (_NET_ACTIVE_WINDOW).");
     }
@@ -48,7 +48,7 @@ private:
     [[nodiscard]] std::optional<Focus> front() {
         const SocketDeadline second(xcb_get_file_descriptor(clients_.get()));
         std::optional<Focus> found;
-        const xcb_window_t window = clients_.window_in(clients_.root(), active_);
+        const xcb_window_t window = window_in(clients_.get(), clients_.root(), active_);
         // Not the root: it belongs to no program, and watch() must not replace the event mask that we set on it.
         if (window != XCB_WINDOW_NONE && window != clients_.root()) {
             watch(window);
