@@ -32,11 +32,11 @@ HIDDEN = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)">')
 
 
 def participant(
-    world: World, study: Study, *, enrolled: bool = True, choice: str | None = None, site: str | None = None
+    world: World, study: Study, *, enrolled: bool = True, choice: str | None = None
 ) -> tuple[Participant, str]:
     """A participant of a study, and the token of their link. With `enrolled`, they have also read the handout."""
     with world.database.writing() as session:
-        row, token = services.invite(session, session.get_one(Study, study.id), None, site)
+        row, token = services.invite(session, session.get_one(Study, study.id), None)
         if enrolled:
             _enrol(session, row, protocol_of(study), choice)
         session.flush()

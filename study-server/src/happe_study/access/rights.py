@@ -39,9 +39,6 @@ class Right(StrEnum):
     ACCOUNT_MANAGE = "account.manage"
 
 
-# Rights on single participants. If a role is limited to a site, they hold only for that site's participants.
-OF_PARTICIPANTS = frozenset({Right.PARTICIPANT_MANAGE, Right.RUN_READ, Right.RUN_MANAGE, Right.RUN_VIEW})
-
 RIGHTS: dict[Role, frozenset[Right]] = {
     Role.INVESTIGATOR: frozenset(
         {

@@ -19,9 +19,9 @@ from enum import StrEnum
 from http import HTTPStatus
 from typing import Any, TypeVar
 
-from flask import Flask, g, has_request_context, request
+from flask import Flask, g, request
 
-from happe_study.access.rights import OF_PARTICIPANTS, RIGHTS, Right, Role
+from happe_study.access.rights import RIGHTS, Right, Role
 from happe_study.base.clock import now_us
 from happe_study.base.problems import Problem, forbidden, not_found
 
@@ -58,7 +58,6 @@ class Caller:
     study_id: int | None = None  # the study of a device or participant
     device_kind: DeviceKind | None = None
     roles: frozenset[tuple[Role, int | None]] = field(default_factory=frozenset)  # (role, study or None for every)
-    sites: frozenset[tuple[int, str]] = field(default_factory=frozenset)  # (study, the only site an experimenter sees)
     proven_us: int = 0  # when staff last gave their password, themselves or for their token
 
     def rights_in(self, study_id: int | None) -> frozenset[Right]:
@@ -70,16 +69,6 @@ class Caller:
         """True if staff have this right in a study (None: in every study)."""
         return right in self.rights_in(study_id)
 
-    def site_in(self, study_id: int) -> str | None:
-        """The only site of a study whose participants this person may see; None: no site limits them.
-
-        Another role that reads runs of the whole study, such as investigator, takes the limit away.
-        """
-        wide = {role for role, where in self.roles if where is None or where == study_id} - {Role.EXPERIMENTER}
-        if (Role.EXPERIMENTER, None) in self.roles or any(Right.RUN_READ in RIGHTS[role] for role in wide):
-            return None
-        return dict(self.sites).get(study_id)
-
     def may_anywhere(self, right: Right) -> bool:
         """Whether staff may do something in some study."""
         return any(right in RIGHTS[role] for role, _where in self.roles)
@@ -90,8 +79,7 @@ class Rule:
     """The rule of an endpoint. Outside of a study, it requires the right in some study, or in every study.
 
     `fresh`: staff must have given their password, for the session or the token, in the last minutes. So an open session
-    or a token in a script is not enough for actions that can't be undone. `by_site`: the view hides other sites from an
-    account that may see only one. Such an account can't open views about participants without `by_site`.
+    or a token in a script is not enough for actions that can't be undone.
     """
 
     who: Who
@@ -99,7 +87,6 @@ class Rule:
     device_kind: DeviceKind | None = None
     everywhere: bool = False
     fresh: bool = False
-    by_site: bool = False
 
 
 def _mark(rule: Rule) -> Callable[[View], View]:
@@ -121,11 +108,9 @@ def device(kind: DeviceKind | None = None) -> Callable[[View], View]:
     return _mark(Rule(Who.DEVICE, device_kind=kind))
 
 
-def staff(
-    right: Right, *, everywhere: bool = False, fresh: bool = False, by_site: bool = False
-) -> Callable[[View], View]:
+def staff(right: Right, *, everywhere: bool = False, fresh: bool = False) -> Callable[[View], View]:
     """Rule: staff with a right in the route's `<study>`; in every study (`everywhere`); otherwise in some study."""
-    return _mark(Rule(Who.STAFF, right=right, everywhere=everywhere, fresh=fresh, by_site=by_site))
+    return _mark(Rule(Who.STAFF, right=right, everywhere=everywhere, fresh=fresh))
 
 
 def rule_of(app: Flask, endpoint: str) -> Rule | None:
@@ -163,11 +148,6 @@ def caller() -> Caller:
     return who
 
 
-def site_in(study_id: int) -> str | None:
-    """The only site of a study whose participants the caller may see; None: no site limits them."""
-    return caller().site_in(study_id) if has_request_context() else None
-
-
 def check(rule: Rule, who: Caller, view_args: dict[str, Any]) -> None:
     """Raise a Problem if the rule does not allow the caller."""
     if rule.who is Who.ANYBODY:
@@ -194,8 +174,6 @@ def _check_right(rule: Rule, right: Right, who: Caller, view_args: dict[str, Any
         if study_id is None or not who.rights_in(study_id):
             raise not_found()
         allowed = who.may(right, study_id)
-        if right in OF_PARTICIPANTS and not rule.by_site and who.site_in(study_id) is not None:
-            raise forbidden()
     else:
         allowed = who.may(right, None) if rule.everywhere else who.may_anywhere(right)
     if not allowed:

@@ -192,7 +192,6 @@ FIELDS = {
     "stratum": "The group within which the conditions are balanced.",
     "studies": "Studies, by name.",
     "study": "A study's name; of a role, null: every study.",
-    "site": "A site of the study's protocol; null: none, or every one.",
     "table": "Its name.",
     "tables": "Tables.",
     "taken": "How many of the places are taken.",

@@ -118,26 +118,25 @@ def participant() -> None:
 @click.option(
     "--count", type=click.IntRange(1, MOST_INVITED), default=1, show_default=True, metavar="N", help="How many"
 )
-@click.option("--site", metavar="SITE", help="The site of the protocol where they take part")
 @json_option
 @pass_server
-def invite(server: Server, study: str, count: int, site: str | None, as_json: bool) -> None:  # noqa: FBT001 - click's flag
+def invite(server: Server, study: str, count: int, as_json: bool) -> None:  # noqa: FBT001 - click's flag
     """Invite participants, and print a link for each.
 
     The person with a link takes part as that participant. The command shows each link only once.
     """
     with server.writing() as session:
         found = named.study(session, study)
-        made = list(_invited(server, session, found, count, site))
+        made = list(_invited(server, session, found, count))
     if as_json:
         print_json(made)
     else:
         print_table([each.values() for each in made])
 
 
-def _invited(server: Server, session: Session, study: Study, count: int, site: str | None) -> Iterator[dict[str, str]]:
+def _invited(server: Server, session: Session, study: Study, count: int) -> Iterator[dict[str, str]]:
     for _ in range(count):
-        row, token = participants.invite(session, study, None, site)
+        row, token = participants.invite(session, study, None)
         yield {"participant": row.code, "link": f"{server.config.public_url}/p/{token}"}
 
 

@@ -78,7 +78,7 @@ def list_(server: Server, as_json: bool) -> None:  # noqa: FBT001 - click's flag
         print_json(accounts)
         return
     for account in accounts:
-        roles = ", ".join(f"{g['role']} of {g['study'] or 'every study'}{_at(g)}" for g in account["grants"])
+        roles = ", ".join(f"{g['role']} of {g['study'] or 'every study'}" for g in account["grants"])
         click.echo(f"{account['email']}{'' if account['active'] else ' (disabled)'}: {roles or 'no role'}")
 
 
@@ -133,14 +133,13 @@ def unpair(server: Server, email: str) -> None:
 @email_argument
 @role_argument
 @study_option
-@click.option("--site", metavar="SITE", help="An experimenter sees only this site's participants  [every site's]")
 @pass_server
-def grant(server: Server, email: str, role: str, study_name: str | None, site: str | None) -> None:
+def grant(server: Server, email: str, role: str, study_name: str | None) -> None:
     """Give an account a role."""
     with server.writing() as session:
         study = named.study(session, study_name) if study_name else None
-        services.grant(session, None, named.account(session, email), Role(role), study, site)
-    click.echo(f"{email} is {role} of {study_name or 'every study'}{f', {site}' if site else ''}.")
+        services.grant(session, None, named.account(session, email), Role(role), study)
+    click.echo(f"{email} is {role} of {study_name or 'every study'}.")
 
 
 @user.command(epilog=examples("happe-server user revoke ana@example.org investigator --study paper-a3"))
@@ -184,15 +183,9 @@ def token(server: Server, email: str, days: int, as_json: bool) -> None:  # noqa
         click.echo(secret)
 
 
-def _at(grant: dict[str, Any]) -> str:
-    return f", {grant['site']}" if "site" in grant else ""
-
-
 def _shown(session: Session, account: Account) -> dict[str, Any]:
     names = {g.study_id: session.get_one(Study, g.study_id).name if g.study_id else None for g in account.grants}
-    grants = [
-        {"role": g.role, "study": names[g.study_id]} | ({"site": g.site} if g.site else {}) for g in account.grants
-    ]
+    grants = [{"role": g.role, "study": names[g.study_id]} for g in account.grants]
     return {
         "email": account.email,
         "active": account.active,

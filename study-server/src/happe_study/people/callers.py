@@ -91,5 +91,4 @@ def _account(row: Account, proven_us: int) -> Caller | None:
 def staff_caller(account_id: int, email: str, grants: list[Grant], proven_us: int) -> Caller:
     """The caller for an account whose owner gave the password at `proven_us`."""
     roles = frozenset((Role(grant.role), grant.study_id) for grant in grants)
-    sites = frozenset((grant.study_id, grant.site) for grant in grants if grant.study_id is not None and grant.site)
-    return Caller(Who.STAFF, account_id, email, roles=roles, proven_us=proven_us, sites=sites)
+    return Caller(Who.STAFF, account_id, email, roles=roles, proven_us=proven_us)

@@ -125,15 +125,6 @@ def _strata(protocol: Protocol, _data: dict[str, Any]) -> Iterator[Complaint]:
         yield ("strata", "quota"), f"the quotas sum to {total}, but participants = {protocol.participants}"
 
 
-def _sites(protocol: Protocol, _data: dict[str, Any]) -> Iterator[Complaint]:
-    if protocol.sites is None:
-        return
-    if protocol.strata is not None:
-        yield ("sites",), "a protocol has either sites or strata"
-    if (total := sum(protocol.sites.quota.values())) != protocol.participants:
-        yield ("sites", "quota"), f"the quotas sum to {total}, but participants = {protocol.participants}"
-
-
 def _quota_keys(quota: dict[str, int], options: tuple[str, ...]) -> Iterator[Complaint]:
     for value in quota:
         if value not in options:
@@ -153,8 +144,7 @@ def _balance(protocol: Protocol, _data: dict[str, Any]) -> Iterator[Complaint]:
     size = protocol.block_size
     for stratum, quota in protocol.quotas.items():
         if quota % size:
-            section = "sites" if protocol.sites else "strata"
-            path: Path = (section, "quota", stratum) if protocol.sites or protocol.strata else ("participants",)
+            path: Path = ("strata", "quota", stratum) if protocol.strata else ("participants",)
             yield path, f"is {quota}; exact balance needs a multiple of {size}: {_near(quota, size)}"
 
 
@@ -189,5 +179,5 @@ def _can_be_counted(protocol: Protocol) -> bool:
 
 _RULES: tuple[Rule, ...] = (
     _applications, _nesting, _levels, _number_of_runs, _unused_sections, _keys, _withdrawal, _rating, _items, _strata,
-    _sites, _balance, _analysis, _retention,
+    _balance, _analysis, _retention,
 )  # fmt: skip

@@ -211,13 +211,6 @@ class Strata:
 
 
 @dataclass(frozen=True, kw_only=True, config=_CLOSED)
-class Sites:
-    """The study's sites and their numbers of slots. Staff invite each participant for a site."""
-
-    quota: Annotated[dict[Slug, Annotated[StrictInt, Field(ge=1, le=10_000)]], Field(min_length=2, max_length=50)]
-
-
-@dataclass(frozen=True, kw_only=True, config=_CLOSED)
 class Analysis:
     """The hypothesis, which the study's lock fixes: the treatment's ratings are worse by less than `margin`.
 
@@ -278,7 +271,6 @@ class Protocol:
     ondemand: Ondemand = Ondemand()
     epp: Epp | None = None
     strata: Strata | None = None
-    sites: Sites | None = None
     questionnaire: Questionnaire = Questionnaire()
     rating: Rating = Rating()
     guess: Guess = Guess()
@@ -311,9 +303,8 @@ class Protocol:
 
     @property
     def quotas(self) -> dict[str, int]:
-        """The number of slots of each stratum or site, in the file's order; without both there is one, ""."""
-        groups = self.sites or self.strata
-        return dict(groups.quota) if groups else {"": self.participants}
+        """The number of slots of each stratum, in the file's order; without strata there is one, ""."""
+        return dict(self.strata.quota) if self.strata else {"": self.participants}
 
     @property
     def runs_per_participant(self) -> int:

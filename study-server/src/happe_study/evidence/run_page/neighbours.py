@@ -9,7 +9,6 @@ from sqlalchemy import select, tuple_
 
 from happe_study.people.participants.models import Participant
 from happe_study.runs.course.models import Run
-from happe_study.runs.course.sites import of_site
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -23,12 +22,11 @@ def neighbours(session: Session, row: Run, participant: str) -> list[tuple[str, 
     of_participant = [Run.participant_id == row.participant_id]
     of_application = [Participant.study_id == row.study_id, Run.application == row.application]
     return [
-        ("This participant", _pair(session, row.study_id, of_participant, (Run.position, Run.attempt), own)),
+        ("This participant", _pair(session, of_participant, (Run.position, Run.attempt), own)),
         (
             "This application",
             _pair(
                 session,
-                row.study_id,
                 of_application,
                 (Participant.code, Run.position, Run.attempt),
                 (participant, *own),
@@ -37,9 +35,8 @@ def neighbours(session: Session, row: Run, participant: str) -> list[tuple[str, 
     ]
 
 
-def _pair(session: Session, study_id: int, within: list[Any], columns: tuple[Any, ...], place: tuple[Any, ...]) -> Pair:
+def _pair(session: Session, within: list[Any], columns: tuple[Any, ...], place: tuple[Any, ...]) -> Pair:
     query = select(Run.code).join(Participant, Run.participant_id == Participant.id).where(*within).limit(1)
-    query = of_site(query, study_id)
     # The tuple comparison implies the first column's bound, but SQLite needs the bound to start here in its index.
     before = query.where(columns[0] <= place[0], tuple_(*columns) < place).order_by(*(each.desc() for each in columns))
     after = query.where(columns[0] >= place[0], tuple_(*columns) > place).order_by(*columns)

@@ -84,7 +84,7 @@ class Figure:
 
 @pages.get("/studies/<study>/runs/<code>", defaults={"piece": 1})
 @pages.get("/studies/<study>/runs/<code>/pieces/<int:piece>")
-@staff(Right.RUN_VIEW, by_site=True)
+@staff(Right.RUN_VIEW)
 def run(study: str, code: str, piece: int) -> Response:
     """The page of one run, or of a later piece of it. `from` and `to`, in seconds, choose the part to draw."""
     from happe_study.evidence.run_page.power import measured  # noqa: PLC0415 - it takes megabytes, which workers for uploads save

@@ -32,7 +32,7 @@ class Account(Base, UserMixin):
 
 
 class Grant(Base):
-    """A role of an account, in one study or (without a study) in all; an experimenter's may be for one site only."""
+    """A role of an account, in one study or (without a study) in all."""
 
     __tablename__ = "grants"
     __table_args__ = (
@@ -47,7 +47,7 @@ class Grant(Base):
     account_id: Mapped[int] = mapped_column(ForeignKey("accounts.id", ondelete="CASCADE"))
     role: Mapped[str] = mapped_column(Name)
     study_id: Mapped[int | None] = mapped_column(ForeignKey("studies.id", ondelete="CASCADE"))
-    site: Mapped[str | None] = mapped_column(Name)  # the only site of the study that an experimenter sees; None: all
+    site: Mapped[str | None] = mapped_column(Name)  # not used
     granted_us: Mapped[int] = mapped_column(Micros, default=now_us)
     account: Mapped[Account] = relationship(back_populates="grants")
 

@@ -165,9 +165,8 @@ def end_tokens() -> AnyResponse:
 
 def _grant(session: Session, found: Account) -> AnyResponse:
     role, study = _role_and_study(session)
-    site = request.form.get("site", "").strip() or None
-    services.grant(session, caller(), found, role, study, site)
-    where = f"{study.name if study else 'every study'}{f', {site}' if site else ''}"
+    services.grant(session, caller(), found, role, study)
+    where = study.name if study else "every study"
     return done(f"{found.email} is {role} of {where}.", ONE, email=found.email)
 
 

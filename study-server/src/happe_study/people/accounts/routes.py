@@ -37,11 +37,10 @@ class NewAccount(In):
 
 
 class GrantIn(In):
-    """A role, in one study or, without one, in all. An experimenter may see one `site` of the study only."""
+    """A role, in one study or, without one, in all."""
 
     role: Role
     study: str | None = Field(None, max_length=255)
-    site: str | None = Field(None, max_length=40)
 
 
 class Days(In):
@@ -55,7 +54,6 @@ class GrantOut(BaseModel):
 
     role: Role
     study: str | None
-    site: str | None
 
 
 class AccountOut(BaseModel):
@@ -123,15 +121,13 @@ def create_account(json_data: NewAccount) -> dict[str, Any]:
 @staff(Right.ACCOUNT_MANAGE, everywhere=True, fresh=True)
 @api.input(GrantIn, location="json")
 @api.output(AccountOut)
-@api.doc(
-    responses={409: "The roles exclude each other, or the account is the caller's own.", 422: "There is no such site."}
-)
+@api.doc(responses={409: "The roles exclude each other, or the account is the caller's own."})
 def grant(email: str, json_data: GrantIn) -> dict[str, Any]:
     """Give an account a role."""
     with parts().database.writing() as session:
         account = services.get(session, email)
         study = named_study(session, json_data.study)
-        services.grant(session, caller(), account, json_data.role, study, json_data.site)
+        services.grant(session, caller(), account, json_data.role, study)
         return shown(session, account)
 
 
@@ -184,7 +180,7 @@ def named_study(session: Session, name: str | None) -> Study | None:
 def shown(session: Session, account: Account) -> dict[str, Any]:
     """An account as answers show it."""
     studies = {study_id: session.get_one(Study, study_id).name for g in account.grants if (study_id := g.study_id)}
-    grants = [{"role": g.role, "study": studies.get(g.study_id or 0), "site": g.site} for g in account.grants]
+    grants = [{"role": g.role, "study": studies.get(g.study_id or 0)} for g in account.grants]
     return {
         "email": account.email,
         "active": account.active,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import secrets
 import unicodedata
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from email_validator import EmailNotValidError, validate_email
 from flask_security.utils import hash_password
@@ -17,7 +17,6 @@ from happe_study.access.rules import Caller, Who
 from happe_study.audit import chain
 from happe_study.base.clock import now_us
 from happe_study.base.problems import FieldError, Problem, conflict, not_found, unprocessable
-from happe_study.design.protocol.reading import read_protocol
 from happe_study.people.accounts import tokens
 from happe_study.people.accounts.models import Account, Grant, Token, TokenKind
 
@@ -84,31 +83,12 @@ def every(session: Session) -> Sequence[Account]:
     return session.scalars(select(Account).order_by(Account.email)).all()
 
 
-def grant(  # noqa: PLR0913, PLR0917 - what a grant is
-    session: Session,
-    who: Caller | None,
-    account: Account,
-    role: Role,
-    study: Study | None,
-    site: str | None = None,
-) -> None:
-    """Give an account a role, in one study or (None) in all, unless it has it. Problem 409 if that is not allowed.
-
-    `site`: the only site of the study whose participants an experimenter sees. Problem 422: no such site.
-    """
+def grant(session: Session, who: Caller | None, account: Account, role: Role, study: Study | None) -> None:
+    """Give an account a role, in one study or (None) in all, unless it has it. Problem 409 if that is not allowed."""
     _not_oneself(who, account)
     session.refresh(account, with_for_update=True)  # so that two roles given at once see each other
     study_id = study.id if study else None
-    if site is not None:
-        _require_site(role, study, site)
-    if (
-        held_already := next((g for g in account.grants if g.role == role and g.study_id == study_id), None)
-    ) is not None:
-        if held_already.site != site:
-            raise conflict(
-                "grant-exists",
-                "This account has the role already, at another site or at every site. Revoke that role first.",
-            )
+    if any(g.role == role and g.study_id == study_id for g in account.grants):
         return
     held = {Role(g.role) for g in account.grants if None in (study_id, g.study_id) or g.study_id == study_id}
     if others := conflicts(role, held):
@@ -116,19 +96,9 @@ def grant(  # noqa: PLR0913, PLR0917 - what a grant is
             "duties",
             f"One person can't be both {', '.join(sorted(others))} and {role} of the same study: see docs/blinding.md.",
         )
-    account.grants.append(Grant(role=role, study_id=study_id, site=site))
-    facts: dict[str, Any] = {"study": study.name if study else None} | ({"site": site} if site else {})
-    chain.append(session, "account.grant", who, study_id=study_id, account=account.email, role=role, **facts)
-
-
-def _require_site(role: Role, study: Study | None, site: str) -> None:
-    sites = read_protocol(study.protocol.encode()).sites if study else None
-    if role is not Role.EXPERIMENTER or sites is None:
-        raise unprocessable(
-            "Only an experimenter of a study with sites has a site.", FieldError("/site", "Leave it out.")
-        )
-    if site not in sites.quota:
-        raise unprocessable("There is no such site.", FieldError("/site", f"Must be {' or '.join(sites.quota)}."))
+    account.grants.append(Grant(role=role, study_id=study_id))
+    name = study.name if study else None
+    chain.append(session, "account.grant", who, study_id=study_id, account=account.email, role=role, study=name)
 
 
 def revoke(session: Session, who: Caller | None, account: Account, role: Role, study: Study | None) -> None:

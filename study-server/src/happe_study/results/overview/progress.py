@@ -22,7 +22,6 @@ from happe_study.results.overview.status import status
 from happe_study.results.overview.upcoming import Next, upcoming
 from happe_study.runs.course.machine import State
 from happe_study.runs.course.models import Run
-from happe_study.runs.course.sites import runs_of_site
 from happe_study.studies.services import protocol_of
 
 if TYPE_CHECKING:
@@ -176,7 +175,7 @@ def _of_device(now: DeviceNow) -> list[Attention]:
 def _of_runs(session: Session, study: Study) -> list[Attention]:
     """The runs that wait too long for their next event."""
     now = now_us()
-    mine = runs_of_site(select(Run).where(Run.study_id == study.id), study.id)
+    mine = select(Run).where(Run.study_id == study.id)
     missed = DAYS_AWAY_US if protocol_of(study).at_home else LATE_US
     late = now - missed - cast(Run.seconds, BigInteger) * (2 * SECOND_US)
     started = mine.where(Run.state == State.STARTED, Run.started_us < late).order_by(Run.code)

@@ -12,7 +12,6 @@ from happe_study.people.devices.models import Device, Sitting
 from happe_study.people.participants.models import Participant, ParticipantState
 from happe_study.runs.course.machine import State
 from happe_study.runs.course.models import Run
-from happe_study.runs.course.sites import of_site
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -43,7 +42,7 @@ def upcoming(session: Session, study: Study) -> list[Next]:
     seated = here.where(Device.study_id == study.id, Sitting.ended_us.is_(None)).subquery()
     columns = select(Participant.id, Participant.code, Participant.state, seated.c.name)
     mine = columns.outerjoin(seated, seated.c.participant_id == Participant.id)
-    mine = of_site(mine.where(Participant.study_id == study.id, Participant.state.in_(order)), study.id)
+    mine = mine.where(Participant.study_id == study.id, Participant.state.in_(order))
     ordered = mine.order_by(seated.c.name.is_(None), rank, since, Participant.code).limit(MOST_NAMED)
     rows = session.execute(ordered).all()
     runs = _runs(session, [row.id for row in rows])

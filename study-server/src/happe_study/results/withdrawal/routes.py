@@ -27,7 +27,7 @@ class Confirmation(Strict):
 
 
 @api.post("/studies/<study>/participants/<code>/withdrawal")
-@staff(Right.PARTICIPANT_MANAGE, by_site=True)
+@staff(Right.PARTICIPANT_MANAGE)
 @api.input(Confirmation)
 @api.output({}, 204)
 def withdraw_participant(study: str, code: str, json_data: Confirmation) -> str:

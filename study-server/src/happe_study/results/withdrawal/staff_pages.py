@@ -25,14 +25,14 @@ pages = Blueprint("withdrawal_staff", __name__)
 
 
 @pages.get("/studies/<study>/participants/<code>/withdraw")
-@staff(Right.PARTICIPANT_MANAGE, by_site=True)
+@staff(Right.PARTICIPANT_MANAGE)
 def withdraw_form(study: str, code: str, problem: Problem | None = None) -> Response:
     """The form that explains what withdrawing does to this participant's data, and asks for confirmation."""
     return about_one("results/withdraw", f"Withdraw participant {code}", study, code, problem)
 
 
 @pages.post("/studies/<study>/participants/<code>/withdraw")
-@staff(Right.PARTICIPANT_MANAGE, by_site=True)
+@staff(Right.PARTICIPANT_MANAGE)
 @or_again(withdraw_form)
 def withdraw(study: str, code: str) -> AnyResponse:
     """Withdraw the participant: erase or de-identify their data, as they chose in the consent."""

@@ -27,7 +27,6 @@ from happe_study.runs.course import services
 from happe_study.runs.course.device_routes import Abortion
 from happe_study.runs.course.machine import State  # noqa: TC001 - pydantic asks for it
 from happe_study.runs.course.models import Run
-from happe_study.runs.course.sites import runs_of_site
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,7 +80,7 @@ SHOWN = frozenset(RunOut.model_fields) - {"participant", "device", "rating", "gu
 
 
 @api.get("/studies/<study>/runs")
-@staff(Right.RUN_READ, by_site=True)
+@staff(Right.RUN_READ)
 @api.input(RunsPage, location="query")
 @api.output(RunsOut)
 @api.doc(responses={422: "The state, code or page does not exist."})
@@ -89,11 +88,11 @@ def list_runs(study: str, query_data: RunsPage) -> Json:
     """List a study's runs."""
     study_id: int = g.happe_study_ids(study)
     with parts().database.reading() as session:
-        query = runs_of_site(select(Run).where(Run.study_id == study_id), study_id)
+        query = select(Run).where(Run.study_id == study_id)
         if query_data.participant is not None:  # an index finds a participant's few runs
             mine = select(Participant.id).where(Participant.code == query_data.participant)
             whose = session.scalar(mine.where(Participant.study_id == study_id))
-            query = runs_of_site(select(Run).where(Run.participant_id == whose), study_id)
+            query = select(Run).where(Run.participant_id == whose)
         if query_data.state is not None:
             query = query.where(Run.state == query_data.state)
         rows, following = rows_after(session, query, Run.code, query_data)
@@ -101,7 +100,7 @@ def list_runs(study: str, query_data: RunsPage) -> Json:
 
 
 @api.get("/studies/<study>/runs/<code>")
-@staff(Right.RUN_READ, by_site=True)
+@staff(Right.RUN_READ)
 @api.output(RunOut)
 def read_run(study: str, code: str) -> Json:
     """Read a run."""
@@ -111,7 +110,7 @@ def read_run(study: str, code: str) -> Json:
 
 
 @api.post("/studies/<study>/runs/<code>/abort")
-@staff(Right.RUN_MANAGE, by_site=True)
+@staff(Right.RUN_MANAGE)
 @api.input(Abortion)
 @api.output(RunOut)
 @api.doc(responses={409: "It is complete, was not started, or was aborted for another reason."})
@@ -125,7 +124,7 @@ def abort_run(study: str, code: str, json_data: Abortion) -> Json:
 
 
 @api.post("/studies/<study>/runs/<code>/replacement")
-@staff(Right.RUN_MANAGE, by_site=True)
+@staff(Right.RUN_MANAGE)
 @api.output(RunOut, 201)
 @api.doc(responses={409: "It is not aborted, or its participant no longer takes part."})
 def replace_run(study: str, code: str) -> Json:

@@ -30,14 +30,14 @@ LONGEST_REASON = 500
 
 
 @pages.get("/studies/<study>/runs/<code>/abort")
-@staff(Right.RUN_MANAGE, by_site=True)
+@staff(Right.RUN_MANAGE)
 def abort_form(study: str, code: str, problem: Problem | None = None) -> Response:
     """The form that explains aborting and asks for a reason."""
     return _form("runs/abort", f"Abort run {code}", study, code, problem)
 
 
 @pages.post("/studies/<study>/runs/<code>/abort")
-@staff(Right.RUN_MANAGE, by_site=True)
+@staff(Right.RUN_MANAGE)
 @or_again(abort_form)
 def abort(study: str, code: str) -> AnyResponse:
     """Abort a run, with the reason why it doesn't count."""
@@ -49,14 +49,14 @@ def abort(study: str, code: str) -> AnyResponse:
 
 
 @pages.get("/studies/<study>/runs/<code>/repeat")
-@staff(Right.RUN_MANAGE, by_site=True)
+@staff(Right.RUN_MANAGE)
 def repeat_form(study: str, code: str, problem: Problem | None = None) -> Response:
     """The form that explains planning a run again and asks for confirmation."""
     return _form("runs/repeat", f"Plan run {code} again", study, code, problem)
 
 
 @pages.post("/studies/<study>/runs/<code>/repeat")
-@staff(Right.RUN_MANAGE, by_site=True)
+@staff(Right.RUN_MANAGE)
 @or_again(repeat_form)
 def repeat(study: str, code: str) -> AnyResponse:
     """Plan another attempt in place of an aborted run."""

@@ -19,7 +19,6 @@ from happe_study.design.study import Study
 from happe_study.people.participants.models import OnWithdrawal, Participant, ParticipantState
 from happe_study.runs.course.machine import State
 from happe_study.runs.course.models import Run
-from happe_study.runs.course.sites import of_site
 from happe_study.runs.participation import services
 
 if TYPE_CHECKING:
@@ -35,10 +34,9 @@ Json = dict[str, Any]
 
 
 class Invitations(Strict):
-    """How many participants to invite, and for which site of the protocol, if it has sites."""
+    """How many participants to invite."""
 
     count: Annotated[int, Field(ge=1, le=MOST_INVITED)]
-    site: Annotated[str, Field(max_length=40)] | None = None
 
 
 class Replacement(Strict):
@@ -95,21 +93,21 @@ SHOWN = frozenset(ParticipantOut.model_fields) - {"runs", "complete"}
 
 
 @api.post("/studies/<study>/participants")
-@staff(Right.PARTICIPANT_MANAGE, by_site=True)
+@staff(Right.PARTICIPANT_MANAGE)
 @api.input(Invitations)
 @api.output(InvitationsOut, 201)
-@api.doc(responses={409: "The study is not locked yet, or is unblinded.", 422: "There is no such site."})
+@api.doc(responses={409: "The study is not locked yet, or is unblinded."})
 def invite_participants(study: str, json_data: Invitations) -> Json:
     """Invite participants. The answer has a link for each, which the server shows only once."""
     study_id: int = g.happe_study_ids(study)
     with parts().database.writing() as session:
         row = session.get_one(Study, study_id)
-        invited = [services.invite(session, row, caller(), json_data.site) for _ in range(json_data.count)]
+        invited = [services.invite(session, row, caller()) for _ in range(json_data.count)]
         return {"participants": [{"code": one.code, "link": link_of(token)} for one, token in invited]}
 
 
 @api.get("/studies/<study>/participants")
-@staff(Right.RUN_READ, by_site=True)
+@staff(Right.RUN_READ)
 @api.input(ParticipantsPage, location="query")
 @api.output(ParticipantsOut)
 @api.doc(responses={422: "There is no such state or page."})
@@ -117,7 +115,7 @@ def list_participants(study: str, query_data: ParticipantsPage) -> Json:
     """List a study's participants."""
     study_id: int = g.happe_study_ids(study)
     with parts().database.reading() as session:
-        query = of_site(select(Participant).where(Participant.study_id == study_id), study_id)
+        query = select(Participant).where(Participant.study_id == study_id)
         if query_data.state is not None:
             query = query.where(Participant.state == query_data.state)
         rows, following = rows_after(session, query, Participant.code, query_data)
@@ -125,7 +123,7 @@ def list_participants(study: str, query_data: ParticipantsPage) -> Json:
 
 
 @api.get("/studies/<study>/participants/<code>")
-@staff(Right.RUN_READ, by_site=True)
+@staff(Right.RUN_READ)
 @api.output(ParticipantOut)
 def read_participant(study: str, code: str) -> Json:
     """Read a participant's progress."""
@@ -135,7 +133,7 @@ def read_participant(study: str, code: str) -> Json:
 
 
 @api.post("/studies/<study>/participants/<code>/replacement")
-@staff(Right.PARTICIPANT_MANAGE, by_site=True)
+@staff(Right.PARTICIPANT_MANAGE)
 @api.input(Replacement)
 @api.output(ParticipantOut)
 @api.doc(responses={409: "They have completed every run, or have withdrawn."})

@@ -30,7 +30,6 @@ from happe_study.people.participants import questionnaire
 from happe_study.people.participants.models import OnWithdrawal, Participant, ParticipantState
 from happe_study.runs.course import planning
 from happe_study.runs.course import services as runs
-from happe_study.runs.course.sites import of_site
 from happe_study.studies.services import protocol_of
 
 if TYPE_CHECKING:
@@ -51,34 +50,18 @@ _LOCK = _READ.with_for_update(of=Participant, **FOR_CHANGE).execution_options(po
 ON_REPLACEMENT = "the participant dropped out"
 
 
-def invite(session: Session, study: Study, who: Caller | None, site: str | None = None) -> tuple[Participant, str]:
-    """Create a participant. Returns them and their link's token, to show once. Problem 409: the study is not open.
-
-    `site`: the participant's site; by default the only one that the caller sees. 422: the protocol has no such site.
-    """
+def invite(session: Session, study: Study, who: Caller | None) -> tuple[Participant, str]:
+    """Create a participant. Returns them and their link's token, to show once. Problem 409: the study is not open."""
     session.refresh(study, with_for_update={"read": True})
     if study.state != StudyState.LOCKED:
         raise conflict(
             "not-open", "The study does not take participants: it is not locked yet, or is already unblinded."
         )
-    place = _site(study, site, who)
-    made = {"study_id": study.id, "site": place, "created_us": now_us()}
+    made = {"study_id": study.id, "created_us": now_us()}
     participant = fresh.add(session, lambda code: Participant(code=code, **made))
     token = tokens.issue(session, TokenKind.PARTICIPANT, participant.id)
     _log(session, "invited", participant, who)
     return participant, token
-
-
-def _site(study: Study, site: str | None, who: Caller | None) -> str | None:
-    own = who.site_in(study.id) if who else None
-    sites = protocol_of(study).sites
-    known = list(sites.quota) if sites else []
-    wanted = site or own
-    if (own is not None and wanted != own) or (wanted is None) != (not known) or (wanted and wanted not in known):
-        allowed = [own] if own else known
-        detail = f"Must be {' or '.join(allowed)}." if allowed else "The protocol has no sites."
-        raise unprocessable("There is no such site.", FieldError("site", detail))
-    return wanted
 
 
 def read(session: Session, participant_id: int) -> tuple[Participant, Study]:
@@ -88,8 +71,8 @@ def read(session: Session, participant_id: int) -> tuple[Participant, Study]:
 
 
 def find(session: Session, study_id: int, code: str) -> Participant:
-    """A study's participant. 404: the study has no such participant, or not at the caller's site."""
-    found = of_site(select(Participant).where(Participant.code == code, Participant.study_id == study_id), study_id)
+    """A study's participant. 404: the study has no such participant."""
+    found = select(Participant).where(Participant.code == code, Participant.study_id == study_id)
     participant = session.scalar(found) if is_code(code) else None
     if participant is None:
         raise not_found()
@@ -138,7 +121,7 @@ def answer(
         errors = [FieldError(key, detail) for key, detail in found.wrong.items()]
         raise unprocessable(gettext("Some answers are missing or can't be used."), *errors)
     participant.answers = found.kept
-    participant.stratum = str(found.kept[protocol.strata.by]) if protocol.strata else participant.site
+    participant.stratum = str(found.kept[protocol.strata.by]) if protocol.strata else None
     planning.enrol(session, participant, study, protocol, secrets)
     _log(session, "enrolled", participant, who)
     return participant

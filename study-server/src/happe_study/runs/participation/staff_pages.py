@@ -21,7 +21,6 @@ from happe_study.design.study import Study
 from happe_study.people.participants.models import Participant, ParticipantState
 from happe_study.runs.course.models import Run
 from happe_study.runs.course.routes import shown as shown_runs
-from happe_study.runs.course.sites import of_site
 from happe_study.runs.participation import services
 from happe_study.runs.participation.routes import MOST_INVITED, link_of, shown
 from happe_study.studies.services import protocol_of
@@ -39,13 +38,13 @@ LONGEST_REASON = 500
 
 
 @pages.get("/studies/<study>/participants")
-@staff(Right.RUN_READ, by_site=True)
+@staff(Right.RUN_READ)
 def participants(study: str) -> Response:
     """A study's participants, all or in one state, in random order."""
     state = request.args.get("state", "")
     with parts().database.reading() as session:
         found = _study(session, study)
-        query = of_site(select(Participant).where(Participant.study_id == found.id), found.id)
+        query = select(Participant).where(Participant.study_id == found.id)
         if state in set(ParticipantState):
             query = query.where(Participant.state == state)
         where = Page(cursor=request.args.get("cursor", "")[:64] or None, limit=MOST_ROWS)
@@ -61,18 +60,16 @@ def participants(study: str) -> Response:
 
 
 @pages.get("/studies/<study>/invite")
-@staff(Right.PARTICIPANT_MANAGE, by_site=True)
+@staff(Right.PARTICIPANT_MANAGE)
 def invite_form(study: str, problem: Problem | None = None) -> Response:
     """The form that asks how many participants to invite."""
     with parts().database.reading() as session:
         found = _study(session, study)
-        sites = protocol_of(found).sites if caller().site_in(found.id) is None else None
-        facts: dict[str, Any] = {"sites": list(sites.quota) if sites else [], "trail": _above(study)}
-        return page("runs/invite", "Invite participants", study=found, problem=problem, **facts)
+        return page("runs/invite", "Invite participants", study=found, problem=problem, trail=_above(study))
 
 
 @pages.post("/studies/<study>/invite")
-@staff(Right.PARTICIPANT_MANAGE, by_site=True)
+@staff(Right.PARTICIPANT_MANAGE)
 @or_again(invite_form)
 def invite(study: str) -> Response:
     """Invite participants, and show their links once."""
@@ -81,14 +78,13 @@ def invite(study: str) -> Response:
         raise mistake("count", f"Must be a number from 1 to {MOST_INVITED}.")
     with parts().database.writing() as session:
         found = _study(session, study)
-        site = request.form.get("site") or None
-        invited = [services.invite(session, found, caller(), site) for _ in range(int(count))]
+        invited = [services.invite(session, found, caller()) for _ in range(int(count))]
         links = [(one.code, link_of(token)) for one, token in invited]
         return page("runs/invited", "Links of the new participants", study=found, links=links, trail=_above(study))
 
 
 @pages.get("/studies/<study>/participants/<code>")
-@staff(Right.RUN_READ, by_site=True)
+@staff(Right.RUN_READ)
 def participant(study: str, code: str) -> Response:
     """One participant's runs."""
     with parts().database.reading() as session:
@@ -103,14 +99,14 @@ def participant(study: str, code: str) -> Response:
 
 
 @pages.get("/studies/<study>/participants/<code>/replace")
-@staff(Right.PARTICIPANT_MANAGE, by_site=True)
+@staff(Right.PARTICIPANT_MANAGE)
 def replace_form(study: str, code: str, problem: Problem | None = None) -> Response:
     """The form that explains replacing and asks for a reason."""
     return about_one("runs/replace", f"Replace participant {code}", study, code, problem)
 
 
 @pages.post("/studies/<study>/participants/<code>/replace")
-@staff(Right.PARTICIPANT_MANAGE, by_site=True)
+@staff(Right.PARTICIPANT_MANAGE)
 @or_again(replace_form)
 def replace(study: str, code: str) -> AnyResponse:
     """Replace a participant who dropped out: the next one gets the place."""
