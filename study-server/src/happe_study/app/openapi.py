@@ -14,13 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 from happe_study.access import rules
 from happe_study.access.rules import Who
-from happe_study.app import openapi_words
 from happe_study.base.codes import CODE_PATTERN
 
 if TYPE_CHECKING:
     from apiflask import APIFlask
 
 Json = dict[str, Any]
+
+ABOUT = (
+    "Times are integer microseconds since 1970, UTC; their names end in `_us`. Errors are RFC 9457 problems. Codes of "
+    "runs, participants and devices are eight characters of Crockford's base 32. Bodies are strict JSON: UTF-8, no "
+    "field twice, no unknown field. A client may send an upload again under the same id: the server keeps it once."
+)
 
 PROBLEM = {
     "type": "object",
@@ -90,8 +95,8 @@ def install(app: APIFlask) -> None:
 
 
 def complete(spec: Json, routes: dict[tuple[str, str], Route]) -> None:
-    """Add the required token, shared errors and descriptions to each operation."""
-    spec["info"]["description"] = openapi_words.ABOUT
+    """Add the required token and shared errors to each operation."""
+    spec["info"]["description"] = ABOUT
     spec["tags"] = [{"name": name} for name in dict.fromkeys(tag["name"] for tag in spec.get("tags", ()))]
     components = spec.setdefault("components", {})
     components.setdefault("schemas", {})["Problem"] = copy.deepcopy(PROBLEM)
@@ -105,28 +110,14 @@ def complete(spec: Json, routes: dict[tuple[str, str], Route]) -> None:
                 _complete_input(operation, route.parameters)
     for unused in APIFLASK_ERRORS:
         components["schemas"].pop(unused, None)
-    for name, schema in components["schemas"].items():
-        _describe(name.rpartition(".")[2], schema)
 
 
 def _complete_input(operation: Json, parameters: dict[str, Json]) -> None:
     for parameter in operation.get("parameters", ()):
         if parameter["in"] == "path":
             parameter["schema"] = parameters[parameter["name"]]
-        parameter.setdefault("description", openapi_words.PARAMETERS.get(parameter["name"], ""))
     if "requestBody" in operation:
         operation["requestBody"]["required"] = True
-
-
-def _describe(name: str, schema: Any) -> None:  # noqa: ANN401 - JSON of any type
-    """Add a description to each field of a schema that has none. `name`: the schema's name."""
-    if not isinstance(schema, dict):
-        return
-    for field, its_schema in schema.get("properties", {}).items():
-        if words := openapi_words.of_field(name, field):
-            its_schema.setdefault("description", words)
-        _describe(field, its_schema)
-    _describe(name, schema.get("items"))
 
 
 def shared_errors(rule: rules.Rule, method: str, path: str) -> set[str]:

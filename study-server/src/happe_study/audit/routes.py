@@ -53,8 +53,8 @@ class EntryOut(BaseModel):
     detail_sha256: str
     chain_sha256: str
     erased: bool
-    salt: str | None
-    detail: dict[str, Any] | None
+    salt: Annotated[str | None, Field(description="null if not revealed")]
+    detail: Annotated[dict[str, Any] | None, Field(description="null: erased, or not for this caller")]
 
 
 class EntriesOut(BaseModel):
@@ -69,7 +69,9 @@ class NotedHead(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    head: Annotated[str, Field(max_length=100)] | None = None
+    head: Annotated[
+        Annotated[str, Field(max_length=100)] | None, Field(description="NUMBER:SHA256 of a head noted earlier")
+    ] = None
 
 
 class FaultOut(BaseModel):
@@ -85,7 +87,7 @@ class ReportOut(BaseModel):
     whole: bool
     entries: int
     erased: int
-    head: str
+    head: Annotated[str, Field(description="NUMBER:SHA256 of the last entry")]
     faults: list[FaultOut]
 
 

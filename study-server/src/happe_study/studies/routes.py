@@ -8,11 +8,11 @@ and check it when the study is unblinded. A draft has no commitment, so the answ
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Any
+from typing import Annotated, Any
 
 from apiflask import APIBlueprint
 from flask import request
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from happe_study.access.rights import Right
 from happe_study.access.rules import (
@@ -53,7 +53,7 @@ class StudyOut(StudyLine):
 
     protocol: str
     protocol_sha256: str
-    commitment: str | None
+    commitment: Annotated[str | None, Field(description="SHA-256 of seed and salt; null: a draft")]
     created_us: int
     locked_us: int | None
     unblinded_us: int | None
@@ -71,7 +71,7 @@ class CommitmentOut(BaseModel):
     commitment: str
     locked_us: int
     unblinded_us: int | None
-    seed: str | None
+    seed: Annotated[str | None, Field(description="32 bytes in hexadecimal; null before unblinding")]
     salt: str | None
 
 

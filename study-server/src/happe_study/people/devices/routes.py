@@ -50,7 +50,9 @@ class Heartbeat(Strict):
     ]
     free_gib: Annotated[int, Field(ge=0, le=1 << 40)]
     spool: Annotated[int, Field(ge=0, le=1 << 40)]  # records or parts not yet uploaded
-    gaps: Annotated[int, Field(ge=0, le=1 << 40)] | None = None
+    gaps: Annotated[
+        Annotated[int, Field(ge=0, le=1 << 40)] | None, Field(description="of the current trace, up to its last part")
+    ] = None
     lost_seconds: Annotated[int, Field(ge=0, le=1 << 40)] | None = None
 
 
@@ -88,7 +90,9 @@ class Enrolment(Strict):
     """A device that enrols. A laptop sends its X25519 public key in base64, a meter none."""
 
     code: Annotated[str, Field(min_length=1, max_length=64)]
-    public_key: Annotated[str, Field(max_length=64)] | None = None
+    public_key: Annotated[
+        Annotated[str, Field(max_length=64)] | None, Field(description="X25519, 32 bytes in base64; a meter has none")
+    ] = None
 
 
 class Enrolled(BaseModel):
@@ -127,7 +131,7 @@ class EstimateOut(BaseModel):
 
     model_config = ConfigDict(from_attributes=True)
 
-    offset_us: int
+    offset_us: Annotated[int, Field(description="server time less device time")]
     uncertainty_us: int
 
 

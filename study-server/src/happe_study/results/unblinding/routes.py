@@ -31,7 +31,9 @@ class Unblinding(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     reason: Annotated[str, Field(min_length=SHORTEST_REASON, max_length=LONGEST_REASON, pattern=NO_CONTROLS)]
-    confirmation: Annotated[str, Field(min_length=1, max_length=64, pattern=NO_CONTROLS)]
+    confirmation: Annotated[
+        str, Field(min_length=1, max_length=64, pattern=NO_CONTROLS, description="the study's name, or the run's code")
+    ]
 
     def order(self) -> services.Order:
         """The caller's order for the service."""

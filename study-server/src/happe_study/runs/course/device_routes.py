@@ -55,7 +55,7 @@ class Guess(Strict):
 class Sealed(BaseModel):
     """The run's condition for the laptop, sealed to the laptop's key: 560 bytes in base64."""
 
-    sealed: str
+    sealed: Annotated[str, Field(description="560 bytes in base64: the condition in a sealed box to the laptop's key")]
 
 
 class RunState(BaseModel):

@@ -8,11 +8,11 @@ the participants, see only whether a run is rated.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from apiflask import APIBlueprint
 from flask import g
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from sqlalchemy import select
 
 from happe_study.access.rights import Right
@@ -61,12 +61,12 @@ class RunOut(BaseModel):
     rated_us: int | None
     rating: int | None
     guessed_us: int | None
-    guess: str | None
+    guess: Annotated[str | None, Field(description="null before unblinding")]
     record_us: int | None
     completed_us: int | None
     aborted_us: int | None
     abort_reason: str | None
-    condition: str | None
+    condition: Annotated[str | None, Field(description="null before unblinding")]
 
 
 class RunsOut(BaseModel):

@@ -39,7 +39,7 @@ class RunOut(BaseModel):
     application: str
     name: str
     command: list[str]  # empty in a study at home: the run serves every application
-    cpu: int | None
+    cpu: Annotated[int | None, Field(description="null: any")]
     seconds: int
     practice_seconds: int
     phase: Literal["training", "main"]
@@ -82,7 +82,7 @@ class SittingOut(BaseModel):
     title: str
     handout_read: bool
     rating: ScaleOut
-    guess: GuessOut | None
+    guess: Annotated[GuessOut | None, Field(description="null: the protocol asks for no guess")]
     runs: list[RunOut]
 
 
