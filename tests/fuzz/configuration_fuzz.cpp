@@ -27,7 +27,7 @@ void check_error(const std::string& error) {
 void check_settings(const happe::Configuration& configuration) {
     std::string text;
     for (const happe::ConfigurationOption& option : happe::configuration_options()) {
-        if (configuration.extended || !option.extended) {
+        if (configuration.algorithm.extended || !option.extended) {
             text += fmt::format("{} = {}\n", option.name, happe::in_toml(option.get(configuration)));
         }
     }
