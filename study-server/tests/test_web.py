@@ -305,6 +305,8 @@ def test_a_participant_s_form_never_acts_for_another(small_world: World, subtest
                 assert theirs not in answer.text
             assert digest(small_world) == before
             assert "Set-Cookie" not in answer.headers
+    # A wrong link leads to nobody, whoever used the browser before
+    assert 'href="/p/' not in client.get(f"/p/{link[:-1]}").text
     # When the first link is opened again, then the form in the old tab works
     given = given_participants.hidden(client.get(f"/p/{link}").text)
     assert client.post(f"/p/{link}", data=given).status_code == HTTPStatus.SEE_OTHER

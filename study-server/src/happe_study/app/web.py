@@ -202,11 +202,11 @@ def bearer(database: Database) -> Caller | None:
 def by_cookie(database: Database) -> Caller:
     """The caller by cookie: on participants' pages the participant, elsewhere staff; an unknown caller without one.
 
-    The page of a participant's link is theirs, whoever used the browser before.
+    The page of a participant's link is theirs, whoever used the browser before; the page of a wrong link is nobody's.
     """
     if request.path.startswith("/p/"):
-        secrets = (request.view_args or {}).get("token"), request.cookies.get(PARTICIPANT_COOKIE)
-        return next(filter(None, (callers.calling(database, secret) for secret in secrets if secret)), Caller())
+        secret = (request.view_args or {}).get("token") or request.cookies.get(PARTICIPANT_COOKIE)
+        return (callers.calling(database, secret) if secret else None) or Caller()
     if current_user.is_authenticated:
         proven_us = int(cookie.get("fs_paa", 0) * 1_000_000)  # when Flask-Security last saw the password
         return staff_caller(current_user.id, current_user.email, current_user.grants, proven_us)
