@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+import pytest
 from sqlalchemy import select
 
 import given_accounts
@@ -23,8 +24,6 @@ from world import World
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 WRONG = "none of the passwords here"
 OTHER_PASSWORD = "a rather different sentence"  # noqa: S105 - of nobody
@@ -119,9 +118,13 @@ def test_an_address_can_try_three_accounts_as_often_whatever_the_headers(sqlite_
     world.close()
 
 
-def test_behind_a_proxy_that_is_trusted_the_address_is_the_one_that_it_saw(sqlite_url: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("seen", ["203.0.113.7", "203.0.113.7:{}", "[2001:db8::7]:{}", "unknown", "unix:"])
+def test_behind_a_proxy_that_is_trusted_the_address_is_the_one_that_it_saw(
+    sqlite_url: str, tmp_path: Path, seen: str
+) -> None:
     world = limited(tmp_path, sqlite_url, trusted_proxies=1)
-    told = [attempts(world, 1, ADA, **{"X-Forwarded-For": f"{number}.2.3.4, 203.0.113.7"})[0] for number in range(4)]
+    said = [f"{number}.2.3.4, {seen.format(50_000 + number)}" for number in range(4)]
+    told = [attempts(world, 1, ADA, **{"X-Forwarded-For": each})[0] for each in said]
     assert told == [200, 200, 200, 429]
     assert attempts(world, 1, ADA, **{"X-Forwarded-For": "203.0.113.8"}) == [200]
     world.close()

@@ -11,6 +11,7 @@ holds for the whole server.
 from __future__ import annotations
 
 import hmac
+import re
 import threading
 import time
 from http import HTTPStatus
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 HOST_BITS = 64
 SECOND_US = 1_000_000
 SWEEP_S = 60
+WITH_PORT = re.compile(r"\[([^]]+)\](?::\d+)?|([^:]+):\d+")  # [IPv6] or [IPv6]:PORT, or IPv4:PORT
 
 
 class RateHits(Base):
@@ -107,8 +109,16 @@ def was_right(counts: Counted) -> None:
 
 
 def address() -> str:
-    """A request's IPv4 address, or its IPv6 network of 64 bits: whoever has one address there has 2^64 of them."""
-    found = ip_address(request.remote_addr or "::")
+    """A request's IPv4 address, or its IPv6 network of 64 bits: whoever has one address there has 2^64 of them.
+
+    Some proxies add the sender's port, which changes, or name no address, as if all were one sender.
+    """
+    said = request.remote_addr or ""
+    with_port = WITH_PORT.fullmatch(said)
+    try:
+        found = ip_address(with_port[1] or with_port[2] if with_port else said)
+    except ValueError:
+        return "unknown"
     if isinstance(found, IPv6Address) and found.ipv4_mapped is None:
         return str(ip_network((found, HOST_BITS), strict=False))
     return str(found)
