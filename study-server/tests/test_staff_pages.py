@@ -113,6 +113,7 @@ def test_mistakes_in_a_protocol_are_beside_their_lines(small_world: World) -> No
     assert "seconds = &#34;&lt;long&gt;&#34;" in line[0]
     assert "must be a whole number" in line[0]
     assert f'<a href="#line-{number}">' in answer.text
+    assert len(post(client, "/new-study", protocol="\n" * 200_000).data) < 1 << 20
 
 
 def test_a_new_study_takes_no_name_that_is_taken(small_world: World) -> None:

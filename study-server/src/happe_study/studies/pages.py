@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 pages = Blueprint("study_pages", __name__)
 
+MOST_LINES = 5000  # of a protocol that are shown with its mistakes: a row of a table each
 MOST_FORM = 4 * MOST_BYTES  # a form has the text, whose lines it may lengthen by a byte each, or a file, or both
 LINE = re.compile(r"line (\d{1,6})")
 WORDS = {
@@ -187,7 +188,7 @@ def _protocol_form(
     for error in problem.errors if problem else ():
         if place := LINE.fullmatch(error.pointer):
             wrong.setdefault(int(place[1]), []).append(error.detail)
-    more = {"text": text, "lines": text.splitlines() or [""], "wrong": wrong, "examples": EXAMPLES}
+    more = {"text": text, "lines": text.splitlines()[:MOST_LINES] or [""], "wrong": wrong, "examples": EXAMPLES}
     return page("studies/protocol_form", title, study=study, problem=problem, trail=above, **more)
 
 
