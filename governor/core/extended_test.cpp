@@ -2,7 +2,7 @@
 // Properties of every profile in mode `extended`, on random observations. The vectors have the rules.
 #include "governor/core/extended.h"
 
-#include "governor/core/allocations_fixture.h"
+#include "governor/core/allocation_count_fixture.h"
 #include "governor/core/governor.h"
 
 #include <gtest/gtest.h>
