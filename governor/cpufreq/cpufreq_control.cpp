@@ -225,12 +225,34 @@ Status CpufreqControl::takes(const CpufreqPolicy& policy, const std::string& epp
     return {};
 }
 
+// True while the governor performance shows this preference instead of the one that comes back after it.
+bool CpufreqControl::is_hidden(const Hold& hold) const {
+    const bool waits = epp_.empty() ? !found(hold.id)->epp.empty() : epp_ == kPerformance;
+    const auto now = waits ? cpufreq_.settings(hold.id).value_or(std::nullopt) : std::nullopt;
+    return backend_ == Backend::Cap && now && now->governor == kPerformance;
+}
+
+// Gives back a preference that release() could not, and that is HAPPE's no longer.
+void CpufreqControl::give_back_late(Hold& hold) {
+    FoundPolicy& entry = *found(hold.id);
+    hold.preferred = true;
+    const bool ours = !entry.epp.empty() && cpufreq_.epp(hold.id).value_or(std::nullopt) == entry.epp;
+    if (ours && cpufreq_.set_epp(hold.id, entry.found_epp)) {
+        entry.epp = entry.found_epp = "";
+        unsaved_ = true;
+    }
+}
+
 // Sets the preference where HAPPE has not tried to, as soon as the governor allows it. The file is on the disk before
 // the first write.
 Status CpufreqControl::set_epps() {
     std::vector<Hold*> ready;
     for (Hold& hold : holds_) {
-        if (epp_.empty() || hold.preferred || hold.state != State::Kept) {
+        if (hold.preferred || hold.state != State::Kept || is_hidden(hold)) {
+            continue;
+        }
+        if (epp_.empty()) {
+            give_back_late(hold);
             continue;
         }
         std::erase_if(epp_errors_, [&](const PolicyError& error) { return error.policy == hold.id; });

@@ -172,6 +172,8 @@ private:
     [[nodiscard]] Status note(Hold& hold);
     [[nodiscard]] Status takes(const CpufreqPolicy& policy, const std::string& epp) const;
     [[nodiscard]] Status note_epp(FoundPolicy& entry) const;
+    [[nodiscard]] bool is_hidden(const Hold& hold) const;
+    void give_back_late(Hold& hold);
     [[nodiscard]] Status set_epps();
     [[nodiscard]] Status seize(Hold& hold);
     [[nodiscard]] Status set_tunables(Hold& hold);

@@ -133,6 +133,38 @@ TEST_F(Epp, IsGivenBackLaterWhereAGovernorHidesIt) {
     EXPECT_FALSE(is_file_there());
 }
 
+// On mains HAPPE has no preference. Then GameMode ends, and the kernel sets HAPPE's from the battery again.
+TEST_F(Epp, OfTheOtherSourceIsGivenBackWhenTheGovernorShowsItAgain) {
+    given_two_policies();
+    control->prefer(kWanted);
+    good(control->acquire());
+    policy(1).governor = policy(1).epp = "performance";
+    good(control->release());
+    control->prefer("");
+    good(control->acquire());
+    good(control->tend(MonoTime()));
+    policy(1).governor = "powersave";
+    policy(1).epp = kWanted;
+    good(control->tend(MonoTime()));
+    EXPECT_EQ(policy(1).epp, kFound);
+    good(control->release());
+    EXPECT_FALSE(is_file_there());
+}
+
+TEST_F(Epp, PerformanceIsSetAfterTheGovernorOfThatName) {
+    given_two_policies();
+    policy(1).governor = policy(1).epp = "performance";
+    control->prefer("performance");
+    good(control->acquire());
+    EXPECT_TRUE(control->epp_errors().empty());
+    policy(1).governor = "powersave";
+    policy(1).epp = kFound;
+    good(control->tend(MonoTime()));
+    EXPECT_EQ(policy(1).epp, "performance");
+    good(control->release());
+    EXPECT_EQ(policy(1).epp, kFound);
+}
+
 TEST_F(Epp, ThatCannotBeGivenBackIsAnErrorAndHindersNothing) {
     given_two_policies();
     control->prefer(kWanted);
