@@ -12,6 +12,7 @@ constexpr std::size_t kLongestProfileName = 255;  // of a profile, in bytes: doc
 
 void Attention::session(const std::optional<Session>& active) {
     session_ = active;
+    was_idle_ = was_idle_ || (session_ && session_->idle);
     decide();
 }
 

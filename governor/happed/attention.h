@@ -28,6 +28,7 @@ public:
 
     void session(const std::optional<Session>& active);
     void asleep(bool asleep);
+    void turned() { was_idle_ = session_ && session_->idle; }  // call after every turn
     void application(std::string name);  // the one that the active session's user uses, or kNoApplication
     void holder(std::string who);        // "PROGRAM: REASON"; empty: nobody holds
     void saver(bool wanted);             // a program asks for one step lower; a run ignores this
@@ -39,7 +40,7 @@ public:
     [[nodiscard]] const Served* served() const override { return served_ ? &*served_ : nullptr; }
     [[nodiscard]] bool saves_power() const override { return saver_ && state_ == State::Serving; }
     [[nodiscard]] bool present() const override {
-        return session_ && !session_->idle && (session_->tells_idle || has_participant());
+        return session_ && !was_idle_ && (session_->tells_idle || has_participant());
     }
     [[nodiscard]] Micros idle() const override { return has_participant() ? Micros{0} : kIdleDelay; }
     [[nodiscard]] State state() const { return state_; }
@@ -57,6 +58,7 @@ private:
     [[nodiscard]] std::string absence() const;
 
     std::optional<Session> session_;
+    bool was_idle_ = false;  // now, or at some time since the last turn
     bool asleep_ = false;
     std::string application_ = kNoApplication;
     std::optional<uid_t> application_of_;  // its user; any other user has kNoApplication

@@ -55,6 +55,11 @@ TEST(Attention, SomebodyIsPresentWhileTheSessionIsNotIdleAndWouldSaySo) {
     attention.session(session);
     EXPECT_FALSE(attention.present());
     EXPECT_EQ(attention.served()->user, "alice") << "who only watches a film is served";
+    session.idle = false;
+    attention.session(session);
+    EXPECT_FALSE(attention.present()) << "a probe ends also if the turn comes after the hint has gone";
+    attention.turned();
+    EXPECT_TRUE(attention.present());
 }
 
 TEST(Attention, AParticipantIsPresentInARunOfOneApplicationUnlessTheSessionIsIdle) {
@@ -67,6 +72,7 @@ TEST(Attention, AParticipantIsPresentInARunOfOneApplicationUnlessTheSessionIsIdl
     attention.session(session);
     EXPECT_FALSE(attention.present());
     attention.session(kAlice);
+    attention.turned();
     attention.run(RunFocus{.whom = {.user = "subject:p1", .app = ""}});
     EXPECT_FALSE(attention.present()) << "a day at home";
 }

@@ -248,6 +248,7 @@ void Daemon::tell_epp(MonoTime now) {
 }
 
 void Daemon::after_turn() {
+    attention_.turned();
     follow_store();
     runs_.turned();
     if (attention_.state() == State::Serving && (trouble() != shown_.reason || hardware_.limits() != shown_.limits)) {
