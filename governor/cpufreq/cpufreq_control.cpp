@@ -303,6 +303,9 @@ Status CpufreqControl::hand_back() {
     }
     mode_ = Mode::Released;
     unsaved_ = false;
+    for (const FoundPolicy& entry : found_) {
+        given_[entry.id] = entry.found.max;
+    }
     const Status given = give_back(found_, cpufreq_);
     return both(given, save_found(settings_.found, found_));
 }
@@ -340,7 +343,10 @@ Status CpufreqControl::note(Hold& hold) {
     if (old != nullptr && is_ours(*old, **now, cpufreq_)) {
         entry = *old;
     } else {
-        entry.found.max = entry.found.max >= highest_now(hold) ? kNoLimit : entry.found.max;
+        const auto given = given_.find(hold.id);
+        const Khz highest = highest_now(hold);
+        const Khz hidden = given != given_.end() && given->second > highest ? given->second : kNoLimit;
+        entry.found.max = entry.found.max >= highest ? hidden : entry.found.max;
         entry.epp = old != nullptr ? old->epp : "";
         entry.found_epp = old != nullptr ? old->found_epp : "";
     }

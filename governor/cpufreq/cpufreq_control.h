@@ -90,6 +90,10 @@ public:
         epp_required_ = required;
     }
 
+    // Takes the limits that the other object, now released, has given back: while boost is off, the kernel does not
+    // show the higher ones.
+    void inherit(const CpufreqControl& released) { given_ = released.given_; }
+
     // Why the policies that HAPPE governs without the preference lack it.
     [[nodiscard]] std::span<const PolicyError> epp_errors() const { return epp_errors_; }
 
@@ -220,6 +224,7 @@ private:
     ScalingGovernor ours_;     // our governor for every policy; without a name, governors stay unchanged
     std::vector<Hold> holds_;  // one for each of policies_
     FoundState found_;
+    std::map<PolicyId, Khz> given_;  // the limits that HAPPE found, by its last release
     std::deque<MonoTime> retakes_;
     bool contested_ = false;
     std::string epp_;

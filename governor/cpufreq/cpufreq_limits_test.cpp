@@ -276,6 +276,27 @@ TEST_P(Limits, OfOthersStayWhenBoostIsSwitched) {
     }
 }
 
+// Boost goes and comes back. Each time happed opens the machine anew, and the kernel does not show the limit meanwhile.
+TEST_P(Limits, AboveTheRangeWithoutBoostOutliveIt) {
+    add().user_max = kHigherLimit;
+    open();
+    good(control->acquire());
+    for (const bool on : {false, true, false, true}) {
+        good(control->set({0}, {800'000}));
+        tended_thrice();
+        boost(on);
+        released();
+        EXPECT_EQ(policy(0).user_max, kHigherLimit);
+        auto next = CpufreqControl::open(kernel, {.found = file, .speeds = {}});
+        ASSERT_TRUE(next);
+        (*next)->inherit(*control);
+        control = std::move(*next);
+        good(control->acquire());
+    }
+    released();
+    EXPECT_EQ(policy(0).user_max, kHigherLimit);
+}
+
 // The question destroys the limit that was found.
 TEST_P(Limits, AreToldFromTheKernelsWhenHappedEndsBeforeTheAnswer) {
     for (const bool of_the_kernel : {false, true}) {

@@ -17,6 +17,9 @@ Result<Hardware::Control> Hardware::open(const Configuration& configuration) {
 }
 
 void Hardware::take(Control control, bool observe) {
+    if (control && control_) {
+        control->inherit(*control_);
+    }
     borrowed_.reset();
     control_.reset();
     if (observe) {
