@@ -21,7 +21,8 @@ Uafp uafp(std::array<std::uint32_t, Uafp::kLevels> khz) {
 }
 
 TEST(Ladder, takes_ascending_frequencies_and_nothing_else) {
-    EXPECT_TRUE(Ladder::from(kT61));
+    ASSERT_TRUE(Ladder::from(kT61));
+    EXPECT_TRUE(std::ranges::equal(Ladder::from(kT61)->khz(), kT61));
     EXPECT_FALSE(Ladder::from({}));
     EXPECT_FALSE(Ladder::from(std::array{Khz{0}}));
     EXPECT_FALSE(Ladder::from(std::array{Khz{2}, Khz{2}}));
