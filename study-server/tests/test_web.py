@@ -305,7 +305,7 @@ def test_a_participant_s_form_never_acts_for_another(small_world: World, subtest
                 assert theirs not in answer.text
             assert digest(small_world) == before
             assert "Set-Cookie" not in answer.headers
-    # A wrong link leads to nobody, whoever used the browser before
+    # A wrong link leads to no participant's pages, also after another participant used the browser
     assert 'href="/p/' not in client.get(f"/p/{link[:-1]}").text
     # When the first link is opened again, then the form in the old tab works
     given = given_participants.hidden(client.get(f"/p/{link}").text)
@@ -365,7 +365,7 @@ def test_a_link_and_an_account_in_one_browser_do_not_disturb_each_other(small_wo
     )
     assert (wrong.status_code, right.status_code) == (HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.SEE_OTHER)
     assert given_participants.now(small_world, row).state == "withdrawn"
-    # And who has left is told to open the link
+    # A participant who has left gets the advice to open the link
     assert client.post("/p/withdraw", data=forms[0]).status_code == HTTPStatus.UNAUTHORIZED
 
 

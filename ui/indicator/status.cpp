@@ -77,7 +77,7 @@ QString as_text(const std::optional<Shown>& shown, bool governs, const QString& 
     if (shown) {
         text = OverlayWords::name(*shown) + QStringLiteral(". ") + OverlayWords::description(*shown);
     } else if (governs) {
-        text = QStringLiteral("happed governs for nobody here now.");
+        text = QStringLiteral("happed serves no user here now.");
     } else {
         text = QStringLiteral("happed is not running.");
     }

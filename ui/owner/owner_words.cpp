@@ -75,7 +75,7 @@ QString OwnerWords::doing(const OwnerState& state) {
         return QStringLiteral("HAPPE cannot govern every CPU here.");
     }
     if (state.application.isEmpty() || !state.work) {
-        return QStringLiteral("HAPPE governs for nobody here now.");
+        return QStringLiteral("HAPPE serves no user here now.");
     }
     const QString what = state.state == QLatin1String("observing")
                              ? QStringLiteral("HAPPE watches %1, and would choose %2, step %3 of %4.")

@@ -128,7 +128,7 @@ def install(app: Flask, config: Config, secrets: Secrets) -> None:
 
 
 def _whose_request() -> str | None:
-    """The one for whom a request counts; None: for nobody. The participants of a class may have one address."""
+    """Whose limit a request uses up: a participant's own, or its address's. None: this caller has no limit."""
     who = caller()
     if who.who in {Who.STAFF, Who.DEVICE} or request.endpoint == HEALTH:
         return None
