@@ -12,12 +12,10 @@ from sqlalchemy import select, text
 
 import large_study
 import pages
-from happe_study.audit import chain
 from happe_study.audit.verify import verify_log
 from happe_study.base.database import Database
 from happe_study.migrations.tables import LearningEvent, Profile, Run, RunRecord, Study, TaughtRun, Uafp
 from happe_study.operations.checking import Verdict, check
-from happe_study.results.overview import status
 from happe_study.results.unblinding import services as unblinding
 from happe_study.results.unblinding.services import Order
 from happe_study.studies import services
@@ -90,37 +88,6 @@ def test_every_route_answers_on_it_and_what_is_slow_is_told(
     assert [miss for miss in result.misses if "p95" in miss] == [
         f"{row.route}: p95 {row.p95_ms:.0f} ms" for row in result.rows
     ]
-
-
-def test_counts_of_a_large_study_are_kept_until_something_happens(
-    small_world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Given
-    monkeypatch.setattr(status, "KEPT_FROM", 1)
-    large_study.fill(small_world, participants=FEW, unblinded=False)
-
-    def counts() -> dict[str, Any]:
-        with small_world.database.reading() as session:
-            return status.status(session, services.find(session, large_study.LARGE))
-
-    before = counts()
-    with small_world.database.writing() as session:
-        session.execute(text("UPDATE participants SET state = 'replaced' WHERE state = 'done'"))
-
-    # When the log has no new entry, then an entry that changes no count, then one that may change a count
-    same = [counts()]
-    with small_world.database.writing() as session:
-        chain.append(session, "account.create", None, account="somebody@example.org")
-    same.append(counts())
-    with small_world.database.writing() as session:
-        services.create(session, large_study.protocol("another", FEW), None)
-    after = counts()
-
-    # Then
-    assert all((each["runs"], each["participants"]) == (before["runs"], before["participants"]) for each in same)
-    assert before["participants"]["done"] > 0
-    assert after["participants"]["done"] == 0
-    assert sum(after["runs"].values()) < sum(before["runs"].values())
 
 
 def _dangling(database: Database) -> list[Any]:

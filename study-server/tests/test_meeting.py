@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import func, select, update
+from sqlalchemy import func, select
 
 import given_accounts
 import given_participants as people
@@ -26,7 +26,6 @@ from happe_study.access.rights import Role
 from happe_study.access.rules import Caller, Who
 from happe_study.audit import chain
 from happe_study.audit.models import AuditDetail
-from happe_study.base.database import FOR_CHANGE
 from happe_study.base.problems import Problem
 from happe_study.base.tables.formats import Format
 from happe_study.design.study import Study
@@ -49,8 +48,6 @@ from happe_study.results.unblinding import services as unblinding
 from happe_study.results.unblinding.services import Order
 from happe_study.results.withdrawal import services as withdrawal
 from happe_study.runs.course import services as runs
-from happe_study.runs.course.models import Run
-from happe_study.runs.records import services as uploads
 from happe_study.studies import services as studies
 from patience import PATIENCE_S, until
 from world import fixed_secrets
@@ -457,35 +454,3 @@ def test_a_rating_meets_its_participant_who_leaves_the_laptop(world: World, monk
             runs.rate(session, run, str(uuid4()), 3, people.as_participant(someone.row))
         # then
         left[0].result(PATIENCE_S)
-
-
-@on_postgresql
-def test_an_unblinding_meets_an_upload_of_two_participants_records(world: World) -> None:
-    # given two rated runs, of which the first one's row lies behind the second one's
-    made = study(world, protocol=small())
-    rows = [people.participant(world, made)[0] for _ in range(2)]
-    arrived = []
-    for row in rows:
-        laptop, code = people.laptop_with(world, made, row), people.runs_of(world, row)[0].code
-        people.answered(world, code, laptop)
-        raw, number = records.encode(records.make(code, 30, row.id)), records.identity(row.id)
-        arrived.append((uploads.read(raw, SECRETS.allocation, run=code, client_id=number), people.as_device(laptop)))
-    with world.database.writing() as session:
-        session.execute(update(Run).where(Run.participant_id == rows[0].id).values(started_us=Run.started_us))
-    order = Order(None, "Everything is complete.", made.name)
-    # when
-    with ThreadPoolExecutor(2) as threads:
-        with world.database.writing() as session:
-            session.get_one(Participant, rows[1].id, with_for_update=FOR_CHANGE)  # for which the upload waits
-            begun = [
-                meanwhile(world, threads, lambda session: uploads.keep_all(session, arrived)),
-                meanwhile(
-                    world,
-                    threads,
-                    lambda session: unblinding.unblind(session, session.get_one(Study, made.id), SECRETS, order),
-                    waiting=2,
-                ),
-            ]
-        kept, check = (each.result(PATIENCE_S) for each in begun)
-    # then
-    assert (kept, check.agrees) == ([True, True], True)

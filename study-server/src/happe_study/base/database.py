@@ -6,13 +6,12 @@ from __future__ import annotations
 import fcntl
 import sqlite3
 import threading
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from sqlalchemy import JSON, BigInteger, Connection, Integer, LargeBinary, MetaData, String, Table, create_engine, event
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import DeclarativeBase, Session
 
 if TYPE_CHECKING:
@@ -29,12 +28,10 @@ Serial = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts up in INT
 BUSY_SECONDS = 30
 ALONE = "AUTOCOMMIT"  # each statement is its own transaction
 # Locks of PostgreSQL without a row. Their numbers are arbitrary.
-TAKE_TURN = "SELECT pg_advisory_xact_lock(7310579)"  # for group commit
 BEGIN_JOB = "SELECT pg_advisory_xact_lock(7310580)"  # for beginning a job of the server
 # The lock (`with_for_update`) for changing a study, a participant or a laptop, or beginning a study's job. Meanwhile
 # others can append to the audit log, and add rows that refer to it.
 FOR_CHANGE: dict[str, Any] = {"key_share": True}
-PIPES = "happe_pipes"  # pipelines to close after the transaction ends and before its connection does
 
 
 class Base(DeclarativeBase):
@@ -102,19 +99,6 @@ class Database:
             yield session
 
     @contextmanager
-    def writing_in_turn(self) -> Iterator[Session]:
-        """Like `writing()`, for a thread that also writes the work that other threads have queued.
-
-        On SQLite all writers take turns. On PostgreSQL only the callers of this method do, across processes, until they
-        commit. They would wait for the audit log's head anyhow, but only after they had taken work from the queue.
-        """
-        with self.writing() as session:
-            if not self.is_sqlite:
-                with pipelined(session, to_the_end=False):  # goes with BEGIN
-                    session.connection().exec_driver_sql(TAKE_TURN)
-            yield session
-
-    @contextmanager
     def writing(self) -> Iterator[Session]:
         """A session that commits its changes if the block ends without an exception."""
         turn = self._writers.turn() if self._writers else nullcontext()
@@ -123,14 +107,10 @@ class Database:
             with (
                 turn,
                 self._writing.connect() as connection,
-                ExitStack() as pipes,
-                Session(connection, expire_on_commit=False, info={PIPES: pipes}) as session,
+                Session(connection, expire_on_commit=False) as session,
                 session.begin(),
             ):
                 yield session
-        except self.engine.dialect.loaded_dbapi.Error as error:  # SQLAlchemy does not wrap a pipeline's errors
-            base, dialect = self.engine.dialect.loaded_dbapi.Error, self.engine.dialect
-            raise DBAPIError.instance(None, None, error, base, hide_parameters=True, dialect=dialect) from error
         finally:
             self._busy(-1)
 
@@ -138,24 +118,6 @@ class Database:
         """Close every connection."""
         self.engine.dispose()
         self._looking.dispose()
-
-
-@contextmanager
-def pipelined(session: Session, *, to_the_end: bool) -> Iterator[None]:
-    """On PostgreSQL, send the block's statements without waiting for their results. They must return no rows.
-
-    The block's end raises the error of a statement. `to_the_end`: the caller sends nothing more in this transaction.
-    COMMIT then goes out with the statements, and the database holds their locks only as long as it works.
-    """
-    connection = session.connection()
-    driver = connection.connection.driver_connection
-    if connection.dialect.name != "postgresql" or driver is None:
-        yield
-        return
-    with ExitStack() as own:
-        pipes: ExitStack = session.info[PIPES] if to_the_end else own
-        pipes.enter_context(driver.pipeline())
-        yield
 
 
 class _Turns:

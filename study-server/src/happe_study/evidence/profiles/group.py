@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
-from happe_study.audit.kept import Kept
 from happe_study.evidence.profiles import summaries
 from happe_study.evidence.profiles.models import Profile
 from happe_study.evidence.profiles.searching import levels_of
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
-
-KEPT_FROM = 100  # cache groups of at least so many profiles; counting their levels takes a millisecond
 
 
 @dataclass(frozen=True)
@@ -26,9 +23,6 @@ class Middle:
 
     khz: tuple[int, ...]
     unusual: list[int]
-
-
-_KEPT: Kept[Middle] = Kept(lambda middle: len(middle.unusual) >= KEPT_FROM)
 
 
 @dataclass(frozen=True)
@@ -43,7 +37,7 @@ class Group:
 
 def group_of(session: Session, one: Profile) -> Group:
     """The group of a profile, which includes the profile itself."""
-    middle = _KEPT.get(session, (one.study_id, one.application), lambda: _middle(session, one))
+    middle = _middle(session, one)
     place = len(middle.unusual) - bisect_right(middle.unusual, one.unusual) + 1
     return Group(middle.khz, len(middle.unusual), place, summaries.unusual(one.khz, one.ladder, middle.khz))
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
-from happe_study.audit.kept import Kept
 from happe_study.evidence.documents import services as documents
 from happe_study.people.participants.models import Participant, ParticipantState
 from happe_study.runs.course.machine import State
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from happe_study.design.study import Study
     from happe_study.evidence.profiles.models import Profile
 
-KEPT_FROM = 10_000  # cache at least so many values; reading them takes tens of milliseconds
 REFERENCE = "ondemand"  # the reference of savings, unless the protocol's analysis names another condition
 GONE = (ParticipantState.WITHDRAWN, ParticipantState.REPLACED)
 
@@ -37,8 +35,6 @@ KINDS = ("rating", "watts", "saving")
 
 Row = tuple[int, str, str, int | None]  # participant, run, condition, rating
 Values = dict[tuple[str, str], list[float]]  # ascending, by condition and kind
-
-_KEPT: Kept[Values] = Kept(lambda found: sum(map(len, found.values())) >= KEPT_FROM)
 
 
 @dataclass(frozen=True)
@@ -68,9 +64,7 @@ def outcomes(session: Session, study: Study, protocol: Protocol, one: Profile) -
     base = reference(protocol)
     watts = documents.watts(session, study)
     rows = _rows(session, study, one.application, one.participant_id)
-    group = _KEPT.get(
-        session, (study.id, one.application), lambda: _group(session, study, one.application, watts, base)
-    )
+    group = _group(session, study, one.application, watts, base)
     mine = dict(_values(rows, watts, base))
     found = [
         Outcome(run, condition, *(_figure(mine.get((run, kind)), group[condition, kind]) for kind in KINDS))

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import func, select, union_all
 
-from happe_study.audit.kept import Kept
 from happe_study.people.devices.models import Device
 from happe_study.people.participants.models import Participant, ParticipantState
 from happe_study.runs.course.machine import State
@@ -19,10 +18,7 @@ if TYPE_CHECKING:
 
     from happe_study.design.study import Study
 
-KEPT_FROM = 20_000  # counts of at least so many runs are cached; counting them takes milliseconds
 GONE = (ParticipantState.WITHDRAWN, ParticipantState.REPLACED)
-
-_KEPT: Kept[dict[str, Any]] = Kept(lambda counts: sum(counts["runs"].values()) >= KEPT_FROM)
 
 
 def status(session: Session, study: Study) -> dict[str, Any]:
@@ -31,8 +27,7 @@ def status(session: Session, study: Study) -> dict[str, Any]:
     Runs of participants who withdrew or were replaced do not count. No number is by condition.
     """
     about = {"study": study.name, "state": study.state}
-    counts = _KEPT.get(session, study.id, lambda: _counts(session, study))
-    return about | counts | {"devices": _devices(session, study)}
+    return about | _counts(session, study) | {"devices": _devices(session, study)}
 
 
 def _counts(session: Session, study: Study) -> dict[str, Any]:
