@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 TABLES = [table for table in Base.metadata.sorted_tables if table.name != "rate_hits"]  # which also counts refusals
 MOST_ECHOED = 80  # characters of a request that an answer may repeat in one piece
-LEAST_CASES = 300
+LEAST_CASES = 250
 LOOKS = 20  # after so many requests, look at everything that the server stores
 FIELDS = {"about", "who", "method", "path", "headers", "json", "text", "base64", "repeat", "status", "type", "at"}
 BODIES = {"json", "text", "base64", "repeat"}

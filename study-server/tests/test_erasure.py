@@ -20,17 +20,14 @@ import records
 from given_accounts import browser
 from given_uploads import take_out
 from happe_study.access.rights import Role
-from happe_study.access.rules import Caller, Who
 from happe_study.audit.chain import append
 from happe_study.audit.models import AuditDetail, AuditEntry
 from happe_study.audit.verify import verify_log
 from happe_study.base.clock import now_us
 from happe_study.base.database import Base
-from happe_study.base.problems import Problem
 from happe_study.design.allocation.sealing import open_condition
 from happe_study.design.study import Study
-from happe_study.evidence.profiles import reviews
-from happe_study.evidence.profiles.models import LearningEvent, Profile, ProfileReview, ReviewKind, Uafp
+from happe_study.evidence.profiles.models import LearningEvent, Uafp
 from happe_study.evidence.traces.folder import Folder
 from happe_study.evidence.traces.models import Trace, TracePart
 from happe_study.jobs import services as jobs
@@ -258,30 +255,6 @@ def test_a_request_that_waits_for_a_withdrawal_does_nothing_after_it(world: Worl
         assert session.scalar(select(func.count()).where(Sitting.ended_us.is_(None))) == 0
         assert session.scalar(select(func.count()).where(Run.guess == "usual")) == 0
         assert session.scalar(select(func.count()).where(AuditDetail.participant_id == someone.row.id)) == 0
-
-
-@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)  # SQLite has one writer at a time
-@pytest.mark.parametrize("choice", ["erase", "deidentify"])
-def test_a_note_that_waits_for_a_withdrawal_is_not_written(world: World, study: Study, choice: str) -> None:
-    # given
-    someone = played(world, study, choice)
-    take_out(world)
-
-    def note() -> None:
-        with world.database.writing() as session:
-            profile = session.scalars(select(Profile)).one()
-            reviews.review(session, profile, ReviewKind.NOTE, "odd", Caller(Who.STAFF, 0, "ada@example.org"))
-
-    # when
-    with ThreadPoolExecutor(1) as thread:
-        with world.database.writing() as session:
-            withdrawal.withdraw(session, session.get_one(Participant, someone.row.id), SECRETS, None)
-            written = thread.submit(note)
-            until(world.waits, "the note that waits")
-        with pytest.raises(Problem, match="does not exist"):
-            written.result(PATIENCE_S)
-    # then
-    assert count(world, ProfileReview) == 0
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)  # SQLite has one writer at a time

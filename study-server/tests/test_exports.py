@@ -98,14 +98,6 @@ def test_before_unblinding_nobody_gets_what_is_blinded(world: World, role: Role)
             assert each.name == "dictionary" or not any(word in column.name for word in WORDS), column.name
 
 
-@pytest.mark.usefixtures("study")
-@pytest.mark.parametrize("role", [role for role in Role if role not in EXPORTERS])
-def test_who_may_not_export_gets_nothing_ever(world: World, role: Role) -> None:
-    unblind(world)
-    for table in ("runs", "samples", "dictionary", "nothing"):
-        assert world.staff(role).post(f"/api/v1/studies/small/exports/{table}").status_code == 403
-
-
 @pytest.mark.parametrize("state", ["draft", "locked", "unblinded"])
 @pytest.mark.parametrize("role", Role)
 def test_columns_are_given_by_table_state_and_right_alone(small_world: World, state: str, role: Role) -> None:
@@ -218,23 +210,6 @@ def test_an_export_is_on_the_record(small_world: World) -> None:
     fetch(small_world, "runs")
     with small_world.database.reading() as session:
         assert session.scalars(select(AuditEntry.action).order_by(AuditEntry.number.desc())).first() == "study.exported"
-
-
-@pytest.mark.parametrize(
-    ("address", "status"),
-    [
-        ("small/exports/nothing", 404),
-        ("small/exports/audit_details", 404),
-        ("small/exports/runs?format=xlsx", 422),
-        ("small/exports/runs?format=csv&columns=condition", 422),
-        ("small/exports/..%2f..%2fetc", 404),
-        ("other/exports/runs", 404),
-    ],
-)
-def test_there_are_no_other_exports(small_world: World, address: str, status: int) -> None:
-    given_studies.study(small_world, protocol=given_studies.small())
-    answer = small_world.staff(Role.ANALYST).post(f"/api/v1/studies/{address}")
-    assert (answer.status_code, answer.mimetype) == (status, "application/problem+json")
 
 
 def test_the_catalogue_says_what_one_gets_now(small_world: World) -> None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import io
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -16,7 +15,6 @@ from sqlalchemy import func, select
 import given_accounts
 import given_participants as people
 import given_profiles
-import given_reports
 import records
 from given_accounts import browser
 from given_devices import device, header, put_record, put_trace
@@ -27,9 +25,7 @@ from happe_study.access.rules import Caller, Who
 from happe_study.audit import chain
 from happe_study.audit.models import AuditDetail
 from happe_study.base.problems import Problem
-from happe_study.base.tables.formats import Format
 from happe_study.design.study import Study
-from happe_study.evidence.documents import services as documents
 from happe_study.evidence.profiles import assignments, downloads, reviews
 from happe_study.evidence.profiles.models import Profile, ReviewKind
 from happe_study.evidence.profiles.services import Taken, take_out
@@ -43,7 +39,6 @@ from happe_study.people import sittings
 from happe_study.people.accounts import services as accounts
 from happe_study.people.devices.models import Sitting
 from happe_study.people.participants.models import Participant
-from happe_study.results.exports import stored
 from happe_study.results.unblinding import services as unblinding
 from happe_study.results.unblinding.services import Order
 from happe_study.results.withdrawal import services as withdrawal
@@ -93,19 +88,6 @@ def second_of_two(world: World, first: Act, second: Act) -> Any:  # noqa: ANN401
         return begun.result(PATIENCE_S)
 
 
-def test_the_id_of_another_runs_record_is_refused(world: World) -> None:
-    made = study(world, protocol=small())
-    participant, _token = people.participant(world, made)
-    laptop = people.laptop_with(world, made, participant)
-    first, second = (run.code for run in people.runs_of(world, participant)[:2])
-    people.answered(world, first, laptop)
-    people.started(world, second, laptop)
-    client, taken = world.client(laptop.token), str(uuid4())
-    assert put_record(client, records.make(first, 3, 1, client_id=taken)).status_code == 201
-    assert put_record(client, records.make(second, 3, 2, client_id=taken)).status_code == 409
-    assert put_record(client, records.make(second, 3, 2)).status_code == 201
-
-
 @on_postgresql
 def test_a_header_that_comes_again_before_the_answer_is_the_same_trace(
     world: World, monkeypatch: pytest.MonkeyPatch
@@ -144,24 +126,6 @@ def test_the_audit_log_goes_on_while_a_study_is_unblinded(world: World, monkeypa
         threads.submit(_say_something, world, made.id).result(PATIENCE_S)
         ended.set()
         assert told.result(PATIENCE_S).status_code == 200
-
-
-@on_postgresql
-def test_the_audit_log_goes_on_while_an_export_begins(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = study(world, protocol=small())
-
-    said: list[Future[None]] = []
-
-    def append(session: Session, action: str, who: None, **detail: Any) -> None:  # noqa: ANN401 - as append() takes it
-        said.append(threads.submit(_say_something, world, made.id))
-        until(lambda: said[0].done() or world.waits(), "another entry")
-        chain.append(session, action, who, **detail)
-
-    monkeypatch.setattr(stored, "append", append)
-    with ThreadPoolExecutor(1) as threads:
-        with world.database.writing() as session:
-            stored.begin(session, made.id, fixed_secrets(), Format.CSV, None)
-        said[0].result(PATIENCE_S)
 
 
 def _say_something(world: World, study_id: int) -> None:
@@ -290,20 +254,6 @@ def test_of_two_studies_created_with_one_name_at_once_the_second_changes_the_fir
         lambda session: studies.put(session, small(participants=8), None),
     )
     assert (studies.protocol_of(made).participants, new) == (8, False)
-
-
-@on_postgresql
-def test_of_two_power_models_uploaded_at_once_the_second_stays(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = given_reports.finished(world, participants=1)
-    monkeypatch.setattr(documents, "read", lambda *_args: None)
-    page, clients = f"/studies/{made.name}/report", [browser(world, Role.ANALYST, email=each) for each in EMAILS]
-    tokens = [given_accounts.token_of(client.get(page)) for client in clients]
-
-    def upload(number: int) -> TestResponse:
-        form = {"csrf_token": tokens[number], "machine": (io.BytesIO(b"{}"), "machine.json")}
-        return clients[number].post(f"{page}/machine", data=form)
-
-    assert statuses(world, monkeypatch, documents, lambda: upload(0), lambda: upload(1)) == [303, 303]
 
 
 @on_postgresql

@@ -12,7 +12,6 @@ from sqlalchemy import select
 
 import given_participants as people
 from given_studies import small, study
-from happe_study.audit.models import AuditDetail, AuditEntry
 from happe_study.base import codes
 from happe_study.base.problems import Problem
 from happe_study.design.study import Study
@@ -193,30 +192,6 @@ def test_who_is_done_is_not_replaced_but_may_withdraw(world: World) -> None:
 
     assert slot_of(world, row) == place
     assert people.now(world, row).code != row.code
-
-
-def test_a_withdrawal_erases_what_was_said_and_the_log_keeps_its_entries(world: World) -> None:
-    # Given
-    made = study(world, protocol=small())
-    row, token = people.participant(world, made, choice="erase")
-    laptop = people.laptop_with(world, made, row)
-    people.answered(world, people.runs_of(world, row)[0].code, laptop)
-    with world.database.reading() as session:
-        entries = len(session.scalars(select(AuditEntry)).all())
-
-    # When
-    assert does(world, row, withdraw) == "erase"
-    assert does(world, row, withdraw) == "erase"
-
-    # Then
-    after = people.now(world, row)
-    assert (after.state, after.answers, after.stratum) == ("withdrawn", None, None)
-    assert {(run.rating, run.guess, run.started_us) for run in people.runs_of(world, row)} == {(None, None, None)}
-    assert slot_of(world, row) is None
-    with world.database.reading() as session:
-        assert callers.caller_of(session, token) is None
-        assert len(session.scalars(select(AuditEntry)).all()) > entries
-        assert not [one for one in session.scalars(select(AuditDetail)) if row.code in str(one.detail)]
 
 
 def test_who_has_not_agreed_yet_may_withdraw_too(world: World) -> None:

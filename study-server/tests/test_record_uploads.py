@@ -9,7 +9,6 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-import pytest
 from sqlalchemy import event, func, select
 
 import records
@@ -26,8 +25,6 @@ from happe_study.runs.records.stored import opened
 from world import World, fixed_secrets
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from happe_study.people.participants.models import Participant
 
 Json = dict[str, Any]
@@ -188,58 +185,9 @@ def test_the_audit_log_says_nothing_of_what_was_recorded(world: World) -> None:
     assert detail.participant_id == sitting.participant.id
 
 
-@pytest.mark.parametrize(
-    ("content_type", "encoding", "status"),
-    [
-        ("application/json; charset=utf-8", None, 201),
-        ("application/json", "identity", 201),
-        ("application/json", "gzip", 415),
-        ("application/json", "zstd", 415),
-        ("application/json", "identity, gzip", 415),
-        ("text/json", None, 415),
-        ("application/x-www-form-urlencoded", None, 415),
-        ("multipart/form-data; boundary=x", None, 415),
-        ("", None, 415),
-    ],
-)
-def test_a_record_is_plain_json(small_world: World, content_type: str, encoding: str | None, status: int) -> None:
-    sitting = Sitting(small_world)
-    record = sitting.record()
-    headers = {"Content-Type": content_type} | ({"Content-Encoding": encoding} if encoding else {})
-    address = f"/api/v1/runs/{record['run']}/record/{record['id']}"
-    assert sitting.client.put(address, data=records.encode(record), headers=headers).status_code == status
-
-
-@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b"[" * 100_000, b'{"a":1,"a":2}', b"\xff", b'{"run":NaN}'])
-def test_what_is_no_record_is_refused(small_world: World, body: bytes) -> None:
-    sitting = Sitting(small_world)
-    record = sitting.record()
-    address = f"/api/v1/runs/{record['run']}/record/{record['id']}"
-    answer = sitting.client.put(address, data=body, content_type="application/json")
-    assert answer.status_code == 422
-    assert answer.mimetype == "application/problem+json"
-    assert said(answer)["errors"]
-
-
 def test_faults_of_a_record_are_told_by_pointer_and_not_repeated(small_world: World) -> None:
     sitting = Sitting(small_world)
     record = sitting.record() | {"rating": 900, "run": "ZZZZZZZZ"}
     address = f"/api/v1/runs/{sitting.runs[0].code}/record/{record['id']}"
     answer = sitting.client.put(address, data=json.dumps(record), content_type="application/json")
     assert (answer.status_code, [each["pointer"] for each in said(answer)["errors"]]) == (422, ["/rating"])
-
-
-@pytest.mark.parametrize("code", ["AAAAAAAA", "aaaaaaaa", "..", "A" * 9, "%00", "A'--", "ÄÄÄÄÄÄÄÄ"])
-def test_runs_that_are_none_are_nowhere(small_world: World, code: str) -> None:
-    sitting = Sitting(small_world)
-    record = sitting.record()
-    address = f"/api/v1/runs/{code}/record/{record['id']}"
-    answer = sitting.client.put(address, data=records.encode(record), content_type="application/json")
-    assert answer.status_code in {404, 422}
-
-
-def test_a_record_beyond_the_limit_is_not_read(sqlite_url: str, tmp_path: Path) -> None:
-    world = World(tmp_path, sqlite_url, limits={"record_bytes": 1000})
-    sitting = Sitting(world)
-    assert put_record(sitting.client, sitting.record()).status_code == 413
-    world.close()

@@ -169,12 +169,6 @@ def test_both_modes_begin_raised_and_only_mode_extended_has_probes(world: World)
         assert (seed is None) == (condition != "L-HAPPE")
 
 
-def test_no_row_says_the_condition(sitting: Sitting) -> None:
-    for run in sitting.runs[:1]:
-        people.completed(sitting.world, run.code, sitting.laptop)
-    assert {run.condition for run in sitting.runs} == {None}
-
-
 def test_a_start_said_twice_is_answered_alike_and_no_other_start_is(sitting: Sitting) -> None:
     # Given
     code, name = sitting.runs[0].code, str(uuid4())
@@ -475,11 +469,6 @@ def test_a_slot_that_comes_back_is_on_the_record_if_its_conditions_were_told(
 
     # Then
     assert logged(sitting.world, "slot.returned") == [{"by": "server", "runs_started": 1}] * started
-
-
-@pytest.mark.parametrize("code", ["", "nosuch", "00000000", "0000\x000000", "ÀÀÀÀÀÀÀÀ", "' OR 1=1"])
-def test_a_code_that_is_no_runs_finds_nothing(sitting: Sitting, code: str) -> None:
-    assert sitting.refused(code, replace) == "not-found"
 
 
 def test_a_run_of_another_study_is_not_found(sitting: Sitting) -> None:

@@ -177,17 +177,6 @@ def test_a_stolen_database_has_no_word_of_a_record(world: World, tmp_path: Path)
     assert told(stolen(world, tmp_path)) == set()
 
 
-@pytest.mark.usefixtures("players")
-def test_this_scan_would_see_a_record_that_is_not_sealed(world: World, tmp_path: Path) -> None:
-    record = records.encode(records.make("AAAAAAAA", 30, kernel=True))
-    with world.database.writing() as session:
-        session.execute(update(RunRecord).values(document=pa.Codec("zstd").compress(record, asbytes=True)))
-    assert {b'"util_ppm"', b"ondemand", b"up_threshold"} <= told(stolen(world, tmp_path))
-    with world.database.writing() as session:
-        session.execute(update(Run).values(condition="T-HAPPE"))
-    assert b"T-HAPPE" in told(stolen(world, tmp_path))
-
-
 def test_two_databases_that_differ_in_the_allocation_alone_differ_in_seals_alone(
     tmp_path: Path, sqlite_template: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

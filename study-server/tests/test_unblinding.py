@@ -190,18 +190,6 @@ def test_over_http_the_custodian_unblinds_and_everybody_can_check(world: World, 
     assert custodian.post(address, json={"reason": REASON, "confirmation": "small"}).status_code == 409
 
 
-@pytest.mark.parametrize("role", [role for role in Role if role is not Role.CUSTODIAN])
-@pytest.mark.parametrize("what", ["unblinding", "runs/{code}/unblinding"])
-def test_nobody_but_the_custodian_unblinds(small_world: World, role: Role, what: str) -> None:
-    study = given_studies.study(small_world, protocol=given_studies.small())
-    enrol(small_world, study.id)
-    code = _a_code(small_world)
-    address = f"/api/v1/studies/small/{what.format(code=code)}"
-    body = {"reason": REASON, "confirmation": code if "code" in what else "small"}
-    assert small_world.staff(role).post(address, json=body).status_code == 403
-    assert small_world.staff(Role.CUSTODIAN, study_id=study.id).post(address, json=body).status_code == 200
-
-
 def test_a_token_that_lies_in_a_script_does_not_unblind(small_world: World) -> None:
     given_studies.study(small_world, protocol=given_studies.small())
     custodian = small_world.staff(Role.CUSTODIAN)
@@ -233,43 +221,6 @@ def test_in_an_emergency_the_custodian_alone_learns_one_condition(world: World) 
     assert again.get_json() == answer.get_json()
     unblind(world)
     assert custodian.post(address, json=body).status_code == 409
-
-
-@pytest.mark.parametrize(
-    ("body", "status"),
-    [
-        ({}, 422),
-        ({"reason": REASON}, 422),
-        ({"reason": "short", "confirmation": "{code}"}, 422),
-        ({"reason": REASON, "confirmation": "small"}, 422),
-        ({"reason": REASON + "\x00", "confirmation": "{code}"}, 400),
-        ({"reason": REASON + "\x1b", "confirmation": "{code}"}, 422),
-        ({"reason": 10**20, "confirmation": "{code}"}, 422),
-        ({"reason": REASON, "confirmation": "{code}", "condition": "O-HAPPE"}, 422),
-        ([], 422),
-    ],
-)
-def test_a_malformed_order_unblinds_nothing(small_world: World, body: object, status: int) -> None:
-    study = given_studies.study(small_world, protocol=given_studies.small())
-    enrol(small_world, study.id)
-    code = _a_code(small_world)
-    if isinstance(body, dict) and body.get("confirmation") == "{code}":
-        body = body | {"confirmation": code}
-    answer = small_world.staff(Role.CUSTODIAN).post(f"/api/v1/studies/small/runs/{code}/unblinding", json=body)
-    assert (answer.status_code, answer.mimetype) == (status, "application/problem+json")
-    with small_world.database.reading() as session:
-        assert session.scalars(select(AuditEntry).where(AuditEntry.action == "run.unblinded")).all() == []
-
-
-def test_a_run_of_another_study_is_not_found(small_world: World) -> None:
-    study = given_studies.study(small_world, protocol=given_studies.small())
-    given_studies.study(small_world, protocol=given_studies.small("other"))
-    enrol(small_world, study.id)
-    code = _a_code(small_world)
-    answer = small_world.staff(Role.CUSTODIAN).post(
-        f"/api/v1/studies/other/runs/{code}/unblinding", json={"reason": REASON, "confirmation": code}
-    )
-    assert answer.status_code == 404
 
 
 def _a_code(world: World) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-AT_LEAST = 250
+AT_LEAST = 180
 MOST_ECHOED = 80
 
 
