@@ -21,8 +21,7 @@ run() { # PART
         statistics)
             OPENBLAS_NUM_THREADS=1 PYTHONPATH=study-server/tests:study-server/src:profiles/python/src nice -n 19 \
                 build/venv/bin/python study-server/tests/inference_grid.py "build/validate/inference-$(git rev-parse --short HEAD)"
-            HAPPE_STUDIES=20000 build/venv/bin/python -m pytest -s -p no:cacheprovider \
-                power-logger/tests/test_truths.py profiles/python/tests/test_clocks_of_traces.py
+            build/venv/bin/python -m pytest -s -p no:cacheprovider profiles/python/tests/test_clocks_of_traces.py
             HAPPE_TRUTHS=300 build/venv/bin/python -m pytest -s -p no:cacheprovider power-logger/tests/test_independent_truths.py
             build/bin/happe-sim study --seed 1..100 --check
             tools/setup.sh statistics

@@ -4,7 +4,7 @@
 Rounds of both alternate, each in its own process. The CPU time is the least of the rounds, because other work on the
 machine only adds to it (caches, memory). The speed is a median. The source is in memory, so that an instrument's cost
 does not count. The bare loop concatenates the same blocks, encodes the same columns in the same way, syncs and renames
-each file and syncs its folder. It has no raw file, ledger, guard, digest, summaries or threads.
+each file and syncs its folder. It has no raw file, guard, digest or threads.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from happe_power.recording.arrow_files import as_array
 
 from given_sources import SHUNT, SUPPLY, Given, pair_at
 from happe_cli.disk import sync_folder
 from happe_contract.traces import Block
-from happe_power.recording.arrow_files import as_array
 from happe_power.recording.header import Purpose
 from happe_power.recording.recorder import Recorder
 from happe_power.recording.tending import Tended

@@ -105,7 +105,7 @@ def record(folder: Path, readings: Iterable[Reading | Exception], **options: obj
     return recorder
 
 
-def indices(items: Sequence[Block | Gap]) -> list[tuple[int, int]]:
+def spans_of(items: Sequence[Block | Gap]) -> list[tuple[int, int]]:
     """Return the first index and the end of each block and gap."""
     spans = ((i.first_index, i.end_index) if isinstance(i, Block) else (i.from_index, i.to_index) for i in items)
     return list(spans)

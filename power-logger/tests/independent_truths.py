@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 SERVER_US = 1_793_440_000_000_000  # at second 0
 LASTS_S = 60.0
 INTERVAL_S = (8.0, 28.0)
+REFERENCE_S = (29.0, 49.0)
 STEPS = ((-1e9, 1.2), (8.02, 2.0), (20.0, 1.4), (28.0, 2.2))  # from a second on, amperes
 SUPPLY_V, SUPPLY_OHM = 20.0, 0.05
 GRID_HZ = 8000  # for filtered signals
@@ -72,6 +73,8 @@ class Session:
     checks: list[NDArray[Any]]  # the first channel's values without current, one check after the other
     interval_us: tuple[int, int]
     watts: float
+    reference_us: tuple[int, int]
+    reference_watts: float
 
 
 def stated(value: float, uncertainty: float) -> dict[str, Any]:
@@ -105,7 +108,11 @@ def session(case: Case, rng: np.random.Generator) -> Session:
         "part_format": "parquet",
         "software": {"happe-power": "0.1.0"},
     }
-    begin, end = (case.starts_at_s + at for at in INTERVAL_S)
+    intervals = [[case.starts_at_s + at for at in each] for each in (INTERVAL_S, REFERENCE_S)]
+    truths = [
+        ((_server_us(begin), _server_us(end)), _joules(case, clock, begin, end) / (end - begin))
+        for begin, end in intervals
+    ]
     return Session(
         header,
         first,
@@ -114,9 +121,13 @@ def session(case: Case, rng: np.random.Generator) -> Session:
         clock.pairs,
         clock.estimates,
         checks,
-        (SERVER_US + round(begin * 1e6), SERVER_US + round(end * 1e6)),
-        _joules(case, clock, begin, end) / (end - begin),
+        *truths[0],
+        *truths[1],
     )
+
+
+def _server_us(second: float) -> int:
+    return SERVER_US + round(second * 1e6)
 
 
 class _Clock:

@@ -12,7 +12,7 @@ import numpy as np
 
 from happe_contract.parts import Footer
 from happe_contract.traces import Channel, Measures, TimePair
-from happe_power.recording import closing, ending, parts
+from happe_power.recording import closing, parts
 from happe_power.recording.layout import FOLDERS, Layout, compact
 from happe_power.upload import clocks
 
@@ -62,13 +62,12 @@ class Given:
         pair = TimePair(first, *(start + number * 1_000_000 for start in (self.started.monotonic_us, REALTIME_US)))
         footer = Footer(self.id, number, ((first, rows),), (pair,))
         encoded = parts.encode(self.layout.channels, columns, footer)
-        closing.write_summary(self.layout, footer, columns, encoded)
-        self.layout.part(number).write_bytes(encoded)
+        closing.write_part(self.layout, footer, encoded)
         return bytes(encoded)
 
     def end(self) -> dict[str, Any]:
         """Write the manifest, and return it."""
-        ending.end(self.layout, self.started)
+        closing.end(self.layout, self.started)
         manifest: dict[str, Any] = json.loads(self.layout.manifest.read_bytes())
         return manifest
 

@@ -4,15 +4,12 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from happe_power.arithmetic.align import BIN_US, BINS, SEARCH_US, align, template
 from happe_power.arithmetic.marker import CHIP_US, DURATION_US, chips, pattern
-
-PAGE = Path(__file__).parents[2] / "docs/calibration.md"
 
 
 def power(late_us: float, noise: float, seed: int = 1) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
@@ -25,11 +22,6 @@ def test_the_pattern_is_mistaken_for_itself_at_no_other_chip() -> None:
     signs = 2 * np.array(chips()) - 1
     assert len(signs) == 127
     assert {int(signs @ np.roll(signs, by)) for by in range(1, 127)} == {-1}
-
-
-def test_the_pattern_is_that_of_the_page() -> None:
-    first = "".join("01"[on] for on in chips())[:34]
-    assert f"Its first chips are {first}." in PAGE.read_text(encoding="utf-8")
 
 
 def test_the_pattern_goes_on_and_off_by_turns_and_ends_off() -> None:
@@ -90,12 +82,3 @@ def test_bins_without_samples_are_passed_over_and_too_many_of_them_find_nothing(
     assert found.late_us == pytest.approx(-20_000.0, abs=1000)
     series[:2500] = np.nan
     assert not align(series).found
-
-
-def test_flat_power_has_no_marker() -> None:
-    assert not align(np.full(BINS, 25.0)).found
-
-
-def test_another_number_of_bins_is_an_error() -> None:
-    with pytest.raises(ValueError, match=f"{BINS} are wanted"):
-        align(np.zeros(10))

@@ -21,7 +21,6 @@ from given_sources import Given
 from given_truths import RECORD, known
 from happe_contract.calibration import Correction
 from happe_contract.measuring.refusal import Refusal, Why
-from happe_contract.measuring.zeros import ZeroReading
 from happe_contract.traces import Block, Channel, Measures, TimePair
 from happe_power import calibration
 from happe_power.arithmetic import marker
@@ -191,11 +190,6 @@ def test_a_figure_has_two_digits_of_its_uncertainty_and_zero_has_no_sign(
     assert with_uncertainty(value, expanded) == shown
 
 
-def test_without_from_and_to_it_is_the_whole_trace(run: Callable[..., Ended], folder: Path) -> None:
-    said = json.loads(run("measure", folder, "--json").out)
-    assert said["to_us"] - said["from_us"] == pytest.approx(6_000_000, abs=2)
-
-
 REFUSED: list[tuple[Sequence[object], str]] = [
     (("--from", at(4), "--to", at(8)), "refused (coverage): 50.00 % of the interval has samples, at least 99 % is"),
     (("--from", at(6.5), "--to", at(9.5)), "refused (no-samples)"),
@@ -225,16 +219,6 @@ def test_a_trace_without_estimates_has_no_server_time_but_its_own(run: Callable[
     said = json.loads(run("measure", folder, "--own-clock", "--json").out)
     assert said["from_us"] == power_traces.REALTIME_US
     assert "not the server's" in said["notes"][0]
-
-
-def test_estimates_that_contradict_each_other_are_refused(run: Callable[..., Ended], folder: Path) -> None:
-    with (folder / "clocks.jsonl").open("a") as lines:
-        last = json.loads((folder / "clocks.jsonl").read_text().splitlines()[-1])
-        last |= {"monotonic_us": last["monotonic_us"] + 1, "offset_us": last["offset_us"] + 10_000_000}
-        lines.write(json.dumps(last) + "\n")
-    ended = run("measure", folder)
-    assert ended.status == os.EX_DATAERR
-    assert "a clock was set" in ended.err
 
 
 def test_a_wall_clock_that_was_set_in_the_middle_is_refused(folder: Path) -> None:
@@ -267,13 +251,6 @@ def test_with_samples_at_the_end_of_the_range_there_is_no_figure(run: Callable[.
     assert "refused (coverage): 4 of its samples" in run("measure", folder, "--from", at(1), "--to", at(1.9935)).err
 
 
-def test_a_trace_without_calibration_has_no_watts(run: Callable[..., Ended], tmp_path: Path) -> None:
-    given = power_traces.ended(tmp_path / "spool", 1, calibration=None)
-    ended = run("measure", given.folder, "--own-clock")
-    assert ended.status == os.EX_DATAERR
-    assert "no part number gives one" in ended.err
-
-
 def test_an_expired_record_is_said_on_the_figure(run: Callable[..., Ended], folder: Path, tmp_path: Path) -> None:
     old = dataclasses.replace(
         SHIPPED, name="old", date=SHIPPED.date.replace(year=2024), expires=SHIPPED.expires.replace(year=2025)
@@ -284,24 +261,6 @@ def test_an_expired_record_is_said_on_the_figure(run: Callable[..., Ended], fold
     assert ended.status == 0
     assert "calibration old EXPIRED on 2025-10-01" in ended.out
     assert "with calibration old; the trace was recorded under rig" in ended.out
-
-
-def test_a_record_that_is_wrong_is_told_by_line(run: Callable[..., Ended], folder: Path, tmp_path: Path) -> None:
-    wrong = tmp_path / "wrong.toml"
-    wrong.write_text(calibration.to_toml(SHIPPED).replace("value = 0.1\n", "value = 0\n"))
-    ended = run("measure", folder, "--calibration", wrong)
-    assert ended.status == os.EX_CONFIG
-    assert f"{wrong}:11: shunt_ohm.value: must be more than 0" in ended.err
-
-
-def test_zero_checks_beside_the_trace_tell_noise_and_drift(run: Callable[..., Ended], folder: Path) -> None:
-    before, after = (ZeroReading("shunt", 0, volts, 1e-7, 2e-5, 80.0, 2000) for volts in (0.0, 1e-5))
-    zero_check.store(folder, [before], [after])
-    said = json.loads(run("measure", folder, "--json").out)
-    lines = {line["input"]: line for line in said["budget"]}
-    assert lines["noise of shunt"]["source"] == "zero check, 2000 samples"
-    assert lines["noise of shunt"]["dof"] == 80
-    assert lines["drift of the zero of shunt"]["source"].startswith("spread of 2 zero checks; ")
 
 
 def test_a_stretch_with_the_laptop_off_is_a_zero_check(run: Callable[..., Ended], folder: Path) -> None:
@@ -336,10 +295,6 @@ def test_zero_checks_that_cannot_be_read_are_told(run: Callable[..., Ended], fol
     ended = run("measure", folder)
     assert ended.status == os.EX_DATAERR
     assert f"{zero_check.NAME}: this file has no zero readings" in ended.err
-
-
-def test_against_another_trace_needs_an_interval(run: Callable[..., Ended], folder: Path) -> None:
-    assert run("measure", folder, "--against-trace", folder).status == os.EX_USAGE
 
 
 @pytest.fixture(scope="module")
@@ -532,13 +487,6 @@ def test_calibrate_without_a_load_makes_a_record_of_zeros(
     assert record.shunt_ohm is None
 
 
-def test_calibrate_refuses_a_load_that_is_none(run: Callable[..., Ended], tmp_path: Path, rig: list[str]) -> None:
-    ended = run("calibrate", tmp_path / "rig.toml", *rig[:2], *WIRED, *LOADED, "--no-wait")
-    assert ended.status == os.EX_DATAERR
-    assert "the load is missing, or its poles are swapped" in ended.err
-    assert not (tmp_path / "rig.toml").exists()
-
-
 @pytest.mark.parametrize(
     ("value", "says"), [("10", "rig: saturated samples: take a wider range"), ("nan", "rig: invalid samples")]
 )
@@ -570,11 +518,3 @@ def test_calibrate_refuses_an_input_that_nobody_has_shorted(
     assert ended.status == status
     assert ("supply: " in ended.err and "short every input" in ended.err) == bool(status)
     assert (tmp_path / "rig.toml").exists() == (not status)
-
-
-@pytest.mark.parametrize("pair", [("0", "0.1"), ("10", "-1"), ("10", "11")])
-def test_calibrate_refuses_a_load_that_cannot_be(
-    run: Callable[..., Ended], tmp_path: Path, rig: list[str], pair: tuple[str, str]
-) -> None:
-    given = [*WIRED, "--load-ohm", *pair, "--load-volt", "19", "0.1"]
-    assert run("calibrate", tmp_path / "rig.toml", *rig, *given, "--no-wait").status == os.EX_USAGE

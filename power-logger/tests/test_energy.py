@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,11 +19,11 @@ from happe_contract.measuring.budget import Budget, Contribution, Kind, budget_o
 from happe_contract.measuring.energy import Figure, Interval, measure
 from happe_contract.measuring.refusal import Limits, Refusal, Why
 from happe_contract.measuring.rig import rig_of
-from happe_contract.measuring.sums import Samples, Stretches, Window, differences
+from happe_contract.measuring.sums import Stretches, differences
 from happe_contract.rig import Rig
 from happe_contract.server_time import Part
 from happe_contract.traces import Block, Channel, Filter, Measures
-from happe_power.arithmetic.compare import difference, improvement
+from happe_power.arithmetic.compare import improvement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -115,15 +113,6 @@ def test_current_times_a_stated_supply_voltage() -> None:
     assert "the supply's voltage is stated, not measured" in found.notes
 
 
-def test_of_power_and_current_the_power_counts() -> None:
-    # Given a meter that gives both, and no supply voltage
-    current = dataclasses.replace(POWER, name="current", measures=Measures.CURRENT, unit="A")
-    made = rig(POWER, current, record=None)
-    assert figure(made, interval(0, 1), [Block(0, (np.full(1000, 33.0), np.full(1000, 2.0)))]).mean_w == pytest.approx(
-        33
-    )
-
-
 def test_an_energy_counter_gives_the_difference_of_its_ends() -> None:
     # Given a counter of microjoules that grows by 25 mJ in each millisecond, so 25 W
     counts = np.arange(0, 10_000, dtype=np.int64) * 25_000
@@ -180,11 +169,6 @@ def test_a_cut_inside_of_a_sample_takes_its_share() -> None:
     assert found.energy_j == pytest.approx((0.5 * 10 + 0.75 * 20) / 1000)
 
 
-def test_an_interval_inside_of_one_sample_has_its_power() -> None:
-    found = figure(PLAIN, interval(0.00025, 0.00075), [watts(0.001, 17.0)], Limits(clock_share=1))
-    assert found.mean_w == pytest.approx(17)
-
-
 @given(st.lists(st.floats(0, 9.9), min_size=3, max_size=3, unique=True), st.integers(0, 99))
 @settings(max_examples=60, deadline=None)
 def test_energies_of_adjoining_intervals_add_up(cuts: list[float], seed: int) -> None:
@@ -199,74 +183,12 @@ def test_energies_of_adjoining_intervals_add_up(cuts: list[float], seed: int) ->
     assert first.energy_j + second.energy_j == pytest.approx(both.energy_j, rel=1e-9)
 
 
-@given(st.floats(0.1, 10), st.floats(-20, 20), st.floats(0.5, 4))
-@settings(max_examples=60, deadline=None)
-def test_another_unit_for_counts_changes_nothing(scale: float, offset: float, level: float) -> None:
-    # Given the same volts as counts of another size with another zero
-    volts = np.random.default_rng(1).normal(level, 0.1, 2000)
-    channel = dataclasses.replace(SHUNT_F, scale=scale, offset=offset)
-    supply = np.full(2000, 6.0)
-    here = figure(rig(SHUNT_F, SUPPLY_F), interval(0, 2), [Block(0, (volts, supply))])
-    there = figure(rig(channel, SUPPLY_F), interval(0, 2), [Block(0, ((volts - offset) / scale, supply))])
-    assert there.mean_w == pytest.approx(here.mean_w, rel=1e-9)
-    assert there.budget.expanded == pytest.approx(here.budget.expanded, rel=1e-6)
-
-
-@given(st.integers(0, 10**15))
-@settings(max_examples=20)
-def test_when_it_was_changes_nothing(by_us: int) -> None:
-    moved = Interval(
-        "trace", *(dataclasses.replace(each, server_us=each.server_us + by_us) for each in interval(2, 5)[1:])
-    )
-    assert figure(PLAIN, moved, [watts()]).energy_j == pytest.approx(90)
-
-
-@given(st.integers(1, 9_999), st.floats(0.5, 0.9999))
-@settings(max_examples=60)
-def test_what_is_refused_for_lacking_samples_is_refused_with_fewer(lacking: int, least: float) -> None:
-    def outcome(missing: int) -> Figure | Refusal:
-        return measure(PLAIN, interval(0, 10), [watts(10 - missing / RATE_HZ)], limits=Limits(coverage=least))
-
-    if isinstance(outcome(lacking), Refusal):
-        assert isinstance(outcome(lacking + 1), Refusal)
-    else:
-        assert isinstance(outcome(lacking - 1), Figure)
-
-
-def test_too_few_samples_are_refused_with_the_share_that_is_there() -> None:
-    found = measure(PLAIN, interval(0, 10), [watts(9.8)])
-    assert isinstance(found, Refusal)
-    assert found.why is Why.COVERAGE
-    assert "98.00 %" in found.detail
-
-
 def test_missing_samples_that_are_let_pass_are_in_the_budget() -> None:
     values = np.random.default_rng(1).normal(30, 2, 9_500)
     found = figure(PLAIN, interval(0, 10), [Block(0, (values,))], Limits(coverage=0.9))
     parts = {line.name: line.part for line in found.budget.lines}
     assert found.coverage == pytest.approx(0.95)
     assert parts["missing samples"] == pytest.approx(0.05 * 2, rel=0.1)
-
-
-@pytest.mark.parametrize(
-    ("of", "why", "says"),
-    [
-        (interval(5, 5), Why.EMPTY, "ends before it begins"),
-        (interval(6, 5), Why.EMPTY, "ends before it begins"),
-        (interval(100, 110), Why.NO_SAMPLES, "no samples"),
-        (
-            interval(0, 10, 150_000),
-            Why.CLOCK,
-            "at most 100 ms is allowed; more clock estimates near it would help",
-        ),
-        (interval(0, 1, 20_000), Why.CLOCK, "at most 10 ms is allowed; a longer interval would help"),
-    ],
-)
-def test_an_interval_that_cannot_be_measured_is_refused(of: Interval, why: Why, says: str) -> None:
-    found = measure(PLAIN, of, [watts()])
-    assert isinstance(found, Refusal)
-    assert found.why is why
-    assert says in found.detail
 
 
 def test_a_clock_that_is_off_costs_the_step_of_power_at_the_cut() -> None:
@@ -278,12 +200,6 @@ def test_a_clock_that_is_off_costs_the_step_of_power_at_the_cut() -> None:
     assert found.mean_w == pytest.approx(35)
     assert line.sensitivity == pytest.approx((40 - 20) / 4)
     assert line.standard_uncertainty == pytest.approx(0.006 / math.sqrt(3))
-
-
-def test_a_step_right_at_the_cut_counts_in_full() -> None:
-    block = Block(0, (np.repeat([20.0, 40.0], 5000),))
-    line = next(line for line in figure(PLAIN, interval(5, 9, 6000), [block]).budget.lines if line.name == "clock")
-    assert line.sensitivity == pytest.approx(20 / 4)
 
 
 def test_both_cuts_late_together_lose_power_of_a_pulse_that_lies_just_between_them() -> None:
@@ -373,13 +289,6 @@ def test_without_a_record_the_figure_says_what_is_not_in_it() -> None:
     assert not [line for line in found.budget.lines if line.name.startswith(("gain of", "zero of"))]
 
 
-def test_the_power_of_a_sample_is_that_of_the_corrected_values() -> None:
-    # Given a shunt in the return line, so that the supply voltage includes its drop
-    x, y = np.array([0.1, 0.2]), np.array([6.0, 6.5])
-    drop, volts = 1.0003 * x - 2e-5, 3.01 * (0.9999 * y + 1e-3)
-    assert rig(*CHANNELS, record=RECORD).power(x, y) == pytest.approx((volts - drop) * drop / 0.1002)
-
-
 def test_sensitivities_are_the_derivatives() -> None:
     # Given a rig with every input of the budget, and each input moved a little
     rng = np.random.default_rng(5)
@@ -427,18 +336,6 @@ def test_lines_of_one_key_are_one_error() -> None:
     assert sum_of([Budget((line("r", 3, 1),)), Budget((line("s", 4, 1),))]).standard_uncertainty == 5
 
 
-def test_type_a_and_type_b_are_told_apart() -> None:
-    budget = Budget((line("a", 1, 3, 10), line("b", 1, 4)))
-    assert (budget.of_kind(Kind.A), budget.of_kind(Kind.B), budget.standard_uncertainty) == (3, 4, 5)
-
-
-def test_intervals_that_share_samples_are_not_compared() -> None:
-    one, other = (figure(PLAIN, interval(*each), [watts()]) for each in ((0, 5), (4, 9)))
-    for compared in (difference(one, other), improvement(one, other)):
-        assert isinstance(compared, Refusal)
-        assert compared.why is Why.OVERLAP
-
-
 def test_the_papers_improvement_is_one_minus_the_ratio() -> None:
     # Table A.1, Torcs: 39.46 W and 30.38 W are 23.02 % (rounded there from unrounded watts)
     block = Block(0, (np.repeat([39.46, 30.38], 5000),))
@@ -456,22 +353,6 @@ def test_no_power_has_no_ratio() -> None:
     assert found.why is Why.NO_POWER
 
 
-@given(st.floats(0, 900), st.floats(0.01, 99), st.integers(1, 400))
-@settings(max_examples=60)
-def test_a_window_is_the_same_however_the_samples_come(begin: float, length: float, chunk: int) -> None:
-    values = np.random.default_rng(1).uniform(0, 1, 1000)
-    whole, pieces = Window(begin, begin + length), Window(begin, begin + length)
-    whole.add(Samples(0, values, np.ones(1000)))
-    for first in range(0, 1000, chunk):
-        part = values[first : first + chunk]
-        pieces.add(Samples(first, part, np.ones(len(part))))
-    assert pieces.weight == pytest.approx(whole.weight)
-    assert whole.coverage == pytest.approx(1)
-    assert pieces.moments is not None
-    assert whole.moments is not None
-    assert pieces.moments.x == pytest.approx(whole.moments.x)
-
-
 def test_stretches_have_their_own_means_and_none_where_half_is_missing() -> None:
     stretches = Stretches(0, 4 * Stretches.MOST)
     values = np.arange(4 * Stretches.MOST, dtype=np.float64)
@@ -487,31 +368,3 @@ def test_stretches_have_their_own_means_and_none_where_half_is_missing() -> None
     gappy = Stretches(0, 4 * Stretches.MOST)
     gappy.add(0, values[:5])
     assert np.isnan(gappy.means[1])
-
-
-IMPURE = {
-    "io",
-    "logging",
-    "os",
-    "pathlib",
-    "random",
-    "socket",
-    "sys",
-    "threading",
-    "time",
-    "urllib3",
-    "pyarrow",
-    "click",
-}
-
-
-def test_the_arithmetic_includes_no_file_clock_or_log() -> None:
-    folders = ("power-logger/src/happe_power/arithmetic", "profiles/python/src/happe_contract/measuring")
-    files = [file for folder in folders for file in (Path(__file__).parents[2] / folder).glob("*.py")]
-    assert len(files) > 10
-    for file in files:
-        nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
-        names = {each.name for node in nodes if isinstance(node, ast.Import) for each in node.names}
-        names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
-        assert not {name.partition(".")[0] for name in names} & IMPURE, file.name
-        assert not any(isinstance(node, ast.Name) and node.id in ("open", "print") for node in nodes), file.name

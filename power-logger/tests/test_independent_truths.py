@@ -22,6 +22,7 @@ from happe_contract.measuring.session import Times
 from happe_contract.measuring.zeros import read_zero, shown
 from happe_contract.traces import Block, ClockEstimate, Gap, Reason, TimePair
 from happe_power import figures
+from happe_power.arithmetic.compare import Comparison, difference, improvement
 from happe_power.trace import Trace
 from independent_truths import SERVER_US, Case, session
 
@@ -122,7 +123,7 @@ class Tally:
 
     def add(self, case: Case, made: Session, folder: Path) -> None:
         """Measure one draw."""
-        found = measured(case, made, folder)
+        found = measured(case, made, folder, made.interval_us)
         if isinstance(found, Refusal):
             self.refused, self.why = self.refused + 1, str(found.why)
             return
@@ -137,15 +138,15 @@ class Tally:
         return f"| {case.name} | {share:.1f} % | {1000 * median(self.widths):.0f} mW |"
 
 
-def measured(case: Case, made: Session, folder: Path) -> Figure | Refusal:
-    """Return the figure of a session's interval, computed as `happe-power measure` does."""
+def measured(case: Case, made: Session, folder: Path, interval_us: tuple[int, int]) -> Figure | Refusal:
+    """Return the figure of an interval, computed as `happe-power measure` does."""
     trace = Remade(made)
     readings = [read_zero(trace.channels[0], 0, [Block(0, (check,))], 0) for check in made.checks]
     zeros = folder / "zeros.json"
     zeros.write_text(json.dumps({"before": shown(readings), "after": []}))
     found = figures.session(trace, zeros=zeros)
     assert not isinstance(found, Refusal), found
-    return found.figure(Times(*made.interval_us), replace(Limits(), **case.limits))
+    return found.figure(Times(*interval_us), replace(Limits(), **case.limits))
 
 
 def fewest(count: int) -> int:
@@ -166,6 +167,28 @@ def test_the_interval_holds_the_truth_or_there_is_none(case: Case, why: str, tmp
     # Then it refuses every figure for the expected reason, or U holds the truth often enough
     assert (tally.refused, tally.why) == ((COUNT, why) if why else (0, ""))
     assert why or tally.held >= (WANTED * COUNT if COUNT >= MANY else fewest(COUNT))
+
+
+def test_differences_and_improvements_hold_the_truth_and_what_is_common_cancels(tmp_path: Path) -> None:
+    rng = np.random.default_rng(20261123)
+    held = np.zeros(2, int)
+    for _ in range(COUNT):
+        made = session(LOAD, rng)
+        both = [measured(LOAD, made, tmp_path, each) for each in (made.interval_us, made.reference_us)]
+        one, reference = (each for each in both if not isinstance(each, Refusal))
+        apart, saved = difference(one, reference), improvement(one, reference)
+        assert isinstance(apart, Comparison)
+        assert isinstance(saved, Comparison)
+        held += (
+            abs(apart.value - (made.watts - made.reference_watts)) <= apart.budget.expanded,
+            abs(saved.value - (1 - made.watts / made.reference_watts)) <= saved.budget.expanded,
+        )
+        # The shunt scales all power, so its error cancels. Those of gains and divider almost do.
+        parts = {line.name: abs(line.part) for line in saved.budget.lines}
+        assert parts["shunt"] < 1e-12
+        assert max(parts["divider"], parts["gain of shunt"], parts["gain of supply"]) < 1e-5
+    print(f"difference {held[0] / COUNT:.3f}, improvement {held[1] / COUNT:.3f}")
+    assert min(held) >= (WANTED * COUNT if COUNT >= MANY else fewest(COUNT))
 
 
 def test_the_sessions_are_what_they_are_said_to_be() -> None:

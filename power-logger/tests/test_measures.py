@@ -209,7 +209,7 @@ def test_a_trace_in_several_folders_has_its_samples_from_one_and_its_zero_checks
     zero_check.store(folder, [before], [after])
     runs = written(tmp_path / "runs.csv", RUNS[:1])
     _, whole = measures(tmp_path / "spool", runs)
-    shutil.copytree(folder, downloads / folder.name, ignore=shutil.ignore_patterns("zeros.json", "summaries", "open"))
+    shutil.copytree(folder, downloads / folder.name, ignore=shutil.ignore_patterns("zeros.json", "open"))
     for number in Trace.open(folder).numbers:
         Trace.open(folder).part(number).unlink()
     for unfinished in (downloads / f".{folder.name}.unfinished", folder.with_name(f".{folder.name}.new")):

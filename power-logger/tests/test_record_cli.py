@@ -19,15 +19,14 @@ import numpy as np
 import pytest
 
 from fake_study_server import LAPTOP, TOKEN, FakeStudyServer, Said, problem
-from given_sources import SHUNT, SUPPLY, Given, record, steady
+from given_sources import SHUNT, SUPPLY, Given, steady
 from happe_contract.measuring.zeros import readings_of
-from happe_contract.traces import Block, Channel, ClockEstimate, Gap, Measures, Reason
+from happe_contract.traces import Block, Channel, ClockEstimate, Measures
 from happe_power import calibration, sources
 from happe_power.cli.host import Host
 from happe_power.cli.recording import Session, Wanted
 from happe_power.recording import live, zero_check
 from happe_power.recording.live import Figures, Wattmeter
-from happe_power.recording.recorder import last_second
 from happe_power.sources.source import Reading
 from happe_power.trace import Trace
 from happe_power.upload import identity
@@ -37,7 +36,7 @@ from patience import PATIENCE_S
 from power_program import RECORD, source_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from pathlib import Path
 
 PROGRAM = [sys.executable, "-m", "happe_power"]
@@ -358,23 +357,6 @@ def test_watts_of_an_energy_counter_are_its_slope() -> None:
     )
 
 
-def test_the_figures_are_of_the_last_second_and_what_is_lost_counts_as_time() -> None:
-    readings = list(steady(1000.0, 100, 3.0))
-    assert last_second(readings, 1000.0) == readings[-10:]
-    assert last_second(readings[:3], 1000.0) == readings[:3]
-    gone = Reading((Gap(3000, 4000, Reason.UNPLUGGED),), None)
-    assert last_second([*readings, gone], 1000.0) == [gone]
-
-
-def test_a_zero_check_takes_the_channels_that_have_a_zero() -> None:
-    source = Given(list(steady(1000.0, 100, 3.0)))
-    assert zero_check.has_zero(source)
-    (reading,) = zero_check.take(source)
-    assert (reading.channel, reading.samples, source.stops) == ("shunt", 2000, 1)
-    assert reading.mean == pytest.approx(2000 * 1e-5, rel=0.01)
-    assert not zero_check.has_zero(Given([], channels=(SUPPLY,)))
-
-
 @pytest.mark.parametrize(
     ("channel", "value", "says"),
     [
@@ -389,18 +371,6 @@ def test_a_zero_check_is_not_made_of_samples_that_can_not_be_used(channel: Chann
     with pytest.raises(ValueError, match=says):
         zero_check.take(source)
     assert source.stops == 1
-
-
-def test_a_supply_at_its_end_is_no_matter_to_a_zero_check() -> None:
-    columns = np.full(2000, 7, np.int16), np.full(2000, -32_768, np.int16)
-    (reading,) = zero_check.take(Given([Reading((Block(0, columns),), None)]))
-    assert reading.mean == pytest.approx(7e-5)
-
-
-def test_the_size_of_a_spool_is_that_of_its_files(tmp_path: Path) -> None:
-    folder = record(tmp_path, steady(1000.0, 100, 1.0)).folders[0]
-    files: Mapping[Path, int] = {path: path.stat().st_size for path in folder.glob("*/*")}
-    assert live.bytes_of(tmp_path) == sum(files.values()) > 0
 
 
 def test_a_recording_is_watched_and_its_energy_is_power_by_time(tmp_path: Path, calibrated: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whole recordings of given readings: parts, ledger, manifest; bounded queues; traces that follow each other."""
+"""Whole recordings of given readings: parts, gaps, manifest; bounded queues; traces that follow each other."""
 
 from __future__ import annotations
 
@@ -99,36 +99,9 @@ def test_gaps_between_and_inside_of_parts_are_in_the_account_with_their_reasons(
     assert joined(trace.blocks()) == [*range(400), *range(450, 750), *range(3000, 3040), *range(3050, 3100)]
 
 
-def test_a_recording_of_nothing_is_a_trace_without_parts(tmp_path: Path) -> None:
-    trace = sound(record(tmp_path, []))
-    assert trace.manifest is not None
-    assert (trace.manifest["count"], trace.manifest["end_index"]) == (0, 0)
-    assert len(trace.summary().index) == 0
-
-
-def test_a_recording_in_which_all_was_lost_is_one_gap(tmp_path: Path) -> None:
-    trace = sound(record(tmp_path, [Reading((Gap(0, 2500, Reason.OVERFLOW),), pair_at(2500, RATE))]))
-    assert (trace.numbers, trace.gaps, trace.end_index) == ([], [Gap(0, 2500, Reason.OVERFLOW)], 2500)
-
-
-def test_summaries_read_as_the_samples_do(tmp_path: Path) -> None:
-    trace = sound(record(tmp_path, steady(RATE, 250, 2.0)))
-    summary = trace.summary()
-    values = np.concatenate([block.columns[1] for block in trace.blocks()]).reshape(-1, 100)
-    assert np.array_equal(summary.lowest[1], values.min(axis=1))
-    assert np.array_equal(summary.highest[1], values.max(axis=1))
-    assert np.allclose(summary.mean[1], values.mean(axis=1), rtol=1e-13)
-    assert summary.index.tolist() == list(range(0, 2000, 100))
-
-
 def test_the_end_of_a_file_ends_the_recording(tmp_path: Path) -> None:
     recorder = record(tmp_path, [*steady(RATE, 100, 0.5), EndedError("at its end")])
     assert sound(recorder).end_index == 500
-
-
-def test_a_limit_of_indices_ends_the_recording(tmp_path: Path) -> None:
-    recorder = record(tmp_path, steady(RATE, 100, 50), limits=Limits(indices=1000))
-    assert sound(recorder).end_index == 1000
 
 
 def test_a_full_trace_is_followed_by_another_at_the_very_next_index(tmp_path: Path) -> None:
@@ -186,11 +159,6 @@ def test_a_source_that_can_not_be_started_leaves_nothing_behind(tmp_path: Path) 
     with pytest.raises(SourceError):
         Recorder(Tended(source), tmp_path / "a-study", Purpose("a-study")).start()
     assert list(tmp_path.rglob("*")) == []
-
-
-def test_files_beside_the_header_are_there_before_the_first_sample(tmp_path: Path) -> None:
-    trace = sound(record(tmp_path, [], beside={"calibration.toml": b"name = 1"}))
-    assert (trace.folder / "calibration.toml").read_bytes() == b"name = 1"
 
 
 def test_parts_are_made_shorter_so_that_they_fit_a_server() -> None:
@@ -356,7 +324,6 @@ def test_a_header_that_was_never_finished_goes_and_one_without_samples_is_ended(
 def test_a_trace_under_way_is_read_up_to_its_last_closed_part(left_open: Path) -> None:
     trace = Trace.open(left_open)
     assert (trace.manifest, trace.end_index, joined(trace.blocks())) == (None, 2000, list(range(2000)))
-    assert len(trace.summary().index) == 20
     report = verify(left_open)
     assert (report.state, report.problems) == ("open", [])
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The pure pieces of a recording: guard, ledger, time base, summaries, raw file, parts."""
+"""The pure pieces of a recording: guard, indices, time base, raw file, parts."""
 
 from __future__ import annotations
 
-from random import Random
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from given_sources import SHUNT, SUPPLY, indices, samples
+from given_sources import SHUNT, SUPPLY, samples, spans_of
 from happe_contract.parts import Footer, read_footer, room
 from happe_contract.traces import Block, Channel, Gap, Measures, Reason, TimePair
-from happe_power.recording import arrow_files, ledger, parts, raw, summaries, time_base
+from happe_power.recording import indices, parts, raw, time_base
 from happe_power.recording.files import PIECE, write_whole
 from happe_power.recording.guard import guarded
 
@@ -33,15 +32,10 @@ def reasons(items: list[Block | Gap]) -> list[tuple[int, int, str]]:
     return [(i.from_index, i.to_index, i.reason.value) for i in items if isinstance(i, Gap)]
 
 
-def test_a_block_within_its_range_is_handed_on_untouched() -> None:
-    whole = samples(0, 1000)
-    assert guarded(whole, CHANNELS, 10) == [whole]
-
-
 @pytest.mark.parametrize("end", [-32768, 32767])
 def test_a_channel_at_either_end_of_its_range_is_a_gap_and_the_rows_beside_it_stay(end: int) -> None:
     found = guarded(block(1, 2, end, end, 5, first=100), CHANNELS, 0)
-    assert indices(found) == [(100, 102), (102, 104), (104, 105)]
+    assert spans_of(found) == [(100, 102), (102, 104), (104, 105)]
     assert reasons(found) == [(102, 104, "saturated")]
     assert isinstance(found[2], Block)
     assert found[2].columns[0].tolist() == [5]
@@ -64,40 +58,18 @@ def test_what_is_no_number_or_out_of_the_possible_is_invalid(value: float) -> No
     assert reasons(found) == [(8, 9, "invalid")]
 
 
-def test_a_float_a_little_past_its_range_is_saturated_not_impossible() -> None:
-    assert reasons(guarded(Block(0, (np.array([1.0, 100.5]),)), (FLOAT,), 0)) == [(1, 2, "saturated")]
-
-
-def test_a_channel_without_a_known_range_is_only_checked_for_numbers() -> None:
-    free = Channel("x", Measures.POWER, "W", np.dtype(np.float32), 1.0, 0.0)
-    values = np.array([1e30, np.nan], np.float32)
-    assert reasons(guarded(Block(0, (values,)), (free,), 0)) == [(1, 2, "invalid")]
-
-
 def test_what_a_source_skips_or_gives_twice_is_put_right() -> None:
     items = [block(1, 2, first=0), block(3, first=4), block(9, 9, 5, first=3)]
-    found = list(ledger.continued(items, 0))
-    assert indices(found) == [(0, 2), (2, 4), (4, 5), (5, 6)]
+    found = list(indices.continued(items, 0))
+    assert spans_of(found) == [(0, 2), (2, 4), (4, 5), (5, 6)]
     assert reasons(found) == [(2, 4, "invalid")]
-    assert indices(list(ledger.continued([block(0, 1, 2, 3)], 2))) == [(2, 4)]
-
-
-def test_gaps_that_touch_for_one_reason_are_one() -> None:
-    gaps: list[Gap] = []
-    for gap in (
-        Gap(0, 5, Reason.STALL),
-        Gap(5, 9, Reason.STALL),
-        Gap(9, 9, Reason.STORAGE),
-        Gap(9, 12, Reason.STORAGE),
-    ):
-        ledger.add(gaps, gap)
-    assert gaps == [Gap(0, 9, Reason.STALL), Gap(9, 12, Reason.STORAGE)]
+    assert spans_of(list(indices.continued([block(0, 1, 2, 3)], 2))) == [(2, 4)]
 
 
 def test_gaps_found_a_second_time_are_not_counted_again() -> None:
     known = [Gap(0, 5, Reason.STALL)]
-    assert ledger.merged(known, known) == known
-    assert ledger.merged(known, [Gap(3, 8, Reason.STALL)]) == [Gap(0, 8, Reason.STALL)]
+    assert indices.merged(known, known) == known
+    assert indices.merged(known, [Gap(3, 8, Reason.STALL)]) == [Gap(0, 8, Reason.STALL)]
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 6)), max_size=8))
@@ -106,22 +78,17 @@ def test_holes_and_spans_together_are_every_index_once(drawn: list[tuple[int, in
     for skip, length in drawn:
         spans.append((at + skip, at + skip + length))
         at += skip + length
-    holes = list(ledger.holes(0, at + 3, spans))
+    holes = list(indices.holes(0, at + 3, spans))
     covered = [i for first, end in (*spans, *holes) for i in range(first, end)]
     assert sorted(covered) == list(range(at + 3))
-    assert list(ledger.overlaps(0, spans)) == []
-    assert list(ledger.overlaps(1, [(0, 2), (1, 3)])) == [(0, 1), (1, 2)]
+    assert list(indices.overlaps(0, spans)) == []
+    assert list(indices.overlaps(1, [(0, 2), (1, 3)])) == [(0, 1), (1, 2)]
 
 
 def test_of_a_second_the_pair_that_came_least_late_is_kept() -> None:
     late = [30, 5, 12, 40, 3]
     pairs = [TimePair(i * 400, i * 400_000 + us, 0) for i, us in enumerate(late)]
     assert time_base.thinned(pairs, 1000, 1) == [pairs[1], pairs[4]]
-
-
-def test_a_pair_after_a_restart_is_kept_beside_the_ones_before() -> None:
-    pairs = [TimePair(0, 0, 0), TimePair(10, 900_000, 0)]
-    assert time_base.thinned(pairs, 1000, 1, restarts=[1]) == pairs
 
 
 def test_a_time_base_never_goes_back() -> None:
@@ -134,28 +101,6 @@ def test_a_manifest_has_at_most_as_many_pairs_as_its_schema_allows() -> None:
     kept = time_base.for_manifest(pairs, 1.0)
     assert len(kept) <= 8192
     assert kept[0] == pairs[0]
-
-
-@given(
-    st.lists(st.tuples(st.integers(0, 25), st.integers(1, 40)), min_size=1, max_size=6),
-    st.integers(1, 12),
-    st.integers(0, 50),
-)
-def test_a_summary_says_of_each_bin_what_its_rows_say(pieces: list[tuple[int, int]], width: int, origin: int) -> None:
-    runs, at = [], origin
-    for skip, rows in pieces:
-        runs.append((at + skip, rows))
-        at += skip + rows
-    index = np.concatenate([np.arange(first, first + rows) for first, rows in runs])
-    column = np.random.default_rng(at).integers(-1000, 1000, len(index)).astype(np.int16)
-    found = summaries.summarise([column], runs, origin, width)
-    for number, wanted in enumerate(np.unique((index - origin) // width)):
-        inside = (index - origin) // width == wanted
-        assert found.index[number] == index[inside][0]
-        assert found.rows[number] == inside.sum()
-        assert (found.lowest[0][number], found.highest[0][number]) == (column[inside].min(), column[inside].max())
-        assert found.mean[0][number] == pytest.approx(column[inside].mean(), rel=1e-14)
-    assert found.rows.sum() == len(index)
 
 
 def written(path: Path, records: list[raw.Record]) -> bytes:
@@ -190,9 +135,9 @@ def test_a_raw_file_torn_at_any_byte_gives_what_is_whole_and_says_what_it_lost(t
     for length in range(0, len(whole), 7):
         (tmp_path / "raw").write_bytes(whole[:length])
         content = raw.content_of(raw.read(tmp_path / "raw", CHANNELS))
-        spans = sorted([*((first, first + rows) for first, rows in content.runs), *indices(content.gaps)])
+        spans = sorted([*((first, first + rows) for first, rows in content.runs), *spans_of(content.gaps)])
         end = spans[-1][1] if spans else 0
-        assert list(ledger.holes(0, end, spans)) == []
+        assert list(indices.holes(0, end, spans)) == []
         assert sum(rows for _, rows in content.runs) in (0, 100, 150)
         killed = [gap for gap in content.gaps if gap.reason is Reason.KILLED]
         assert killed in ([], [Gap(0, 100, Reason.KILLED)], [Gap(150, 200, Reason.KILLED)])
@@ -252,22 +197,3 @@ def test_zeros_take_no_room_and_are_read_again(tmp_path: Path, data: bytes) -> N
     write_whole(tmp_path / "file", data)
     assert (tmp_path / "file").read_bytes() == data
     assert (tmp_path / "file").stat().st_blocks * 512 <= 2 * PIECE
-
-
-def test_a_damaged_summary_is_an_error_or_another_table(tmp_path: Path) -> None:
-    whole = bytes(arrow_files.encode({"index": np.arange(40), "rows": np.ones(40, np.int64)}, {"number": 1}))
-    path = tmp_path / "summary.arrow"
-    path.write_bytes(whole)
-    assert arrow_files.read_said(path) == {"number": 1}
-    assert arrow_files.read_columns(path)["index"].tolist() == list(range(40))
-    random, refused = Random(3), 0
-    for _ in range(1500):
-        damaged = bytearray(whole[: random.randrange(len(whole))] if random.random() < 1 / 2 else whole)
-        for _ in range(random.randrange(1, 4) if damaged else 0):
-            damaged[random.randrange(len(damaged))] ^= 1 << random.randrange(8)
-        path.write_bytes(damaged)
-        try:
-            arrow_files.read_columns(path)
-        except arrow_files.BadFileError:
-            refused += 1
-    assert refused > 750

@@ -7,7 +7,7 @@ import dataclasses
 
 import pytest
 
-from given_sources import MONOTONIC_US, Given, indices, pair_at, samples
+from given_sources import MONOTONIC_US, Given, pair_at, samples, spans_of
 from happe_contract.traces import Block, Gap, Reason, TimePair
 from happe_power.recording.tending import Tended
 from happe_power.sources.source import EndedError, FinalError, Reading, SourceError, UnpluggedError
@@ -39,12 +39,6 @@ class Rig:
 
 def given_readings(*firsts: int) -> list[Reading]:
     return [Reading((samples(first, 100),), pair_at(first + 100, RATE)) for first in firsts]
-
-
-def test_what_comes_in_time_is_handed_on() -> None:
-    rig = Rig(*given_readings(0, 100))
-    assert [item.end_index for item in rig.read(0.1) + rig.read(0.1) if isinstance(item, Block)] == [100, 200]
-    assert rig.tended.trouble == ""
 
 
 def test_silence_is_a_stall_whose_indices_are_from_the_clock_and_the_source_is_started_again() -> None:
@@ -91,7 +85,7 @@ def test_what_passes_while_an_instrument_starts_again_is_in_the_gap() -> None:
     assert (started.items, started.at) == ((Gap(100, 21_100, Reason.STALL),), pair_at(21_100, RATE))
     # Then its items go on after the gap, at the time at which they were sampled
     first, second = rig.tended.read(0.2), rig.tended.read(0.2)
-    assert indices(first.items + second.items) == [(21_100, 21_200), (21_200, 21_210), (21_210, 21_310)]
+    assert spans_of(first.items + second.items) == [(21_100, 21_200), (21_200, 21_210), (21_210, 21_310)]
     assert (first.at, second.at) == (pair_at(21_210, RATE), pair_at(21_310, RATE))
 
 
@@ -107,15 +101,6 @@ def test_an_instrument_that_stays_away_is_in_a_gap_up_to_the_end() -> None:
     rig.read()
     rig.wait(0.5)
     assert rig.tended.finish().items == (Gap(100, 600, Reason.UNPLUGGED),)
-
-
-def test_any_other_error_of_an_instrument_is_a_stall_and_it_is_started_again() -> None:
-    rig = Rig(SourceError("the driver says no"))
-    assert rig.read() == ()
-    assert rig.tended.trouble == "the driver says no"
-    rig.wait(1.0)
-    assert rig.read() == (Gap(0, 1000, Reason.STALL),)
-    assert rig.tended.trouble == ""
 
 
 def test_a_source_that_has_no_more_has_ended_and_is_not_in_trouble() -> None:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ctypes
-import errno
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -13,15 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from happe_contract.traces import Gap, Measures, Reason, TimePair
+from happe_contract.traces import Measures, Reason
 from happe_power import sources
 from happe_power.source_kit import Taken, check_source, take
 from happe_power.sources import libcomedi
 from happe_power.sources.clock import VirtualClock
 from happe_power.sources.comedi import Comedi, Setting, narrowest
 from happe_power.sources.fakes.comedi import NI_6034E, FakeBoard
+from happe_power.sources.indexer import counted_hz
 from happe_power.sources.libcomedi import Input, Polynomial, Range
-from happe_power.sources.rates import counted_hz, rate_warning
 from happe_power.sources.source import SourceError, UnpluggedError
 
 PAPER = Setting((0, 1), (0.4, 10.0), (Measures.SHUNT, Measures.SUPPLY), 2, 100_000.0, 2.0)
@@ -155,19 +154,6 @@ def test_a_board_that_is_unplugged_says_so_and_may_come_back() -> None:
     assert take(source, 2, first_index=20_000).blocks[0].first_index == 20_000
 
 
-def test_another_error_of_the_driver_is_no_unplugging(monkeypatch: pytest.MonkeyPatch) -> None:
-    source, board, _ = rig()
-    source.start(0)
-
-    def refuse(timeout_s: float) -> bytes:
-        raise OSError(errno.EINVAL, f"Invalid argument after {timeout_s} s")
-
-    monkeypatch.setattr(board, "read", refuse)
-    with pytest.raises(SourceError, match="Invalid argument") as raised:
-        source.read(0.2)
-    assert not isinstance(raised.value, UnpluggedError)
-
-
 def test_a_rate_that_the_board_rounds_is_the_rounded_one() -> None:
     source, _, _ = rig(replace(PAPER, rate_hz=30_000.0))
     assert source.rate_hz == pytest.approx(1e9 / 33_350)  # 33,333 ns in steps of 50
@@ -186,49 +172,11 @@ def test_a_counted_rate_that_is_off_is_told() -> None:
     assert "counted 96000 samples a second, not 100000 (-40000 ppm)" in sources.notes_of(source)[0]
 
 
-@pytest.mark.parametrize(("seconds", "count", "told"), [(9.9, 0, False), (10, 9_745, False), (10, 9_700, True)])
-@pytest.mark.parametrize("sign", [1, -1])
-def test_what_a_driver_may_hold_back_is_no_wrong_rate(seconds: float, count: int, sign: int, *, told: bool) -> None:
-    index = 10_000 + sign * (10_000 - count)
-    warning = rate_warning(1000.0, TimePair(0, 7, 7), TimePair(index, 7 + round(seconds * 1e6), 7))
-    assert (warning is not None) is told
-
-
-def test_quartz_is_no_wrong_rate_however_long_it_goes_on() -> None:
-    day_us = 86_400_000_000
-    assert rate_warning(1000.0, TimePair(0, 0, 0), TimePair(86_400_000 + 8640, day_us, 0)) is None
-    assert rate_warning(1000.0, TimePair(0, 0, 0), TimePair(86_400_000 + 90_000, day_us, 0))
-
-
-def test_an_input_that_the_board_lacks_is_told() -> None:
-    with pytest.raises(SourceError, match="has inputs 0 to 15, not 16"):
-        rig(replace(PAPER, inputs=(0, 16)))
-
-
 def test_a_small_buffer_is_told_with_the_command_that_enlarges_it() -> None:
     small, _, _ = rig(most_buffer=1 << 16)
     assert "holds 0.16 s" in small.notes[0]
     assert "comedi_config --read-buffer" in small.notes[0]
     assert rig()[0].notes == ()
-
-
-def test_stopping_twice_is_stopping_once() -> None:
-    source, _, _ = rig()
-    take(source, 1)
-    source.stop()
-    source.stop()
-    assert source.read is not None
-
-
-def test_a_gap_is_never_empty_even_if_no_time_has_passed() -> None:
-    source, board, _ = rig()
-    source.start(0)
-    board.cancel()
-    board._full_at = 0  # noqa: SLF001 - the buffer overflowed at once
-    board._running = True  # noqa: SLF001 - the same
-    [gap] = source.read(0.0).items
-    assert isinstance(gap, Gap)
-    assert gap.to_index - gap.from_index >= 1
 
 
 class Library:

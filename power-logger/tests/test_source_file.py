@@ -87,14 +87,6 @@ def test_a_files_clock_that_is_off_loses_nothing_and_is_kept(
     assert last.monotonic_us - taken.began.monotonic_us == pytest.approx((rows - 1) / true_hz * 1e6 + 1000, abs=2)
 
 
-def test_a_jump_between_chunks_is_as_long_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file, "CHUNK", 1000)
-    times = [number * 1.1e-3 + (0.5 if number >= 150 else 0.0) for number in range(300)]
-    text = "".join(f"{time:.6f},{number},20\n" for number, time in enumerate(times))
-    taken = import_all(csv_of(tmp_path, "t,shunt_v,supply_v\n" + text) | {"time": "t"})
-    assert taken.gaps == [Gap(150, 650, Reason.STALL)]
-
-
 def test_a_jump_of_the_index_is_a_gap(tmp_path: Path) -> None:
     rows = "".join(f"{index},{index / 10},20\n" for index in (7, 8, 9, 20, 21))
     table = csv_of(tmp_path, "n,shunt_v,supply_v\n" + rows) | {"index": "n"}
@@ -105,11 +97,6 @@ def test_a_malformed_line_is_a_lost_sample(tmp_path: Path) -> None:
     taken = import_all(csv_of(tmp_path, "shunt_v,supply_v\n1,2\noops\n3,4\n"))
     assert taken.gaps == [Gap(1, 2, Reason.INVALID)]
     assert taken.column(0).tolist() == [1, 3]
-
-
-def test_beside_a_malformed_line_the_index_tells_what_was_lost(tmp_path: Path) -> None:
-    taken = import_all(csv_of(tmp_path, "n,shunt_v,supply_v\n0,1,2\noops\n# a comment\n2,3,4\n") | {"index": "n"})
-    assert taken.gaps == [Gap(1, 2, Reason.INVALID)]
 
 
 @pytest.mark.parametrize(
@@ -226,18 +213,6 @@ def test_unreadable_rows_are_told_by_file_and_line(tmp_path: Path, monkeypatch: 
     )
 
 
-def test_a_file_larger_than_a_chunk_is_whole(tmp_path: Path) -> None:
-    rows = 200_000
-    text = "shunt_v,supply_v\n" + "".join(f"{number},{number / 8}\n" for number in range(rows))
-    taken = import_all(csv_of(tmp_path, text))
-    assert len(taken.blocks) > 2
-    assert (taken.column(0) == np.arange(rows)).all()
-
-
-def test_a_last_line_without_an_end_counts(tmp_path: Path) -> None:
-    assert import_all(csv_of(tmp_path, "shunt_v,supply_v\n1,2\n3,4")).column(1).tolist() == [2, 4]
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -252,12 +227,6 @@ def test_a_file_without_the_columns_is_told_which_it_has(tmp_path: Path, text: s
     with pytest.raises(SourceError, match=re.escape(said)) as raised:
         sources.make(csv_of(tmp_path, text))
     assert len(str(raised.value)) < 1000
-
-
-def test_a_huge_line_is_refused(tmp_path: Path) -> None:
-    spec = csv_of(tmp_path, "shunt_v,supply_v\n1,2\n" + "9" * 3_000_000)
-    with pytest.raises(SourceError, match=r"rig\.csv: a line is longer than 65536 bytes; is it a CSV file\?"):
-        import_all(spec)
 
 
 def test_a_file_that_is_not_there_or_a_folder_is_told(tmp_path: Path) -> None:
@@ -280,15 +249,6 @@ def test_a_file_older_than_the_boot_is_refused_unless_it_is_to_begin_now(tmp_pat
     with pytest.raises(SourceError, match=r'before this machine started, .* started = "now" imports it'):
         source.start(0)
     assert import_all(spec | {"started": "now"}).began.monotonic_us == 5_000_000_000
-
-
-@pytest.mark.parametrize(
-    ("started", "said"),
-    [("yesterday", "is no instant; e.g. 2026-11-21T14:00:00Z"), ("2026-01-01T00:00:00", "has no time zone")],
-)
-def test_a_start_that_is_no_instant_is_refused(tmp_path: Path, started: str, said: str) -> None:
-    with pytest.raises(SourceError, match=re.escape(said)):
-        sources.make(csv_of(tmp_path, "shunt_v,supply_v\n") | {"started": started})
 
 
 def tdms_of(tmp_path: Path, columns: Mapping[str, object], **properties: object) -> Table:

@@ -39,11 +39,6 @@ def test_every_sample_is_there_as_volts() -> None:
     assert fake.opened == fake.closed == 3  # one task to ask for the granted rate, and two starts
 
 
-def test_the_ends_of_a_channels_range_are_known() -> None:
-    source, _, _ = rig()
-    assert [(channel.lowest, channel.highest) for channel in source.channels] == [(-0.5, 0.5), (-10.0, 10.0)]
-
-
 def test_samples_that_were_overwritten_are_an_overflow_of_the_right_length() -> None:
     source, fake, clock = rig()
     taken = take(source, 3)
@@ -57,13 +52,6 @@ def test_samples_that_were_overwritten_are_an_overflow_of_the_right_length() -> 
     assert fake.opened == 3
 
 
-def test_nothing_yet_is_no_error() -> None:
-    source, _, _ = rig(Setting(**{**PAPER.__dict__, "rate_hz": 1.0}))
-    source.start(0)
-    assert source.read(0.2).items == ()
-    assert source.read(2.0).items[0]
-
-
 def test_a_board_that_is_unplugged_says_so_and_may_come_back() -> None:
     source, fake, _ = rig()
     take(source, 2)
@@ -74,12 +62,6 @@ def test_a_board_that_is_unplugged_says_so_and_may_come_back() -> None:
         source.start(5000)
     fake.gone = False
     assert take(source, 2, first_index=5000).blocks[0].first_index == 5000
-
-
-def test_another_rate_than_asked_for_is_refused() -> None:
-    with pytest.raises(SourceError, match="samples at 900 Hz, not at 1000 Hz: ask for rate = 900"):
-        rig(granted=0.9)
-    assert rig(granted=1.001)[0].rate_hz == pytest.approx(1001.0)
 
 
 def test_a_channel_that_is_not_there_is_told() -> None:

@@ -11,21 +11,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from happe_contract.measuring.sums import differences
 from happe_contract.traces import Block, Channel, Gap, Measures, Reason
 from happe_power import sources
 from happe_power.source_kit import Taken, check_source, take
 from happe_power.sources import sysfs
-from happe_power.sources.clock import SystemClock, VirtualClock
+from happe_power.sources.clock import VirtualClock
 from happe_power.sources.poller import Poller
-from happe_power.sources.power_supply import PowerSupply, Renewal
-from happe_power.sources.powercap import Counter, Powercap, zones_in
+from happe_power.sources.power_supply import PowerSupply
+from happe_power.sources.powercap import Counter, zones_in
 from happe_power.sources.source import SourceError, UnpluggedError
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from numpy.typing import NDArray
 
     from happe_power.sources.poller import Row
 
@@ -72,31 +69,12 @@ def test_missed_polls_are_a_stall_and_the_next_has_the_index_of_its_time() -> No
     assert taken.blocks[-1].columns[0][-1] == taken.end_index - 1 - 4
 
 
-def test_a_slow_poll_waits_for_its_time_and_gives_nothing_until_then() -> None:
-    poller = Poller(lambda: (5,), ONE, 1.0, clock := VirtualClock())
-    poller.start(0)
-    assert [len(poller.read(0.3).items) for _ in range(8)] == [1, 0, 0, 0, 1, 0, 0, 0]
-    assert clock.now().monotonic_us - VirtualClock().now().monotonic_us == 1_900_000
-
-
 def test_a_reading_of_no_use_is_a_gap_of_one() -> None:
     readings = iter([(1,), None, None, (4,), (5,)])
     taken = poll(Poller(lambda: next(readings), ONE, 10.0, VirtualClock()), 3, timeout_s=0.15)
     assert [type(item) for item in taken.items][:3] == [Block, Gap, Gap]
     assert {gap.reason for gap in taken.gaps} == {Reason.INVALID}
     assert sum(gap.to_index - gap.from_index for gap in taken.gaps) == 2
-
-
-@pytest.mark.parametrize("rate", [0.001, 1001.0])
-def test_nobody_polls_so_often_or_so_seldom(rate: float) -> None:
-    with pytest.raises(SourceError, match=r"polled 0\.01 to 1000 times a second"):
-        Poller(lambda: (1,), ONE, rate, VirtualClock())
-
-
-def test_polling_keeps_to_the_real_clock() -> None:
-    taken = poll(Poller(lambda: (1,), ONE, 200.0, SystemClock()), 4)
-    seconds = (taken.pairs[-1].monotonic_us - taken.began.monotonic_us) / 1e6
-    assert taken.end_index / seconds == pytest.approx(200, abs=1)
 
 
 @pytest.fixture
@@ -161,12 +139,6 @@ def test_a_zone_can_be_named_and_one_that_is_not_there_is_told(sys: Path) -> Non
         sources.make({"kind": "powercap", "zones": ["intel-rapl:7"]})
 
 
-def test_two_packages_of_one_name_have_columns_of_their_own(sys: Path) -> None:
-    zone_of(sys, "a:0", "dram")
-    zone_of(sys, "a:1", "dram")
-    assert [channel.name for channel in sources.make({"kind": "powercap"}).channels] == ["dram_0", "dram_1"]
-
-
 def test_polling_too_seldom_to_undo_wraps_is_refused(sys: Path) -> None:
     zone_of(sys, span=65_000_000_000)  # 65 kJ: a minute at a kilowatt
     sources.make({"kind": "powercap", "rate": 0.1})
@@ -191,35 +163,6 @@ def test_more_than_one_wrap_cannot_be_told_so_it_is_said_and_counting_begins_ane
     assert int(block.columns[0][0]) == 500  # from 0 again, so a difference sees a step down
 
 
-def test_a_counter_that_is_at_0_again_after_hibernation_is_a_step_down_and_no_energy(sys: Path) -> None:
-    zone = zone_of(sys)
-    clock = VirtualClock()
-    source = sources.make({"kind": "powercap", "rate": 10}, clock)
-    source.start(0)
-    rows: list[tuple[int, NDArray[np.float64]]] = []
-    for counted in (2_000_000, 4_000_000, 500_000, 2_500_000):  # CLOCK_MONOTONIC stands while the machine is off
-        (zone / "energy_uj").write_text(f"{counted}\n")
-        clock.sleep(0.1)
-        block = source.read(0.05).items[-1]
-        assert isinstance(block, Block)
-        rows.append((block.first_index, block.columns[0].astype(np.float64)))
-    assert [row[-1] for _, row in rows] == [1_999_000, 3_999_000, 0, 2_000_000]
-    assert sum(steps.sum() for _, steps in differences(rows)) == 4_000_000
-
-
-def test_a_short_outage_loses_no_energy(sys: Path) -> None:
-    zone = zone_of(sys)
-    clock = VirtualClock()
-    source = sources.make({"kind": "powercap", "rate": 1}, clock)
-    source.start(0)
-    clock.sleep(5)
-    (zone / "energy_uj").write_text("6000\n")
-    source.start(5)
-    block = source.read(1.0).items[0]
-    assert isinstance(block, Block)
-    assert int(block.columns[0][0]) == 5000
-
-
 def test_a_zone_that_goes_away_is_unplugged(sys: Path) -> None:
     zone = zone_of(sys)
     source = sources.make({"kind": "powercap"}, VirtualClock())
@@ -237,12 +180,6 @@ def test_a_counter_that_is_no_number_is_told(sys: Path, text: str) -> None:
     (zone / "energy_uj").write_text(text)
     with pytest.raises(SourceError, match=re.escape(f"{zone}/energy_uj: ")):
         source.read(0.2)
-
-
-def test_a_counter_without_a_range_is_refused(sys: Path) -> None:
-    zone_of(sys, span=0)
-    with pytest.raises(SourceError, match="max_energy_range_uj is not above 0"):
-        sources.make({"kind": "powercap"})
 
 
 def test_a_machine_without_counters_is_told(sys: Path) -> None:
@@ -313,24 +250,6 @@ def test_a_battery_that_is_not_discharging_tells_nothing(sys: Path) -> None:
     assert {gap.reason for gap in taken.gaps} == {Reason.INVALID}
 
 
-def test_a_value_that_no_battery_has_is_a_gap(sys: Path) -> None:
-    battery = battery_in(sys)
-    source = sources.make({"kind": "power_supply", "rate": 10}, VirtualClock())
-    taken = take(source, 1)
-    (battery / "power_now").write_text(f"{1 << 40}\n")
-    taken.add(source.read(0.2))
-    assert taken.gaps[0].reason is Reason.INVALID
-
-
-def test_a_battery_that_is_taken_out_is_unplugged(sys: Path) -> None:
-    battery = battery_in(sys)
-    source = sources.make({"kind": "power_supply", "rate": 10}, VirtualClock())
-    source.start(0)
-    (battery / "power_now").unlink()
-    with pytest.raises(UnpluggedError, match="power_now: No such file"):
-        source.read(0.2)
-
-
 def test_how_seldom_the_gauge_renews_itself_is_said(sys: Path) -> None:
     battery = battery_in(sys)
     clock = VirtualClock()
@@ -342,13 +261,6 @@ def test_how_seldom_the_gauge_renews_itself_is_said(sys: Path) -> None:
         for _ in range(20):
             source.read(0.1)
     assert "renews itself every 2 s or less often" in source.notes[0]
-
-
-def test_a_first_value_of_unknown_age_does_not_count_as_a_renewal() -> None:
-    renewal = Renewal()
-    for at, watts in ((0, 1), (10, 2), (5_000_010, 3), (8_000_010, 4)):
-        renewal.see((watts,), at)
-    assert renewal.seconds == 3.0
 
 
 def test_batteries_of_the_machine_are_found_and_those_of_mice_are_not(sys: Path) -> None:
@@ -364,9 +276,3 @@ def test_batteries_of_the_machine_are_found_and_those_of_mice_are_not(sys: Path)
     assert (second.table, second.says) == (None, "BAT1 has no gauge: neither power_now nor voltage_now and current_now")
     with pytest.raises(SourceError, match="there is no battery 'BAT7'; there is BAT0, BAT1"):
         sources.make({"kind": "power_supply", "place": "BAT7"})
-
-
-def test_a_powercap_source_reads_as_fast_as_it_is_asked_to_on_the_real_clock(sys: Path) -> None:
-    zone = zone_of(sys)
-    taken = take(Powercap([zone], 100.0, SystemClock()), 3)
-    assert taken.end_index >= 20

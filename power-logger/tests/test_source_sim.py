@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from pathlib import Path
@@ -11,7 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from happe_contract.traces import Block, Gap, Reason
+from given_truths import RECORD, known
+from happe_contract.calibration import Correction, ShuntLine, SupplyTap, Wiring
+from happe_contract.cuts import Clocks
+from happe_contract.measuring.energy import Figure, Interval, measure
+from happe_contract.measuring.rig import rig_of
+from happe_contract.rig import Rig as CalibratedRig
+from happe_contract.server_time import server_clock
+from happe_contract.time_base import time_base
+from happe_contract.traces import Block, ClockEstimate, Gap, Reason
 from happe_power import sources
 from happe_power.arithmetic import marker
 from happe_power.source_kit import Taken, check_source, take
@@ -43,12 +52,6 @@ def test_watts_are_those_of_table_a2_to_half_a_count() -> None:
         assert source.truth_watts(0, 500) == pytest.approx(watts)
 
 
-def test_between_and_beyond_the_tables_figures() -> None:
-    table = t61.table_a2()
-    assert table.at(2_250_000, 1.0) == pytest.approx((40.18 + 45.04) / 2)
-    assert (table.at(400_000, 1.0), table.at(3_000_000, 2.0)) == (26.74, 45.04)
-
-
 def test_noise_and_drift_are_as_ordered() -> None:
     source = unpaced(Rig(t61.constant(800_000, 0.0), 1_000.0, noise=0.002, drift=0.01))
     taken = take(source, 60, timeout_s=60.0)  # an hour in minutes
@@ -66,11 +69,6 @@ def test_samples_do_not_depend_on_how_they_are_read_and_do_on_the_seed() -> None
 
     assert columns(1, 10, 0.1) == columns(1, 1, 1.0) == columns(1, 4, 0.25)
     assert columns(2, 1, 1.0) != columns(1, 1, 1.0)
-
-
-def test_a_value_beyond_the_range_stands_at_its_end() -> None:
-    source = unpaced(Rig(t61.constant(2_300_000, 1.0), 1000.0, shunt_ohm=1.0))
-    assert set(take(source, 1).column(0)) == {source.channels[0].highest}
 
 
 def test_what_is_dropped_is_a_gap_of_exactly_that_and_no_other_sample_changes() -> None:
@@ -100,13 +98,6 @@ def test_paced_it_keeps_to_the_real_clock() -> None:
     after_us = clock.now().monotonic_us
     assert before_us <= taken.began.monotonic_us + taken.end_index * 50 <= after_us
     assert not source.patient
-
-
-def test_a_slow_paced_source_waits_for_its_sample() -> None:
-    source = Sim(Rig(t61.constant(800_000, 0.0), 1.0), VirtualClock(), paced=True)
-    taken = take(source, 30)
-    assert taken.end_index == 6
-    assert [type(item) for item in taken.items] == [Block] * 6
 
 
 @pytest.fixture
@@ -185,8 +176,39 @@ def test_the_marker_is_played_where_it_was_ordered() -> None:
     assert watts[1_990] == watts[50_000] == watts[89_000] == pytest.approx(27.40, abs=0.05)
 
 
-def test_unpaced_a_day_of_times_passes_in_no_time() -> None:
-    source = sources.make({"kind": "sim", "rate": 10, "pace": "none"}, clock := VirtualClock())
-    taken = take(source, 24, timeout_s=3600.0)
-    assert taken.pairs[-1].monotonic_us - clock.now().monotonic_us == 86_400 * 1_000_000
-    assert not any(isinstance(item, Gap) for item in taken.items)
+SIMULATED = dataclasses.replace(
+    RECORD,
+    shunt_ohm=known(0.1, 0),
+    divider=known(4, 0),
+    wiring=Wiring(ShuntLine.RETURN, SupplyTap.AFTER),
+    channels={
+        "shunt": Correction(known(1, 0), known(0, 0), known(0.002 * 0.5, 1e-5)),
+        "supply": Correction(known(1, 0), known(0, 0), known(0.002 * 10, 1e-4)),
+    },
+)
+
+
+def test_the_simulated_t61_is_measured_as_it_is() -> None:
+    # Given the simulated instrument: 100 ppm too fast, noisy, with a hole of 0.2 s, playing the marker
+    spec = {"kind": "sim", "rate": 2000, "ppm": 100, "noise": 0.002, "drop": [[20, 0.2]], "marker": [3], "pace": "none"}
+    source = sources.make(spec, VirtualClock())
+    begin = source.start(0)
+    readings = [source.read(0.5) for _ in range(120)]
+    items = [item for reading in readings for item in reading.items]
+    gaps = [item for item in items if isinstance(item, Gap)]
+    pairs = [begin, *(reading.at for reading in readings if reading.at)]
+    # When HAPPE measures 36 s with the hole in them, by this host's time
+    server = server_clock("monotonic:test", [ClockEstimate(begin.monotonic_us, 0, 100)])
+    assert server is not None
+    clocks = Clocks(time_base(pairs, gaps, source.rate_hz), server)
+    cuts = [clocks.cut(begin.monotonic_us + second * 1_000_000) for second in (2, 38)]
+    rig = rig_of(source.channels, SIMULATED)
+    assert isinstance(rig, CalibratedRig)
+    blocks = [item for item in items if isinstance(item, Block)]
+    found = measure(rig, Interval("trace", *cuts), blocks)
+    # Then U holds the simulation's truth
+    assert isinstance(found, Figure)
+    assert isinstance(source, Sim)
+    truth = source.truth_watts(*(round(cut.position) for cut in cuts))
+    assert found.coverage == pytest.approx(1 - 0.2 / 36, abs=1e-4)
+    assert abs(found.mean_w - truth) < found.budget.expanded < 0.15

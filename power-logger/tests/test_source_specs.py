@@ -9,14 +9,10 @@ import re
 import tomllib
 from typing import Any
 
-import numpy as np
 import pytest
 
-from happe_contract import schemas
-from happe_contract.traces import Measures
 from happe_power import sources
 from happe_power.source_kit import check_kind
-from happe_power.sources import spec
 from happe_power.sources.door import OWN
 from happe_power.sources.source import SourceError
 
@@ -61,15 +57,6 @@ def test_a_wrong_table_is_told_which_field_is_wrong_and_what_it_may_be(table: di
         sources.make(table)
 
 
-def test_a_list_may_be_one_value_for_all_and_a_default_may_be_too_long() -> None:
-    three = {"kind": "comedi", "channels": [0, 1, 2], "range": [5], "measures": ["shunt", "supply", "current"]}
-    both = sources.named(three)
-    assert both.numbers("range", 3) == (5.0, 5.0, 5.0)
-    assert both.measures(3) == (Measures.SHUNT, Measures.SUPPLY, Measures.CURRENT)
-    one = sources.named({"kind": "comedi", "channels": [3]})
-    assert (one.numbers("range", 1), one.measures(1)) == ((0.5,), (Measures.SHUNT,))
-
-
 @pytest.mark.parametrize("kind", sources.KINDS.loaded(), ids=lambda kind: kind.name)
 def test_the_help_of_a_kind_is_a_table_that_names_it(kind: sources.Kind) -> None:
     assert sources.named(tomllib.loads(kind.help())).kind is kind
@@ -78,13 +65,3 @@ def test_the_help_of_a_kind_is_a_table_that_names_it(kind: sources.Kind) -> None
 def test_what_is_missing_comes_with_the_command_that_gets_it() -> None:
     [found] = sources.KINDS["nidaqmx"].find()
     assert (found.table, found.command) == (None, "pip install happe-power-logger[nidaqmx]")
-
-
-def test_channels_of_the_same_kind_have_names_of_their_own() -> None:
-    measures = (Measures.SHUNT, Measures.SHUNT, Measures.SUPPLY)
-    channels = spec.channels_of(measures, np.dtype(np.int16), [1.0] * 3, [0.0] * 3)
-    assert [channel.name for channel in channels] == ["shunt", "shunt2", "supply"]
-
-
-def test_the_table_comes_with_the_package() -> None:
-    assert (schemas.MACHINES / "t61-power.csv").is_file()

@@ -5,21 +5,13 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from happe_power.sources.text import LONGEST_LINE, Bad, Lines, LongLineError, Shape, table, tables
+from happe_power.sources.text import LONGEST_LINE, Bad, Lines, LongLineError, Shape, tables
 
 TWO = Shape(2, (0, 1))
-
-
-def test_lines_are_cut_where_they_end_however_they_come() -> None:
-    lines = Lines()
-    assert [lines.take(part) for part in (b"1,2", b"\n3,", b"4\n5,6\n7")] == [b"", b"1,2\n", b"3,4\n5,6\n"]
-    assert lines.last() == b"7"
-    assert lines.last() == b""
 
 
 @given(st.lists(st.binary(max_size=20), max_size=20))
@@ -34,10 +26,6 @@ def test_a_line_without_end_is_refused_before_it_fills_the_memory() -> None:
     assert lines.take(half) + lines.take(half) == b""
     with pytest.raises(LongLineError):
         lines.take(half)
-
-
-def test_rows_become_columns() -> None:
-    assert [column.tolist() for column in table(b"1,2\n-3.5,4e-3\n", TWO) or ()] == [[1.0, -3.5], [2.0, 0.004]]
 
 
 def test_nan_and_infinity_are_numbers_for_the_recorder_to_judge() -> None:
@@ -79,13 +67,3 @@ def test_a_bad_line_is_found_between_good_ones(line: bytes) -> None:
 def test_every_line_is_a_row_or_a_bad_line(lines: list[bytes]) -> None:
     found = tables(b"".join(line + b"\n" for line in lines), TWO)
     assert sum(1 if isinstance(one, Bad) else len(one[0]) for one in found) == len(lines)
-
-
-def test_a_chunk_with_one_bad_line_has_the_same_numbers_as_one_without() -> None:
-    rows = np.random.default_rng(3).normal(size=(2000, 2))
-    text = "".join(f"{first!r},{second!r}\n" for first, second in rows.tolist()).encode()
-    [whole] = tables(text, TWO)
-    parts = [one for one in tables(text + b"bad\n", TWO) if not isinstance(one, Bad)]
-    assert not isinstance(whole, Bad)
-    assert (whole[0] == rows[:, 0]).all()
-    assert (parts[0][1] == rows[:, 1]).all()

@@ -12,13 +12,12 @@ import pytest
 
 import power_traces
 from fake_study_server import TOKEN, FakeStudyServer, Said, problem
-from happe_contract.clocks import Probe
 from happe_contract.traces import Gap, Reason
 from happe_power.config import ALWAYS, UNTIL_MEASURED, UNTIL_SEALED
 from happe_power.recording.header import NOBODY
 from happe_power.recording.layout import gap_line
 from happe_power.upload import clocks
-from happe_power.upload.judgement import LaterError, RefusedError, pause_s
+from happe_power.upload.judgement import RefusedError, pause_s
 from happe_power.upload.outbox import Outbox
 from happe_power.upload.server import AddressError, NoAnswerError, Server
 from happe_power.upload.spool import BusyError, only_uploader
@@ -104,20 +103,9 @@ def test_a_trace_is_sent_and_sealed_and_its_parts_go_last(bench: Bench) -> None:
     assert bench.upload() == 0
     assert_whole(bench, trace)
     assert not list(trace.folder.glob("parts/*"))
-    assert len(list(trace.folder.glob("summaries/*"))) == 3
     last = [line.rpartition("/")[2] for line in bench.fake.requests]
     assert last[-6:] == ["0", "1", "2", "missing?count=3", "seal", "heartbeat"]
     assert bench.events("deleted") == [{"trace": trace.id, "parts": 3}]
-
-
-def test_parts_stay_if_they_are_to_be_kept(bench: Bench) -> None:
-    trace = power_traces.ended(bench.spool, 2)
-    assert bench.upload(keep=ALWAYS) == 0
-    assert_whole(bench, trace)
-    assert len(list(trace.folder.glob("parts/*"))) == 2
-    before = len(bench.fake.requests)
-    assert bench.upload(keep=ALWAYS) == 0
-    assert len(bench.fake.requests) == before
 
 
 def test_a_death_between_seal_and_deletion_leaves_parts_for_the_next_uploader_to_delete(bench: Bench) -> None:
@@ -390,13 +378,6 @@ def test_pauses_double_to_five_minutes_and_half_of_them_is_chance() -> None:
     assert max(pause_s(n, 0.9999999) for n in range(1, 2000)) == pytest.approx(300)
 
 
-def test_it_gives_up_after_some_tries_if_nobody_watches(bench: Bench) -> None:
-    power_traces.ended(bench.spool, 1)
-    bench.fake.answers("clock", *[Said(None)] * 100)
-    assert bench.upload() == TRIES
-    assert len(bench.waited) == TRIES - 1
-
-
 def test_clocks_are_compared_at_the_start_every_minute_and_at_the_end(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -417,13 +398,6 @@ def test_clocks_are_compared_at_the_start_every_minute_and_at_the_end(
     assert_whole(bench, trace)
 
 
-def test_an_estimate_says_how_far_the_clocks_are_apart(bench: Bench) -> None:
-    trace = power_traces.begin(bench.spool)
-    assert bench.upload() == 0
-    found = Outbox(trace.folder).estimates()[0]
-    assert abs(found.offset_us - 3_000_000) <= found.uncertainty_us < 1_000_000
-
-
 def test_a_trace_that_ended_after_the_last_estimate_gets_one_before_its_seal(bench: Bench) -> None:
     trace = power_traces.begin(bench.spool)
     assert bench.upload() == 0
@@ -442,13 +416,6 @@ def test_a_trace_that_ended_after_the_last_estimate_gets_one_before_its_seal(ben
     assert sent == {"clock": lines[1]["clock"], "probes": lines[1]["probes"]}
     order = [line for line in bench.fake.requests if "clocks/" in line or line.endswith("seal")]
     assert order[-1].endswith("seal")
-
-
-def test_the_clock_of_a_boot_that_is_over_is_not_asked_for(bench: Bench) -> None:
-    trace = power_traces.ended(bench.spool, 1, clock="monotonic:7c9e6679-7425-40de-944b-e07fc1f90ae7")
-    assert bench.upload() == 0
-    assert_whole(bench, trace)
-    assert bench.fake.count("clock") == 0
 
 
 def test_probes_between_which_a_clock_was_set_are_thrown_away(bench: Bench) -> None:
@@ -479,12 +446,6 @@ def test_a_watching_uploader_tells_the_server_how_the_host_is(bench: Bench) -> N
     assert (bench.fake.heartbeats[0]["gaps"], bench.fake.heartbeats[0]["lost_seconds"]) == (2, 2)  # 1.5 s
 
 
-def test_an_uploader_that_has_sent_everything_tells_the_server_so(bench: Bench) -> None:
-    power_traces.ended(bench.spool, 2)
-    assert bench.upload() == 0
-    assert [(each["state"], each["spool"]) for each in bench.fake.heartbeats] == [("idle", 0)]
-
-
 def test_a_full_disk_here_holds_up_the_seal_and_nothing_before_it(bench: Bench) -> None:
     bench.spool.mkdir()
     disk = SmallDisk(bench.spool, SMALL)
@@ -502,27 +463,6 @@ def test_a_full_disk_here_holds_up_the_seal_and_nothing_before_it(bench: Bench) 
         assert_whole(bench, trace)
         assert bench.fake.count("parts/") == 3
         assert len(bench.fake.clocks) == 1
-    finally:
-        disk.close()
-
-
-def test_clocks_that_can_not_be_noted_are_compared_once_a_minute(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    bench.spool.mkdir()
-    disk = SmallDisk(bench.spool, SMALL)
-    try:
-        bench.spool = disk.inside
-        trace = power_traces.begin(bench.spool)
-        trace.add(0)
-        disk.fill()
-        uploader, now_us = bench.uploader(), clocks.now_us
-
-        def asked(after_s: int) -> int:
-            monkeypatch.setattr(clocks, "now_us", lambda: now_us() + after_s * 1_000_000)
-            assert upload(uploader, bench.wait, bench.report, tries=TRIES) == 0
-            return bench.fake.count("clock$")
-
-        assert [asked(second) for second in (0, 1, 58, 62, 63)] == [16, 16, 16, 32, 32]
-        assert list(bench.fake.traces[trace.id].parts) == [0]
     finally:
         disk.close()
 
@@ -561,13 +501,6 @@ def test_a_trace_that_is_to_stay_here_is_passed_over(bench: Bench, codes: tuple[
         assert_whole(bench, trace)
 
 
-def test_a_folder_whose_header_is_damaged_does_not_hold_up_the_others(bench: Bench) -> None:
-    broken, trace = power_traces.ended(bench.spool, 1, age_s=9), power_traces.ended(bench.spool, 1)
-    (broken.folder / "header.json").write_bytes(b"{")
-    assert bench.upload() == 0
-    assert_whole(bench, trace)
-
-
 def test_two_uploaders_are_not_at_work_on_one_spool(tmp_path: Path) -> None:
     with only_uploader(tmp_path), pytest.raises(BusyError, match="another uploader"), only_uploader(tmp_path):
         pass
@@ -593,15 +526,6 @@ def test_addresses_that_are_not_used(url: str, said: str) -> None:
         Server(url, TOKEN)
 
 
-@pytest.mark.parametrize(
-    "url",
-    ["https://study.example.org/", "https://x:8443/happe", "http://127.0.0.1:1", "http://[::1]:1", "http://localhost"],
-)
-def test_addresses_that_are(url: str) -> None:
-    assert Server(url, TOKEN).url == url.rstrip("/")
-    assert Server("http://study.example.org", TOKEN, plain_http=True).url == "http://study.example.org"
-
-
 def test_the_token_goes_with_every_request_and_into_no_report(bench: Bench) -> None:
     power_traces.ended(bench.spool, 1)
     bench.fake.answers("seal$", problem(422, "no"))
@@ -616,10 +540,3 @@ def test_the_token_goes_with_every_request_and_into_no_report(bench: Bench) -> N
 def test_nobody_answers_is_told_by_its_reason() -> None:
     with pytest.raises(NoAnswerError, match=r"http://127\.0\.0\.1:9 does not answer: .*refused"):
         Server("http://127.0.0.1:9", TOKEN).get("clock")
-
-
-def test_estimates_need_an_answer_within_ten_seconds() -> None:
-    with pytest.raises(LaterError, match="more than 10 s"):
-        clocks.estimate([])
-    said = clocks.estimate([Probe(0, 1000, 1000, 101), Probe(200, 1230, 1240, 250), Probe(300, 1400, 1400, 500)])
-    assert (said.monotonic_us, said.offset_us, said.uncertainty_us) == (225, 1010, 21)

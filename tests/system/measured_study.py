@@ -32,7 +32,7 @@ from given_truths import RECORD, known
 from happe_contract.parts import Footer
 from happe_contract.traces import TimePair
 from happe_power import calibration
-from happe_power.recording import closing, ending, parts
+from happe_power.recording import closing, parts
 from happe_power.recording.layout import FOLDERS, Layout, compact
 from happe_study.base.clock import now_us
 from happe_study.design.study import Study
@@ -272,10 +272,9 @@ def _record(made: MeasuredStudy, study: Study, rig: Rig, clock: Clock) -> None:
         pair = TimePair(first, began.monotonic_us + since, began.realtime_us + since)
         footer = Footer(name, number, ((first, len(mine[0])),), (pair,))
         encoded = parts.encode(layout.channels, mine, footer)
-        closing.write_summary(layout, footer, mine, encoded)
-        layout.part(number).write_bytes(encoded)
+        closing.write_part(layout, footer, encoded)
         assert given_devices.put_part(client, name, number, bytes(encoded)).status_code == HTTPStatus.CREATED
-    ending.end(layout, began)
+    closing.end(layout, began)
     assert given_devices.put_seal(client, json.loads(layout.manifest.read_text())).status_code == HTTPStatus.OK
     clock.until(clock.us + SECOND)
 

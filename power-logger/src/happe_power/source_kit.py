@@ -16,7 +16,7 @@ import numpy as np
 from happe_contract import schemas
 from happe_contract.traces import Block, Gap
 from happe_power.recording.header import Purpose, boot_clock, header_of
-from happe_power.recording.ledger import span
+from happe_power.recording.indices import span
 from happe_power.recording.tending import Tended
 from happe_power.sources.clock import MICROS
 from happe_power.sources.door import NAME

@@ -16,8 +16,7 @@ from happe_contract.measuring.session import TraceError
 from happe_contract.parts import BadPartError, read_footer
 from happe_contract.rig import channels_of
 from happe_contract.traces import Block, Channel, ClockEstimate, Gap, Reason, TimePair
-from happe_power.recording import arrow_files, parts, summaries
-from happe_power.recording.summaries import Summary
+from happe_power.recording import parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from happe_contract.parts import Footer
     from happe_contract.strict_json import Json
 
-__all__ = ["Summary", "Trace", "TraceError"]
+__all__ = ["Trace", "TraceError"]
 
 
 class Trace:
@@ -147,25 +146,6 @@ class Trace:
             if footer.first_index < end and footer.end_index > first:
                 yield from self._cut(footer, first, end)
 
-    def summary(self) -> Summary:
-        """Lowest, mean and highest raw values over bins of a tenth of a second. Raises TraceError.
-
-        It remains after a sealed trace's parts are deleted.
-        """
-        paths = sorted(self.folder.glob("summaries/[0-9]*.arrow"))
-        numbers = self.numbers
-        last = numbers[-1] if numbers and not self.manifest else None
-        found = [self._summary(path) for path in paths if last is None or int(path.name[:6]) <= last]
-        return summaries.joined(found) if found else summaries.nothing(self.channels)
-
-    def _summary(self, path: Path) -> Summary:
-        try:
-            return summaries.from_columns(arrow_files.read_columns(path), self.channels)
-        except (arrow_files.BadFileError, KeyError) as error:
-            raise TraceError(
-                f"{path}: {error}; `happe-power verify --repair` makes it again from the samples"
-            ) from None
-
     def _footer(self, number: int) -> Footer:
         try:
             return read_footer(self.part(number))
@@ -199,6 +179,15 @@ def read_gaps(path: Path) -> list[Gap]:
         return [Gap(each["from_index"], each["to_index"], Reason(each["reason"])) for each in _json_lines(path)]
     except (KeyError, TypeError, ValueError) as error:
         raise TraceError(f"{path}: a line is no gap: {error!r}") from None
+
+
+def read_digests(folder: Path) -> dict[int, Json]:
+    """The size ("bytes") and "sha256" that each part had when it was closed, by number. Raises TraceError."""
+    path = folder / "digests.jsonl"
+    try:
+        return {each["part"]: {name: each[name] for name in ("bytes", "sha256")} for each in _json_lines(path)}
+    except (KeyError, TypeError) as error:
+        raise TraceError(f"{path}: a line is no digest: {error!r}") from None
 
 
 def _json_lines(path: Path) -> list[dict[str, Any]]:

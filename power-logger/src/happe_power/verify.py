@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Reads a whole trace again, and reports the faults of each file.
 
-A part's size and SHA-256 (in the manifest and the summaries' metadata) show whether it has changed since its closing.
-Its footer, rows and summaries must agree. The account of indices shows whether one is missing or there twice.
+A part's size and SHA-256 (in the manifest or digests.jsonl) show whether it has changed since its closing. Its footer
+and rows must agree. The account of indices shows whether one is missing or there twice.
 """
 
 from __future__ import annotations
@@ -12,25 +12,18 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from happe_contract.parts import BadPartError, read_footer
-from happe_power.recording import arrow_files, ledger, parts, summaries, time_base
+from happe_power.recording import indices, parts, time_base
 from happe_power.recording.header import layout_of
-from happe_power.trace import Trace, TraceError
+from happe_power.trace import Trace, TraceError, read_digests
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from happe_contract.parts import Footer
     from happe_contract.traces import TimePair
     from happe_power.recording.layout import Layout
-    from happe_power.recording.summaries import Summary
-
-MOST_ULPS = 16  # between two sums of the same floats
 
 
 @dataclass(frozen=True)
@@ -83,7 +76,8 @@ def _check(trace: Trace, report: Report) -> None:
     """Add all faults to the report."""
     layout = layout_of(trace)
     said = {part["number"]: part for part in trace.manifest["parts"]} if trace.manifest else {}
-    footers = [footer for n in trace.numbers if (footer := _part(layout, n, said.get(n), report.problems))]
+    known = said or read_digests(trace.folder)
+    footers = [footer for n in trace.numbers if (footer := _part(layout, n, known.get(n, {}), report.problems))]
     report.parts, report.samples = len(trace.numbers), sum(footer.rows for footer in footers)
     report.lost = sum(gap.to_index - gap.from_index for gap in trace.gaps)
     report.end_index = trace.end_index
@@ -102,65 +96,33 @@ def _missing(trace: Trace) -> Iterator[Problem]:
             yield Problem(f"parts/{number:06}.parquet", "is missing")
 
 
-def _part(layout: Layout, number: int, said: dict[str, Any] | None, problems: list[Problem]) -> Footer | None:
-    """Return a part's footer if it can be read. Adds the faults of the part and its summaries to `problems`."""
+def _part(layout: Layout, number: int, said: dict[str, Any], problems: list[Problem]) -> Footer | None:
+    """Return a part's footer if it can be read, and add its faults. `said`: its size and SHA-256 at its closing."""
     path = layout.part(number)
     name = f"parts/{path.name}"
     try:
         raw = path.read_bytes()
         digest = hashlib.sha256(raw).hexdigest()
         if said and (said["bytes"], said["sha256"]) != (len(raw), digest):
-            problems.append(Problem(name, f"is not what the manifest says: {len(raw)} bytes with SHA-256 {digest}"))
+            problems.append(Problem(name, f"has changed since it was closed: {len(raw)} bytes with SHA-256 {digest}"))
             return None
         footer = read_footer(path)
-        columns = parts.checked_columns(path, layout.channels, footer)
+        parts.checked_columns(path, layout.channels, footer)
     except (BadPartError, OSError) as error:
-        problems.append(Problem(name, _why(error)))
+        why = error.strerror if isinstance(error, OSError) else None
+        problems.append(Problem(name, why or str(error)))
         return None
     problems += [Problem(name, detail) for detail in _part_faults(layout, number, said, footer)]
-    problems += _summary(layout, footer, columns, (len(raw), digest))
     return footer
 
 
-def _part_faults(layout: Layout, number: int, said: dict[str, Any] | None, footer: Footer) -> Iterator[str]:
+def _part_faults(layout: Layout, number: int, said: dict[str, Any], footer: Footer) -> Iterator[str]:
     if (footer.trace, footer.number) != (layout.trace, number):
         yield f"says that it is part {footer.number} of trace {footer.trace}"
-    if said and (said["first_index"], said["samples"]) != (footer.first_index, footer.rows):
+    if "samples" in said and (said["first_index"], said["samples"]) != (footer.first_index, footer.rows):
         yield f"has {footer.rows} rows from index {footer.first_index}; the manifest says otherwise"
     if not footer.time_base:
         yield "has no pair of index and time"
-
-
-def _summary(
-    layout: Layout, footer: Footer, columns: Sequence[NDArray[Any]], content: tuple[int, str]
-) -> Iterator[Problem]:
-    """Report faults of a part's summary. Its metadata also shows whether the part has changed since its closing."""
-    path = layout.summary(footer.number)
-    try:
-        said = arrow_files.read_said(path)
-        stored = summaries.from_columns(arrow_files.read_columns(path), layout.channels)
-    except (arrow_files.BadFileError, KeyError, OSError) as error:
-        yield Problem(f"summaries/{path.name}", f"{_why(error)}; --repair makes it again")
-        return
-    if (said.get("part_bytes"), said.get("part_sha256")) != content:
-        yield Problem(f"parts/{layout.part(footer.number).name}", "has changed since it was closed")
-    elif not _agree(stored, summaries.summarise(columns, footer.runs, layout.origin, layout.bin_width)):
-        yield Problem(f"summaries/{path.name}", "does not agree with the samples; --repair makes it again")
-
-
-def _why(error: Exception) -> str:
-    if isinstance(error, OSError):
-        return error.strerror or str(error)
-    return f"it lacks the column {error}" if isinstance(error, KeyError) else str(error)
-
-
-def _agree(stored: Summary, made: Summary) -> bool:
-    exact = [(stored.index, made.index), (stored.rows, made.rows)]
-    exact += [*zip(stored.lowest, made.lowest, strict=True), *zip(stored.highest, made.highest, strict=True)]
-    if not all(np.array_equal(one, other) for one, other in exact):
-        return False
-    means = zip(stored.mean, made.mean, strict=True)
-    return all(np.allclose(one, other, rtol=MOST_ULPS * 2**-52, atol=0) for one, other in means)
 
 
 def _account(trace: Trace, footers: Sequence[Footer]) -> Iterator[Problem]:
@@ -171,9 +133,9 @@ def _account(trace: Trace, footers: Sequence[Footer]) -> Iterator[Problem]:
         yield Problem("parts", "their runs are not in the order of the indices")
     gaps = [(gap.from_index, min(gap.to_index, end)) for gap in trace.gaps if gap.from_index < end]
     spans = sorted([*rows, *gaps])
-    for first, last in ledger.holes(trace.started.index, end, spans):
+    for first, last in indices.holes(trace.started.index, end, spans):
         yield Problem("gaps.jsonl", f"indices {first} to {last} are neither in a row nor in a gap")
-    for first, last in ledger.overlaps(trace.started.index, spans):
+    for first, last in indices.overlaps(trace.started.index, spans):
         yield Problem("gaps.jsonl", f"indices {first} to {last} are in two rows or gaps, or before the trace")
     if trace.manifest and spans and spans[-1][1] != end:
         yield Problem("manifest.json", f"ends at index {end}; rows and gaps end at {spans[-1][1]}")
@@ -220,29 +182,3 @@ def _named(trace: Trace, message: str) -> str:
 
 def _after_path(message: str) -> str:
     return message.partition(": ")[2]
-
-
-def repair(folder: Path) -> list[str]:
-    """Make summaries again that are missing or disagree with sound parts. Return a line for each.
-
-    Raises TraceError. Changes no part, and skips a part that has changed since its closing.
-    """
-    from happe_power.recording import closing  # noqa: PLC0415 - it reads traces by this package's trace module
-
-    trace = Trace.open(folder)
-    layout = layout_of(trace)
-    said = {part["number"]: part["sha256"] for part in trace.manifest["parts"]} if trace.manifest else {}
-    done = []
-    for number in trace.numbers:
-        raw = layout.part(number).read_bytes()
-        try:
-            footer = read_footer(layout.part(number))
-            columns = parts.checked_columns(layout.part(number), layout.channels, footer)
-        except BadPartError:
-            continue
-        content = (len(raw), hashlib.sha256(raw).hexdigest())
-        wrong = [problem.file for problem in _summary(layout, footer, columns, content)]
-        if wrong and said.get(number) in (None, content[1]) and not any(name.startswith("parts/") for name in wrong):
-            closing.write_summary(layout, footer, columns, raw)
-            done += [f"{name}: made again" for name in wrong]
-    return done

@@ -13,7 +13,7 @@ import click
 from happe_cli.commands import Command
 from happe_cli.errors import Failure
 from happe_power.cli.host import Host, pass_host
-from happe_power.cli.stretch import from_option, opened, to_option, trace_argument
+from happe_power.cli.moments import from_option, opened, to_option, trace_argument
 
 if TYPE_CHECKING:
     from happe_power.cli.moments import Moment
@@ -53,8 +53,8 @@ def export(  # noqa: PLR0913 - click's
     raw: bool,
 ) -> None:
     """Write samples of a trace as CSV, NPZ, Parquet, HDF5 or XDF."""
-    from happe_power.viewing import formats
-    from happe_power.viewing.tables import Table, new_file
+    from happe_power import formats
+    from happe_power.tables import Table, new_file
 
     chosen = form or _by_name(file)
     trace, first, end = opened(host, name, begin, until)

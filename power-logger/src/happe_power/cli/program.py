@@ -48,7 +48,7 @@ Files:
   /etc/happe/happe-power.toml     the configuration; optional
   /var/lib/happe-power            the state, unless the configuration names another folder
     device.json                   the server, and this host's token for it (0600)
-    spool/STUDY/UUID/             a trace: header, parts, summaries, gaps, clocks, manifest, seal
+    spool/STUDY/UUID/             a trace: header, parts, digests, gaps, clocks, manifest, seal
 
 See also: happe-server(8), happectl(1), comedi_test(1)"""
 

@@ -12,9 +12,9 @@ import click
 
 from happe_cli.commands import Command
 from happe_cli.errors import Failure
+from happe_power import plot
 from happe_power.cli.host import Host, pass_host
-from happe_power.cli.stretch import from_option, opened, to_option, trace_argument
-from happe_power.viewing import curves, pictures
+from happe_power.cli.moments import from_option, opened, to_option, trace_argument
 
 if TYPE_CHECKING:
     from happe_power.cli.moments import Moment
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 MORE = """TRACE is a folder, or the beginning of a trace's UUID in the spool. The line is the mean of each bin,
 the band its lowest and highest sample. Gaps are marked, and no line crosses them. The picture says if there is
-no valid calibration. Without a measured shunt there are no watts, and the command draws the shunt's voltage. The
+no valid calibration. Without a measured shunt there are no watts, and the command draws the first channel. The
 file's suffix is the format: .png or .svg. The command overwrites no file.
 
 Examples:
   happe-power show 2b1e5a52 trace.png
-  happe-power show 2b1e5a52 trace.svg --from 15m --to 17m --channel supply"""
-FORMATS = ("png", "svg")
+  happe-power show 2b1e5a52 trace.svg --from 15m --to 17m"""
+SUFFIXES = (".png", ".svg")
 
 
 @click.command(cls=Command, epilog=MORE)
@@ -36,28 +36,13 @@ FORMATS = ("png", "svg")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @from_option
 @to_option
-@click.option("--channel", metavar="NAME", help="Which channel, or watts  [watts, if there are any]")
 @pass_host
-def show(  # noqa: PLR0913 - click's
-    host: Host,
-    /,
-    *,
-    name: str,
-    file: Path,
-    begin: Moment | None,
-    until: Moment | None,
-    channel: str | None,
-) -> None:
+def show(host: Host, /, *, name: str, file: Path, begin: Moment | None, until: Moment | None) -> None:
     """Draw a trace as a picture."""
-    form = file.suffix.removeprefix(".").lower()
-    if form not in FORMATS:
+    if file.suffix.lower() not in SUFFIXES:
         raise Failure(os.EX_USAGE, f"{file}: a picture's name ends with .png or .svg")
     trace, first, end = opened(host, name, begin, until)
-    try:
-        curve = curves.curve(trace, channel, first, end)
-    except ValueError as error:
-        raise Failure(os.EX_DATAERR, f"{trace.folder}: {error}") from None
-    pictures.save(curve, _title(trace), file, form)
+    plot.save(trace, plot.curve(trace, first, end), _title(trace), file)
 
 
 def _title(trace: Trace) -> str:

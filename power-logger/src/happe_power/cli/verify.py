@@ -13,17 +13,15 @@ from happe_cli.errors import EX_CHECK_FAILED
 from happe_power import verify as checks
 from happe_power.cli.host import Host, pass_host
 from happe_power.recording import store
-from happe_power.trace import TraceError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from happe_power.verify import Report
 
-MORE = """Reads every file again. Checks sizes, SHA-256, footers, rows and the order of times; that each index is
-in one part or in one gap; and that summaries agree with samples. In a trace in progress it checks only
-the closed parts. The exit status is 1 if something is wrong. --repair ends a trace that a recorder left
-open, and makes its summaries again. It never changes a part.
+MORE = """Reads every file again. Checks sizes, SHA-256, footers, rows and the order of times, and that each index is
+in one part or in one gap. In a trace in progress it checks only the closed parts. The exit status is 1 if
+something is wrong. --repair ends a trace that a recorder left open. It never changes a part.
 
 Examples:
   happe-power verify 2b1e5a52
@@ -32,7 +30,7 @@ Examples:
 
 @click.command(cls=Command, epilog=MORE)
 @click.argument("traces", metavar="TRACE", nargs=-1, required=True)
-@click.option("--repair", is_flag=True, help="End traces that were left open; make summaries again")
+@click.option("--repair", is_flag=True, help="End traces that were left open")
 @json_option
 @pass_host
 @click.pass_context
@@ -51,15 +49,11 @@ def verify(context: click.Context, host: Host, traces: tuple[str, ...], repair: 
 
 
 def _repaired(folder: Path) -> list[str]:
-    """End the trace if it is still open, and repair its summaries. Return a line for each repair."""
-    done: list[str] = []
-    if not (folder / "manifest.json").exists():
-        ended = "manifest.json: the trace was left open; it is ended now"
-        done += [found.problem or ended for found in store.recover_trace(folder)]
-    try:
-        return done + checks.repair(folder)
-    except TraceError:  # the report mentions it
-        return done
+    """End the trace if it is still open. Return a line for each repair."""
+    if (folder / "manifest.json").exists():
+        return []
+    ended = "manifest.json: the trace was left open; it is ended now"
+    return [found.problem or ended for found in store.recover_trace(folder)]
 
 
 def _as_json(report: Report, done: list[str]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from happe_cli.errors import Failure
 from happe_contract.calibration import from_header
 from happe_contract.measuring.zeros import HAVE_A_ZERO, checks_of, read_zero, readings_of
 from happe_power.cli.host import Host, pass_host
-from happe_power.cli.stretch import from_option, opened, to_option, trace_argument
+from happe_power.cli.moments import from_option, opened, to_option, trace_argument
 from happe_power.recording import zero_check
 from happe_power.trace import TraceError
 

@@ -1,30 +1,38 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Turns a raw file into a part with its summary and gaps.
+"""Turns raw files into parts, and ends a trace by its manifest, also after a kill of the recorder.
 
-It writes the gaps, then the summary, then the part, and then removes the raw file. A part's rename closes it. If a kill
-comes between two steps, the next run repeats them, and loses or doubles nothing. It never makes an existing part again,
-because the uploader may have sent it.
+Closing a part writes the gaps, then the part's digest, then the part, and then removes the raw file. The part's rename
+closes it. If a kill comes between two steps, the next run repeats them, and loses or doubles nothing. It never makes an
+existing part again, because the uploader may have sent it.
 """
 
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from happe_contract.parts import Footer
-from happe_power.recording import arrow_files, ledger, parts, raw, summaries, time_base
-from happe_power.recording.files import write_whole
-from happe_power.recording.layout import gap_line
-from happe_power.trace import read_gaps
+from happe_contract import schemas
+from happe_contract.parts import BadPartError, Footer, read_footer
+from happe_contract.traces import Gap, Reason
+from happe_power.recording import indices, parts, raw, time_base
+from happe_power.recording.files import append_line, remove_temporary, write_whole
+from happe_power.recording.layout import compact, gap_line
+from happe_power.trace import read_digests, read_gaps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
-    from numpy.typing import NDArray
-
-    from happe_contract.traces import Gap
+    from happe_contract.traces import TimePair
     from happe_power.recording.layout import Layout
     from happe_power.recording.raw import Content, Record
+
+Json = dict[str, Any]
+
+
+class EndError(Exception):
+    """A trace cannot be ended; the message names the file and the reason."""
 
 
 def close_part(layout: Layout, number: int, records: Sequence[Record] | None = None) -> None:
@@ -40,37 +48,101 @@ def close_part(layout: Layout, number: int, records: Sequence[Record] | None = N
     layout.raw(number).unlink()
 
 
+def write_part(layout: Layout, footer: Footer, part: bytes | memoryview) -> None:
+    """Write a part, after its size and SHA-256, by which a later check finds damage. Raises OSError."""
+    append_line(layout.digests, {"part": footer.number, **_digest(part)})
+    write_whole(layout.part(footer.number), part)
+
+
 def write_gaps(layout: Layout, gaps: Sequence[Gap]) -> None:
     """Replace the file of gaps."""
     write_whole(layout.gaps, b"".join(map(gap_line, gaps)))
 
 
-def write_summary(layout: Layout, footer: Footer, columns: Sequence[NDArray[Any]], part: bytes | memoryview) -> None:
-    """Write a part's summary. It also holds the part's size and SHA-256, so that a later check finds damage."""
-    said = {
-        "trace": footer.trace,
-        "number": footer.number,
-        "part_bytes": len(part),
-        "part_sha256": hashlib.sha256(part).hexdigest(),
-        "width": layout.bin_width,
+def end(layout: Layout, started: TimePair) -> None:
+    """Close the open parts, and write the manifest. Raises OSError, EndError; may be called again."""
+    for file in sorted(layout.folder.glob("open/[0-9]*.raw")):
+        close_part(layout, int(file.stem))
+    for name in ("parts", "."):
+        remove_temporary(layout.folder / name)
+    footers = _footers(layout)
+    gaps = _explained(layout, footers)
+    known = read_digests(layout.folder)
+    contents = [known.get(each.number) or _digest(layout.part(each.number).read_bytes()) for each in footers]
+    manifest = manifest_of(layout, started, footers, contents, gaps)
+    schemas.check(schemas.Kind.POWER_TRACE_MANIFEST, manifest)
+    write_whole(layout.manifest, compact(manifest))
+
+
+def manifest_of(
+    layout: Layout, started: TimePair, footers: Sequence[Footer], contents: Sequence[Json], gaps: Sequence[Gap]
+) -> Json:
+    """Return the manifest. `contents`: each part's size and digest. `gaps` and the runs cover each index once."""
+    pairs = [started, *(pair for footer in footers for pair in footer.time_base)]
+    ordered = time_base.thinned(pairs, layout.rate_hz, 1)
+    ends = [layout.origin, *(footer.end_index for footer in footers[-1:]), *(gap.to_index for gap in gaps[-1:])]
+    return {
+        "format": "happe-power-manifest/1",
+        "trace": layout.trace,
+        "count": len(footers),
+        "parts": [
+            {"number": footer.number, **content, "first_index": footer.first_index, "samples": footer.rows}
+            for footer, content in zip(footers, contents, strict=True)
+        ],
+        "samples": sum(footer.rows for footer in footers),
+        "end_index": max(ends),
+        "gaps": [{"from_index": g.from_index, "to_index": g.to_index, "reason": g.reason.value} for g in gaps],
+        "ended": time_base.as_json(ordered[-1]),
+        "time_base": [time_base.as_json(pair) for pair in time_base.for_manifest(ordered, layout.rate_hz)],
     }
-    summary = summaries.summarise(columns, footer.runs, layout.origin, layout.bin_width)
-    encoded = arrow_files.encode(summaries.as_columns(summary, layout.channels), said)
-    write_whole(layout.summary(footer.number), encoded)
 
 
 def _write_part(layout: Layout, number: int, content: Content) -> None:
     pairs = time_base.thinned(content.pairs, layout.rate_hz, 1, content.restarts)
     footer = Footer(layout.trace, number, tuple(content.runs), tuple(pairs))
-    part = parts.encode(layout.channels, content.columns, footer, layout.part_room)
-    write_summary(layout, footer, content.columns, part)
-    write_whole(layout.part(number), part)
+    write_part(layout, footer, parts.encode(layout.channels, content.columns, footer, layout.part_room))
+
+
+def _digest(part: bytes | memoryview) -> Json:
+    return {"bytes": len(part), "sha256": hashlib.sha256(part).hexdigest()}
 
 
 def _add_gaps(layout: Layout, found: Sequence[Gap]) -> None:
     if not found:
         return
     known = read_gaps(layout.gaps)
-    gaps = ledger.merged(known, found)
+    gaps = indices.merged(known, found)
     if gaps != known:
         write_gaps(layout, gaps)
+
+
+def _footers(layout: Layout) -> list[Footer]:
+    numbers = sorted(int(path.stem) for path in layout.folder.glob("parts/[0-9]*.parquet"))
+    if numbers != list(range(len(numbers))):
+        missing = next(number for number in range(len(numbers) + 1) if number not in numbers)
+        raise EndError(f"{layout.part(missing)}: is missing: put it back from a copy, or the trace can't be sealed")
+    return [_footer(layout.part(number), layout.rate_hz) for number in numbers]
+
+
+def _footer(path: Path, rate_hz: float) -> Footer:
+    """Read a footer, with a time pair for each minute and the last. All pairs of a day take tens of megabytes."""
+    try:
+        footer = read_footer(path)
+        pairs = (*time_base.thinned(footer.time_base, rate_hz, 60), footer.time_base[-1])
+        return replace(footer, time_base=tuple(dict.fromkeys(pairs)))
+    except BadPartError as error:
+        raise EndError(f"{path}: {error}") from None
+
+
+def _explained(layout: Layout, footers: Sequence[Footer]) -> list[Gap]:
+    """Return the gaps. Add and store a gap `killed` for samples that are missing without another reason."""
+    gaps = read_gaps(layout.gaps)
+    runs = [(first, first + rows) for footer in footers for first, rows in footer.runs]
+    spans = sorted([*runs, *((gap.from_index, gap.to_index) for gap in gaps)])
+    if not spans:
+        return gaps
+    lost = [Gap(first, end, Reason.KILLED) for first, end in indices.holes(layout.origin, spans[-1][1], spans)]
+    if lost:
+        gaps = sorted([*gaps, *lost], key=lambda gap: gap.from_index)
+        write_gaps(layout, gaps)
+    return gaps

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from io import FileIO
     from pathlib import Path
+
+    from happe_contract.strict_json import Json
 
 TEMPORARY = ".tmp"
 PIECE = 16 * 1024  # bytes; a write of megabytes at once takes the kernel several times as long
@@ -43,6 +46,16 @@ def write_all(files: Mapping[Path, bytes | memoryview]) -> None:
             _forget(made)
         raise
     sync_folder(next(iter(files)).parent)
+
+
+def append_line(path: Path, document: Json) -> None:
+    """Append a line to a JSON Lines file, without a line that a crash cut off, and sync it. Raises OSError."""
+    with path.open("ab+") as file:
+        file.seek(0)
+        file.truncate(file.read().rfind(b"\n") + 1)
+        file.write(json.dumps(document, separators=(",", ":")).encode() + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def remove_temporary(folder: Path) -> None:

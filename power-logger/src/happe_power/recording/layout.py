@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from happe_contract.parts import room
-from happe_power.recording import summaries
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from happe_contract.traces import Channel, Gap
 
-FOLDERS = ("parts", "summaries", "open")
+FOLDERS = ("parts", "open")
 LOCAL = "local"  # an empty file beside the header: do not upload this trace
 MEASURED = "measured"  # the same: each run in the trace has its figure, so its parts may go once it is sealed
 
@@ -42,14 +41,14 @@ class Layout:
         return room(self.rate_hz, self.part_seconds, sum(channel.dtype.itemsize for channel in self.channels))
 
     @property
-    def bin_width(self) -> int:
-        """Indices of a summary's bins."""
-        return summaries.width(self.rate_hz)
-
-    @property
     def gaps(self) -> Path:
         """The file of gaps."""
         return self.folder / "gaps.jsonl"
+
+    @property
+    def digests(self) -> Path:
+        """The file of the parts' sizes and SHA-256."""
+        return self.folder / "digests.jsonl"
 
     @property
     def manifest(self) -> Path:
@@ -68,10 +67,6 @@ class Layout:
     def part(self, number: int) -> Path:
         """A part's file."""
         return self.folder / "parts" / f"{number:06}.parquet"
-
-    def summary(self, number: int) -> Path:
-        """The file of a part's summary."""
-        return self.folder / "summaries" / f"{number:06}.arrow"
 
 
 def gap_line(gap: Gap) -> bytes:

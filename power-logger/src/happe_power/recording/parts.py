@@ -7,11 +7,11 @@ import json
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from happe_contract.parts import KEY, BadPartError, first_line
-from happe_power.recording.arrow_files import as_array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -75,6 +75,12 @@ def _encode(columns: Mapping[str, NDArray[Any]], said: Mapping[str, Any]) -> mem
         writer.write_table(table, row_group_size=max(1, table.num_rows))
         writer.add_key_value_metadata({KEY: json.dumps(said, separators=(",", ":"))})
     return memoryview(stream.getvalue()).cast("B")
+
+
+def as_array(column: NDArray[Any]) -> Any:  # noqa: ANN401 - pyarrow has no types
+    """Return a column as an Arrow array, without a copy. pa.array would load pandas, if installed: 60 MB."""
+    contiguous = np.ascontiguousarray(column)
+    return pa.Array.from_buffers(pa.from_numpy_dtype(column.dtype), len(column), [None, pa.py_buffer(contiguous)])
 
 
 def read_columns(path: Path) -> dict[str, NDArray[Any]]:

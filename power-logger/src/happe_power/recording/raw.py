@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from happe_contract.traces import Block, Gap, Reason, TimePair
-from happe_power.recording import ledger
+from happe_power.recording import indices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,7 +114,7 @@ def content_of(records: Sequence[Record]) -> Content:
         if isinstance(record, TimePair):
             content.pairs.append(record)
         elif isinstance(record, Gap):
-            ledger.add(content.gaps, record)
+            indices.add(content.gaps, record)
             if record.reason in RESTARTING:
                 content.restarts.append(len(content.pairs))
     blocks = [record for record in records if isinstance(record, Block)]

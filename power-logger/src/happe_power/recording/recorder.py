@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from happe_contract.traces import Block, Gap, Reason
-from happe_power.recording import ledger, store
+from happe_power.recording import indices, store
 from happe_power.recording.header import boot_clock, header_of
 from happe_power.recording.layout import Layout
 from happe_power.recording.writer import Writer
@@ -55,10 +55,10 @@ class Limits:
 
 def last_second(readings: Sequence[Reading], rate_hz: float) -> Sequence[Reading]:
     """The last readings that together have a second's indices, or all if they have fewer."""
-    indices = 0
+    had = 0
     for position in range(len(readings) - 1, -1, -1):
-        indices += sum(end - first for first, end in map(ledger.span, readings[position].items))
-        if indices >= rate_hz:
+        had += sum(end - first for first, end in map(indices.span, readings[position].items))
+        if had >= rate_hz:
             return readings[position:]
     return readings
 
@@ -182,8 +182,8 @@ class Recorder:
             self._dropped = []
         except queue.Full:
             for item in reading.items:
-                lost = Gap(*ledger.span(item), Reason.STORAGE) if isinstance(item, Block) else item
-                ledger.add(self._dropped, lost)
+                lost = Gap(*indices.span(item), Reason.STORAGE) if isinstance(item, Block) else item
+                indices.add(self._dropped, lost)
 
     def _write(self) -> None:
         try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from happe_cli.disk import sync_folder
 from happe_contract import schemas
 from happe_contract.faults import BadDocumentError
-from happe_power.recording import ending
+from happe_power.recording import closing
 from happe_power.recording.files import locked, write_all
 from happe_power.recording.header import layout_of
 from happe_power.recording.layout import FOLDERS, Layout, compact
@@ -36,8 +36,8 @@ class Open:
     lock: ExitStack
 
     def end(self) -> None:
-        """Write the manifest, then release the lock. Raises OSError, ending.EndError; may be called again."""
-        ending.end(self.layout, self.started)
+        """Write the manifest, then release the lock. Raises OSError, closing.EndError; may be called again."""
+        closing.end(self.layout, self.started)
         self.lock.close()
         shutil.rmtree(self.layout.lock.parent, ignore_errors=True)
 
@@ -94,5 +94,5 @@ def recover_trace(folder: Path) -> Iterator[Recovered]:
         yield Recovered(folder)
     except OSError as error:
         yield Recovered(folder, f"{error.filename or folder}: {error.strerror or error}")
-    except (TraceError, ending.EndError, BadDocumentError) as error:
+    except (TraceError, closing.EndError, BadDocumentError) as error:
         yield Recovered(folder, str(error))

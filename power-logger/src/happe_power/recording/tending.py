@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from happe_contract.traces import Block, Gap, Reason, TimePair
-from happe_power.recording import ledger
+from happe_power.recording import indices
 from happe_power.sources.source import EndedError, FinalError, Reading, SourceError, UnpluggedError
 
 if TYPE_CHECKING:
@@ -92,9 +92,9 @@ class Tended:
 
     def _heard(self, reading: Reading) -> Reading:
         reading = self._renumbered(reading)
-        items = tuple(ledger.continued(reading.items, self.next_index))
+        items = tuple(indices.continued(reading.items, self.next_index))
         if items:
-            self.next_index = ledger.span(items[-1])[1]
+            self.next_index = indices.span(items[-1])[1]
         self._heard_at = self._now_us()
         self._known = reading.at or self._known
         return Reading(items, reading.at)

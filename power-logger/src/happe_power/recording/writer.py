@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from happe_cli.disk import sync_folder
 from happe_contract.faults import BadDocumentError
 from happe_contract.traces import Block, Gap, Reason, TimePair
-from happe_power.recording import closing, ledger
-from happe_power.recording.ending import EndError
+from happe_power.recording import closing, indices
+from happe_power.recording.closing import EndError
 from happe_power.recording.guard import HOLD_S, guarded
 from happe_power.recording.raw import RawFile
 from happe_power.trace import TraceError
@@ -61,10 +61,10 @@ class Writer:
     def put(self, reading: Reading) -> None:
         """Write a reading. A fault of the disk raises nothing; `trouble` reports it."""
         at = reading.at
-        for item in ledger.continued(reading.items, self._next_index):
-            self._next_index = ledger.span(item)[1]
+        for item in indices.continued(reading.items, self._next_index):
+            self._next_index = indices.span(item)[1]
             for piece in self._pieces(item):
-                here = at is not None and at.index == ledger.span(piece)[1]
+                here = at is not None and at.index == indices.span(piece)[1]
                 self._put(piece, [at] if at and here else [])
                 at = None if here else at
         self._write([at] if at else [])
@@ -121,7 +121,7 @@ class Writer:
             self.rows += piece.rows
         else:
             self._lose(Gap(piece.first_index, piece.end_index, Reason.STORAGE))
-        end = ledger.span(piece)[1]
+        end = indices.span(piece)[1]
         if end >= self._boundary:
             self._boundary = self._part_end(end)
             self._roll()
@@ -164,7 +164,7 @@ class Writer:
 
     def _lose(self, gap: Gap) -> None:
         last = self._held[-1] if self._held else None
-        ledger.add(self._held, gap)
+        indices.add(self._held, gap)
         self.lost += 0 if gap.reason is Reason.ZERO else gap.to_index - gap.from_index
         self.gaps += last is None or last.to_index != gap.from_index or last.reason is not gap.reason
 

@@ -13,9 +13,8 @@ import numpy as np
 
 from happe_contract.traces import Measures, Reason
 from happe_power.sources import libcomedi
-from happe_power.sources.ledger import Ledger
+from happe_power.sources.indexer import Indexer, agreed
 from happe_power.sources.libcomedi import AREFS, Board, Input, Range, RealBoard
-from happe_power.sources.rates import agreed
 from happe_power.sources.source import Reading, SourceError, UnpluggedError
 from happe_power.sources.spec import MEASURES, Found, Kind, Option, Spec, SpecError, channels_of, list_of, number
 
@@ -67,7 +66,7 @@ class Comedi:
         self.buffer_s = held / (self.rate_hz * self._scan_bytes)
         self._batch_s = min(BATCH_S, self.buffer_s / 4)
         self._silent_s = max(SILENT_S, SILENT_PERIODS / self.rate_hz)
-        self._ledger = Ledger(self.rate_hz, clock)
+        self._indexer = Indexer(self.rate_hz, clock)
         self._rest = b""
         self._error: OSError | None = None
         self._running = False
@@ -76,11 +75,11 @@ class Comedi:
     def notes(self) -> tuple[str, ...]:
         """Remarks on the buffer and the rate, for people."""
         if self.buffer_s >= WIDE_BUFFER_S:
-            return self._ledger.notes
+            return self._indexer.notes
         held = f"the driver's buffer holds {self.buffer_s:.2g} s, and overflows when this host is busy for longer"
         return (
             f"{held}; to have a larger one, be root, or run `sudo comedi_config --read-buffer 4096 /dev/comedi0`",
-            *self._ledger.notes,
+            *self._indexer.notes,
         )
 
     def start(self, first_index: int) -> TimePair:
@@ -91,7 +90,7 @@ class Comedi:
         except OSError as error:
             raise _unusable(self.device, error) from None
         self._running = True
-        return self._ledger.begin(first_index)
+        return self._indexer.begin(first_index)
 
     def read(self, timeout_s: float) -> Reading:
         """Return a batch of scans. After an overflow or a silence of the board, start again and return a gap."""
@@ -104,9 +103,9 @@ class Comedi:
             return self._begin_anew(Reason.OVERFLOW)
         if data:
             columns = self._columns(data)
-            items = (self._ledger.block(columns),) if len(columns[0]) else ()
-            return Reading(items, self._ledger.up_to_date() if emptied and items else None)
-        if self._ledger.silent_s > self._silent_s:
+            items = (self._indexer.block(columns),) if len(columns[0]) else ()
+            return Reading(items, self._indexer.up_to_date() if emptied and items else None)
+        if self._indexer.silent_s > self._silent_s:
             return self._begin_anew(Reason.STALL)
         return Reading((), None)
 
@@ -148,8 +147,8 @@ class Comedi:
             self._board.command(self._inputs, self._scan_ns)
         except OSError as error:
             raise _unusable(self.device, error) from None
-        gap = self._ledger.lose_until_now(reason)
-        return Reading((gap,), self._ledger.up_to_date())
+        gap = self._indexer.lose_until_now(reason)
+        return Reading((gap,), self._indexer.up_to_date())
 
 
 def _pairs(setting: Setting) -> list[tuple[int, float]]:

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from happe_contract.traces import Block, Gap, Measures, Reason, TimePair
 from happe_power.sources.clock import MICROS
-from happe_power.sources.lateness import FARTHEST, lost
-from happe_power.sources.ledger import Ledger
+from happe_power.sources.indexer import Indexer
 from happe_power.sources.source import EndedError, FinalError, Reading
 from happe_power.sources.spec import (
     MEASURES,
@@ -41,6 +40,10 @@ SHORTEST_STEP_S, LONGEST_STEP_S = 1e-7, 1e3
 LARGEST_INDEX = 2**53 - 1  # power-trace.schema.json, index
 MISSED = 1.5  # periods: at this step between two times, a sample is missing between them
 MOST_TOLD = 5  # unreadable rows
+FARTHEST = 1000  # rows behind a late one that are examined
+LEAST_BEHIND = 8
+CLOCKS = 1e-3  # by which times and rows may disagree on the rate; COARSE allows for a coarse clock
+COARSE = 0.5
 
 
 Places = NDArray[np.float64]
@@ -89,7 +92,7 @@ class File:
         self.rate_hz = rate_hz
         self._recording = recording
         self._clock = clock
-        self._ledger = Ledger(rate_hz, clock)
+        self._indexer = Indexer(rate_hz, clock)
         self._rows: Iterator[Rows | Bad] = iter(())
         self._ahead: Rows | Bad | None = None  # the chunk after the present one
         self._began = TimePair(0, 0, 0)
@@ -119,7 +122,7 @@ class File:
             )
         self._rows, self._first_place, self._bad = self._recording.read(), None, 0
         self._ahead = next(self._rows, None)
-        self._ledger.begin(first_index)
+        self._indexer.begin(first_index)
         self._began = TimePair(first_index, monotonic, realtime)
         self._last, self._tied = first_index - 1.0, 1
         return self._began
@@ -131,11 +134,11 @@ class File:
             return Reading((self._lose_bad(),), self._time())
         if rows is None:
             raise EndedError(
-                f"{self.device} is at its end, after {self._ledger.next_index - self._began.index} samples"
+                f"{self.device} is at its end, after {self._indexer.next_index - self._began.index} samples"
             )
         if isinstance(rows, Bad):
             return self._unread(rows)
-        items = self._placed(rows, rows.places) if rows.places is not None else (self._ledger.block(rows.values),)
+        items = self._placed(rows, rows.places) if rows.places is not None else (self._indexer.block(rows.values),)
         return Reading(items, self._time())
 
     def stop(self) -> None:
@@ -153,7 +156,7 @@ class File:
 
     def _lose_bad(self) -> Gap:
         lost, self._bad = self._bad, 0
-        return self._ledger.lose(lost, Reason.INVALID)
+        return self._indexer.lose(lost, Reason.INVALID)
 
     def _placed(self, rows: Rows, places: Places) -> tuple[Block | Gap, ...]:
         """Turn rows into blocks, with a gap where times or indices jump. Raises FinalError if they go back.
@@ -173,8 +176,8 @@ class File:
         for begin, end in itertools.pairwise(sorted({0, *missed, len(steps)})):
             if begin in missed:
                 reason = Reason.INVALID if self._bad and begin == 0 else Reason.STALL
-                items.append(self._ledger.lose(missed[begin], reason))
-            items.append(self._ledger.block([column[begin:end] for column in rows.values]))
+                items.append(self._indexer.lose(missed[begin], reason))
+            items.append(self._indexer.block([column[begin:end] for column in rows.values]))
         self._last, self._bad = float(indices[-1]), 0
         return tuple(items)
 
@@ -228,9 +231,23 @@ class File:
 
     def _time(self) -> TimePair:
         """The next index and its time: a period for each row since the file's last time, or by the nominal rate."""
-        reached = self._last + self._tied if self._recording.timed else self._ledger.next_index
+        reached = self._last + self._tied if self._recording.timed else self._indexer.next_index
         after = round((reached - self._began.index) * MICROS / self.rate_hz)
-        return TimePair(self._ledger.next_index, self._began.monotonic_us + after, self._began.realtime_us + after)
+        return TimePair(self._indexer.next_index, self._began.monotonic_us + after, self._began.realtime_us + after)
+
+
+def lost(times: Places, row: int, missing: int) -> int:
+    """How many samples are missing before a row whose time suggests `missing`.
+
+    `times` are in periods: of the row before, of this row (at index `row`), and of those behind it. If samples were
+    lost, all later times are late as well. If only one time is late, the times behind it catch up with the rows.
+    """
+    behind = times[row : row + min(FARTHEST, LEAST_BEHIND + 2 * missing)]
+    late = behind - times[row - 1] - np.arange(1, len(behind) + 1)
+    least = float(late.min())
+    if least >= missing - COARSE - CLOCKS * len(behind):
+        return missing
+    return max(round(least), 0)
 
 
 class Csv:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from happe_contract.traces import Measures, Reason
-from happe_power.sources.ledger import Ledger
-from happe_power.sources.rates import agreed
+from happe_power.sources.indexer import Indexer, agreed
 from happe_power.sources.source import Reading, SourceError, UnpluggedError
 from happe_power.sources.spec import MEASURES, NAMES, Found, Kind, Option, Spec, channels_of, list_of, number
 
@@ -69,17 +68,17 @@ class Nidaqmx:
         ends = [(-volts, volts) for volts in setting.volts]
         ones, zeros = [1.0] * len(ends), [0.0] * len(ends)
         self.channels = channels_of(setting.measures, np.dtype(np.float32), ones, zeros, ends)
-        self._ledger = Ledger(self.rate_hz, clock)
+        self._indexer = Indexer(self.rate_hz, clock)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """A warning if the rate differs from the nominal one."""
-        return self._ledger.notes
+        return self._indexer.notes
 
     def start(self, first_index: int) -> TimePair:
         """Start the task."""
         self._run()
-        return self._ledger.begin(first_index)
+        return self._indexer.begin(first_index)
 
     def read(self, timeout_s: float) -> Reading:
         """Return the driver's samples. If it has overwritten some, start the task again and return a gap."""
@@ -94,7 +93,7 @@ class Nidaqmx:
             if error.error_code in OVERWRITTEN:
                 return self._begin_anew()
             raise self._failed(error) from None
-        return Reading((self._ledger.block(list(columns)),), self._ledger.up_to_date())
+        return Reading((self._indexer.block(list(columns)),), self._indexer.up_to_date())
 
     def stop(self) -> None:
         """Close the task."""
@@ -147,8 +146,8 @@ class Nidaqmx:
 
     def _begin_anew(self) -> Reading:
         self._run()
-        gap = self._ledger.lose_until_now(Reason.OVERFLOW)
-        return Reading((gap,), self._ledger.up_to_date())
+        gap = self._indexer.lose_until_now(Reason.OVERFLOW)
+        return Reading((gap,), self._indexer.up_to_date())
 
     def _failed(self, error: Any) -> SourceError:  # noqa: ANN401 - nidaqmx.errors.DaqError
         said = " ".join(str(error).split())[:200]

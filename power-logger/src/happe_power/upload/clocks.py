@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 import uuid
 from pathlib import Path
@@ -12,7 +13,7 @@ from happe_contract import clocks
 from happe_contract.clocks import LATEST_US, MOST_ROUND_TRIP_US, Probe
 from happe_contract.faults import BadDocumentError
 from happe_contract.traces import ClockEstimate
-from happe_power.upload import lines
+from happe_power.recording.files import append_line
 from happe_power.upload.judgement import LaterError, judge
 
 if TYPE_CHECKING:
@@ -86,11 +87,28 @@ def note(folder: Path, clock: str, found: Sequence[Probe], said: ClockEstimate) 
         "probes": [[each.t0, each.t1, each.t2, each.t3] for each in found],
     }
     line |= {"monotonic_us": said.monotonic_us, "offset_us": said.offset_us, "uncertainty_us": said.uncertainty_us}
-    lines.append(folder / NAME, line)
+    append_line(folder / NAME, line)
 
 
 def noted(folder: Path) -> list[tuple[Json, ClockEstimate]]:
     """The estimates in a trace's clocks.jsonl, each as its JSON line and as a ClockEstimate. Raises OSError."""
     names = ("monotonic_us", "offset_us", "uncertainty_us")
-    found = [line for line in lines.read(folder / NAME) if all(type(line.get(name)) is int for name in names)]
+    found = [line for line in read_lines(folder / NAME) if all(type(line.get(name)) is int for name in names)]
     return [(line, ClockEstimate(*(line[name] for name in names))) for line in found]
+
+
+def read_lines(path: Path) -> list[Json]:
+    """The complete lines that are JSON objects; an empty list without the file. Raises OSError."""
+    try:
+        whole = path.read_bytes().rpartition(b"\n")[0]
+    except FileNotFoundError:
+        return []
+    return [document for line in whole.splitlines() if (document := _object(line)) is not None]
+
+
+def _object(line: bytes) -> Json | None:
+    try:
+        document = json.loads(line)
+    except ValueError:
+        return None
+    return document if isinstance(document, dict) else None

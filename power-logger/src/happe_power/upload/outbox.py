@@ -12,11 +12,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from happe_contract.parts import BadPartError, read_footer
-from happe_power.recording import arrow_files
-from happe_power.recording.files import write_whole
+from happe_power.recording.files import append_line, write_whole
 from happe_power.recording.header import NOBODY
 from happe_power.recording.layout import LOCAL, MEASURED
-from happe_power.upload import clocks, lines
+from happe_power.trace import TraceError, read_digests
+from happe_power.upload import clocks
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,7 +59,7 @@ class Outbox:
         self.began_us: int = self.header["started"]["realtime_us"]
         self.clock: str = self.header["clock"]
         self.damaged: dict[int, str] = {}
-        noted = lines.read(folder / SENT)
+        noted = clocks.read_lines(folder / SENT)
         self._sent: dict[int, str] = {each["part"]: each["sha256"] for each in noted if "part" in each}
         self._clocks_sent: set[str] = {each["clock"] for each in noted if "clock" in each}
 
@@ -142,7 +142,7 @@ class Outbox:
     def arrived(self, part: Part) -> None:
         """Note that the server has a part. If this raises OSError, the note lasts only until a restart."""
         self._sent[part.number] = part.sha256
-        lines.append(self.folder / SENT, {"part": part.number, "sha256": part.sha256})
+        append_line(self.folder / SENT, {"part": part.number, "sha256": part.sha256})
 
     def lost(self, number: int) -> None:
         """Note that the server lacks this part after all."""
@@ -155,7 +155,7 @@ class Outbox:
     def clock_arrived(self, line: Json) -> None:
         """Note that the server has a clock estimate, as `arrived` does for a part. Raises OSError."""
         self._clocks_sent.add(line["id"])
-        lines.append(self.folder / SENT, {"clock": line["id"]})
+        append_line(self.folder / SENT, {"clock": line["id"]})
 
     def estimates(self) -> list[ClockEstimate]:
         """The trace's clock estimates. Raises OSError."""
@@ -169,14 +169,14 @@ class Outbox:
         return len(found)
 
     def _recorded(self, number: int) -> str | None:
-        """The SHA-256 that the recorder noted when it closed a part, in a summary or the manifest; None if unknown."""
+        """The SHA-256 that the recorder noted when it closed a part; None if unknown."""
         try:
-            said = arrow_files.read_said(self.folder / "summaries" / f"{number:06}.arrow")
-        except (OSError, arrow_files.BadFileError):
-            said = {}
-        listed = (each for each in self.manifest["parts"] if each["number"] == number) if self.ended else ()
-        sha256 = said.get("part_sha256") or next((each["sha256"] for each in listed), None)
-        return str(sha256) if sha256 else None
+            known = read_digests(self.folder)
+        except TraceError:
+            known = {}
+        if number not in known and self.ended:
+            known = {each["number"]: each for each in self.manifest["parts"]}
+        return str(known[number]["sha256"]) if number in known else None
 
 
 def _digest(path: Path) -> tuple[int, str]:

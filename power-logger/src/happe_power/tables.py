@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Writes samples as CSV and NPZ, a block at a time: memory does not grow with the stretch."""
+"""A stretch of a trace in columns, and CSV and NPZ files of it, a block at a time: memory does not grow with it."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ import io
 import json
 import zipfile
 from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from happe_contract.measuring.rig import columns
+from happe_contract.calibration import Standing, from_header, standing
+from happe_contract.measuring.rig import columns, rig_of
 from happe_contract.rig import Rig, values
-from happe_contract.traces import Measures
-from happe_power.viewing.curves import WATTS, rig
-from happe_power.viewing.stretch import axis
+from happe_contract.traces import Measures, TimePair
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,12 +26,81 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from happe_contract.measuring.refusal import Refusal
     from happe_contract.traces import Block
     from happe_power.trace import Trace
 
     Column = Callable[[Block], NDArray[Any]]
 
+WATTS = "watts"
 ZIPPED = zipfile.ZIP_DEFLATED
+MICROS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Knots of index and microseconds since the first sample, both ascending; straight lines between them.
+
+    The nominal rate holds before the first knot and after the last.
+    """
+
+    index: NDArray[np.float64]
+    after_us: NDArray[np.float64]
+    rate_hz: float
+
+    def seconds(self, index: NDArray[Any]) -> NDArray[np.float64]:
+        """Seconds since the trace's first sample, at indices."""
+        inside = np.interp(index, self.index, self.after_us) / MICROS
+        beyond = np.minimum(index - self.index[0], 0) + np.maximum(index - self.index[-1], 0)
+        return np.asarray(inside + beyond / self.rate_hz, dtype=np.float64)
+
+    def at(self, seconds: float) -> int:
+        """The first index at or after so many seconds since the first sample."""
+        last = float(self.after_us[-1])
+        after_us = seconds * MICROS
+        if after_us > last:
+            return int(np.ceil(self.index[-1] + (after_us - last) / MICROS * self.rate_hz))
+        return int(np.ceil(np.interp(after_us, self.after_us, self.index) - 1e-6))
+
+
+def axis(trace: Trace) -> Axis:
+    """A trace's axis, from its manifest if it has ended (a pair a minute), else from its parts. Raises TraceError."""
+    pairs = trace.time_base
+    if trace.manifest:
+        said = [*trace.manifest["time_base"], trace.manifest["ended"]]
+        pairs = [trace.started, *(TimePair(**each) for each in said)]
+    knots: list[TimePair] = []
+    for pair in sorted(pairs, key=lambda each: each.index):
+        if not knots or (pair.index > knots[-1].index and pair.monotonic_us > knots[-1].monotonic_us):
+            knots.append(pair)
+    index = np.array([pair.index for pair in knots], dtype=np.float64)
+    after_us = np.array([pair.monotonic_us - knots[0].monotonic_us for pair in knots], dtype=np.float64)
+    return Axis(index, after_us, trace.rate_hz)
+
+
+def between(trace: Trace, from_s: float | None, to_s: float | None) -> tuple[int, int]:
+    """The first index of a stretch and the one after its end, from seconds. Raises TraceError; ValueError if empty."""
+    line = axis(trace)
+    first = trace.started.index if from_s is None else max(line.at(from_s), trace.started.index)
+    end = trace.end_index if to_s is None else min(line.at(to_s), trace.end_index)
+    if first >= end:
+        length = float(line.seconds(np.array([trace.end_index]))[0])
+        raise ValueError(f"the trace has no samples between these times; it is {length:.3f} s long")
+    return first, end
+
+
+def rig(trace: Trace) -> tuple[Rig | Refusal, tuple[str, ...]]:
+    """The rig that gives a trace's watts, or why none does; and notes for every figure. Raises TraceError."""
+    calibration = from_header(trace.calibration)
+    found = rig_of(trace.channels, calibration)
+    worth, said = standing(calibration, datetime.fromtimestamp(trace.started.realtime_us / 1e6, UTC).date())
+    return found, () if worth is Standing.GOOD else (said,)
+
+
+def watts_of(found: Rig, block: Block) -> NDArray[Any]:
+    """The watts of a block's samples."""
+    _first, x, y = next(iter(columns(found, [block])))
+    return found.power(x, y)
 
 
 class Table:
@@ -51,7 +121,7 @@ class Table:
             self.units[name] = "count" if raw else channel.unit
         found, self.notes = rig(trace)
         if isinstance(found, Rig) and found.channel.measures is not Measures.ENERGY and not raw:
-            self.columns[WATTS] = _watts(found)
+            self.columns[WATTS] = lambda block: watts_of(found, block)
             self.units[WATTS] = "W"
 
     def blocks(self) -> Iterator[Block]:
@@ -89,14 +159,6 @@ def _index(block: Block) -> NDArray[Any]:
 def _channel(trace: Trace, position: int, *, raw: bool) -> Column:
     channel = trace.channels[position]
     return lambda block: block.columns[position] if raw else values(channel, block.columns[position])
-
-
-def _watts(found: Rig) -> Column:
-    def make(block: Block) -> NDArray[Any]:
-        _first, x, y = next(iter(columns(found, [block])))
-        return found.power(x, y)
-
-    return make
 
 
 def _write_array(out: IO[bytes], rows: int, pieces: Iterator[NDArray[Any]]) -> None:

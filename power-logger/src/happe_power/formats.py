@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from happe_power.viewing.tables import Table
+    from happe_power.tables import Table
 
 GET_H5PY = "pip install happe-power-logger[hdf5]"
 CHUNK = 1 << 16  # rows of an HDF5 data set that are compressed together
