@@ -1,6 +1,6 @@
 #!/bin/sh
-# Tests the packages in a minimal Debian of their own: installation, first run, study, upgrade, removal and purge, and the
-# server behind nginx and Caddy, all by autopkgtest. Needs root.
+# Tests the packages in a minimal Debian of their own: installation, first run, study, upgrade, removal and purge, all by
+# autopkgtest. Needs root.
 #   usage: packaging/package-test.sh [RELEASE]
 # Without RELEASE it takes the packages of build/packages. With bookworm or trixie it builds them first in a bare system of
 # that release (build/packages-RELEASE).

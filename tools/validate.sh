@@ -52,7 +52,10 @@ run() { # PART
             tools/setup.sh all
             cmake --preset dev
             cmake --build --preset dev
-            build/venv/bin/python -m pytest -p no:cacheprovider -m long
+            mkdir -p build/proxies
+            (cd build/proxies && apt-get -q download nginx caddy && for package in ./*.deb; do dpkg -x "$package" .; done)
+            PATH="$PWD/build/proxies/usr/sbin:$PWD/build/proxies/usr/bin:$PATH" \
+                build/venv/bin/python -m pytest -p no:cacheprovider -m long
             HAPPE_TRACES=960 nice -n 19 build/venv/bin/python -m pytest -s -p no:cacheprovider tests/contract/test_replay.py \
                 -k test_long_traces
             HAPPE_HISTORIES=10000 build/bin/store_test --gtest_filter='UndoTest.*'

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bare import create_reference
-from happe_study.base.config import Config
+from happe_study.base.config import Config, host_and_port
 from happe_study.operations import logs
-from happe_study.operations.serving import Serving, host_and_port
+from happe_study.operations.serving import Serving
 from patience import PATIENCE_S, until
 from world import fixed_secrets
 

@@ -145,12 +145,12 @@ def test_what_others_could_read_is_a_failure(
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"listen": "0.0.0.0:8080"}, "other machines reach 0.0.0.0:8080 without TLS"),
+        ({"listen": "0.0.0.0:8080", "trusted_proxies": 1}, "other machines reach 0.0.0.0:8080 without TLS"),
         ({"public_url": "https://study.example.org"}, "public_url is https, but no proxy is trusted"),
     ],
 )
 def test_a_configuration_that_works_and_is_not_wise_is_a_warning(
-    small_operated: Operated, fields: dict[str, str], said: str
+    small_operated: Operated, fields: dict[str, object], said: str
 ) -> None:
     small_operated.configure(**fields)
     ran = small_operated.run("check", "--json")

@@ -359,7 +359,7 @@ def test_without_secrets_it_does_not_start(small_operated: Operated) -> None:
 
 @pytest.mark.slow
 def test_listening_beyond_this_machine_is_warned_of(small_operated: Operated, tmp_path: Path) -> None:
-    small_operated.configure(**ALONE | {"listen": "0.0.0.0:0", "metrics_listen": "off"})
+    small_operated.configure(**ALONE | {"listen": "0.0.0.0:0", "metrics_listen": "off", "trusted_proxies": 1})
     with Running(small_operated.file, tmp_path) as running:
         warned: dict[str, Any] = running.until("listens beyond this machine without TLS")
         assert warned["level"] == "warning"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path  # noqa: TC003 - pydantic asks for it
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -82,10 +83,10 @@ class Config(BaseModel):
     `database_url` is a URL for SQLAlchemy (`postgresql+psycopg://...`); the default is SQLite in the data folder.
     `database_url_file` names a file with that URL, if it has a password. `public_url` is the URL for browsers; if it is
     https, browsers send cookies over https only. `trusted_proxies` is the number of reverse proxies whose X-Forwarded
-    headers the server believes. A custodian who got the role or a password after the study's lock must wait
-    `custodian_wait_hours` before unblinding. Before `least_share_of_run` of its planned time a run can't end, only be
-    aborted. Jobs write backups to the folder `backups`. `s3` is the store of power traces; the default is a folder in
-    the data folder.
+    headers the server believes; without one it listens on loopback only. A custodian who got the role or a password
+    after the study's lock must wait `custodian_wait_hours` before unblinding. Before `least_share_of_run` of its
+    planned time a run can't end, only be aborted. Jobs write backups to the folder `backups`. `s3` is the store of
+    power traces; the default is a folder in the data folder.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -109,6 +110,15 @@ class Config(BaseModel):
     limits: Limits = Limits()
     backups: Path | None = None
     s3: S3 | None = None
+
+    @model_validator(mode="after")
+    def _behind_a_proxy(self) -> Config:
+        if not self.trusted_proxies and not is_loopback(self.listen):
+            raise ValueError(
+                f"listen: only a proxy may reach the server from beyond this machine, and none is trusted: "
+                f"listen on 127.0.0.1, or set trusted_proxies to the number of proxies in front of {self.listen}"
+            )
+        return self
 
     @model_validator(mode="after")
     def _one_database(self) -> Config:
@@ -142,6 +152,21 @@ class Config(BaseModel):
     def https(self) -> bool:
         """Whether browsers reach the server over https."""
         return self.public_url.startswith("https:")
+
+
+def host_and_port(address: str) -> tuple[str, int]:
+    """Split HOST:PORT. An IPv6 address loses its brackets."""
+    host, _, port = address.rpartition(":")
+    return host.strip("[]"), int(port)
+
+
+def is_loopback(address: str) -> bool:
+    """Whether only this machine can reach HOST:PORT."""
+    host, _port = host_and_port(address)
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 @dataclass(frozen=True, repr=False)

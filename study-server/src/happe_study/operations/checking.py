@@ -16,7 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from happe_study import migrations
 from happe_study.audit.verify import verify_log
 from happe_study.base import fingerprints
-from happe_study.base.config import ConfigError, load_secrets
+from happe_study.base.config import ConfigError, is_loopback, load_secrets
 from happe_study.base.s3 import AwayError, CredentialsError, NotOwnerError
 from happe_study.design.allocation.sealing import SealError, open_record, open_seed
 from happe_study.design.study import Study
@@ -24,7 +24,6 @@ from happe_study.evidence.traces.folder import Folder
 from happe_study.evidence.traces.models import Trace
 from happe_study.evidence.traces.sealed import manifest_of, seal_of
 from happe_study.evidence.traces.stores import storage_of
-from happe_study.operations.serving import is_loopback
 from happe_study.operations.trace_files import look
 from happe_study.people.participants.models import Participant
 from happe_study.runs.course.models import Run, RunRecord

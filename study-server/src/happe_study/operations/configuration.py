@@ -23,7 +23,7 @@ ABOUT = {
     "database_url_file": (
         "A file with the database's URL, if the URL has a password. Without it: SQLite in the data folder."
     ),
-    "listen": "HOST:PORT. The server has no TLS: keep it on this machine, behind nginx or Caddy.",
+    "listen": "HOST:PORT, for nginx or Caddy, which have TLS. Beyond loopback only with trusted_proxies.",
     "metrics_listen": 'Where Prometheus reads the metrics (GET /metrics), or "off".',
     "public_url": "How browsers reach the server. With https:// cookies travel over https only.",
     "trusted_proxies": "How many reverse proxies stand before the server. It trusts their X-Forwarded headers. 0 to 8.",

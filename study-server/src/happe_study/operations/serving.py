@@ -8,7 +8,6 @@ import os
 import signal
 import socket
 import sys
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -17,9 +16,8 @@ from gunicorn.glogging import Logger
 
 from happe_study.app import metrics
 from happe_study.app.assembly import create_app
-from happe_study.base.config import OFF
+from happe_study.base.config import OFF, host_and_port, is_loopback
 from happe_study.operations import logs
-from happe_study.operations.gathering import GatheringWorker
 from happe_study.operations.working.beside import Beside
 
 if TYPE_CHECKING:
@@ -116,7 +114,7 @@ class Serving(BaseApplication):  # type: ignore[misc] # gunicorn has no types
     def _processes(self) -> dict[str, Any]:
         return {
             "bind": [self._config.listen],
-            "worker_class": GatheringWorker,
+            "worker_class": "gthread",
             "workers": self._config.workers,
             "threads": self._config.threads,
             "timeout": SILENT_SECONDS,
@@ -224,21 +222,6 @@ def _let_new_workers_be_stopped() -> None:
         after_in_parent=lambda: signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING),
         after_in_child=be_stopped,
     )
-
-
-def is_loopback(address: str) -> bool:
-    """Whether only this machine can reach HOST:PORT."""
-    host, _port = host_and_port(address)
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def host_and_port(address: str) -> tuple[str, int]:
-    """Split HOST:PORT. An IPv6 address loses its brackets."""
-    host, _, port = address.rpartition(":")
-    return host.strip("[]"), int(port)
 
 
 def _try_to_listen(option: str, address: str) -> None:
