@@ -20,10 +20,9 @@ from happe_study.base.codes import ALPHABET, CODE_LENGTH, digest
 from happe_study.design.allocation.plan import plan
 from happe_study.design.allocation.sealing import open_trace_key, part_digest, record_digest, seal_condition
 from happe_study.evidence.profiles.models import LearningEvent, TaughtRun, Uafp
-from happe_study.evidence.traces.folder import Folder
 from happe_study.evidence.traces.models import Trace, TracePart
-from happe_study.evidence.traces.sealed import new_trace_key, part_room, sealed_manifest
-from happe_study.evidence.traces.sealed_parts import Seal
+from happe_study.evidence.traces.sealed import Seal, new_trace_key, part_room, sealed_manifest
+from happe_study.evidence.traces.storage import Folder, Part
 from happe_study.people.accounts.models import Token
 from happe_study.people.devices.enrolment import fingerprint
 from happe_study.people.devices.models import ClockEstimate, Sitting
@@ -307,12 +306,10 @@ class Visit:
         header = records.power_header(trace, meter=self.meter.code, measured=self.laptop.code)
         header["study"] = self.story.study.name
         manifest, content = records.power_manifest(1, trace=trace), records.part(0)
-        storage.folder(UUID(trace)).mkdir(parents=True)
         key_sealed, room = new_trace_key(KEY, trace), part_room(header, len(content))
-        with storage.part(UUID(trace), 0).open("wb", buffering=0) as file:
-            writing = Seal(open_trace_key(KEY, trace, key_sealed), trace, 0).writing(file, len(content), room)
-            writing.add(content)
-            writing.end()
+        sealed_part = Seal(open_trace_key(KEY, trace, key_sealed), trace, 0).sealed(content, room)
+        part = Part(UUID(trace), 0, hashlib.sha256(sealed_part).hexdigest())
+        storage.put(part, sealed_part)
         number, raw = pile.id(Trace), (records.encode(header), records.encode(manifest))
         row = {"study_id": self.story.study.id, "device_id": self.meter.id, "laptop_id": self.laptop.id}
         sealed: dict[str, Any] = {"sealed_us": self.at_us, "parts": 1, "manifest": None, "manifest_sealed": None}
@@ -324,12 +321,16 @@ class Visit:
             "header_sha256": hashlib.sha256(raw[0]).hexdigest(),
             "manifest_digest": record_digest(KEY, hashlib.sha256(raw[1]).hexdigest()),
         }
-        about = {"client_id": trace, "header": raw[0].decode(), "created_us": self.at_us, "stored_bytes": writing.bytes}
-        about |= {"key_sealed": key_sealed, "seconds": 9}
+        about = {
+            "client_id": trace,
+            "header": raw[0].decode(),
+            "created_us": self.at_us,
+        }
+        about |= {"key_sealed": key_sealed, "seconds": 9, "stored_bytes": len(sealed_part)}
         pile.add(Trace, id=number, **row, **about, **sealed, **sums)
-        part = {"number": 0, "bytes": writing.bytes, "sha256": writing.sha256}
-        part |= {"digest": part_digest(KEY, len(content), hashlib.sha256(content).hexdigest())}
-        pile.add(TracePart, id=pile.id(TracePart), trace_id=number, received_us=self.at_us, **part)
+        facts = {"number": 0, "bytes": len(sealed_part), "sha256": part.sha256}
+        facts |= {"digest": part_digest(KEY, len(content), hashlib.sha256(content).hexdigest())}
+        pile.add(TracePart, id=pile.id(TracePart), trace_id=number, received_us=self.at_us, **facts)
         by, log = f"device:{self.meter.code}", self.story.log
         log.add(
             self.at_us, "trace.begun", by, trace=trace, header_sha256=sums["header_sha256"], measured=self.laptop.code

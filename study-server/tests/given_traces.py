@@ -12,11 +12,9 @@ from sqlalchemy import select
 
 import given_studies
 from given_devices import device, header, put_part, put_trace
-from happe_study.evidence.traces.folder import Folder
 from happe_study.evidence.traces.models import Trace, TracePart
 from happe_study.evidence.traces.sealed import seal_of
-from happe_study.evidence.traces.storage import Part
-from happe_study.evidence.traces.stores import storage_of
+from happe_study.evidence.traces.storage import Folder, Part, storage_of
 from world import fixed_secrets
 
 if TYPE_CHECKING:
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 
     from flask.testing import FlaskClient
 
-    from happe_study.evidence.traces.sealed_parts import Seal
+    from happe_study.evidence.traces.sealed import Seal
     from world import World
 
 
@@ -40,16 +38,20 @@ def kept(world: World, trace: str, number: int) -> bytes:
     with world.database.reading() as session:
         rows = select(TracePart.sha256).join(Trace, Trace.id == TracePart.trace_id).where(Trace.client_id == trace)
         sha256 = session.scalars(rows.where(TracePart.number == number)).one()
-    with storage_of(world.config, world.database).open(Part(UUID(trace), number, sha256)) as file:
-        return bytes(seal(world, trace, number).whole(file))
+    stored = storage_of(world.config, world.database).read(Part(UUID(trace), number, sha256))
+    return seal(world, trace, number).opened(stored)
+
+
+def path_of(world: World, trace: str, number: int) -> Path:
+    """The file of a stored part."""
+    storage = Folder(world.config.traces_folder)
+    [found] = storage.folder(UUID(trace)).glob(f"{number:05d}-*.sealed")
+    return found
 
 
 def replace(world: World, trace: str, number: int, content: bytes) -> None:
     """Replace the content of a part on the server, correctly sealed."""
-    with Folder(world.config.traces_folder).part(UUID(trace), number).open("wb", buffering=0) as file:
-        writing = seal(world, trace, number).writing(file, len(content), 4096)
-        writing.add(content)
-        writing.end()
+    path_of(world, trace, number).write_bytes(seal(world, trace, number).sealed(content, 4096))
 
 
 @dataclass
@@ -71,8 +73,7 @@ class Uploading:
     @property
     def files(self) -> list[Path]:
         """The paths of the acknowledged parts."""
-        storage = Folder(self.world.config.traces_folder)
-        return [storage.part(UUID(self.trace), number) for number in self.acknowledged]
+        return [path_of(self.world, self.trace, number) for number in self.acknowledged]
 
 
 def part(number: int, size: int = 5000) -> bytes:

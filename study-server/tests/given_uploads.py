@@ -26,9 +26,8 @@ from happe_study.design.study import Study
 from happe_study.evidence.profiles import services as profiles
 from happe_study.evidence.profiles.models import LearningEvent, Uafp
 from happe_study.evidence.traces import upkeep
-from happe_study.evidence.traces.folder import Folder
 from happe_study.evidence.traces.models import Trace, TracePart
-from happe_study.evidence.traces.storage import Part, sha256_of
+from happe_study.evidence.traces.storage import Folder, Part
 from happe_study.runs.course.models import Run, RunRecord
 from happe_study.runs.records.stored import opened
 from uploader import Item
@@ -142,8 +141,7 @@ def _parts(world: World, storage: Storage, most: int) -> set[str]:
         rows = session.execute(select(Trace.client_id, TracePart).join(TracePart, TracePart.trace_id == Trace.id)).all()
     for trace, row in rows:
         named = Part(UUID(trace), row.number, row.sha256)
-        with storage.open(named) as file:
-            assert sha256_of(file) == row.sha256
+        assert sha256(storage.read(named)).hexdigest() == row.sha256
         assert given_traces.kept(world, trace, row.number) == part(row.number, most)
         paths.add(f"/api/v1/traces/{trace}/parts/{row.number}")
         keys.add(storage.key(named))

@@ -128,7 +128,7 @@ def test_a_backup_under_load_restores_to_a_server_that_verifies(
     for number, content in before.items():
         path = f"traces/{meter.trace[:2]}/{meter.trace}/{number:05d}.sealed"
         with (elsewhere.data / path).open("rb") as file:
-            assert given_traces.seal(operated.world, meter.trace, number).whole(file) == content
+            assert given_traces.seal(operated.world, meter.trace, number).opened(file.read()) == content
     assert len(meter.acknowledged) > len(before) + 1
 
 

@@ -29,8 +29,7 @@ from happe_study.evidence.traces import upkeep
 from happe_study.evidence.traces.bucket import OWNER, Bucket
 from happe_study.evidence.traces.erased import ERASING
 from happe_study.evidence.traces.models import TracePart
-from happe_study.evidence.traces.storage import Part
-from happe_study.evidence.traces.stores import storage_of
+from happe_study.evidence.traces.storage import Part, storage_of
 from happe_study.jobs import services as jobs
 from happe_study.jobs.models import JobState
 from happe_study.operations.backup import making, restoring
@@ -117,53 +116,34 @@ def test_a_part_is_an_object_that_is_sealed_and_put_once(world: World) -> None:
     assert (again.status_code, other.status_code) == (200, 409)
     storage, named = _bucket(world), parts(world, made.trace)
     assert objects(world) == [storage.key(part) for part in named]
-    assert not storage.unfinished()
     for part in named:
-        with storage.open(part) as file:
-            content = file.read()
+        content = storage.read(part)
         assert made.acknowledged[part.number][4:40] not in content
         assert given_traces.kept(world, made.trace, part.number) == made.acknowledged[part.number]
     assert len({each.bytes for each in storage.stored(UUID(made.trace))}) == 1, "sizes tell nothing"
     with pytest.raises(FileNotFoundError):
-        storage.open(named[0]._replace(number=9))
-
-
-def test_a_summary_lies_beside_its_part_and_goes_with_its_trace(world: World) -> None:
-    made = given_traces.uploaded(world, 1)
-    storage, (part,) = _bucket(world), parts(world, made.trace)
-    with pytest.raises(FileNotFoundError):
-        storage.summary(part)
-    for content in (b"watts", b"other watts"):
-        storage.keep_summary(part, content)
-        assert storage.summary(part) == content
-    assert [each.key for each in storage.stored(part.trace)] == [storage.key(part)]
-    storage.remove(part.trace)
-    assert objects(world) == []
+        storage.read(named[0]._replace(number=9))
 
 
 def test_what_crashes_left_in_the_bucket_is_swept_away_after_a_month_and_nothing_else(
-    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # given
     made = given_traces.uploaded(world, 1)
-    storage, left = _bucket(world), tmp_path / "left"
-    left.write_bytes(b"sealed")
+    storage = _bucket(world)
     gone = UUID(int=8)
     for trace in (UUID(made.trace), UUID(int=7), gone):  # uploads killed before their rows
-        storage.bring(Part(trace, 0, "ab" * 32), left)
+        storage.put(Part(trace, 0, "ab" * 32), b"sealed")
     with world.database.writing() as session:  # one trace was erased meanwhile
         jobs.ask(session, ERASING, "a withdrawal", session.scalars(select(Study.id)).one(), traces=[str(gone)])
-    dead = storage.staging(UUID(int=7)) / "00000-abc.upload"
-    dead.write_bytes(b"killed while it was received")
     # when
     swept = upkeep.sweep(world.database, storage, older_than=0)
     # then
-    assert (swept.unfinished, swept.unnamed, len(objects(world))) == (1, 1, 3)
+    assert (swept.unnamed, len(objects(world))) == (1, 3)
     later = now_us() + upkeep.WAIT_SECONDS * 1_000_000
     monkeypatch.setattr(upkeep, "now_us", lambda: later)
     assert upkeep.sweep(world.database, storage).unnamed == 2
     assert objects(world) == [storage.key(part) for part in parts(world, made.trace)]
-    assert not dead.exists()
 
 
 def test_a_store_that_is_away_is_503_and_nothing_is_kept(sqlite_url: str, tmp_path: Path) -> None:
@@ -179,7 +159,6 @@ def test_a_store_that_is_away_is_503_and_nothing_is_kept(sqlite_url: str, tmp_pa
         assert answer.status_code == 503
         assert "store of the power traces" in answer.text
         assert parts(world, made.trace) == []
-        assert not _bucket(world).unfinished()
         findings = {each.what: each for each in check(tmp_path, world.config, world.database, deep=False)}
         assert findings["store"].verdict is Verdict.FAIL
         # when the store is back
@@ -338,11 +317,9 @@ def test_a_restored_copy_reads_the_bucket_and_changes_nothing_there(
     assert "belongs to the server of another database" in str(given_jobs.job(copy.world).failed)
     assert "traces.erased" not in audited(copy.world)
     for change in (
-        lambda: storage.bring(part, copy.file),
-        lambda: storage.keep(part, copy.file),
+        lambda: storage.put(part, b"sealed"),
         lambda: storage.drop(storage.key(part)),
         lambda: storage.remove(trace),
-        lambda: storage.keep_summary(part, b"watts"),
         storage.fault,
     ):
         with pytest.raises(NotOwnerError):

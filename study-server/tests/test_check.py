@@ -83,7 +83,7 @@ def test_a_changed_part_is_found_by_reading_it(operated: Operated, parts: list[P
 def test_a_part_that_no_row_names_is_an_orphan_once_it_is_old(
     operated: Operated, parts: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parts[0].with_name("00007.sealed").write_bytes(b"what an upload left that died before its commit")
+    parts[0].with_name(f"00007-{'ab' * 32}.sealed").write_bytes(b"what an upload left that died before its commit")
     assert verdicts(operated.run("check", "--json"))["traces"] == {"ok"}
     monkeypatch.setattr(storage, "LEFT_ALONE_SECONDS", -1)
     ran = operated.run("check", "--json")
@@ -110,7 +110,7 @@ def test_what_was_never_finished_is_told_once_it_is_old(operated: Operated, part
 def test_sweeping_touches_no_part_that_a_row_names(
     operated: Operated, parts: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    orphan = parts[0].with_name("00007.sealed")
+    orphan = parts[0].with_name(f"00007-{'ab' * 32}.sealed")
     orphan.write_bytes(b"what an upload left that died before its commit")
     operated.done("check", "--sweep")
     assert orphan.exists()

@@ -28,8 +28,8 @@ from happe_study.base.database import Base
 from happe_study.design.allocation.sealing import open_condition
 from happe_study.design.study import Study
 from happe_study.evidence.profiles.models import LearningEvent, Uafp
-from happe_study.evidence.traces.folder import Folder
 from happe_study.evidence.traces.models import Trace, TracePart
+from happe_study.evidence.traces.storage import Folder, Part
 from happe_study.jobs import services as jobs
 from happe_study.jobs.models import Job, JobState
 from happe_study.people.devices import sittings
@@ -368,15 +368,14 @@ def test_a_job_removes_erased_traces_and_the_audit_log_has_its_end(small_world: 
     someone = played(small_world, study)
     mine = trace(small_world, study, someone.laptop, now_us() - 1000, now_us())
     storage = Folder(small_world.config.traces_folder)
-    part = storage.part(UUID(mine.client_id), 0)
-    part.parent.mkdir(parents=True)
-    part.write_bytes(records.part(0))
+    part = Part(UUID(mine.client_id), 0, "0" * 64)
+    storage.put(part, records.part(0))
     with small_world.database.writing() as session:
         person = session.get_one(Participant, someone.row.id)
         withdrawal.withdraw(session, person, SECRETS, None)
-    assert part.exists()
+    assert storage.path(part).exists()
     assert given_jobs.work_off(small_world) == [JobState.DONE]
-    assert not part.parent.exists()
+    assert not storage.folder(part.trace).exists()
     with small_world.database.reading() as session:
         erased = "SELECT detail FROM audit_details JOIN audit_entries USING (number) WHERE action = 'traces.erased'"
         assert mine.client_id in str(session.scalars(text(erased)).one())

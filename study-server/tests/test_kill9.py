@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import os
-import shutil
 import threading
-from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from random import Random
@@ -17,15 +13,14 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy.engine import make_url
 
-from given_devices import PARQUET
 from given_uploads import Underway, part_items, record_items, require_all, underway
 from happe_study import migrations
 from happe_study.base.database import Database
-from happe_study.evidence.traces.folder import Folder
+from happe_study.evidence.traces.storage import Folder
 from postgres import cluster
 from server_process import ServerProcess
 from small_disk import SmallDisk
-from uploader import Crowd, Item, Uploader
+from uploader import Crowd
 from world import World, fixed_secrets
 
 if TYPE_CHECKING:
@@ -39,8 +34,6 @@ KILLS = int(os.environ.get("HAPPE_KILLS", "5"))  # on each kind of database; `to
 LONGEST_MOMENT = 0.06  # seconds: some uploads
 CRASHES, FILLS, TRIES = -(-KILLS // 2), 2, 5
 SMALL = 64 << 20  # bytes
-PARTS, PART_BYTES = 8, 64 << 20  # half a GiB; less than half of it fits into memory
-MOST_KIB = 200 << 10
 
 
 def upload(server: ServerProcess, given: Underway) -> Crowd:
@@ -149,26 +142,6 @@ def test_crashes_of_postgresql_are_answered_with_503_and_lose_nothing(
     world.close()
 
 
-def test_half_a_gibibyte_of_a_trace_takes_less_than_200_mib_of_memory(sqlite_url: str, tmp_path: Path) -> None:
-    # given
-    world = World(tmp_path, sqlite_url)
-    server = ServerProcess(tmp_path, sqlite_url, workers=1, limits={"free_bytes": 0})
-    given = underway(world, applications=2, participants=0)
-    server.start()
-    uploader = Uploader(server.port, given.meter.token, threading.Event())
-    # when
-    statuses = {uploader.send(item) for item in great_parts(f"/api/v1/traces/{given.trace}/parts")}
-    uploader.close()
-    peak_kib = server.peak_kib()
-    server.stop()
-    # then
-    assert statuses == {HTTPStatus.CREATED}
-    assert len(Folder(world.config.traces_folder).stored(given.trace)) == PARTS
-    assert peak_kib < MOST_KIB, "gunicorn's master and its worker together"
-    shutil.rmtree(world.config.traces_folder)
-    world.close()
-
-
 def start_again(crashed: Postgres) -> None:
     """Start a crashed cluster. PostgreSQL refuses to start until its old processes are dead."""
     for left in reversed(range(TRIES)):
@@ -179,28 +152,3 @@ def start_again(crashed: Postgres) -> None:
                 raise
         else:
             return
-
-
-def great_parts(folder: str) -> Iterator[Item]:
-    """Parts of 64 MiB that differ in their last bytes. No part is in memory as a whole."""
-    block, blocks = b"\x5a" * (1 << 20), (PART_BYTES >> 20) - 1
-    start = b"PAR1" + block[4:]
-    common = hashlib.sha256(start)
-    for _ in range(blocks - 1):
-        common.update(block)
-    for number in range(PARTS):
-        end = number.to_bytes(4) + block[12:] + (7).to_bytes(4, "little") + b"PAR1"
-        digest = common.copy()
-        digest.update(end)
-        headers = {
-            "Content-Digest": f"sha-256=:{base64.b64encode(digest.digest()).decode()}:",
-            "If-None-Match": "*",
-            "Content-Type": PARQUET,
-            "Content-Length": str(PART_BYTES),
-        }
-        body = [start, *([block] * (blocks - 1)), end]
-        yield Item(f"{folder}/{number}", partial(_same, headers, body))
-
-
-def _same(headers: dict[str, str], body: list[bytes]) -> tuple[dict[str, str], list[bytes]]:
-    return headers, body

@@ -7,7 +7,6 @@ import io
 import json
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
 
 import pytest
 from sqlalchemy import select
@@ -28,9 +27,9 @@ from happe_study.evidence.documents.models import AnalysisDocument
 from happe_study.evidence.measuring import job as measuring
 from happe_study.evidence.measuring import stored
 from happe_study.evidence.measuring.asking import Clocks
-from happe_study.evidence.traces.folder import Folder
-from happe_study.evidence.traces.models import Trace
+from happe_study.evidence.traces.models import Trace, TracePart
 from happe_study.evidence.traces.part_files import opened
+from happe_study.evidence.traces.storage import Folder
 from happe_study.jobs.models import JobState
 from happe_study.operations.working.process import do
 from patience import until
@@ -38,7 +37,7 @@ from patience import until
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from happe_study.evidence.traces.sealed_parts import Seal
+    from happe_study.evidence.traces.sealed import Seal
     from happe_study.evidence.traces.storage import Part, Storage
     from operated import Operated
     from world import World
@@ -148,7 +147,8 @@ def test_only_parts_around_a_run_are_read(world: World, monkeypatch: pytest.Monk
         assert clock
         assert row.manifest
         seal, storage = given_traces.seal(world, run.trace, 0), Folder(world.config.traces_folder)
-        trace = stored.StoredTrace(row.header, row.manifest, seal, storage, {})
+        digests = dict(session.execute(select(TracePart.number, TracePart.sha256)).all())
+        trace = stored.StoredTrace(row.header, row.manifest, seal, storage, digests)
     begin_us, end_us = (given_power.SERVER_US + at * given_power.SECOND for at in (6, 13))
     asked = StudyRun("RANK0001", "RANK0002", begin_us, end_us)
     ready = trace.session(asked, clock)
@@ -163,7 +163,7 @@ def test_a_run_without_power_says_why(small_world: World, how: str) -> None:
     world = small_world
     run = measured_run(world, unblinded=False, sealed=how != "unsealed")
     unblind(world)
-    part = Folder(world.config.traces_folder).part(UUID(run.trace), 2)
+    part = given_traces.path_of(world, run.trace, 2)
     if how == "damaged":
         part.write_bytes(part.read_bytes()[:-9])
     elif how == "removed":

@@ -20,7 +20,6 @@ from happe_study.evidence.traces.models import Trace
 from happe_study.people.devices.models import ClockEstimate
 from happe_study.people.participants.models import Participant
 from happe_study.runs.course.models import Run
-from patience import PATIENCE_S
 from test_rules import LIMITS
 from world import World
 
@@ -51,12 +50,6 @@ def number(pattern: re.Pattern[str], text: str) -> float:
     found = pattern.search(text)
     assert found
     return float(found[1])
-
-
-@pytest.fixture(autouse=True)
-def _a_page_reads_all_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a page read all parts even on a slow machine."""
-    monkeypatch.setattr("happe_study.evidence.run_page.pages.READING_SECONDS", PATIENCE_S)
 
 
 @pytest.fixture(scope="module")
@@ -120,32 +113,6 @@ def test_each_key_press_is_drawn_and_said_to_have_counted_or_not(measured: Given
     swatches = len(re.findall(r'<svg class="mark (?:look-6|look-1|hollow) (?:up|down)" x="50%" y="50%"', text))
     assert drawn - swatches == presses > 0
     assert text.count("<td>yes</td>") == len(run.record["learned"])
-
-
-def test_summaries_are_kept_and_made_anew_when_they_are_damaged(measured: Given) -> None:
-    world, run, client = measured.world, measured.run, measured.client
-    before = client.get(run.path).text.partition('id="figure"')[2]
-    kept = sorted(world.config.traces_folder.glob("??/*/*.watts"))
-    assert len(kept) == 7
-    for number_of_it, path in enumerate(kept):
-        content = path.read_bytes()
-        path.write_bytes(content[: len(content) // 2] if number_of_it % 2 else content[:-1] + b"x")
-    kept[0].unlink()
-    assert client.get(run.path).text.endswith(before)
-    assert all(path.read_bytes() for path in sorted(world.config.traces_folder.glob("??/*/*.watts")))
-
-
-def test_what_takes_too_long_is_said_and_comes_with_the_next_look(
-    measured: Given, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    world, run, client = measured.world, measured.run, measured.client
-    for path in world.config.traces_folder.glob("??/*/*.watts"):
-        path.unlink()
-    monkeypatch.setattr("happe_study.evidence.run_page.pages.READING_SECONDS", 0.0)
-    looks = 0
-    while "Look again" in client.get(run.path).text:
-        looks += 1
-    assert looks == 6, "one part of seven is read at each look"
 
 
 def test_a_run_leads_to_the_runs_before_and_after_it(measured: Given) -> None:
@@ -224,13 +191,12 @@ def test_a_part_that_is_none_is_refused_beside_its_field(measured: Given, query:
     assert "The whole run" in answer.text
 
 
-def test_before_unblinding_a_run_shows_neither_record_nor_power_and_keeps_no_summary(small_world: World) -> None:
+def test_before_unblinding_a_run_shows_neither_record_nor_power(small_world: World) -> None:
     run = given_power.measured_run(small_world, seconds=10, rate_hz=1000, unblinded=False)
     for role in (Role.INVESTIGATOR, Role.ANALYST, Role.EXPERIMENTER):
         text = small_world.staff(role).get(run.path).text
         assert "is sealed" in text
         assert not re.search(r"<svg|figure-title|T-HAPPE| W</dd>|Key presses", text)
-    assert not list(small_world.config.traces_folder.glob("??/*/*.watts"))
 
 
 def test_parts_that_are_damaged_are_named_and_leave_a_gap(small_world: World) -> None:
@@ -245,21 +211,17 @@ def test_parts_that_are_damaged_are_named_and_leave_a_gap(small_world: World) ->
     assert number(COVERAGE, text) == pytest.approx(100 * (1 - 20 / 30), abs=0.1)
     for path in parts:
         path.write_bytes(b"PAR1")
-    for path in small_world.config.traces_folder.glob("??/*/*.watts"):
-        path.unlink()
     assert "be read: part 0" in client.get(run.path).text
 
 
-def test_a_part_that_was_changed_is_named_and_no_summary_is_kept_of_it(small_world: World) -> None:
+def test_a_part_that_was_changed_is_named(small_world: World) -> None:
     run = given_power.measured_run(small_world, seconds=10, rate_hz=1000)
     first, *_ = sorted(small_world.config.traces_folder.glob("??/*/*.sealed"))
     content = bytearray(first.read_bytes())
     content[len(content) // 2] ^= 1
     first.write_bytes(content)
     text = small_world.staff(Role.ANALYST).get(run.path).text
-    assert "part 0 does not open: sealed with another key or as another part, damaged, or cut short" in text
-    kept = {path.stem for path in small_world.config.traces_folder.glob("??/*/*.watts")}
-    assert kept == {"00001"}
+    assert "part 0 does not open: of another key, trace or number, damaged, or cut short" in text
 
 
 def test_power_is_placed_by_clocks_that_were_compared_and_by_no_others(small_world: World) -> None:

@@ -15,19 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
-from sqlalchemy import select, text, update
+from sqlalchemy import select, update
 from sqlalchemy.engine import make_url
 from structlog.testing import capture_logs
 
 import given_studies
 import records
-from given_participants import laptop_with, participant
-from happe_study import migrations
 from happe_study.access.rights import Role
-from happe_study.base.database import Base, Database
+from happe_study.base.database import Base
 from happe_study.design.allocation.sealing import SealError, record_digest
 from happe_study.design.study import Study
-from happe_study.migrations import KeyNeededError
 from happe_study.operations.backup import making, postgresql
 from happe_study.results.unblinding import services as unblinding
 from happe_study.results.unblinding.services import Order
@@ -311,37 +308,3 @@ def test_check_says_of_another_key_that_it_is_another(operated: Operated) -> Non
     findings = [each for each in operated.run("check", "--json").json() if each["verdict"] == "fail"]
     assert [each["what"] for each in findings] == ["secrets", "allocation"]
     assert "does not open with this allocation key" in findings[1]["detail"]
-
-
-def test_records_from_before_are_sealed_by_the_migration_and_opened_by_its_undoing(database_url: str) -> None:
-    folder = Path("/nonexistent")
-    world = World(folder, database_url)
-    made = given_studies.study(world, protocol=given_studies.small())
-    someone = participant(world, made)[0]
-    laptop_with(world, made, someone)
-    record = records.make("", 5)
-    with world.database.writing() as session:
-        run = session.scalars(select(Run).order_by(Run.id).limit(1)).one()
-        raw = records.encode(record | {"run": run.code})
-        kept = stored(KEY, run.code, raw, record)
-        session.add(RunRecord(run_id=run.id, client_id=record["id"], received_us=1, **vars(kept)))
-        code = run.code
-    world.close()
-    database = Database(database_url)
-    with pytest.raises(KeyNeededError):
-        migrations.downgrade(database, "0003_custodians")
-    with pytest.raises(SealError):
-        migrations.downgrade(database, "0003_custodians", allocation=bytes(32))
-    migrations.downgrade(database, "0003_custodians", allocation=KEY)
-    with database.reading() as session:
-        plain = session.execute(text("SELECT document, sha256 FROM run_records")).one()
-    assert plain.sha256 == sha256(raw).hexdigest()
-    with pa.CompressedInputStream(pa.BufferReader(plain.document), "zstd") as stream:
-        assert stream.read() == raw
-    with pytest.raises(KeyNeededError):
-        migrations.upgrade(database)
-    migrations.upgrade(database, secrets=fixed_secrets())
-    with database.reading() as session:
-        (row,) = session.scalars(select(RunRecord))
-    assert (opened(KEY, code, row.document), row.digest) == (raw, kept.digest)
-    database.dispose()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -22,10 +23,9 @@ from happe_study.access.rights import Role
 from happe_study.audit.models import AuditEntry
 from happe_study.base.clock import now_us
 from happe_study.evidence.traces import upkeep
-from happe_study.evidence.traces.folder import Folder
 from happe_study.evidence.traces.models import TracePart
-from happe_study.evidence.traces.sealed_parts import sealed_bytes
-from happe_study.evidence.traces.storage import sha256_of
+from happe_study.evidence.traces.sealed import sealed_bytes
+from happe_study.evidence.traces.storage import Folder, Part
 from world import World
 
 if TYPE_CHECKING:
@@ -62,9 +62,10 @@ class Begun:
         """The store of parts."""
         return Folder(self.world.config.traces_folder)
 
-    def files(self) -> set[str]:
-        """The names of all files on the disk."""
-        return {path.name for path in self.storage.root.rglob("*") if path.is_file()}
+    def files(self) -> list[str]:
+        """The names of all files on the disk, of finished parts without their digests."""
+        names = [path.name for path in self.storage.root.rglob("*") if path.is_file()]
+        return sorted(name.partition("-")[0] if name.endswith(".sealed") else name for name in names)
 
 
 def begin(world: World) -> Begun:
@@ -101,7 +102,7 @@ def test_a_part_is_made_once(world: World) -> None:
     # then
     assert [answer.status_code for answer in answers] == [201, 200, 409]
     assert given_traces.kept(world, begun.id, 0) == PART
-    assert begun.files() == {"00000.sealed"}
+    assert begun.files() == ["00000"]
 
 
 def test_what_is_missing_is_told_and_a_whole_trace_is_sealed(world: World) -> None:
@@ -148,7 +149,7 @@ def test_a_body_that_ends_early_is_not_kept(small_world: World) -> None:
     headers = given_devices.part_headers(PART)
     answer = begun.client.put(f"/api/v1/traces/{begun.id}/parts/0", headers=headers, environ_overrides=environ)
     assert answer.status_code == 400
-    assert begun.files() == set()
+    assert begun.files() == []
 
 
 def test_limits_of_part_device_and_study(sqlite_url: str, tmp_path: Path) -> None:
@@ -196,7 +197,7 @@ def test_a_trace_is_its_meters_alone(world: World) -> None:
         assert [answer.status_code for answer in answers] == [404] * 4
     header = given_devices.header(begun.study, colleague, laptop) | {"id": begun.id}
     assert put_trace(world.client(colleague.token), header).status_code == 409
-    assert begun.files() == {"00000.sealed"}
+    assert begun.files() == ["00000"]
 
 
 def test_uploads_of_one_part_at_once_both_end_well_and_make_one_file(world: World) -> None:
@@ -213,11 +214,10 @@ def test_uploads_of_one_part_at_once_both_end_well_and_make_one_file(world: Worl
         statuses = sorted(pool.map(send, range(at_once)))
     # then
     assert statuses == [200] * 3 + [201] + [409] * 4
-    assert begun.files() == {"00000.sealed"}
+    assert begun.files() == ["00000"]
     with world.database.reading() as session:
         row = session.scalars(select(TracePart)).one()
-    with begun.storage.part(UUID(begun.id), 0).open("rb") as file:
-        assert sha256_of(file) == row.sha256
+    assert hashlib.sha256(begun.storage.read(Part(UUID(begun.id), 0, row.sha256))).hexdigest() == row.sha256
 
 
 def test_what_crashes_left_is_swept_away_after_a_month_and_nothing_else(
@@ -228,10 +228,9 @@ def test_what_crashes_left_is_swept_away_after_a_month_and_nothing_else(
     put_part(begun.client, begun.id, 0, PART)
     folder = begun.storage.folder(UUID(begun.id))
     (folder / "00001-abc.upload").write_bytes(b"PAR1")  # the server was killed while it received this
-    begun.storage.part(UUID(begun.id), 2).write_bytes(PART)  # the server was killed before this got a row
-    forgotten = begun.storage.folder(uuid4())
-    forgotten.mkdir(parents=True)
-    (forgotten / "00000.sealed").write_bytes(PART)
+    begun.storage.put(Part(UUID(begun.id), 2, "ab" * 32), PART)  # the server was killed before this got a row
+    forgotten = Part(uuid4(), 0, "cd" * 32)
+    begun.storage.put(forgotten, PART)
     # when
     young, old = (upkeep.sweep(world.database, begun.storage, older_than=seconds) for seconds in (60, 0))
     kept = begun.files()
@@ -240,9 +239,9 @@ def test_what_crashes_left_is_swept_away_after_a_month_and_nothing_else(
     late = upkeep.sweep(world.database, begun.storage)
     # then
     assert [(each.unfinished, each.unnamed) for each in (young, old, late)] == [(0, 0), (1, 0), (0, 2)]
-    assert kept == {"00000.sealed", "00002.sealed"}
-    assert begun.files() == {"00000.sealed"}
-    assert not forgotten.exists()
+    assert kept == ["00000", "00000", "00002"]
+    assert begun.files() == ["00000"]
+    assert not begun.storage.folder(forgotten.trace).exists()
     assert put_part(begun.client, begun.id, 2, PART).status_code == 201
 
 

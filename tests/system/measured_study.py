@@ -38,8 +38,8 @@ from happe_study.base.clock import now_us
 from happe_study.design.study import Study
 from happe_study.evidence.documents.machines import T61
 from happe_study.evidence.traces.downloads import download
-from happe_study.evidence.traces.folder import Folder
 from happe_study.evidence.traces.sealed import TraceFiles
+from happe_study.evidence.traces.storage import Folder
 from happe_study.results.unblinding import services as unblinding
 from power_program import happe_power
 from world import World, fixed_secrets

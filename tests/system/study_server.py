@@ -7,7 +7,6 @@ It uses the server's internals only to open a part of a power trace and compare 
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
 import signal
@@ -104,9 +103,9 @@ class StudyServer:
         database = Database(f"sqlite:///{data / 'server.db'}")
         with database.reading() as session:
             row = session.scalars(select(Trace).where(Trace.client_id == trace)).one_or_none()
-            parts = {path: seal_of(row, int(path.stem), key) for path in files} if row else {}
+            parts = {path: seal_of(row, int(path.stem.partition("-")[0]), key) for path in files} if row else {}
         database.dispose()
-        opened = {seal.number: seal.whole(io.BytesIO(path.read_bytes())) for path, seal in parts.items()}
+        opened = {seal.number: seal.opened(path.read_bytes()) for path, seal in parts.items()}
         return {number: hashlib.sha256(part).hexdigest() for number, part in opened.items()}
 
     def _listens(self) -> bool:

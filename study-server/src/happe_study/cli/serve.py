@@ -12,10 +12,9 @@ from happe_cli.commands import Command, examples, json_option, print_json
 from happe_cli.errors import Failure
 from happe_study import migrations
 from happe_study.audit.chain import append
-from happe_study.cli.progress import progress_bar
 from happe_study.cli.server import Server, pass_server
 from happe_study.evidence.traces import upkeep
-from happe_study.evidence.traces.stores import storage_of
+from happe_study.evidence.traces.storage import storage_of
 from happe_study.operations import serving
 
 RUN = """Stops on SIGTERM, SIGINT or Ctrl-C after it has answered the requests in progress (at most stop_seconds of
@@ -28,8 +27,7 @@ Examples:
   curl http://127.0.0.1:8080/healthz"""
 
 MIGRATE = """Before you start, stop the server and back up. Each step is a transaction: a failed step leaves the
-database as it was. The command also seals the power traces of an older server part by part, which takes as
-long as copying them. After a failure or a power cut, the same command continues where it stopped.
+database as it was.
 
 The database keeps a fingerprint of each secret, and no server or command works with other secrets. If
 session.key or password.key is lost, make a new one (64 random hexadecimal digits, mode 0600) and use
@@ -75,13 +73,7 @@ def migrate(server: Server, new_secrets: bool, as_json: bool) -> None:  # noqa: 
         with server.writing_unfit() as session:
             migrations.tell_secrets(session, server.secrets)
             append(session, "secrets.replaced", None)
-    with progress_bar("Sealing power traces") as progress:
-        migrations.upgrade(
-            server.database,
-            secrets=server.secrets,
-            traces=server.config.traces_folder,
-            progress=progress,
-        )
+    migrations.upgrade(server.database, secrets=server.secrets)
     after = migrations.current(server.database)
     if as_json:
         print_json({"before": before, "after": after})

@@ -26,38 +26,23 @@ if TYPE_CHECKING:
     from happe_study.base.database import Database
 
 SECRETS_KNOWN = "0020_secret_fingerprints"
-PARTS_PLAIN = "0011_sealed_traces"  # `upgrade` seals the parts of power traces between this revision and the next
 
 
 class KeyNeededError(Exception):
-    """A migration needs a key, or the folder of traces, to seal or open data, and got none."""
+    """A migration needs a key to seal or open data, and got none."""
 
 
-def upgrade(
-    database: Database,
-    revision: str = "head",
-    *,
-    secrets: Secrets | None = None,
-    traces: Path | None = None,
-    progress: Callable[[int, int], None] = lambda _done, _total: None,
-) -> None:
-    """Migrate the database up to a revision, and store the fingerprints of `secrets`. `traces`: the folder of traces.
+def upgrade(database: Database, revision: str = "head", *, secrets: Secrets | None = None) -> None:
+    """Migrate the database up to a revision, and store the fingerprints of `secrets`. Each step is a transaction.
 
-    Each step is a transaction. Sealing the parts of power traces takes a transaction for each part, and the next try
-    continues an interrupted migration. `progress` gets the bytes of parts, done and in all. Raises KeyNeededError if
-    there is data to seal but no key or folder; ConfigError if `secrets` are not those of this database's server.
+    Raises KeyNeededError if there is data to seal but no key; ConfigError if `secrets` are not those of this database's
+    server.
     """
     knew = _knows_secrets(database)
     if secrets is not None and knew:
         fingerprints.require(database, secrets)
     allocation = secrets.allocation if secrets else None
-    attributes: dict[str, object] = {"allocation": allocation, "traces": traces}
-    if revision == "head" and not _is_beyond(current(database), PARTS_PLAIN):
-        _run(database, command.upgrade, PARTS_PLAIN, attributes)
-    if revision == "head" and current(database) == PARTS_PLAIN:
-        from happe_study.migrations import sealing  # noqa: PLC0415 - a circular import otherwise
-
-        sealing.seal_parts(database, traces, allocation, progress)
+    attributes: dict[str, object] = {"allocation": allocation}
     _run(database, command.upgrade, revision, attributes)
     if secrets is not None and not knew and revision == "head":
         with database.writing() as session:
@@ -82,15 +67,9 @@ def _knows_secrets(database: Database) -> bool:
         return bool(fingerprints.known(session))
 
 
-def downgrade(
-    database: Database, revision: str, *, allocation: bytes | None = None, traces: Path | None = None
-) -> None:
+def downgrade(database: Database, revision: str, *, allocation: bytes | None = None) -> None:
     """Migrate the database down to a revision ("base": no tables), in one transaction. Raises KeyNeededError."""
-    attributes: dict[str, object] = {"allocation": allocation, "traces": traces}
-    _run(database, command.downgrade, revision, attributes)
-    if traces is not None and attributes.get("opened"):
-        for path in traces.glob("??/*/*.sealed"):
-            path.unlink()
+    _run(database, command.downgrade, revision, {"allocation": allocation})
 
 
 def current(database: Database) -> str | None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -10,7 +11,7 @@ from uuid import UUID
 from sqlalchemy import select
 
 from happe_study.evidence.traces.models import SweptPart, Trace, TracePart
-from happe_study.evidence.traces.storage import Part, sha256_of
+from happe_study.evidence.traces.storage import Part
 
 if TYPE_CHECKING:
     from happe_study.base.database import Database
@@ -66,13 +67,12 @@ def _fault(storage: Storage, stored: Stored | None, part: Part, size: int, *, de
     """The name of the list in Found to which a part belongs; None if the part is right."""
     try:
         if stored is None:  # it may have arrived after the store was listed
-            storage.open(part).close()
+            storage.read(part)
             return None
         if stored.bytes != size:
             return "damaged"
-        if deep:
-            with storage.open(part) as file:
-                return None if sha256_of(file) == part.sha256 else "damaged"
+        if deep and hashlib.sha256(storage.read(part)).hexdigest() != part.sha256:
+            return "damaged"
     except FileNotFoundError:
         return "missing"
     return None

@@ -5,7 +5,7 @@ At rest: XChaCha20-Poly1305 under the server's key. Its associated data is the s
 place, a study's name), so that a seal moved to another row does not open. On the network: a sealed box that only the
 enrolled device can open. Records of runs and manifests of power traces reveal conditions too. The server seals them
 under keys derived from its own, and pads them (runs/records/stored.py, evidence/traces/sealed.py). Each power trace has
-its own key for its parts (evidence/traces/sealed_parts.py), which the database stores sealed.
+its own key for its parts (evidence/traces/sealed.py), which the database stores sealed.
 """
 
 from __future__ import annotations

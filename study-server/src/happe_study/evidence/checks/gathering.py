@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import defaultdict
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from happe_study.evidence.profiles.models import Profile
 from happe_study.evidence.profiles.reading import histories
 from happe_study.evidence.traces.models import Trace, TracePart
 from happe_study.evidence.traces.sealed import manifest_of
-from happe_study.evidence.traces.storage import Part, sha256_of
+from happe_study.evidence.traces.storage import Part
 from happe_study.people.devices.models import ClockEstimate, Device
 from happe_study.people.participants.models import Participant, ParticipantState
 from happe_study.runs.course.models import Run, RunRecord
@@ -238,10 +239,7 @@ def _compared(
 
 
 def _is(part: Part, sources: Sources) -> bool:
-    if not sources.deep:
-        return True
-    with sources.storage.open(part) as file:
-        return sha256_of(file) == part.sha256
+    return not sources.deep or hashlib.sha256(sources.storage.read(part)).hexdigest() == part.sha256
 
 
 def _span(session: Session, trace: Trace, manifest: Json | None, clock: ServerClock | None) -> tuple[int, int] | None:

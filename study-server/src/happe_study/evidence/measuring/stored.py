@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from happe_contract.parts import Footer
     from happe_contract.server_time import ServerClock
     from happe_contract.strict_json import Json
-    from happe_study.evidence.traces.sealed_parts import Seal
+    from happe_study.evidence.traces.sealed import Seal
     from happe_study.evidence.traces.storage import Storage
 
 AROUND_S = 60  # seconds around a run whose time pairs are read; a minute is enough to know the sample rate

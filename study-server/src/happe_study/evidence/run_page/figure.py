@@ -150,12 +150,9 @@ def power(key: str, title: str, placed: Placed, found: Stretch, window: Window) 
     low, high = (float(rows[:, 1].min()), float(rows[:, 2].max())) if len(rows) else (0.0, 1.0)
     room = (high - low) * 0.06 or max(abs(high), 1.0) * 0.05
     gaps = Spans([_seconds(placed, each) for each in found.gaps], "gap", "no samples" if found.gaps else "")
-    unread = Spans([_seconds(placed, each) for each in found.unread], "unread", "not read yet" if found.unread else "")
     layers = _samples(placed, found) if found.single else _envelope(placed, found)
     about = f"From {low:.2f} to {high:.2f} W, mean {found.mean_w:.3f} W." if found.mean_w is not None else "No samples."
-    return Chart(
-        key, title, x, numbers(low - room, high + room, "W", 4), (gaps, unread, *layers), about, 190, look="power"
-    )
+    return Chart(key, title, x, numbers(low - room, high + room, "W", 4), (gaps, *layers), about, 190, look="power")
 
 
 def _envelope(placed: Placed, found: Stretch) -> tuple[Band | Line, ...]:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
@@ -25,7 +24,7 @@ from happe_study.evidence.run_page import figure
 from happe_study.evidence.run_page.neighbours import neighbours
 from happe_study.evidence.run_page.series import run_series
 from happe_study.evidence.traces.sealed import TraceFiles
-from happe_study.evidence.traces.stores import storage_of
+from happe_study.evidence.traces.storage import storage_of
 from happe_study.evidence.window import Window, window
 from happe_study.runs.course import services
 from happe_study.runs.course.models import RunRecord
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
 pages = Blueprint("run_view", __name__)
 
 COLUMNS = 1000  # columns of a chart of power
-READING_SECONDS = 0.4  # how long a page reads parts that have no stored summary
 
 # The pages above a run's page: of all participants, and of one. PEOPLE: for callers who may read runs; else PROFILES.
 PEOPLE = (("participant_staff.participants", "Participants"), "participant_staff.participant")
@@ -76,11 +74,6 @@ class Figure:
     table: Table
     condition: Json = field(default_factory=dict)
 
-    @property
-    def unfinished(self) -> bool:
-        """Whether the page would show more if it is loaded again, because some parts are not read yet."""
-        return any(each.found and each.found.unread for each in self.powers)
-
 
 @pages.get("/studies/<study>/runs/<code>", defaults={"piece": 1})
 @pages.get("/studies/<study>/runs/<code>/pieces/<int:piece>")
@@ -107,7 +100,7 @@ def run(study: str, code: str, piece: int) -> Response:
         if pieces and piece not in pieces:
             raise not_found()
         record = None if closed else _record(session, row, piece)
-        traces = measured(session, row, record, _files(), keep=_has_room()) if record and outcomes else []
+        traces = measured(session, row, record, _files()) if record and outcomes else []
     every, one = PEOPLE if reads else PROFILES
     whose = url_for(one, study=study, code=facts["participant"])
     above = ((url_for(every[0], study=study), every[1]), (whose, facts["participant"]))
@@ -166,8 +159,7 @@ def _drawn(record: Json, traces: list[Measured]) -> tuple[Figure, Problem | None
         part = window(request.args.get("from", ""), request.args.get("to", ""), series.seconds)
     except Problem as wrong:
         part, problem = Window(0, series.seconds, series.seconds), wrong
-    until = time.monotonic() + READING_SECONDS
-    powers = [_power(number, each, part, until) for number, each in enumerate(traces, start=1)]
+    powers = [_power(number, each, part) for number, each in enumerate(traces, start=1)]
     drawn = [each.chart for each in powers if each.chart]
     charts = [*figure.charts(series, part, shows_x=not drawn), *drawn]
     measures = [
@@ -178,11 +170,11 @@ def _drawn(record: Json, traces: list[Measured]) -> tuple[Figure, Problem | None
     return Figure(part, series, charts, powers, figure.table(series, part, measures), record["machine"]), problem
 
 
-def _power(number: int, of: Measured, part: Window, until: float) -> Power:
+def _power(number: int, of: Measured, part: Window) -> Power:
     says, good = _calibration(of.header)
     if of.placed is None:
         return Power(of, None, None, says, good)
-    found = of.placed.stretch(part.begin, part.end, COLUMNS, until)
+    found = of.placed.stretch(part.begin, part.end, COLUMNS)
     title = f"Power at {of.meter}"
     return Power(of, figure.power(f"power-{number}", title, of.placed, found, part), found, says, good)
 
@@ -203,7 +195,3 @@ def _calibration(header: Json) -> tuple[str, bool]:
 
 def _files() -> TraceFiles:
     return TraceFiles(storage_of(parts().config, parts().database), parts().secrets.allocation)
-
-
-def _has_room() -> bool:
-    return _files().storage.free() > parts().config.limits.free_bytes

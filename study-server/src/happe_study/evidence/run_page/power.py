@@ -8,7 +8,6 @@ samples, each within a bound.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
@@ -21,10 +20,9 @@ from happe_contract.traces import ClockEstimate as Estimate
 from happe_contract.traces import Gap, Reason
 from happe_study.design.allocation.sealing import SealError
 from happe_study.evidence.traces.models import Trace, TracePart
-from happe_study.evidence.traces.power_view import Recording
+from happe_study.evidence.traces.power_view import Recording, Source
 from happe_study.evidence.traces.sealed import seal_of
 from happe_study.evidence.traces.storage import Part
-from happe_study.evidence.traces.summaries import Source
 from happe_study.evidence.traces.watts import NoPowerError, meter_of
 from happe_study.people.devices.models import ClockEstimate, Device
 
@@ -74,9 +72,9 @@ class Placed:
         """The time of the run at a position among the samples."""
         return (self.base.us(position) - self.begin_us) / self.us_a_second
 
-    def stretch(self, begin: float, end: float, most_columns: int, until: float) -> Stretch:
+    def stretch(self, begin: float, end: float, most_columns: int) -> Stretch:
         """Watts between two times of the run."""
-        return self.recording.stretch(self.position(begin), self.position(end), most_columns, until)
+        return self.recording.stretch(self.position(begin), self.position(end), most_columns)
 
 
 @dataclass(frozen=True)
@@ -91,8 +89,8 @@ class Measured:
     why: str = ""
 
 
-def measured(session: Session, run: Run, record: Json, files: TraceFiles, *, keep: bool) -> list[Measured]:
-    """The traces of a run's laptop recorded during the run, by begin. `keep`: store summaries of parts."""
+def measured(session: Session, run: Run, record: Json, files: TraceFiles) -> list[Measured]:
+    """The traces of a run's laptop recorded during the run, by begin."""
     if run.device_id is None:
         return []
     query = select(Trace, Device.name).join(Device, Device.id == Trace.device_id).options(defer(Trace.manifest))
@@ -105,7 +103,7 @@ def measured(session: Session, run: Run, record: Json, files: TraceFiles, *, kee
     found = []
     for trace, meter in session.execute(mine.order_by(Trace.created_us, Trace.id)):
         try:
-            placed = looked_at.placed(trace, files, keep=keep)
+            placed = looked_at.placed(trace, files)
         except (NoPowerError, ClockSetError, NotPlacedError, SealError) as error:
             why = f"its key {error}" if isinstance(error, SealError) else str(error)
             found.append(Measured(trace.client_id, meter, trace.header, trace.sealed_us is not None, None, why))
@@ -129,7 +127,7 @@ class _Looking:
     laptop_id: int
     run: Interval
 
-    def placed(self, trace: Trace, files: TraceFiles, *, keep: bool) -> Placed | None:
+    def placed(self, trace: Trace, files: TraceFiles) -> Placed | None:
         """Place a trace in the run's time; None if it was recorded at another time.
 
         Raises NoPowerError, ClockSetError, NotPlacedError, SealError.
@@ -138,7 +136,7 @@ class _Looking:
         started_us = trace.header["started"]["monotonic_us"]
         if at_us[1] < started_us or (trace.seconds is not None and _ended_us(trace, started_us) < at_us[0]):
             return None
-        whole = _recording(self.session, trace, files, keep=keep)
+        whole = _recording(self.session, trace, files)
         recording = whole.around(*at_us)
         if recording is None and len(whole.bad) == len(whole.sources) > 0:
             raise NotPlacedError(f"the trace can't be read: {min(whole.bad.items())[1]}")
@@ -185,15 +183,15 @@ def _ended_us(trace: Trace, started_us: int) -> int:
     return started_us + ((trace.seconds or 0) + 1) * SECOND_US
 
 
-def _recording(session: Session, trace: Trace, files: TraceFiles, *, keep: bool) -> Recording:
+def _recording(session: Session, trace: Trace, files: TraceFiles) -> Recording:
     """Describe a trace's stored parts as a recording. Raises NoPowerError, SealError."""
     meter = meter_of(trace.header)
     name = UUID(trace.client_id)
     query = select(TracePart.number, TracePart.sha256).where(TracePart.trace_id == trace.id).order_by(TracePart.number)
     seal = seal_of(trace, 0, files.key)
     sources = [
-        Source(files.storage, Part(name, number, sha256), replace(seal, number=number), trace.header_sha256)
+        Source(files.storage, Part(name, number, sha256), replace(seal, number=number))
         for number, sha256 in session.execute(query)
     ]
     started = trace.header["started"]["monotonic_us"]
-    return Recording(sources, meter, started, trace.header["part_seconds"] * SECOND_US, time.monotonic, keep)
+    return Recording(sources, meter, started, trace.header["part_seconds"] * SECOND_US)

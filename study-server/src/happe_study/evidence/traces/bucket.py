@@ -11,10 +11,7 @@ another has taken over, only reads.
 
 from __future__ import annotations
 
-import io
 import json
-import mmap
-import re
 import secrets
 import socket
 import time
@@ -23,7 +20,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, lru_cache
 from itertools import groupby
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 import obstore
@@ -33,21 +30,19 @@ from obstore.store import S3Store
 from happe_study.base.clock import now_us
 from happe_study.base.identity import identity
 from happe_study.base.s3 import AwayError, Credentials, NotOwnerError, credentials
-from happe_study.evidence.traces.storage import PIECE, SUFFIX, Part, Storage, Stored
+from happe_study.evidence.traces.storage import NAME, Part, Storage, Stored
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from _typeshed import WriteableBuffer
-    from obstore import BytesStream, PutMode, PutResult
+    from obstore import PutMode, PutResult
     from obstore.store import ClientConfig
 
     from happe_study.base.database import Database
     from happe_study.base.s3 import S3
 
-FOLDER, STAGING, SUMMARY = "traces", "arriving", ".watts"
-KEY = re.compile(rf"^{FOLDER}/([0-9a-f-]{{36}})/([0-9]{{5,9}})-[0-9a-f]{{64}}{re.escape(SUFFIX)}$")
+FOLDER = "traces"
 PROBE, OWNER = "check", "owner.json"
 SURE_SECONDS = 2  # so soon a server notices that another has taken the bucket over
 CONNECT, READ, WHOLE = timedelta(seconds=5), timedelta(seconds=60), timedelta(hours=1)  # how long a request may take
@@ -72,7 +67,7 @@ class Owner:
 
 
 class Bucket(Storage):
-    """A bucket of traces. `root` is a folder on this server for arriving parts."""
+    """A bucket of traces. `root` is a folder of this server's disk, which stays empty."""
 
     def __init__(self, root: Path, settings: S3, database: Database) -> None:
         """Do not connect yet. Raises CredentialsError."""
@@ -125,33 +120,19 @@ class Bucket(Storage):
         except (AlreadyExistsError, PreconditionError):
             raise NotOwnerError(f"{self._settings.address} got another owner meanwhile") from None
 
-    def staging(self, trace: UUID) -> Path:  # noqa: ARG002 - one for all
-        """The folder for arriving parts, the same for all traces."""
-        return self.root / STAGING
-
     def key(self, part: Part) -> str:
         """The object's name. No other upload has it."""
-        return f"{FOLDER}/{part.trace}/{part.number:05d}-{part.sha256}{SUFFIX}"
+        return f"{FOLDER}/{part.trace}/{part.name}"
 
-    def bring(self, part: Part, file: Path) -> None:
-        """Put the object in one request, so that the bucket has all of it or nothing. It replaces no object."""
-        with (
-            file.open("rb") as opened,
-            mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as mapped,
-            memoryview(mapped) as content,
-            suppress(AlreadyExistsError),  # an earlier request of ours, whose answer was lost; the digests are equal
-        ):
+    def put(self, part: Part, content: bytes) -> None:
+        """Put the object in one request. It replaces no object."""
+        with suppress(AlreadyExistsError):  # an earlier request of ours, whose answer was lost; the digests are equal
             self._put(self.key(part), content, "create")
 
-    def keep(self, part: Part, file: Path) -> None:  # noqa: ARG002 - `bring` has put it
-        """Require that the bucket is still this server's. No sweep deletes a young object."""
-        self.require_owner()
-
-    def open(self, part: Part) -> IO[bytes]:
-        """Open the object for reading while it arrives."""
+    def read(self, part: Part) -> bytes:
+        """Get the object."""
         with _answering(FileNotFoundError):
-            found = obstore.get(self._store, self.key(part))
-            return io.BufferedReader(_Stream(found.stream(min_chunk_size=PIECE)), PIECE)
+            return bytes(obstore.get(self._store, self.key(part)).bytes())
 
     def drop(self, key: str) -> None:
         """Delete the object."""
@@ -171,17 +152,9 @@ class Bucket(Storage):
 
     def stored(self, trace: UUID) -> list[Stored]:
         """The trace's objects."""
-        found = ((KEY.match(key), key, size, changed) for key, size, changed in self._listed(f"{FOLDER}/{trace}"))
-        return [Stored(key, trace, int(match[2]), size, changed) for match, key, size, changed in found if match]
-
-    def summary(self, part: Part) -> bytes:
-        """Read the summary's object, which lies beside the part's."""
-        with _answering(FileNotFoundError):
-            return bytes(obstore.get(self._store, self._summary(part)).bytes())
-
-    def keep_summary(self, part: Part, content: bytes) -> None:
-        """Put the summary's object, replacing an older one."""
-        self._put(self._summary(part), content, "overwrite")
+        found = self._listed(f"{FOLDER}/{trace}")
+        named = ((NAME.fullmatch(key.rpartition("/")[2]), key, size, changed) for key, size, changed in found)
+        return [Stored(key, trace, int(match[1]), size, changed) for match, key, size, changed in named if match]
 
     def fault(self) -> str | None:
         """Why this bucket can't be used; None if it can. The test creates an object twice, and deletes it."""
@@ -195,16 +168,13 @@ class Bucket(Storage):
         self._delete([key])
         return said
 
-    def _summary(self, part: Part) -> str:
-        return self.key(part).removesuffix(SUFFIX) + SUMMARY
-
     def _listed(self, prefix: str) -> Iterator[tuple[str, int, float]]:
         """The keys in order, each with the object's size and its time of change."""
         with _answering():
             for page in obstore.list(self._store, prefix, chunk_size=1000):
                 yield from ((each["path"], each["size"], each["last_modified"].timestamp()) for each in page)
 
-    def _put(self, key: str, content: bytes | memoryview, mode: PutMode) -> PutResult:
+    def _put(self, key: str, content: bytes, mode: PutMode) -> PutResult:
         """Put an object, if this server owns the bucket. Raises AlreadyExistsError in the mode "create"."""
         self.require_owner()
         with _answering(AlreadyExistsError):
@@ -249,24 +219,3 @@ def _answering(*expected: type[Exception]) -> Iterator[None]:
         raise AwayError(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"[:300]) from error
     except FileNotFoundError as error:
         raise AwayError("there is no such bucket") from error
-
-
-class _Stream(io.RawIOBase):
-    """An object's bytes as a file."""
-
-    def __init__(self, pieces: BytesStream) -> None:
-        self._pieces, self._piece = pieces, memoryview(b"")
-
-    def readable(self) -> bool:
-        """Always True."""
-        return True
-
-    def readinto(self, into: WriteableBuffer, /) -> int:
-        """Read the next bytes into a buffer. Returns their number, 0 at the end."""
-        if not self._piece:
-            with _answering():
-                self._piece = memoryview(next(self._pieces, b""))
-        room = memoryview(into).cast("B")
-        size = min(len(room), len(self._piece))
-        room[:size], self._piece = self._piece[:size], self._piece[size:]
-        return size

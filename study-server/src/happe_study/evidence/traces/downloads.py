@@ -26,7 +26,7 @@ from happe_study.evidence.traces.storage import Part
 from happe_study.people.devices.models import ClockEstimate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from sqlalchemy.orm import Session
@@ -114,22 +114,23 @@ def _written(session: Session, trace: Trace, parts: Sequence[_Part], files: Trac
     for part in parts:
         to = folder / PARTS / f"{part.number:06}.parquet"
         try:
-            with files.storage.open(Part(UUID(trace.client_id), part.number, part.sha256)) as file:
-                found = _copied(seal_of(trace, part.number, files.key).read(file), to, files.key)
+            stored = files.storage.read(Part(UUID(trace.client_id), part.number, part.sha256))
+            content = seal_of(trace, part.number, files.key).opened(stored)
         except FileNotFoundError:
             yield f"part {part.number} is missing"
             continue
         except SealError as error:
             yield f"part {part.number} {error}"
             continue
-        if found != part.digest:
+        _write(to, content)
+        if part_digest(files.key, len(content), hashlib.sha256(content).hexdigest()) != part.digest:
             yield f"part {part.number} is not as the meter sent it: its SHA-256 differs"
     manifest: dict[str, Any] = trace.manifest or {}
-    _write(folder / HEADER, json.dumps(trace.header))
-    _write(folder / GAPS, "".join(f"{json.dumps(gap)}\n" for gap in manifest.get("gaps", ())))
-    _write(folder / CLOCKS, "".join(f"{json.dumps(line)}\n" for line in _clocks(session, trace)))
+    _write(folder / HEADER, json.dumps(trace.header).encode())
+    _write(folder / GAPS, "".join(f"{json.dumps(gap)}\n" for gap in manifest.get("gaps", ())).encode())
+    _write(folder / CLOCKS, "".join(f"{json.dumps(line)}\n" for line in _clocks(session, trace)).encode())
     if trace.manifest is not None:
-        _write(folder / MANIFEST, json.dumps(trace.manifest))
+        _write(folder / MANIFEST, json.dumps(trace.manifest).encode())
     for each in (folder / PARTS, folder):
         sync_folder(each)
 
@@ -146,19 +147,7 @@ def _clocks(session: Session, trace: Trace) -> Iterator[dict[str, Any]]:
         }
 
 
-def _copied(content: Iterable[bytes], to: Path, key: bytes) -> str:
-    """Write a part to the disk, and return its keyed digest. Raises OSError, SealError."""
-    digest, size = hashlib.sha256(), 0
-    with to.open("wb") as written:
-        for piece in content:
-            digest.update(piece)
-            written.write(piece)
-            size += len(piece)
-        sync_file(written)
-    return part_digest(key, size, digest.hexdigest())
-
-
-def _write(path: Path, text: str) -> None:
-    with path.open("w", encoding="utf-8") as file:
-        file.write(text)
+def _write(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
         sync_file(file)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from happe_contract.parts import Footer
-    from happe_study.evidence.traces.sealed_parts import Seal
+    from happe_study.evidence.traces.sealed import Seal
     from happe_study.evidence.traces.storage import Part, Storage
 
 ROWS_AT_ONCE = 1 << 18
@@ -32,8 +32,7 @@ TYPES = {"int16": "int16", "int32": "int32", "int64": "int64", "float32": "float
 def opened(storage: Storage, part: Part, seal: Seal) -> pa.Buffer:
     """Open a part from its sealed file. Raises BadPartError, AwayError."""
     try:
-        with storage.open(part) as file:
-            return pa.py_buffer(seal.whole(file))
+        return pa.py_buffer(seal.opened(storage.read(part)))
     except AwayError:
         raise
     except OSError as error:

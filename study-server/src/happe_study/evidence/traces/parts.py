@@ -66,18 +66,18 @@ def require_if_none_match(field: str | None) -> None:
         raise BadHeaderError("If-None-Match must be *: the server never replaces a part")
 
 
-def parquet_fault(first: bytes, last: bytes, size: int) -> str | None:
-    """Why a file with these first 4 bytes, last 8 bytes and size can't be a Parquet file; None if it may be one.
+def parquet_fault(part: bytes | bytearray) -> str | None:
+    """Why bytes can't be a Parquet file; None if they may be one.
 
     This checks only the frame. The code that reads the columns checks whether they are the trace's.
     """
-    if size < LEAST_BYTES:
+    if len(part) < LEAST_BYTES:
         return f"has fewer than {LEAST_BYTES} bytes"
-    if first[: len(MAGIC)] != MAGIC:
+    if part[: len(MAGIC)] != MAGIC:
         return "does not begin like a Parquet file"
-    if len(last) != TAIL_BYTES or last[-len(MAGIC) :] != MAGIC:
+    if part[-len(MAGIC) :] != MAGIC:
         return "does not end like a Parquet file"
-    footer = int.from_bytes(last[: -len(MAGIC)], "little")
-    if not 0 < footer <= size - LEAST_BYTES:
+    footer = int.from_bytes(part[-TAIL_BYTES : -len(MAGIC)], "little")
+    if not 0 < footer <= len(part) - LEAST_BYTES:
         return "has a Parquet footer of impossible length"
     return None

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Power of a stretch of a trace, for a chart: columns from summaries, or single samples from the parts.
+"""Power of a stretch of a trace, for a chart: columns of samples, or single samples, read from the parts.
 
-Memory holds only a piece of a part and the columns, however long the stretch is. If the time allowed is too short for
-all parts, the next request reads the others.
+Memory holds only a part and the columns, however long the stretch is.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -18,21 +16,40 @@ import numpy as np
 
 from happe_contract.parts import BadPartError
 from happe_contract.time_base import TimeBase, time_base
-from happe_study.evidence.traces.part_files import footer_of_part
-from happe_study.evidence.traces.summaries import Bins, Source, known, made, reckoned, step_of, watts_of
+from happe_study.evidence.traces.part_files import footer_of_part, opened, samples
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from happe_contract.parts import Footer
     from happe_contract.traces import Gap
+    from happe_study.evidence.traces.sealed import Seal
+    from happe_study.evidence.traces.storage import Part, Storage
     from happe_study.evidence.traces.watts import Meter
 
-THREADS = 2
 MOST_LONGER, MORE_ROWS = 2, 1000  # a part may have this factor times the rows of its rate and length, plus MORE_ROWS
 Span = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A part to read: its store and its seal."""
+
+    storage: Storage
+    part: Part
+    seal: Seal
+
+    @property
+    def number(self) -> int:
+        """The part's number."""
+        return self.seal.number
+
+    def opened(self) -> pa.Buffer:
+        """Open the part. Raises BadPartError, AwayError."""
+        return opened(self.storage, self.part, self.seal)
 
 
 @dataclass(frozen=True)
@@ -40,8 +57,7 @@ class Stretch:
     """Watts of a stretch of positions (indices with fractions), from `begin` to `end`.
 
     `columns`: a row (begin, lowest, highest, mean, number of samples) for each column with samples; columns are `width`
-    positions wide. With `single`, each column is one sample. `gaps` have no samples, the next request reads `unread`,
-    and `bad` names unreadable parts.
+    positions wide. With `single`, each column is one sample. `gaps` have no samples, and `bad` names unreadable parts.
     """
 
     begin: float
@@ -52,7 +68,6 @@ class Stretch:
     samples: int
     joules_hz: float  # the sum of all samples' watts
     gaps: tuple[Span, ...]
-    unread: tuple[Span, ...]
     bad: tuple[str, ...]
 
     @property
@@ -73,16 +88,14 @@ class Stretch:
 
 @dataclass
 class Recording:
-    """The parts of a trace around an interval of the meter's clock. `now` is a clock in seconds, for `until`."""
+    """The parts of a trace around an interval of the meter's clock."""
 
     sources: Sequence[Source]  # by number
     meter: Meter
     started_us: int
     part_us: int
-    now: Callable[[], float]
-    keep: bool = True
     bad: dict[int, str] = field(default_factory=dict)
-    _read: dict[int, tuple[Footer, Bins | None]] = field(default_factory=dict)
+    _read: dict[int, Footer] = field(default_factory=dict)
 
     def around(self, begin_us: float, end_us: float) -> Recording | None:
         """A recording of only those parts that may have samples of an interval; None if there are none."""
@@ -93,9 +106,7 @@ class Recording:
         if not fit:
             return None
         known_footers = {each.number: self._read[each.number] for each in fit}
-        return Recording(
-            fit, self.meter, self.started_us, self.part_us, self.now, self.keep, dict(self.bad), known_footers
-        )
+        return Recording(fit, self.meter, self.started_us, self.part_us, dict(self.bad), known_footers)
 
     @cached_property
     def gaps(self) -> list[tuple[int, int]]:
@@ -109,25 +120,19 @@ class Recording:
         pairs = [pair for each in self._footers() for pair in each.time_base]
         return time_base(pairs, gaps, self.meter.rate_hz)
 
-    def stretch(self, begin: float, end: float, most_columns: int, until: float) -> Stretch:
+    def stretch(self, begin: float, end: float, most_columns: int) -> Stretch:
         """Watts from position `begin` to `end`, both rounded to a hundredth of a sample."""
         begin, end = round(begin, 2), round(end, 2)
-        step = step_of(self.meter.rate_hz)
-        mine = [each for each in self.sources if self._overlaps(each, begin, end)]
-        if step > 1 and end - begin < most_columns * step:
-            narrow = max(1, int((end - begin) / most_columns))
-            return self._gathered(begin, end, most_columns, self._from_parts(mine, begin, end, narrow), [])
-        return self._gathered(begin, end, most_columns, *self._from_summaries(mine, until))
-
-    def _gathered(
-        self, begin: float, end: float, most_columns: int, pieces: Iterable[Bins], unread: list[Source]
-    ) -> Stretch:
         single = end - begin <= most_columns
         width = 1.0 if single else (end - begin) / most_columns
         columns = _Columns(np.floor(begin) if single else begin, width, int(np.ceil((end - begin) / width)) + single)
-        for each in pieces:
-            columns.add(each, begin, end)
-        spans = [_within(self._span(each), begin, end) for each in unread]
+        for source in self.sources:
+            if self._overlaps(source, begin, end):
+                try:
+                    for first, watts in self._watts(source, int(np.floor(begin)), int(np.ceil(end))):
+                        columns.add(first, watts)
+                except BadPartError as error:
+                    self.bad[source.number] = str(error)
         return Stretch(
             begin,
             end,
@@ -137,36 +142,19 @@ class Recording:
             columns.samples,
             columns.total,
             tuple(self._gaps(begin, end)),
-            tuple(spans),
             tuple(self.bad[number] for number in sorted(self.bad)),
         )
 
-    def _from_parts(self, mine: list[Source], begin: float, end: float, step: int) -> list[Bins]:
-        found = []
-        for each in mine:
-            stretches = watts_of(each, self._read[each.number][0], self.meter, int(begin), int(np.ceil(end)))
-            try:
-                found.append(reckoned(stretches, step))
-            except BadPartError as error:
-                self.bad[each.number] = str(error)
-        return found
-
-    def _from_summaries(self, mine: list[Source], until: float) -> tuple[list[Bins], list[Source]]:
-        """The bins that are known or could be computed in time, and the parts left. Always reads one part or more."""
-        todo = [each for each in mine if self._read[each.number][1] is None and each.number not in self.bad]
-        with ThreadPoolExecutor(THREADS) as pool:
-            list(pool.map(lambda each: self._summarise(each, until if each is not todo[0] else None), todo))
-        found = [self._read[each.number][1] for each in mine]
-        unread = [each for each in todo if self._read[each.number][1] is None and each.number not in self.bad]
-        return [each for each in found if each is not None], unread
-
-    def _summarise(self, source: Source, until: float | None) -> None:
-        if until is not None and self.now() >= until:
-            return
-        try:
-            self._read[source.number] = made(source, self.meter, keep=self.keep)
-        except BadPartError as error:
-            self.bad[source.number] = str(error)
+    def _watts(self, source: Source, begin: int, end: int) -> Iterator[tuple[int, NDArray[np.float64]]]:
+        """First index and watts of each stretch without gaps, from index `begin` to `end` - 1. Raises BadPartError."""
+        runs = self._read[source.number].runs
+        starts = np.cumsum([0, *(rows for _first, rows in runs)]).tolist()
+        for row, columns in samples(source.opened(), source.number, self.meter.columns):
+            for (first, rows), start in zip(runs, starts, strict=False):
+                low = max(row, start, start + begin - first)
+                high = min(row + len(columns[0]), start + rows, start + end - first)
+                if low < high:
+                    yield first + low - start, self.meter.watts(tuple(each[low - row : high - row] for each in columns))
 
     def _gaps(self, begin: float, end: float) -> Iterable[Span]:
         runs = [run for each in self._footers() for run in each.runs]
@@ -177,20 +165,20 @@ class Recording:
                 yield span
 
     def _footers(self) -> list[Footer]:
-        return [self._read[each.number][0] for each in self.sources]
+        return [self._read[each.number] for each in self.sources]
 
     def _footer(self, source: Source) -> Footer | None:
         if source.number in self.bad:
             return None
         if source.number not in self._read:
             try:
-                found = known(source) or (_footer_of(source), None)
-                self._require_possible(found[0], source.number)
+                found = footer_of_part(source.opened(), source.seal.trace, source.number)
+                self._require_possible(found, source.number)
                 self._read[source.number] = found
             except BadPartError as error:
                 self.bad[source.number] = str(error)
                 return None
-        return self._read[source.number][0]
+        return self._read[source.number]
 
     def _require_possible(self, found: Footer, number: int) -> None:
         """Raise BadPartError for too many rows: a file of a few bytes can contain billions of equal rows."""
@@ -207,12 +195,12 @@ class Recording:
         return pair.monotonic_us - (pair.index - found.first_index) * 1e6 / self.meter.rate_hz
 
     def _covers(self, source: Source, begin_us: float, end_us: float) -> bool:
-        found = self._read[source.number][0]
+        found = self._read[source.number]
         begins = self._begins_us(source)
         return begins < end_us and begins + (found.end_index - found.first_index) * 1e6 / self.meter.rate_hz > begin_us
 
     def _span(self, source: Source) -> Span:
-        found = self._read[source.number][0]
+        found = self._read[source.number]
         return found.first_index, found.end_index
 
     def _overlaps(self, source: Source, begin: float, end: float) -> bool:
@@ -221,25 +209,25 @@ class Recording:
 
 
 class _Columns:
-    """The columns of a chart, filled from bins."""
+    """The columns of a chart, filled from samples."""
 
     def __init__(self, begin: float, width: float, many: int) -> None:
         self._begin, self._width = begin, width
         self._low, self._high = np.full(many, np.inf), np.full(many, -np.inf)
         self._total, self._count = np.zeros(many), np.zeros(many)
 
-    def add(self, bins: Bins, begin: float, end: float) -> None:
-        """Add the bins that begin between two positions."""
-        a, b = np.searchsorted(bins.first, [np.floor(begin), end])
-        if a == b:
+    def add(self, first: int, watts: NDArray[np.float64]) -> None:
+        """Add samples from index `first` on. It leaves out NaN and infinity."""
+        known = np.flatnonzero(np.isfinite(watts))
+        if not len(known):
             return
-        at = ((bins.first[a:b] - self._begin) // self._width).astype(np.int64).clip(0, len(self._low) - 1)
+        at = ((first + known - self._begin) // self._width).astype(np.int64).clip(0, len(self._low) - 1)
         starts = np.flatnonzero(np.diff(at, prepend=-1))
-        here = at[starts]
-        self._low[here] = np.minimum(self._low[here], np.minimum.reduceat(bins.low[a:b], starts))
-        self._high[here] = np.maximum(self._high[here], np.maximum.reduceat(bins.high[a:b], starts))
-        self._total[here] += np.add.reduceat(bins.total[a:b], starts)
-        self._count[here] += np.add.reduceat(bins.count[a:b], starts)
+        here, values = at[starts], watts[known]
+        self._low[here] = np.minimum(self._low[here], np.minimum.reduceat(values, starts))
+        self._high[here] = np.maximum(self._high[here], np.maximum.reduceat(values, starts))
+        self._total[here] += np.add.reduceat(values, starts)
+        self._count[here] += np.diff(starts, append=len(values))
 
     @property
     def samples(self) -> int:
@@ -257,10 +245,6 @@ class _Columns:
         count = self._count[there]
         begins = self._begin + there * self._width
         return np.stack([begins, self._low[there], self._high[there], self._total[there] / count, count], axis=1)
-
-
-def _footer_of(source: Source) -> Footer:
-    return footer_of_part(source.opened, source.seal.trace, source.number)
 
 
 def _within(span: Span, begin: float, end: float) -> Span:

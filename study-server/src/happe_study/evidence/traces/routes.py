@@ -23,8 +23,8 @@ from happe_study.base.uploads import json_body, openapi_body, require_type, take
 from happe_study.evidence.traces import services
 from happe_study.evidence.traces.manifest import missing
 from happe_study.evidence.traces.parts import LEAST_BYTES, BadHeaderError, content_digest, require_if_none_match
-from happe_study.evidence.traces.storage import PIECE, Announced
-from happe_study.evidence.traces.stores import storage_of
+from happe_study.evidence.traces.services import Announced
+from happe_study.evidence.traces.storage import storage_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,6 +39,7 @@ Json = dict[str, Any]
 MOST_PARTS = 32768  # profiles/schema/power-trace-manifest.schema.json
 MOST_LISTED = 1000
 PARQUET = frozenset({"application/vnd.apache.parquet", "application/octet-stream"})
+PIECE = 1 << 20
 NUMBER = f"int(max={MOST_PARTS - 1})"
 
 

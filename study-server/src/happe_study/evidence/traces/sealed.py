@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The sealed columns of a power trace: the key of its parts, and until unblinding its manifest.
+"""The seals of a power trace: of its parts, of their key, and until unblinding of its manifest.
+
+A sealed part has a nonce (24 bytes), the cipher text, and a tag (16 bytes) of XChaCha20-Poly1305. Inside are the part's
+size (8 bytes, little-endian), the part, and zeros up to a multiple of `room`. So the size depends only on the trace's
+header, unless a part is longer than the header announces. Trace and number are authenticated: a part that was renamed
+or cut short does not open.
 
 A manifest reveals conditions: it has sizes and digests of parts, and gaps, which happen where power is high. The length
 of its seal depends only on the number of parts, unless a trace has hundreds of gaps.
@@ -11,7 +16,9 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import nacl.bindings
+import nacl.exceptions
+import nacl.secret
+import nacl.utils
 from sqlalchemy import select
 
 from happe_contract.parts import room
@@ -24,7 +31,6 @@ from happe_study.design.allocation.sealing import (
     seal_trace_key,
 )
 from happe_study.evidence.traces.models import Trace
-from happe_study.evidence.traces.sealed_parts import Seal
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -33,6 +39,40 @@ if TYPE_CHECKING:
     from happe_study.evidence.traces.storage import Storage
 
 MANIFEST_ONCE, MANIFEST_PART = 16384, 512  # bytes of room for gaps and times, and for each part
+KEY_BYTES = nacl.secret.Aead.KEY_SIZE
+_SIZE = 8
+_MORE = nacl.secret.Aead.NONCE_SIZE + _SIZE + nacl.secret.Aead.MACBYTES
+
+
+@dataclass(frozen=True)
+class Seal:
+    """The seal of a part: its trace's key, its trace's id, and its number."""
+
+    key: bytes = field(repr=False)
+    trace: str
+    number: int
+
+    @property
+    def _name(self) -> bytes:
+        return f"part/{self.trace}/{self.number}".encode()
+
+    def sealed(self, part: bytes, room: int) -> bytes:
+        """A part, sealed and padded to a multiple of `room`."""
+        padded = len(part).to_bytes(_SIZE, "little") + part + bytes(-len(part) % room)
+        return bytes(nacl.secret.Aead(self.key).encrypt(padded, self._name))
+
+    def opened(self, sealed: bytes) -> bytes:
+        """The part in sealed bytes. Raises SealError."""
+        try:
+            padded = nacl.secret.Aead(self.key).decrypt(sealed, self._name)
+        except (nacl.exceptions.CryptoError, ValueError):
+            raise SealError("does not open: of another key, trace or number, damaged, or cut short") from None
+        return padded[_SIZE : _SIZE + int.from_bytes(padded[:_SIZE], "little")]
+
+
+def sealed_bytes(size: int, room: int) -> int:
+    """The size in bytes of a sealed part of `size` bytes."""
+    return _MORE + -(-size // room) * room
 
 
 @dataclass(frozen=True)
@@ -45,7 +85,7 @@ class TraceFiles:
 
 def new_trace_key(key: bytes, trace: str) -> bytes:
     """A key for the parts of a new trace, sealed under the server's allocation key."""
-    return seal_trace_key(key, trace, nacl.bindings.crypto_secretstream_xchacha20poly1305_keygen())
+    return seal_trace_key(key, trace, nacl.utils.random(KEY_BYTES))
 
 
 def seal_of(trace: Trace, number: int, key: bytes) -> Seal:

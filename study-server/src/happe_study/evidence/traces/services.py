@@ -28,8 +28,8 @@ from happe_study.evidence.traces.erased import erased
 from happe_study.evidence.traces.header import TraceHeader, trace_header
 from happe_study.evidence.traces.manifest import Comparison, Manifest, compare, manifest
 from happe_study.evidence.traces.models import Trace, TracePart
-from happe_study.evidence.traces.sealed import new_trace_key, part_room, seal_of, sealed_manifest
-from happe_study.evidence.traces.sealed_parts import sealed_bytes
+from happe_study.evidence.traces.parts import parquet_fault
+from happe_study.evidence.traces.sealed import new_trace_key, part_room, seal_of, sealed_bytes, sealed_manifest
 from happe_study.evidence.traces.storage import Part
 from happe_study.people.devices.models import Device
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from happe_study.access.rules import Caller
     from happe_study.base.config import Limits
     from happe_study.base.database import Database
-    from happe_study.evidence.traces.storage import Announced, Received, Storage
+    from happe_study.evidence.traces.storage import Storage
 
 SECOND = 1_000_000
 
@@ -109,6 +109,15 @@ def received(session: Session, trace: Trace) -> set[int]:
 
 
 @dataclass(frozen=True)
+class Announced:
+    """A part's number, size and SHA-256 according to the request's headers."""
+
+    number: int
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
 class Uploads:
     """Stores uploaded parts of traces. `key` is the server's allocation key."""
 
@@ -121,7 +130,7 @@ class Uploads:
         """Store a part. When this returns, the part is in the store. Returns whether it is new.
 
         Raises AwayError, NotOwnerError; Problem 404: no such trace; 409: the number has other bytes, or the trace is
-        sealed; 507: no room; and what Storage.receiving raises. In these cases it has stored nothing.
+        sealed; 507: no room; and what `received_part` raises. In these cases it has stored nothing.
         """
         with self.database.reading() as session:
             row = find(session, trace, meter)
@@ -129,27 +138,27 @@ class Uploads:
                 return False
             seal, room = seal_of(row, announced.number, self.key), part_room(row.header, self.limits.part_bytes)
             self._require_room(session, row, sealed_bytes(announced.bytes, room))
-        with self.storage.receiving(trace, announced, body, seal, room) as received:
-            part, kept = Part(trace, announced.number, received.sha256), False
-            self.storage.bring(part, received.path)
-            try:
-                with self.database.writing() as session:
-                    kept = self._keep(session, part, announced, received, meter)
-            finally:
-                if not kept:
-                    self._tidy(part)
-            return kept
+        content = seal.sealed(received_part(body, announced), room)
+        part, kept = Part(trace, announced.number, hashlib.sha256(content).hexdigest()), False
+        try:
+            self.storage.put(part, content)
+            with self.database.writing() as session:
+                kept = self._keep(session, part, announced, len(content), meter)
+        finally:
+            if not kept:
+                self._tidy(part)
+        return kept
 
-    def _keep(self, session: Session, part: Part, announced: Announced, received: Received, meter: Caller) -> bool:
+    def _keep(self, session: Session, part: Part, announced: Announced, size: int, meter: Caller) -> bool:
+        """Write the row of a part that is in the store. Returns whether it is new."""
         row = find(session, part.trace, meter, lock=True)
         if self._is_known(session, row, announced):
             return False
-        self._require_room(session, row, received.bytes)
-        self.storage.keep(part, received.path)
-        facts = {"number": part.number, "bytes": received.bytes, "sha256": part.sha256}
+        self._require_room(session, row, size)
+        facts = {"number": part.number, "bytes": size, "sha256": part.sha256}
         facts |= {"digest": part_digest(self.key, announced.bytes, announced.sha256)}
         session.add(TracePart(trace_id=row.id, received_us=now_us(), **facts))
-        row.stored_bytes += received.bytes
+        row.stored_bytes += size
         return True
 
     def _is_known(self, session: Session, row: Trace, announced: Announced) -> bool:
@@ -185,8 +194,30 @@ class Uploads:
             locked = select(Trace.id).where(Trace.client_id == str(part.trace)).with_for_update()
             mine = TracePart.trace_id == session.scalar(locked), TracePart.number == part.number
             here = session.scalar(select(TracePart.sha256).where(*mine))
-            if here is None or self.storage.key(part._replace(sha256=here)) != self.storage.key(part):
+            if here != part.sha256:
                 self.storage.drop(self.storage.key(part))
+
+
+def received_part(body: IO[bytes], announced: Announced) -> bytes:
+    """Read the part in a request's body.
+
+    Raises Problem 400: the part ends early or differs from what was announced; 422: no Parquet file.
+    """
+    content = bytearray()
+    while len(content) < announced.bytes:
+        try:
+            piece = body.read(announced.bytes - len(content))
+        except OSError:
+            piece = b""
+        if not piece:
+            said = "The body is shorter than its Content-Length. Send it again."
+            raise Problem(HTTPStatus.BAD_REQUEST, "truncated", said)
+        content += piece
+    if hashlib.sha256(content).hexdigest() != announced.sha256:
+        raise Problem(HTTPStatus.BAD_REQUEST, "digest", "The body does not match its Content-Digest. Send it again.")
+    if fault := parquet_fault(content):
+        raise unprocessable(f"The part {fault}.")
+    return bytes(content)
 
 
 @dataclass(frozen=True)

@@ -1,56 +1,59 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Parts of power traces and their summaries: one interface over a folder and an S3 bucket (docs/decisions.md).
+"""Stored parts of power traces: one interface over a folder (here) and an S3 bucket (bucket.py); docs/decisions.md.
 
-The server first seals a part into a local file. A stored file counts as a part of its trace only while a row of the
-database names it. Only the holder of the lock on the trace's row may write such a row, or remove a file that no row
-names. Clients choose no file names: a name consists of a parsed UUID, a number, and a digest that the server computed.
+A stored part is sealed, and counts as a part of its trace only while a row of the database names it. Its name consists
+of a parsed UUID, a number, and the digest of its sealed bytes, which differ for every upload. So no upload replaces
+another's part, and a client chooses no file's name.
 """
 
 from __future__ import annotations
 
 import errno
-import fcntl
-import hashlib
-import os
+import re
 import secrets
 import shutil
 import time
 from abc import ABC, abstractmethod
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from http import HTTPStatus
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+from uuid import UUID
 
-from happe_cli.disk import sync_file
-from happe_study.base.problems import Problem, storage_full, unprocessable
-from happe_study.evidence.traces.parts import TAIL_BYTES, parquet_fault
-from happe_study.evidence.traces.sealed_parts import sealed_bytes
+from happe_cli.disk import sync_file, sync_folder
+from happe_study.base.config import ConfigError
+from happe_study.base.problems import storage_full
+from happe_study.base.s3 import CredentialsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-    from uuid import UUID
 
-    from happe_study.evidence.traces.sealed_parts import Seal, Writing
+    from happe_study.base.config import Config
+    from happe_study.base.database import Database
 
-PIECE = 1 << 20
 SUFFIX = ".sealed"
+NAME = re.compile(rf"([0-9]{{5,9}})-[0-9a-f]{{64}}{re.escape(SUFFIX)}")
 UNFINISHED = ".upload"
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-LEFT_ALONE_SECONDS = 60  # a younger file may belong to an upload that has no lock or row yet
+LEFT_ALONE_SECONDS = 60  # a younger file may belong to an upload that is not done yet
 
 
 class Part(NamedTuple):
-    """A part, as its row names it. `sha256` is the digest of the sealed file."""
+    """A part, as its row names it. `sha256` is the digest of the sealed bytes."""
 
     trace: UUID
     number: int
     sha256: str
 
+    @property
+    def name(self) -> str:
+        """The part's name within its trace."""
+        return f"{self.number:05d}-{self.sha256}{SUFFIX}"
+
 
 @dataclass(frozen=True)
 class Stored:
-    """A finished part in the store, whether or not a row names it. `key` is its name in the store."""
+    """A part in the store, whether or not a row names it. `key` is its name in the store."""
 
     key: str
     trace: UUID
@@ -64,24 +67,6 @@ class Stored:
         return time.time() - self.changed > LEFT_ALONE_SECONDS
 
 
-@dataclass(frozen=True)
-class Announced:
-    """A part's number, size and SHA-256 according to the request's headers."""
-
-    number: int
-    bytes: int
-    sha256: str
-
-
-@dataclass(frozen=True)
-class Received:
-    """A part sealed into a local file: the file's path, size and SHA-256."""
-
-    path: Path
-    bytes: int
-    sha256: str
-
-
 class Storage(ABC):
     """The store of all traces. Every method raises AwayError if the store does not answer, and OSError as files do.
 
@@ -89,7 +74,7 @@ class Storage(ABC):
     """
 
     def __init__(self, root: Path) -> None:
-        """Use the local folder `root`, which need not exist yet, for unfinished files."""
+        """Use the folder `root` of this server's disk, which need not exist yet."""
         self.root = root
 
     @abstractmethod
@@ -97,16 +82,12 @@ class Storage(ABC):
         """A part's name in the store."""
 
     @abstractmethod
-    def bring(self, part: Part, file: Path) -> None:
-        """Do the slow work for a part in a file of `receiving`, before the transaction that writes its row."""
+    def put(self, part: Part, content: bytes) -> None:
+        """Store the sealed bytes of a part, all or nothing. When this returns, they outlive a power cut."""
 
     @abstractmethod
-    def keep(self, part: Part, file: Path) -> None:
-        """Make the part permanent. The caller has the trace's lock, and then writes the part's row, which is new."""
-
-    @abstractmethod
-    def open(self, part: Part) -> IO[bytes]:
-        """Open a part's sealed file. Raises FileNotFoundError."""
+    def read(self, part: Part) -> bytes:
+        """The sealed bytes of a part. Raises FileNotFoundError."""
 
     @abstractmethod
     def drop(self, key: str) -> None:
@@ -122,19 +103,7 @@ class Storage(ABC):
 
     @abstractmethod
     def stored(self, trace: UUID) -> list[Stored]:
-        """A trace's finished parts, by their keys."""
-
-    @abstractmethod
-    def summary(self, part: Part) -> bytes:
-        """A part's summary. Raises FileNotFoundError."""
-
-    @abstractmethod
-    def keep_summary(self, part: Part, content: bytes) -> None:
-        """Store the summary of a part, in place of an older one."""
-
-    @abstractmethod
-    def staging(self, trace: UUID) -> Path:
-        """The local folder for a trace's unfinished files."""
+        """A trace's parts, by their keys."""
 
     def require_owner(self) -> None:  # noqa: B027 - only a bucket has an owner
         """Raise NotOwnerError if this server may not change the store. A folder belongs to its server's data."""
@@ -144,46 +113,93 @@ class Storage(ABC):
         self.root.mkdir(parents=True, exist_ok=True)
         return shutil.disk_usage(self.root).free
 
-    @contextmanager
-    def receiving(
-        self, trace: UUID, announced: Announced, body: IO[bytes], seal: Seal, room: int
-    ) -> Iterator[Received]:
-        """Check the part in a request's body, and seal it into a temporary file, which the block's end removes.
-
-        The disk gets only sealed bytes. The file is padded to a multiple of `room`.
-
-        Raises Problem 400: the part ends early or differs from what was announced; 422: no Parquet file; 507: no room.
-        """
-        with full_is_a_problem():
-            folder = self.staging(trace)
-            folder.mkdir(parents=True, exist_ok=True)
-            path = folder / f"{announced.number:05d}-{secrets.token_hex(8)}{UNFINISHED}"
-            file = path.open("xb", buffering=0)
-        try:
-            with file:
-                fcntl.flock(file, fcntl.LOCK_EX)  # so `sweep` sees that somebody writes it
-                with full_is_a_problem():
-                    os.posix_fallocate(file.fileno(), 0, sealed_bytes(announced.bytes, room))
-                    writing = seal.writing(file, announced.bytes, room)
-                _copy(body, writing, announced)
-                with full_is_a_problem():
-                    sync_file(file)
-                yield Received(path, writing.bytes, writing.sha256)
-        finally:
-            path.unlink(missing_ok=True)
-
     def unfinished(self) -> list[Path]:
-        """The unfinished files of this server's uploads, whether they are in progress or have died."""
+        """The unfinished files of uploads that go on or have died, on this server's disk."""
         return sorted(self.root.rglob(f"*{UNFINISHED}"))
 
     def sweep(self, *, older_than: float = LEFT_ALONE_SECONDS) -> int:
-        """Remove files of died uploads that are older than `older_than` seconds. Returns how many it removed."""
-        return sum(_removed(path, older_than) for path in self.unfinished())
+        """Remove unfinished files that are older than `older_than` seconds. Returns how many it removed."""
+        removed = 0
+        for path in self.unfinished():
+            with suppress(FileNotFoundError):
+                if time.time() - path.stat().st_mtime >= older_than:
+                    path.unlink()
+                    removed += 1
+        return removed
 
 
-def sha256_of(file: IO[bytes]) -> str:
-    """The SHA-256 of a file's content, in hexadecimal. Raises OSError."""
-    return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type] # it accepts any binary IO
+class Folder(Storage):
+    """A folder with the files `UU/UUID/NNNNN-SHA256.sealed`."""
+
+    def folder(self, trace: UUID) -> Path:
+        """The folder of a trace's parts."""
+        return self.root / str(trace)[:2] / str(trace)
+
+    def path(self, part: Part) -> Path:
+        """The path of a part."""
+        return self.folder(part.trace) / part.name
+
+    def key(self, part: Part) -> str:
+        """The part's path in the folder."""
+        return str(self.path(part).relative_to(self.root))
+
+    def put(self, part: Part, content: bytes) -> None:
+        """Write the file under a temporary name, sync it, rename it, and sync the folders. Problem 507: no room."""
+        folder = self.folder(part.trace)
+        unfinished = folder / f"{part.number:05d}-{secrets.token_hex(8)}{UNFINISHED}"
+        with full_is_a_problem():
+            folder.mkdir(parents=True, exist_ok=True)
+            try:
+                with unfinished.open("xb") as file:
+                    file.write(content)
+                    sync_file(file)
+                unfinished.replace(self.path(part))
+            finally:
+                unfinished.unlink(missing_ok=True)
+            for each in (folder, folder.parent, self.root):
+                sync_folder(each)
+
+    def read(self, part: Part) -> bytes:
+        """Read the part's file."""
+        return self.path(part).read_bytes()
+
+    def drop(self, key: str) -> None:
+        """Remove the part's file."""
+        (self.root / key).unlink(missing_ok=True)
+
+    def remove(self, trace: UUID) -> None:
+        """Remove the trace's folder."""
+        if self.folder(trace).exists():
+            shutil.rmtree(self.folder(trace))
+
+    def traces(self) -> Iterator[UUID]:
+        """The traces that have a folder, even an empty one."""
+        for folder in sorted(self.root.glob("??/*")):
+            with suppress(ValueError):
+                if self.folder(trace := UUID(folder.name)) == folder:
+                    yield trace
+
+    def stored(self, trace: UUID) -> list[Stored]:
+        """The trace's files."""
+        found = []
+        for path in sorted(self.folder(trace).glob(f"*{SUFFIX}")):
+            with suppress(FileNotFoundError):  # somebody removed it meanwhile
+                facts, key = path.stat(), str(path.relative_to(self.root))
+                if matched := NAME.fullmatch(path.name):
+                    found.append(Stored(key, trace, int(matched[1]), facts.st_size, facts.st_ctime))
+        return found
+
+
+def storage_of(config: Config, database: Database) -> Storage:
+    """The store of a server's traces that its configuration names, not connected yet. Raises ConfigError."""
+    if config.s3 is None:
+        return Folder(config.traces_folder)
+    from happe_study.evidence.traces.bucket import Bucket  # noqa: PLC0415 - it takes 30 MB, which a folder saves
+
+    try:
+        return Bucket(config.traces_folder, config.s3, database)
+    except CredentialsError as error:
+        raise ConfigError(f"s3: {error}") from error
 
 
 @contextmanager
@@ -195,46 +211,3 @@ def full_is_a_problem() -> Iterator[None]:
         if error.errno in FULL:
             raise storage_full() from error
         raise
-
-
-def _copy(body: IO[bytes], writing: Writing, announced: Announced) -> None:
-    digest, left, first, last = hashlib.sha256(), announced.bytes, b"", b""
-    while left:
-        piece = _read(body, min(left, PIECE))
-        digest.update(piece)
-        with full_is_a_problem():
-            writing.add(piece)
-        first = first or piece[:TAIL_BYTES]
-        last = (last + piece[-TAIL_BYTES:])[-TAIL_BYTES:]
-        left -= len(piece)
-    if digest.hexdigest() != announced.sha256:
-        raise Problem(HTTPStatus.BAD_REQUEST, "digest", "The body does not match its Content-Digest. Send it again.")
-    if fault := parquet_fault(first, last, announced.bytes):
-        raise unprocessable(f"The part {fault}.")
-    with full_is_a_problem():
-        writing.end()
-
-
-def _read(body: IO[bytes], most: int) -> bytes:
-    try:
-        piece = body.read(most)
-    except OSError:
-        piece = b""
-    if not piece:
-        raise Problem(
-            HTTPStatus.BAD_REQUEST, "truncated", "The body is shorter than its Content-Length. Send it again."
-        )
-    return piece
-
-
-def _removed(path: Path, older_than: float) -> bool:
-    """Remove an unfinished file if it is old enough and no upload is writing it. Returns whether it did."""
-    try:
-        with path.open("rb") as file:
-            if time.time() - os.fstat(file.fileno()).st_mtime < older_than:
-                return False
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            path.unlink()
-    except (FileNotFoundError, BlockingIOError):
-        return False
-    return True

@@ -11,9 +11,8 @@ from sqlalchemy import select
 
 from happe_study.base.clock import now_us
 from happe_study.evidence.traces.erased import erased
-from happe_study.evidence.traces.folder import Folder
 from happe_study.evidence.traces.models import SweptPart, Trace, TracePart
-from happe_study.evidence.traces.storage import LEFT_ALONE_SECONDS, Part
+from happe_study.evidence.traces.storage import LEFT_ALONE_SECONDS, Folder, Part
 
 if TYPE_CHECKING:
     from sqlalchemy import Select

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Give each power trace a key, and seal the manifests of blinded studies. The next revision demands sealed parts.
 
-This needs the allocation key if there are traces. Parts are often many files: `migrations.sealing` seals them one by
-one before the next revision. A downgrade needs the folder of traces, and opens all parts in one transaction. Neither
-changes entries of the audit log that name a manifest's SHA-256. PostgreSQL keeps old copies of rows in its files until
-`VACUUM FULL traces, trace_parts`. Older backups keep them too.
+This needs the allocation key if there are traces.
 """
 
 from __future__ import annotations
@@ -18,7 +15,6 @@ from alembic import context, op
 from happe_study.design.allocation.sealing import open_manifest, record_digest
 from happe_study.evidence.traces.sealed import new_trace_key, sealed_manifest
 from happe_study.migrations import KeyNeededError
-from happe_study.migrations.sealing import open_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,10 +30,6 @@ TRACES = sa.table(
     *(sa.column("manifest", sa.JSON()), sa.column("manifest_digest")),
     *(sa.column("manifest_sealed", sa.LargeBinary()), sa.column("key_sealed", sa.LargeBinary())),
 )
-STORED = """
-    UPDATE traces
-    SET stored_bytes = (SELECT COALESCE(SUM(bytes), 0) FROM trace_parts WHERE trace_parts.trace_id = traces.id)
-"""
 STUDIES = sa.table("studies", sa.column("id"), sa.column("state"))
 
 
@@ -61,10 +53,6 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     """Undo it. The server no longer knows a manifest's SHA-256, so the meter can't repeat the sealing of its trace."""
-    attributes = context.config.attributes
-    if open_parts(op.get_bind(), attributes["traces"], attributes["allocation"]):
-        attributes["opened"] = True
-        op.execute(STORED)
     for row in _traces():
         if row.manifest_sealed is not None:
             document = json.loads(open_manifest(_key(), row.client_id, row.manifest_sealed))

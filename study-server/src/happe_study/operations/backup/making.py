@@ -20,9 +20,7 @@ from happe_study.base import fingerprints
 from happe_study.base.clock import now_us
 from happe_study.base.config import SECRET_NAMES
 from happe_study.base.version import VERSION
-from happe_study.evidence.traces.folder import Folder
-from happe_study.evidence.traces.storage import Part
-from happe_study.evidence.traces.stores import storage_of
+from happe_study.evidence.traces.storage import Folder, Part, storage_of
 from happe_study.operations.backup import manifest, snapshots
 
 if TYPE_CHECKING:
@@ -109,7 +107,7 @@ def _fill(
     storage = storage_of(source.config, source.database)
     if isinstance(storage, Folder):
         for part in snapshot.parts:
-            file = storage.part(part.trace, part.number)
+            file = storage.path(Part(part.trace, part.number, part.sha256))
             writer.add_part(f"traces/{file.relative_to(storage.root)}", file, part)
     else:
         writer.name_parts(storage, snapshot.parts)
@@ -175,11 +173,12 @@ class _Writer:
         """List the parts that are in a bucket, and those that the bucket lacks or has with another size."""
         there = {each.key: each.bytes for trace in storage.traces() for each in storage.stored(trace)}
         for part in parts:
-            key = storage.key(Part(part.trace, part.number, part.sha256))
+            named = Part(part.trace, part.number, part.sha256)
+            key = storage.key(named)
             if there.get(key) == part.bytes:
                 self.objects.append(manifest.Object(key=key, size=part.bytes, sha256=part.sha256))
             else:
-                self.missing.append(Folder(Path("traces")).part(part.trace, part.number).as_posix())
+                self.missing.append(Folder(Path("traces")).path(named).as_posix())
 
 
 class _Hashing:

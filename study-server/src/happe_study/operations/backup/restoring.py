@@ -22,8 +22,7 @@ from happe_study.audit.verify import Head, Report, verify_log
 from happe_study.base import fingerprints
 from happe_study.base.config import ConfigError, load_secrets
 from happe_study.base.database import Database
-from happe_study.evidence.traces.storage import Part, sha256_of
-from happe_study.evidence.traces.stores import storage_of
+from happe_study.evidence.traces.storage import Part, storage_of
 from happe_study.operations.backup import manifest, postgresql
 from happe_study.operations.backup.making import PIECE
 from happe_study.operations.backup.manifest import Entry, Manifest, NoBackupError
@@ -167,9 +166,9 @@ def _lost(found: Manifest, config: Config, database: Database, progress: Callabl
     for each in found.objects:
         trace, name = each.key.split("/")[1:]
         try:
-            with storage.open(Part(UUID(trace), int(name.partition("-")[0]), each.sha256)) as file:
-                if sha256_of(file) != each.sha256:
-                    yield each.key
+            part = storage.read(Part(UUID(trace), int(name.partition("-")[0]), each.sha256))
+            if hashlib.sha256(part).hexdigest() != each.sha256:
+                yield each.key
         except FileNotFoundError:
             yield each.key
         done += each.size
