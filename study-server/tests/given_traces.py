@@ -14,7 +14,8 @@ import given_studies
 from given_devices import device, header, put_part, put_trace
 from happe_study.evidence.traces.models import Trace, TracePart
 from happe_study.evidence.traces.sealed import seal_of
-from happe_study.evidence.traces.storage import Folder, Part, storage_of
+from happe_study.evidence.traces.storage import Folder, Part
+from happe_study.evidence.traces.stores import storage_of
 from world import fixed_secrets
 
 if TYPE_CHECKING:

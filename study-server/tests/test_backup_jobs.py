@@ -12,7 +12,7 @@ import pytest
 import given_jobs
 import given_traces
 from happe_cli.disk import UNFINISHED
-from happe_study.evidence.traces.storage import storage_of
+from happe_study.evidence.traces.stores import storage_of
 from happe_study.jobs import services as jobs
 from happe_study.jobs.models import JobState
 from happe_study.operations.backup import job as backing

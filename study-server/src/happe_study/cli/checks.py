@@ -11,7 +11,7 @@ from happe_cli.commands import Command, json_option, print_json
 from happe_cli.errors import EX_CHECK_FAILED
 from happe_study.cli.server import Server, pass_server
 from happe_study.evidence.traces import upkeep
-from happe_study.evidence.traces.storage import storage_of
+from happe_study.evidence.traces.stores import storage_of
 from happe_study.operations.checking import Verdict
 from happe_study.operations.checking import check as look
 from happe_study.operations.working import worker

@@ -14,7 +14,7 @@ from happe_study import migrations
 from happe_study.audit.chain import append
 from happe_study.cli.server import Server, pass_server
 from happe_study.evidence.traces import upkeep
-from happe_study.evidence.traces.storage import storage_of
+from happe_study.evidence.traces.stores import storage_of
 from happe_study.operations import serving
 
 RUN = """Stops on SIGTERM, SIGINT or Ctrl-C after it has answered the requests in progress (at most stop_seconds of

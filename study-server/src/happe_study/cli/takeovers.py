@@ -12,7 +12,7 @@ from happe_cli.commands import Command
 from happe_cli.errors import Failure
 from happe_study.audit.chain import append
 from happe_study.cli.server import Server, pass_server
-from happe_study.evidence.traces.storage import storage_of
+from happe_study.evidence.traces.stores import storage_of
 
 if TYPE_CHECKING:
     from happe_study.evidence.traces.bucket import Bucket

@@ -18,7 +18,7 @@ from happe_study.cli.server import Server, pass_server
 from happe_study.design.study import StudyState
 from happe_study.evidence.traces.downloads import Downloaded, download
 from happe_study.evidence.traces.sealed import TraceFiles
-from happe_study.evidence.traces.storage import storage_of
+from happe_study.evidence.traces.stores import storage_of
 
 MORE = """Writes FOLDER/UUID for each trace, in the format of `happe-power`'s spool: header, parts, gaps, clock
 estimates and manifest. Only the meter's own spool has zero checks. The command compares each part with

@@ -17,7 +17,7 @@ from happe_study.cli.server import Server, pass_server
 from happe_study.evidence.checks.findings import Verdict
 from happe_study.evidence.checks.services import check_study
 from happe_study.evidence.documents.reading import InputError, measures_in, model_in
-from happe_study.evidence.traces.storage import storage_of
+from happe_study.evidence.traces.stores import storage_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -22,7 +22,8 @@ from happe_study.design.allocation.sealing import SealError, open_record, open_s
 from happe_study.design.study import Study
 from happe_study.evidence.traces.models import Trace
 from happe_study.evidence.traces.sealed import manifest_of, seal_of
-from happe_study.evidence.traces.storage import Folder, storage_of
+from happe_study.evidence.traces.storage import Folder
+from happe_study.evidence.traces.stores import storage_of
 from happe_study.operations.trace_files import look
 from happe_study.people.participants.models import Participant
 from happe_study.runs.course.models import Run, RunRecord

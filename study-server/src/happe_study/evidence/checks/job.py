@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from happe_study.access.rights import Right
 from happe_study.design.study import Study
 from happe_study.evidence.checks.services import check_study
-from happe_study.evidence.traces.storage import storage_of
+from happe_study.evidence.traces.stores import storage_of
 from happe_study.jobs.work import Kind
 
 if TYPE_CHECKING:

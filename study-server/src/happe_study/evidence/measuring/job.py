@@ -22,7 +22,7 @@ from happe_study.evidence.measuring.asking import asked
 from happe_study.evidence.measuring.stored import StoredTrace
 from happe_study.evidence.traces.models import Trace, TracePart
 from happe_study.evidence.traces.sealed import manifest_of, seal_of
-from happe_study.evidence.traces.storage import storage_of
+from happe_study.evidence.traces.stores import storage_of
 from happe_study.jobs.work import FailedError, Kind
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from happe_study.evidence.run_page import figure
 from happe_study.evidence.run_page.neighbours import neighbours
 from happe_study.evidence.run_page.series import run_series
 from happe_study.evidence.traces.sealed import TraceFiles
-from happe_study.evidence.traces.storage import storage_of
+from happe_study.evidence.traces.stores import storage_of
 from happe_study.evidence.window import Window, window
 from happe_study.runs.course import services
 from happe_study.runs.course.models import RunRecord

@@ -24,7 +24,7 @@ from happe_study.evidence.traces import services
 from happe_study.evidence.traces.manifest import missing
 from happe_study.evidence.traces.parts import LEAST_BYTES, BadHeaderError, content_digest, require_if_none_match
 from happe_study.evidence.traces.services import Announced
-from happe_study.evidence.traces.storage import storage_of
+from happe_study.evidence.traces.stores import storage_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,16 +20,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 from happe_cli.disk import sync_file, sync_folder
-from happe_study.base.config import ConfigError
 from happe_study.base.problems import storage_full
-from happe_study.base.s3 import CredentialsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    from happe_study.base.config import Config
-    from happe_study.base.database import Database
 
 SUFFIX = ".sealed"
 NAME = re.compile(rf"([0-9]{{5,9}})-[0-9a-f]{{64}}{re.escape(SUFFIX)}")
@@ -188,18 +183,6 @@ class Folder(Storage):
                 if matched := NAME.fullmatch(path.name):
                     found.append(Stored(key, trace, int(matched[1]), facts.st_size, facts.st_ctime))
         return found
-
-
-def storage_of(config: Config, database: Database) -> Storage:
-    """The store of a server's traces that its configuration names, not connected yet. Raises ConfigError."""
-    if config.s3 is None:
-        return Folder(config.traces_folder)
-    from happe_study.evidence.traces.bucket import Bucket  # noqa: PLC0415 - it takes 30 MB, which a folder saves
-
-    try:
-        return Bucket(config.traces_folder, config.s3, database)
-    except CredentialsError as error:
-        raise ConfigError(f"s3: {error}") from error
 
 
 @contextmanager

@@ -20,7 +20,8 @@ from happe_study.base import fingerprints
 from happe_study.base.clock import now_us
 from happe_study.base.config import SECRET_NAMES
 from happe_study.base.version import VERSION
-from happe_study.evidence.traces.storage import Folder, Part, storage_of
+from happe_study.evidence.traces.storage import Folder, Part
+from happe_study.evidence.traces.stores import storage_of
 from happe_study.operations.backup import manifest, snapshots
 
 if TYPE_CHECKING:

@@ -22,7 +22,8 @@ from happe_study.audit.verify import Head, Report, verify_log
 from happe_study.base import fingerprints
 from happe_study.base.config import ConfigError, load_secrets
 from happe_study.base.database import Database
-from happe_study.evidence.traces.storage import Part, storage_of
+from happe_study.evidence.traces.storage import Part
+from happe_study.evidence.traces.stores import storage_of
 from happe_study.operations.backup import manifest, postgresql
 from happe_study.operations.backup.making import PIECE
 from happe_study.operations.backup.manifest import Entry, Manifest, NoBackupError

@@ -9,7 +9,7 @@ from uuid import UUID
 from happe_study.access.rights import Right
 from happe_study.audit.chain import append
 from happe_study.evidence.traces.erased import ERASED, ERASING
-from happe_study.evidence.traces.storage import storage_of
+from happe_study.evidence.traces.stores import storage_of
 from happe_study.jobs.work import Kind
 
 if TYPE_CHECKING:

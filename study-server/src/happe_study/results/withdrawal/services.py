@@ -12,7 +12,7 @@ from happe_study.audit.chain import append
 from happe_study.base.config import ConfigError
 from happe_study.base.s3 import AwayError
 from happe_study.evidence.traces.erased import ERASING
-from happe_study.evidence.traces.storage import storage_of
+from happe_study.evidence.traces.stores import storage_of
 from happe_study.jobs import services as jobs
 from happe_study.people.participants.models import OnWithdrawal, Participant, ParticipantState
 from happe_study.results.withdrawal import erasure
