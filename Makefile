@@ -73,7 +73,7 @@ lint-style: setup-all # all of lint that takes seconds
 	@tools/lint.sh style
 
 bench: setup ## Measure speed and memory, as ratios to a baseline of the same run
-	@tools/bench.sh
+	@tools/bench/run.sh
 
 validate: setup build ## Gather the long evidence that the documents quote, part by part: statistics, fuzzing, Debians (root; hours)
 	@tools/validate.sh
