@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROUNDS, PART_SECONDS = 3, 10
-CASES = {"record": (100_000, 600), "bare": (100_000, 600), "day": (1000, 86_400)}  # samples a second, and seconds
+RUN, DAY = (100_000, 600), (1000, 86_400)  # samples a second, and seconds
+CASES = {"record": RUN, "bare": RUN, "record-day": DAY, "bare-day": DAY}
 
 
 def blocks(rate: int, seconds: int) -> Iterator[Block]:
@@ -92,7 +93,7 @@ def run(case: str, folder: Path) -> dict[str, float]:
     """Return the seconds of CPU, and the peak of resident memory in KiB."""
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     began = time.process_time()
-    (bare if case == "bare" else record)(folder, *CASES[case])
+    (bare if case.startswith("bare") else record)(folder, *CASES[case])
     took = time.process_time() - began
     status = Path("/proc/self/status").read_text(encoding="ascii")
     return {"cpu": took, "peak": int(status.split("VmHWM:")[1].split()[0])}
@@ -110,9 +111,8 @@ def main() -> None:
     """Print the figures."""
     pairs = [(alone("record"), alone("bare")) for _ in range(ROUNDS)]
     ours, bares = (min(each["cpu"] for each in kind) for kind in zip(*pairs, strict=True))
-    day = alone("day")
+    own, other = (alone(case)["peak"] / 1024 for case in ("record-day", "bare-day"))
     print(f"recording 10 min of 2 x 100 kS/s: CPU {ours:.2f} s, a bare loop {bares:.2f} s: {ours / bares:.2f}")
-    own, other = day["peak"] / 1024, pairs[0][1]["peak"] / 1024
     print(f"  memory over a day of 2 x 1 kS/s {own:.0f} MiB, the bare loop {other:.0f} MiB: {own / other:.2f}")
 
 
