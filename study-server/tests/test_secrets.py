@@ -10,7 +10,6 @@ import pytest
 from sqlalchemy import select, text
 
 import given_studies
-from happe_study import migrations
 from happe_study.audit.models import AuditEntry
 from happe_study.base import fingerprints
 from happe_study.base.config import SECRET_NAMES, ConfigError
@@ -65,19 +64,6 @@ def test_an_allocation_key_is_not_replaced_while_a_study_is_sealed_with_it(opera
     assert "allocation.key does not open the seal of paper-a3" in refused.err
     with pytest.raises(ConfigError):
         fingerprints.require(operated.world.database, fixed_secrets("another"))
-
-
-def test_an_older_database_knows_its_secrets_after_the_migration(operated: Operated) -> None:
-    given_studies.study(operated.world)
-    operated.close()
-    migrations.downgrade(operated.world.database, BEFORE)
-    exchange(operated, "allocation")
-    refused = operated.run("migrate")
-    assert (refused.status, "does not open the seal of paper-a3" in refused.err) == (os.EX_CONFIG, True)
-    assert "`happe-server migrate`" in operated.run("user", "list").err
-    (operated.data / "secrets/allocation.key").write_text(fixed_secrets().allocation.hex())
-    operated.done("migrate")
-    operated.done("user", "list")
 
 
 def test_fingerprints_that_somebody_removed_are_missed(operated: Operated) -> None:

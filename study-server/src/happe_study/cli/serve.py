@@ -26,8 +26,8 @@ Examples:
   happe-server --config ./server.toml run --pid-file server.pid
   curl http://127.0.0.1:8080/healthz"""
 
-MIGRATE = """Before you start, stop the server and back up. Each step is a transaction: a failed step leaves the
-database as it was.
+MIGRATE = """Before you start, stop the server and back up. A failed migration leaves the database as it was. A
+database of a revision that this program does not know is refused and left alone.
 
 The database keeps a fingerprint of each secret, and no server or command works with other secrets. If
 session.key or password.key is lost, make a new one (64 random hexadecimal digits, mode 0600) and use
@@ -66,8 +66,6 @@ def run(server: Server, pid_file: Path | None) -> None:
 def migrate(server: Server, new_secrets: bool, as_json: bool) -> None:  # noqa: FBT001 - click's flags
     """Bring the database to this program's revision."""
     before = migrations.current(server.database)
-    if before is not None and not migrations.is_known(before):
-        server.require_revision()
     if new_secrets:
         server.require_revision()
         with server.writing_unfit() as session:

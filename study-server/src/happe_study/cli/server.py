@@ -98,9 +98,7 @@ class Server:
         found, wanted = migrations.current(self.database), migrations.head()
         if found == wanted:
             return
-        if found is not None and not migrations.is_known(found):
-            newer = f"the database is at revision {found}, which this program does not know"
-            raise Failure(os.EX_CONFIG, f"{newer}; run the newer program that made it")
+        migrations.require_known(self.database)
         behind = f"the database is at revision {found or 'none'}, this program needs {wanted}"
         raise Failure(os.EX_CONFIG, f"{behind}; back up, then run `happe-server migrate`")
 

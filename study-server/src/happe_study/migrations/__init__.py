@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Migrations of the database, by Alembic. `upgrade` brings an empty or older database to this program's revision."""
+"""Migrations of the database, by Alembic. `upgrade` brings an empty database to this program's revision."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from alembic import command
 from alembic.config import Config as AlembicConfig
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import select
+from sqlalchemy import inspect, select
 
 from happe_study.base import fingerprints
 from happe_study.base.config import COPY_SECRETS, ConfigError
@@ -25,28 +25,32 @@ if TYPE_CHECKING:
     from happe_study.base.config import Secrets
     from happe_study.base.database import Database
 
-SECRETS_KNOWN = "0020_secret_fingerprints"
 
+def upgrade(database: Database, *, secrets: Secrets | None = None) -> None:
+    """Migrate the database to this program's revision, and store the fingerprints of `secrets`.
 
-class KeyNeededError(Exception):
-    """A migration needs a key to seal or open data, and got none."""
-
-
-def upgrade(database: Database, revision: str = "head", *, secrets: Secrets | None = None) -> None:
-    """Migrate the database up to a revision, and store the fingerprints of `secrets`. Each step is a transaction.
-
-    Raises KeyNeededError if there is data to seal but no key; ConfigError if `secrets` are not those of this database's
-    server.
+    Raises ConfigError, and alters nothing, if this program does not know the database's revision, or if `secrets` are
+    not those of this database's server.
     """
-    knew = _knows_secrets(database)
-    if secrets is not None and knew:
+    require_known(database)
+    if secrets is not None and (knew := _knows_secrets(database)):
         fingerprints.require(database, secrets)
-    allocation = secrets.allocation if secrets else None
-    attributes: dict[str, object] = {"allocation": allocation}
-    _run(database, command.upgrade, revision, attributes)
-    if secrets is not None and not knew and revision == "head":
+    _run(database, command.upgrade, "head")
+    if secrets is not None and not knew:
         with database.writing() as session:
             tell_secrets(session, secrets)
+
+
+def require_known(database: Database) -> None:
+    """Raise ConfigError unless the database is empty, or of a revision from which this program can migrate."""
+    revision = current(database)
+    if revision is None and "studies" in inspect(database.engine).get_table_names():
+        revision = "none"
+    if revision is not None and not is_known(revision):
+        raise ConfigError(
+            f"the database is at revision {revision}, which this program does not know\n"
+            "run the version of HAPPE that made it; this program has not changed it"
+        )
 
 
 def tell_secrets(session: Session, secrets: Secrets) -> None:
@@ -61,15 +65,15 @@ def tell_secrets(session: Session, secrets: Secrets) -> None:
 
 
 def _knows_secrets(database: Database) -> bool:
-    if not _is_beyond(current(database), SECRETS_KNOWN):
+    if current(database) is None:
         return False
     with database.reading() as session:
         return bool(fingerprints.known(session))
 
 
-def downgrade(database: Database, revision: str, *, allocation: bytes | None = None) -> None:
-    """Migrate the database down to a revision ("base": no tables), in one transaction. Raises KeyNeededError."""
-    _run(database, command.downgrade, revision, {"allocation": allocation})
+def downgrade(database: Database) -> None:
+    """Remove all tables."""
+    _run(database, command.downgrade, "base")
 
 
 def current(database: Database) -> str | None:
@@ -91,18 +95,9 @@ def is_known(revision: str) -> bool:
     return revision in {script.revision for script in scripts.walk_revisions()}
 
 
-def _is_beyond(revision: str | None, other: str) -> bool:
-    """Whether a revision is the other one or newer."""
-    scripts = ScriptDirectory(str(Path(__file__).parent))
-    return revision is not None and other in {each.revision for each in scripts.iterate_revisions(revision, "base")}
-
-
-def _run(
-    database: Database, step: Callable[[AlembicConfig, str], None], revision: str, attributes: dict[str, object]
-) -> None:
+def _run(database: Database, step: Callable[[AlembicConfig, str], None], revision: str) -> None:
     config = AlembicConfig()
     config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
-    config.attributes = attributes
     with database.engine.connect() as connection, connection.begin():
-        attributes["connection"] = connection
+        config.attributes["connection"] = connection
         step(config, revision)

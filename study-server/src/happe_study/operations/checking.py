@@ -127,7 +127,7 @@ def _revision(database: Database) -> Finding:
         return Finding("database", Verdict.FAIL, f"it does not answer: {said}", advice)
     if found == wanted:
         return Finding("database", Verdict.OK, f"{database.url.get_backend_name()}, revision {found}")
-    advice = "happe-server migrate" if found is None or migrations.is_known(found) else "run the newer program"
+    advice = "happe-server migrate" if found is None or migrations.is_known(found) else "run the program that made it"
     return Finding("database", Verdict.FAIL, f"revision {found or 'none'}, this program needs {wanted}", advice)
 
 

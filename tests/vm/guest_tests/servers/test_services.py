@@ -35,16 +35,6 @@ ADDRESS, HEALTH = "http://127.0.0.1:8080", "http://127.0.0.1:8080/healthz"
 STUDY = "paper-a3"
 ANSWERS = {"computer_experience": "moderate", "game_experience": "beginner", "field_of_study": "EECS"}
 LISTS_OF_USERS = {f"/etc/{name}{copy}" for name in ("passwd", "group", "shadow", "gshadow") for copy in ("", "-")}
-REVISION = """
-import sys
-from pathlib import Path
-from happe_study import migrations
-from happe_study.cli.server import Server
-server = Server(Path("/etc/happe/server.toml"))
-if sys.argv[1:]:
-    migrations.downgrade(server.database, sys.argv[1], allocation=server.secrets.allocation)
-print(migrations.current(server.database))
-"""
 
 
 @pytest.fixture
@@ -72,11 +62,6 @@ def without() -> Iterator[None]:
     assert sorted(left - LISTS_OF_USERS - {"/var/backups", "/var/backups/happe"}) == []
     assert after.units == before.units
     assert after.running == before.running == []
-
-
-def revision(*down: str) -> str:
-    """Return the database's revision, after a downgrade if the test names one."""
-    return command(f"{LIBRARY}/bin/python3", "-I", "-c", REVISION, *down)
 
 
 def wait_until_it_serves() -> None:
@@ -172,11 +157,7 @@ def test_from_first_run_to_purge(tmp_path: Path) -> None:
     trace = start_recording()
 
     command("systemctl", "stop", LOGGER)  # it waits for the server's seal
-    newest = revision()
-    assert revision("-1") != newest
     dpkg("--install", *debs(*PACKAGES))  # while the server serves
-    assert revision() == newest
-    assert {path.owner() for path in DATA.glob("before-*.db")} == {"happe-server"}
     wait_until_it_serves()  # the package has started it again
     assert how_far() == there
     command("happe-server", "audit", "verify")
