@@ -34,7 +34,7 @@ def taught(
 
     The last participant presses no key.
     """
-    made = study(world, protocol=small(name))
+    made = study(world, protocol=small(name, participants=-(-players // 4) * 4))
     those = [people.participant(world, made)[0] for _ in range(players)]
     for number, row in enumerate(those):
         play(world, made, row, runs, presses=OFTEN if number < players - 1 else 0.0, seed=100 * number)
