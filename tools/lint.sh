@@ -22,7 +22,7 @@ style() {
     desktop-file-validate packaging/desktop/*.desktop
 
     echo "lint: units (exposure at most 1.5)"
-    for unit in happed.service happed-keys@.service happe-power-profiles.service happe-server.service happe-server-worker.service happe-power@.service; do
+    for unit in happed.service happed-keys@.service happe-server.service happe-server-worker.service happe-power@.service; do
         systemd-analyze security --offline=true --threshold=15 --no-pager "packaging/systemd/$unit" >build/exposure.log ||
             { cat build/exposure.log; exit 1; }
     done

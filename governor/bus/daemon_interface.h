@@ -54,9 +54,10 @@ struct Properties {
     std::vector<ShownHold> holds;
     std::vector<ShownHold> savers;  // programs that ask for one step lower
     std::string run;
-    bool indicator = true;  // the battery indicator may be on the screen
-    std::string source;     // the source of power; empty: unknown
-    std::string epp;        // the preference that HAPPE sets; empty: none, or a run is on
+    bool indicator = true;      // the battery indicator may be on the screen
+    std::string source;         // the source of power; empty: unknown
+    std::string epp;            // the preference that HAPPE sets; empty: none, or a run is on
+    std::string power_profile;  // of the daemon of power profiles, to which HAPPE leaves the preference; empty: none
     // Private: empty for callers who must not see them.
     std::vector<Target> targets;
     std::string user;
@@ -95,6 +96,7 @@ inline constexpr std::tuple kDaemonProperties{
     Property<&Properties::indicator>{"Indicator", Announced::WithValue},
     Property<&Properties::source>{"Source", Announced::WithValue},
     Property<&Properties::epp>{"Epp", Announced::WithValue},
+    Property<&Properties::power_profile>{"PowerProfile", Announced::WithValue},
     Property<&Properties::targets>{"Targets", Announced::PrivateWithoutValue},
     Property<&Properties::user>{"User", Announced::PrivateWithoutValue},
     Property<&Properties::application>{"Application", Announced::PrivateWithoutValue},

@@ -275,6 +275,14 @@ Status CpufreqControl::set_epps() {
     return epp_errors_.empty() ? Status() : failure(in_words(epp_errors_));
 }
 
+Status CpufreqControl::leave_epp() {
+    if (mode_ == Mode::Released) {  // release() reads what is left from the file
+        return forget_epp(settings_.found);
+    }
+    forget_epp(found_);
+    return save_found(settings_.found, found_);
+}
+
 // If we hold no state, restore the file's state: changes by a previous process, or changes that HAPPE could not undo
 // because a policy was off line or refused it.
 Status CpufreqControl::release() {

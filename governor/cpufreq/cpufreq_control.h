@@ -90,6 +90,9 @@ public:
         epp_required_ = required;
     }
 
+    // Call when another program sets the preference from now on. release() then leaves it as it is.
+    [[nodiscard]] Status leave_epp();
+
     // Takes the limits that the other object, now released, has given back: while boost is off, the kernel does not
     // show the higher ones.
     void inherit(const CpufreqControl& released) { given_ = released.given_; }

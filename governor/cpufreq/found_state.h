@@ -58,4 +58,8 @@ using FoundState = std::vector<FoundPolicy>;  // ascending ids
 // nothing without a file.
 [[nodiscard]] Status restore_found(const std::filesystem::path& path, Cpufreq& cpufreq);
 
+// Nobody restores the preferences any more, because another program sets them now. The second changes the file.
+void forget_epp(FoundState& state);
+[[nodiscard]] Status forget_epp(const std::filesystem::path& path);
+
 }  // namespace happe

@@ -193,4 +193,18 @@ Status restore_found(const std::filesystem::path& path, Cpufreq& cpufreq) {
     return given ? saved : given;
 }
 
+void forget_epp(FoundState& state) {
+    std::erase_if(state, [](FoundPolicy& policy) {
+        policy.epp = policy.found_epp = "";
+        return policy.governor.empty() && !policy.capped;
+    });
+}
+
+Status forget_epp(const std::filesystem::path& path) {
+    return load_found(path).and_then([&](FoundState&& state) {
+        forget_epp(state);
+        return save_found(path, state);
+    });
+}
+
 }  // namespace happe

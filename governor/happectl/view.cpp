@@ -154,12 +154,16 @@ std::string domains_text(const Properties& state, const Style& style) {
                                      : "";
 }
 
-// Empty on a machine without a battery and without a preference.
+// Empty on a machine without a battery, a preference and power profiles.
 std::string power_text(const Properties& state, const Style& style) {
     std::string text = state.source.empty() ? "" : "on " + printable(state.source, style);
     if (!state.epp.empty()) {
         text +=
             fmt::format("{}energy performance preference {}", text.empty() ? "" : "; ", printable(state.epp, style));
+    }
+    if (!state.power_profile.empty()) {
+        text += fmt::format("{}power profile {}, whose daemon sets the energy performance preference",
+                            text.empty() ? "" : "; ", printable(state.power_profile, style));
     }
     return text.empty() ? text : field("power", text, style);
 }
@@ -306,6 +310,7 @@ nlohmann::ordered_json status_json(const Properties& state) {
             {"run", known(state.run)},
             {"source", known(state.source)},
             {"epp", known(state.epp)},
+            {"power_profile", known(state.power_profile)},
             {"settings", settings_json(state)}};
 }
 

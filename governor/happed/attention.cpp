@@ -36,6 +36,11 @@ void Attention::saver(bool wanted) {
     saver_ = wanted;
 }
 
+void Attention::power_profile(std::string active) {
+    power_profile_ = std::move(active);
+    decide();
+}
+
 void Attention::run(std::optional<RunFocus> run) {
     run_ = std::move(run);
     run_of_ = session_ ? std::optional(session_->uid) : std::nullopt;
@@ -64,6 +69,8 @@ void Attention::decide() {
         nobody(State::Held, "held by " + holder_);
     } else if (!contested_.empty()) {
         nobody(State::Contested, contested_);
+    } else if (power_profile_ == PowerProfiles::kPerformance && !run_) {
+        nobody(State::Released, "the desktop's power profile is performance");
     } else if (aside_ && !run_) {
         nobody(State::Aside, "the laptop is plugged in, and mains.govern is false");
     } else if (run_ && run_->whom.app.empty() && run_of_ != session_->uid) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "governor/bus/logind.h"
+#include "governor/bus/power_profiles.h"
 #include "governor/core/focus_source.h"
 
 #include <cstdint>
@@ -29,16 +30,19 @@ public:
     void session(const std::optional<Session>& active);
     void asleep(bool asleep);
     void turned() { was_idle_ = session_ && session_->idle; }  // call after every turn
-    void application(std::string name);  // the one that the active session's user uses, or kNoApplication
-    void holder(std::string who);        // "PROGRAM: REASON"; empty: nobody holds
-    void saver(bool wanted);             // a program asks for one step lower; a run ignores this
+    void application(std::string name);      // the one that the active session's user uses, or kNoApplication
+    void holder(std::string who);            // "PROGRAM: REASON"; empty: nobody holds
+    void saver(bool wanted);                 // a program asks for one step lower; a run ignores this
+    void power_profile(std::string active);  // the desktop's, or empty; a run ignores it
     void run(std::optional<RunFocus> run);
     void aside(bool aside);               // on mains HAPPE governs nobody (mains.govern = false); a run ignores this
     void profiles_of(PowerSource whose);  // the profiles to serve; a run always uses Both
     void contested(std::string by);       // the other program's change; empty: no contest
 
     [[nodiscard]] const Served* served() const override { return served_ ? &*served_ : nullptr; }
-    [[nodiscard]] bool saves_power() const override { return saver_ && state_ == State::Serving; }
+    [[nodiscard]] bool saves_power() const override {
+        return (saver_ || power_profile_ == PowerProfiles::kPowerSaver) && state_ == State::Serving;
+    }
     [[nodiscard]] bool present() const override {
         return session_ && !was_idle_ && (session_->tells_idle || has_participant());
     }
@@ -64,6 +68,7 @@ private:
     std::optional<uid_t> application_of_;  // its user; any other user has kNoApplication
     std::string holder_;
     bool saver_ = false;
+    std::string power_profile_;
     std::optional<RunFocus> run_;
     std::optional<uid_t> run_of_;  // the user at the machine when the run began
     bool aside_ = false;

@@ -60,6 +60,9 @@ tl::expected<std::unique_ptr<Daemon>, Daemon::Failure> Daemon::start(EventLoop& 
         return failed(store.error(), EX_IOERR);
     }
     std::unique_ptr<Daemon> daemon(new Daemon(event, bus, files, *std::move(configuration), *std::move(store)));
+    if (const Status watched = daemon->power_profiles_.start(); !watched) {
+        return failed(watched.error(), EX_TEMPFAIL);
+    }
     if (const Status opened = daemon->open_machine(); !opened) {
         return failed(opened.error(), EX_UNAVAILABLE);
     }
@@ -100,11 +103,13 @@ Daemon::Daemon(EventLoop& event, sd_bus* bus, const DaemonFiles& files, Configur
       chronicle_(shown_, journal_, runs_, power_, day_, [this](Key key) { bus_.key_counted(key); }),
       bus_(bus, {attention_desk_, profile_desk_, runs_, settings_desk_, day_}, shown_,
            [this](const std::string& left) { caller_left(left); }),
-      logind_(bus, files.seat, [this] { session_changed(); }) {
+      logind_(bus, files.seat, [this] { session_changed(); }),
+      power_profiles_(bus, [this] { power_profile_changed(); }) {
     shown_.version = HAPPE_VERSION;
 }
 
 Status Daemon::open_machine() {
+    follow_power_profiles();
     if (const Status restored = hardware_.restore(); !restored) {
         journal_.warning("the state that an earlier happed found cannot be restored: " + restored.error().message);
     }
@@ -321,6 +326,26 @@ void Daemon::source_changed() {
     attend();
 }
 
+// The profile changes nothing in a run, which only notes it. The run's preference is the other program's now, too.
+void Daemon::power_profile_changed() {
+    const bool epp_changes = power_profiles_.has_daemon() != hardware_.leaves_epp();
+    follow_power_profiles();
+    if (RunSession* const run = runs_.session()) {
+        const std::string& active = power_profiles_.active();
+        run->facts().happened(monotonic_now(), "other", "power profile: " + (active.empty() ? "none" : active));
+    } else if (epp_changes) {
+        new_loop();
+    }
+    attend();
+}
+
+void Daemon::follow_power_profiles() {
+    attention_.power_profile(power_profiles_.active());
+    if (const Status left = hardware_.leave_epp(power_profiles_.has_daemon()); !left) {
+        chronicle_.failed(left.error());
+    }
+}
+
 void Daemon::follow_source() {
     const bool plugged = power_.source() == PowerSource::Mains;
     attention_.aside(plugged && !configuration_.govern_on_mains);
@@ -462,6 +487,10 @@ void Daemon::show() {
     shown_.keyboards = keyboards;
     shown_.holds = attention_desk_.holds();
     shown_.savers = attention_desk_.savers();
+    shown_.power_profile = power_profiles_.active();
+    if (shown_.power_profile == PowerProfiles::kPowerSaver) {
+        shown_.savers.push_back({"power profile", shown_.power_profile});
+    }
     shown_.source = power_.source() ? name_of(*power_.source()) : "";
     show_attention();
     show_hardware();
@@ -523,7 +552,8 @@ void Daemon::show_hardware() {
     if (attention_.state() != State::Serving) {
         return;
     }
-    const bool prefers = !hardware_.observes() && hardware_.epp_errors().size() < shown_.policies.size();
+    const bool prefers =
+        !hardware_.observes() && !hardware_.leaves_epp() && hardware_.epp_errors().size() < shown_.policies.size();
     shown_.epp = prefers ? epp() : std::string();
     shown_.limits = hardware_.limits();
     for (const PolicyError& error : hardware_.errors()) {

@@ -5,6 +5,7 @@
 #include "governor/bus/bus.h"
 #include "governor/bus/daemon_object.h"
 #include "governor/bus/logind.h"
+#include "governor/bus/power_profiles.h"
 #include "governor/documents/configuration.h"
 #include "governor/happed/attention.h"
 #include "governor/happed/attention_desk.h"
@@ -87,6 +88,7 @@ private:
     void caller_left(const std::string& bus_name);
     void run_changed();
     void source_changed();
+    void power_profile_changed();
 
     Answer<void> reload();
     void look_at_hardware();
@@ -98,6 +100,7 @@ private:
     [[nodiscard]] std::string epp() const;
     [[nodiscard]] std::string trouble() const;
     void follow_source();
+    void follow_power_profiles();
     void give_back();
 
     void show();
@@ -132,6 +135,7 @@ private:
     std::string told_of_store_;
     DaemonObject bus_;
     Logind logind_;
+    PowerProfiles power_profiles_;
     EventSource hangup_;
 };
 

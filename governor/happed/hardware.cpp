@@ -49,11 +49,22 @@ const char* Hardware::backend() const {
 
 void Hardware::prefer(const std::string& epp, bool required) {
     if (control_) {
-        control_->prefer(epp, required);
+        control_->prefer(epp_is_others_ ? std::string() : epp, required);
     }
 }
 
+Status Hardware::leave_epp(bool to_others) {
+    epp_is_others_ = to_others;
+    if (!to_others) {
+        return {};
+    }
+    return control_ ? control_->leave_epp() : forget_epp(found_);
+}
+
 Status Hardware::takes(const std::string& epp) const {
+    if (epp_is_others_ && !epp.empty()) {
+        return failure("a daemon of power profiles runs, and HAPPE leaves the energy performance preference to it");
+    }
     if (!control_ && !epp.empty()) {
         return failure("happed only observes this machine");
     }

@@ -64,6 +64,11 @@ public:
     void prefer(const std::string& epp, bool required);
     [[nodiscard]] Status takes(const std::string& epp) const;
 
+    // Another program sets the preference, or none does any more. As long as one does, HAPPE neither sets it nor
+    // restores it, and takes() refuses it. Call prefer() next.
+    [[nodiscard]] Status leave_epp(bool to_others);
+    [[nodiscard]] bool leaves_epp() const { return epp_is_others_; }
+
     // Sets a kernel condition until release(). Do not call this while happed only observes.
     [[nodiscard]] Status lend(const RunCondition& condition, const RunPlan& plan);
     [[nodiscard]] bool lent() const { return lent_; }
@@ -80,6 +85,7 @@ private:
     Control control_;                            // null while observing
     std::unique_ptr<BorrowedMachine> borrowed_;  // null while governing
     bool lent_ = false;
+    bool epp_is_others_ = false;
 };
 
 }  // namespace happe

@@ -38,7 +38,6 @@ ROOMS: dict[str, set[str]] = {
     "governor/happed": BELOW_BUS | {"governor/bus"},
     "governor/explain": {"governor/bus", "governor/core", "governor/store"},
     "governor/happectl": BELOW_BUS | {"governor/bus", "governor/explain"},
-    "governor/powerprofiles": BELOW_BUS | {"governor/bus"},
     "governor/sim": BELOW_SYSTEM | {"governor/system", "governor/store"},
     "ui/program": set(),
     "ui/overlay": set(),

@@ -22,7 +22,6 @@ PAGES = [
     "man1/happectl.1",
     "man5/happe.toml.5",
     "man8/happed.8",
-    "man8/happe-power-profiles.8",
     "man1/happe-indicator.1",
 ]
 

@@ -32,22 +32,21 @@ constexpr Verdict kMayClash = Verdict::Warn;
 constexpr Verdict kClashes = Verdict::Fail;
 
 constexpr std::string_view kPowerProfiles = "power-profiles-daemon.service";
-constexpr std::string_view kOurProfiles = "happe-power-profiles.service";
+constexpr std::string_view kTuned = "tuned.service";
+constexpr std::string_view kTunedProfiles = "tuned-ppd.service";
 constexpr std::string_view kGameMode = "gamemoded";
 
+constexpr std::string_view kFollows = "HAPPE follows its power profile, and leaves the energy preference to it";
+
 constexpr std::array kRivals = {
-    Rival{kPowerProfiles, kMayClash, kFine,
-          "it sets the driver's energy preference, and some drivers' governor, by profile", ""},
-    Rival{kOurProfiles, kFine, kFine, "HAPPE's own: the desktop's power switch", ""},
-    Rival{"tuned.service", kClashes, kMayClash, "it sets governors, preferences and limits by profile", ""},
-    Rival{"tuned-ppd.service", kClashes, kMayClash, "it lets the desktop's power switch choose tuned's profile",
-          "systemctl disable --now tuned-ppd.service tuned.service"},
+    Rival{kPowerProfiles, kFine, kFine, kFollows, ""},
+    Rival{kTunedProfiles, kFine, kFine, kFollows, ""},
+    Rival{"tlp-pd.service", kFine, kFine, kFollows, ""},
+    Rival{kTuned, kClashes, kMayClash, "it sets governors, preferences and limits by profile", ""},
     Rival{
         "tlp.service", kClashes, kMayClash,
         "it sets governors, preferences and limits when the mains come or go; HAPPE keeps to the limits",
         "leave CPU_SCALING_GOVERNOR_ON_AC and _ON_BAT empty in /etc/tlp.conf, or systemctl disable --now tlp.service"},
-    Rival{"tlp-pd.service", kClashes, kMayClash, "it lets the desktop's power switch choose TLP's settings",
-          "systemctl disable --now tlp-pd.service"},
     Rival{"auto-cpufreq.service", kClashes, kMayClash, "it sets governors and preferences every few seconds", ""},
     Rival{"laptop-mode.service", kClashes, kMayClash, "it sets governors when the mains come or go", ""},
     Rival{"system76-power.service", kClashes, kMayClash, "it sets governors and limits by profile", ""},
@@ -144,19 +143,13 @@ bool is_cap(const Findings& findings) {
                            : !findings.policies.empty() && std::ranges::all_of(findings.policies, chooses_itself);
 }
 
-// If the driver has a preference, power-profiles-daemon sets only that.
+// tuned stays if it serves the desktop's power profiles: to stop it would stop tuned-ppd.
 Verdict verdict_on(const Rival& rival, const Findings& findings) {
-    const bool needs_governor =
-        rival.unit == kPowerProfiles && !std::ranges::all_of(findings.policies, &PolicyFound::has_preference);
-    return is_cap(findings) && !needs_governor ? rival.beside_cap : rival.beside_setspeed;
-}
-
-// True if the rival serves the desktop's power switch, which only one program can do.
-bool in_place_of_ours(const Rival& rival, const Findings& findings) {
-    constexpr std::array kSwitches{kPowerProfiles, std::string_view("tuned-ppd.service"),
-                                   std::string_view("tlp-pd.service")};
-    return std::ranges::find(kSwitches, rival.unit) != kSwitches.end() &&
-           unit(findings, std::string(kOurProfiles)) != nullptr;
+    const UnitFound* const profiles = rival.unit == kTuned ? unit(findings, std::string(kTunedProfiles)) : nullptr;
+    if (profiles != nullptr && profiles->active == "active") {
+        return kFine;
+    }
+    return is_cap(findings) ? rival.beside_cap : rival.beside_setspeed;
 }
 
 // Nothing if the rival is not installed, or nothing starts it.
@@ -172,10 +165,6 @@ std::optional<Check> check_rival(const Rival& rival, const Findings& findings) {
     Check check{.name = std::string(rival.unit.substr(0, rival.unit.find('.'))),
                 .verdict = active ? worst : std::min(worst, Verdict::Warn),
                 .finding = fmt::format("{}: {}", when, rival.what)};
-    if (in_place_of_ours(rival, findings)) {
-        check.verdict = std::max(check.verdict, Verdict::Warn);
-        check.finding += "; beside it happe-power-profiles cannot serve the power switch";
-    }
     if (check.verdict != Verdict::Ok) {
         check.advice = rival.advice.empty() ? fmt::format("systemctl disable --now {}", rival.unit) : rival.advice;
     }

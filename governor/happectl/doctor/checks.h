@@ -19,7 +19,6 @@ struct PolicyFound {
     std::string driver;
     std::string governor;
     std::vector<std::string> governors;  // the available governors
-    bool has_preference = false;         // the driver has an energy performance preference
 };
 
 // A systemd unit.

@@ -107,7 +107,7 @@ TEST(Doctor, TellsRivalsThatRunFromThoseThatStartWithTheMachine) {
 TEST(Doctor, KnowsWhatGoesWithEachBackEnd) {
     const auto verdict = [](const char* unit, const char* backend) {
         Findings findings = healthy();
-        findings.policies = {{.policy = 0, .driver = "intel_pstate", .has_preference = true}};
+        findings.policies = {{.policy = 0, .driver = "intel_pstate"}};
         findings.daemon->backend = backend;
         (*findings.units)[unit] = {"loaded", "active", "enabled"};
         findings.gamemode = std::string_view(unit) == "gamemoded";
@@ -116,28 +116,28 @@ TEST(Doctor, KnowsWhatGoesWithEachBackEnd) {
         EXPECT_EQ(checks.front().advice.empty(), checks.front().verdict == Verdict::Ok) << unit;
         return checks.front().verdict;
     };
-    for (const char* const unit : {"tuned.service", "tuned-ppd.service", "tlp.service", "tlp-pd.service",
-                                   "auto-cpufreq.service", "system76-power.service", "tccd.service"}) {
+    for (const char* const unit :
+         {"tuned.service", "tlp.service", "auto-cpufreq.service", "system76-power.service", "tccd.service"}) {
         EXPECT_EQ(verdict(unit, "setspeed"), Verdict::Fail) << unit;
         EXPECT_EQ(verdict(unit, "cap"), Verdict::Warn) << unit;
     }
-    for (const char* const unit : {"power-profiles-daemon.service", "gamemoded"}) {
-        EXPECT_EQ(verdict(unit, "setspeed"), Verdict::Warn) << unit;
-        EXPECT_EQ(verdict(unit, "cap"), Verdict::Ok) << unit;
-    }
-    for (const char* const unit : {"thermald.service", "asusd.service"}) {
+    EXPECT_EQ(verdict("gamemoded", "setspeed"), Verdict::Warn);
+    EXPECT_EQ(verdict("gamemoded", "cap"), Verdict::Ok);
+    for (const char* const unit : {"power-profiles-daemon.service", "tuned-ppd.service", "tlp-pd.service",
+                                   "thermald.service", "asusd.service"}) {
         EXPECT_EQ(verdict(unit, "setspeed"), Verdict::Ok) << unit;
         EXPECT_EQ(verdict(unit, "cap"), Verdict::Ok) << unit;
     }
 }
 
-TEST(Doctor, WarnsOfPowerProfilesWhereTheDriverHasNoPreference) {
-    Findings findings = without_daemon();
-    findings.policies = {{.policy = 0, .driver = "intel_pstate", .has_preference = false}};
-    (*findings.units)["power-profiles-daemon.service"] = {"loaded", "active", "enabled"};
-    EXPECT_EQ(check_rivals(findings).front().verdict, Verdict::Warn);
-    findings.policies.front().has_preference = true;
-    EXPECT_EQ(check_rivals(findings).front().verdict, Verdict::Ok) << "without happed the driver tells the back-end";
+TEST(Doctor, TunedMayStayWhereItServesThePowerProfiles) {
+    Findings findings = healthy();
+    (*findings.units)["tuned.service"] = {"loaded", "active", "enabled"};
+    EXPECT_EQ(check_rivals(findings).front().verdict, Verdict::Fail);
+    (*findings.units)["tuned-ppd.service"] = {"loaded", "active", "enabled"};
+    for (const Check& check : check_rivals(findings)) {
+        EXPECT_EQ(check.verdict, Verdict::Ok) << check.name;
+    }
 }
 
 TEST(Doctor, LooksAtTheServicesState) {
@@ -153,24 +153,6 @@ TEST(Doctor, LooksAtTheServicesState) {
     EXPECT_EQ(verdict({"loaded", "active", "disabled"}).verdict, Verdict::Warn);
     EXPECT_EQ(verdict({"loaded", "active", "enabled"}).verdict, Verdict::Ok);
     EXPECT_EQ(verdict({"loaded", "active", ""}).verdict, Verdict::Unknown);
-}
-
-TEST(Doctor, KnowsItsOwnPowerSwitchAndWhatTakesItsPlace) {
-    Findings findings = healthy();
-    findings.units->emplace("happe-power-profiles.service", UnitFound{"loaded", "active", "disabled"});
-    EXPECT_EQ(check_rivals(findings).front().verdict, Verdict::Ok);
-    EXPECT_EQ(check_rivals(findings).size(), 1U);
-
-    findings.daemon->backend = "cap";
-    findings.policies.front().has_preference = true;
-    findings.units->emplace("power-profiles-daemon.service", UnitFound{"loaded", "active", "enabled"});
-    const Check daemon = check_rivals(findings).front();
-    EXPECT_EQ(daemon.verdict, Verdict::Warn);
-    EXPECT_NE(daemon.finding.find("happe-power-profiles cannot serve"), std::string::npos);
-    EXPECT_EQ(daemon.advice, "systemctl disable --now power-profiles-daemon.service");
-
-    findings.units->erase("happe-power-profiles.service");
-    EXPECT_EQ(check_rivals(findings).front().verdict, Verdict::Ok) << "beside cap it sets the preference alone";
 }
 
 TEST(Doctor, FailsWhereAnotherProgramGovernsAndSaysWhy) {

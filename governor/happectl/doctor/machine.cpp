@@ -62,8 +62,7 @@ std::vector<PolicyFound> find_policies(const Root& root) {
         if (const auto number = policy_number(entry.path().filename().string())) {
             policies.push_back({*number, read_line(entry.path() / "scaling_driver"),
                                 read_line(entry.path() / "scaling_governor"),
-                                words(read_line(entry.path() / "scaling_available_governors")),
-                                presence(entry.path() / "energy_performance_preference") == Presence::Present});
+                                words(read_line(entry.path() / "scaling_available_governors"))});
         }
     }
     std::ranges::sort(policies, {}, &PolicyFound::policy);
