@@ -108,7 +108,9 @@ def test_the_energy_preference_is_the_other_daemons(stopped: Happed, laptop: Fak
     profiles.start()
     me.sees("Epp", "")
     assert (me.get("PowerProfile"), laptop.of_all(EPP)) == ("balanced", {"power"})
-    found = json.loads((stopped.folder / "found.json").read_text())
+    file = stopped.folder / "found.json"
+    until(file.exists, "HAPPE governs again")
+    found = json.loads(file.read_text())
     assert not any("epp" in policy for policy in found["policies"])
     stopped.kill()
     subprocess.run([*stopped.command(), "--restore"], env=stopped.environment, check=True, timeout=PATIENCE_S)
