@@ -123,8 +123,8 @@ Status Daemon::open_machine() {
 }
 
 Status Daemon::begin_turns_of(EventLoop& event) {
-    auto turns = Turns::create(
-        event, {.before = [this](MonoTime now) { before_turn(now); }, .after = [this](MonoTime) { after_turn(); }});
+    auto turns = Turns::create(event, {.before = [this](MonoTime now) { before_turn(now); },
+                                       .after = [this](MonoTime now) { after_turn(now); }});
     if (!turns) {
         return tl::unexpected<Error>(turns.error());
     }
@@ -156,7 +156,7 @@ Status Daemon::begin_turns_of(EventLoop& event) {
 Status Daemon::stop() {
     Status status = runs_.end();
     give_back();
-    for (const Status& stored : {store_->flush(), store_->store_patience()}) {
+    for (const Status& stored : {store_->flush(), store_->store_patience(), store_->copy_if_due()}) {
         if (!stored) {
             status = stored;
         }
@@ -252,14 +252,25 @@ void Daemon::tell_epp(MonoTime now) {
     }
 }
 
-void Daemon::after_turn() {
+void Daemon::after_turn(MonoTime now) {
     attention_.turned();
+    look_at_copy(now);
     follow_store();
     runs_.turned();
     if (attention_.state() == State::Serving && (trouble() != shown_.reason || hardware_.limits() != shown_.limits)) {
         show();
     }
     bus_.turned();
+}
+
+void Daemon::look_at_copy(MonoTime now) {
+    constexpr Micros kBetweenLooks = std::chrono::hours{1};
+    if (now - looked_at_copy_ >= kBetweenLooks) {
+        looked_at_copy_ = now;
+        if (const Status copied = store_->copy_if_due(); !copied) {
+            chronicle_.failed(copied.error());
+        }
+    }
 }
 
 void Daemon::follow_store() {
@@ -333,7 +344,7 @@ void Daemon::power_profile_changed() {
     if (RunSession* const run = runs_.session()) {
         const std::string& active = power_profiles_.active();
         run->facts().happened(monotonic_now(), "other", "power profile: " + (active.empty() ? "none" : active));
-    } else if (epp_changes) {
+    } else if (epp_changes && !(configuration_.mains_epp + configuration_.battery_epp).empty()) {
         new_loop();
     }
     attend();

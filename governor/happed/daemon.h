@@ -21,6 +21,7 @@
 #include "governor/happed/turns.h"
 #include "governor/store/sqlite_profile_store.h"
 #include "governor/system/event_loop.h"
+#include "governor/system/monotonic_clock.h"
 #include "governor/system/power_supplies.h"
 
 #include <filesystem>
@@ -78,7 +79,8 @@ private:
     void attend();
     void begin_turns();
     void before_turn(MonoTime now);
-    void after_turn();
+    void after_turn(MonoTime now);
+    void look_at_copy(MonoTime now);
     void follow_store();
     void pressed();
     bool said(Key key);
@@ -133,6 +135,7 @@ private:
     std::vector<PolicyLimits> told_limits_;
     std::string told_epp_;
     std::string told_of_store_;
+    MonoTime looked_at_copy_ = monotonic_now();
     DaemonObject bus_;
     Logind logind_;
     PowerProfiles power_profiles_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// How the store treats damaged files and files of other programs.
+// How the store treats damaged files, its copy of them, and files of other programs.
 #include "governor/store/sqlite_store_fixture.h"
+
+#include <map>
 
 namespace happe {
 namespace {
@@ -9,41 +11,24 @@ class SqliteDamageTest : public SqliteStoreFixture {};
 
 TEST_F(SqliteDamageTest, AFileThatIsNoDatabaseIsSetAsideAndAnEarlierOneIsKept) {
     put(path, "garbage of the first kind, more than a hundred bytes of it: " + std::string(100, 'x'));
-    EXPECT_TRUE(says(open()->take_notice().value(), "was set aside as " + path.string() + ".corrupt-20250101T000000Z"));
+    EXPECT_TRUE(says(open()->take_notice().value(), "was set aside as " + path.string() +
+                                                        ".corrupt-20250101T000000Z; " +
+                                                        "there was no copy, so HAPPE starts without profiles"));
     fs::remove(path);
     put(path, "short");
 
     const auto store = open();
 
     EXPECT_TRUE(teach(*store, kAlice, 9, 2'200'000));
-    EXPECT_TRUE(says(store->take_notice().value(), "file is not a database"));
+    EXPECT_TRUE(says(store->take_notice().value(), "(file is not a database) and was set aside as"));
     EXPECT_EQ(store->take_notice(), std::nullopt);
     EXPECT_TRUE(says(content(path.string() + ".corrupt-20250101T000000Z"), "garbage"));
     EXPECT_EQ(content(path.string() + ".corrupt-20250101T000000Z-2"), "short");
 }
 
-TEST_F(SqliteDamageTest, ATruncatedDatabaseIsSetAside) {
-    {
-        const auto store = open();
-        for (std::uint32_t n = 0; n < 300; ++n) {
-            ASSERT_TRUE(teach_nth(*store, kAlice, n));
-        }
-    }
-    for (const std::uintmax_t size :
-         {fs::file_size(path) / 2 / 4096 * 4096, std::uintmax_t{4096}, std::uintmax_t{60}}) {
-        fs::copy_file(path, directory / "whole", fs::copy_options::skip_existing);
-        fs::copy_file(directory / "whole", path, fs::copy_options::overwrite_existing);
-        fs::resize_file(path, size);
-
-        const auto store = open();
-
-        EXPECT_EQ(store->find(kAlice).value(), std::nullopt);
-        EXPECT_TRUE(store->take_notice().has_value()) << size;
-    }
-}
-
-TEST_F(SqliteDamageTest, DamageThatIsMetLaterIsSetAsideAndWhatCameBackAndWhatWaitsGoToTheFreshDatabase) {
+TEST_F(SqliteDamageTest, OfDamageThatIsMetLaterTheCopyIsTakenAndWhatWaitsIsStoredThere) {
     ASSERT_TRUE(teach(*open(), kAlice, 9, 2'200'000));
+    ASSERT_TRUE(open()->copy_if_due());
     damage_root_of("sqlite_autoindex_uafp_1");
     const auto store = open();
     sqlite3* const connection = newest_connection;
@@ -62,9 +47,10 @@ TEST_F(SqliteDamageTest, DamageThatIsMetLaterIsSetAsideAndWhatCameBackAndWhatWai
     EXPECT_EQ(store->find(kBob).value(), uafp);
     EXPECT_EQ(profile(*store, kAlice).at(Level{9}), Khz{2'200'000});
     EXPECT_EQ(learned_khz(*store, kBob), (std::vector<std::uint32_t>{1'200'000, 1'600'000}));
-    EXPECT_EQ(files(), (std::vector<std::string>{
-                           "profiles.db", "profiles.db-shm", "profiles.db-wal", "profiles.db.corrupt-20250101T000000Z",
-                           "profiles.db.corrupt-20250101T000000Z-shm", "profiles.db.corrupt-20250101T000000Z-wal"}));
+    EXPECT_EQ(files(), (std::vector<std::string>{"profiles.db", "profiles.db-shm", "profiles.db-wal",
+                                                 "profiles.db.copy", "profiles.db.corrupt-20250101T000000Z",
+                                                 "profiles.db.corrupt-20250101T000000Z-shm",
+                                                 "profiles.db.corrupt-20250101T000000Z-wal"}));
 }
 
 TEST_F(SqliteDamageTest, BehindASymbolicLinkTheFileItselfIsSetAside) {
@@ -79,19 +65,122 @@ TEST_F(SqliteDamageTest, BehindASymbolicLinkTheFileItselfIsSetAside) {
     EXPECT_EQ(content(directory / "elsewhere" / "real.db.corrupt-20250101T000000Z"), "garbage");
 }
 
-TEST_F(SqliteDamageTest, DamageFoundWhileReadingIsNoErrorToTheReader) {
-    ASSERT_TRUE(teach(*open(), kAlice, 9, 2'200'000));
-    for (const char* const name : {"uafp", "learning_event_of_profile", "learning_event"}) {
-        ASSERT_TRUE(teach(*open(), kAlice, 9, 2'200'000));
-        damage_root_of(name);
+// A database of many pages, of which a copy was made, and which learned more afterwards.
+class DamagedPages : public SqliteDamageTest {
+protected:
+    DamagedPages() {
         const auto store = open();
-
-        EXPECT_TRUE(store->find(kAlice).has_value()) << name;
-        EXPECT_TRUE(store->of_user("alice").has_value()) << name;
-        EXPECT_TRUE(store->events_of(kAlice).has_value()) << name;
-
-        EXPECT_TRUE(store->take_notice().has_value()) << name;
+        sqlite3_exec(newest_connection, "PRAGMA query_only = ON", nullptr, nullptr, nullptr);
+        for (std::uint32_t n = 0; n < kProfiles * kLessons; ++n) {
+            EXPECT_FALSE(teach_nth(*store, nth(n % kProfiles), n));
+        }
+        sqlite3_exec(newest_connection, "PRAGMA query_only = OFF", nullptr, nullptr, nullptr);
+        EXPECT_TRUE(store->flush());
+        then = all(*store);
+        EXPECT_TRUE(store->copy_if_due());
+        EXPECT_TRUE(teach(*store, nth(0), 9, 2'300'000));
+        now = all(*store);
     }
+
+    static Served nth(std::uint32_t n) { return {.user = "alice", .app = "application number " + std::to_string(n)}; }
+
+    static std::map<Served, Uafp> all(SqliteProfileStore& store) {
+        std::map<Served, Uafp> profiles;
+        for (const StoredProfile& stored : store.of_user("alice").value_or(std::vector<StoredProfile>())) {
+            profiles.insert_or_assign(stored.whom, stored.uafp);
+        }
+        return profiles;
+    }
+
+    static constexpr std::uint32_t kProfiles = 200;
+    static constexpr std::uint32_t kLessons = 3;  // for each profile
+    std::map<Served, Uafp> then;
+    std::map<Served, Uafp> now;
+};
+
+TEST_F(DamagedPages, EachPageOnceNeverGivesAWrongProfileAndTheCopyIsTaken) {
+    constexpr std::uintmax_t kPage = 4096;
+    fs::create_directory(directory / "whole");
+    for (const char* const name : {"profiles.db", "profiles.db.copy"}) {
+        fs::copy_file(directory / name, directory / "whole" / name);
+    }
+    const std::uintmax_t pages = fs::file_size(path) / kPage;
+    ASSERT_GT(pages, 20U);
+    for (std::uintmax_t page = 0; page < pages; ++page) {
+        SCOPED_TRACE(page);
+        for (const char* const name : {"profiles.db", "profiles.db.copy"}) {
+            fs::copy_file(directory / "whole" / name, directory / name, fs::copy_options::overwrite_existing);
+        }
+        overwrite(path, static_cast<std::int64_t>(page * kPage), std::string(kPage, '\xA5'));
+
+        const auto store = open();
+        for (std::uint32_t n = 0; n < kProfiles; ++n) {
+            const Uafp found = profile(*store, nth(n));
+            EXPECT_TRUE(found == then.at(nth(n)) || found == now.at(nth(n))) << n;
+            EXPECT_TRUE(store->events_of(nth(n)));
+        }
+        EXPECT_TRUE(teach(*store, kBob, 9, 2'200'000));
+        EXPECT_TRUE(store->erase(kBob));  // makes another copy, and so reads every page
+
+        EXPECT_TRUE(says(store->take_notice().value_or(""), "HAPPE goes on with the copy of 20"));
+        EXPECT_EQ(all(*store), then);
+        EXPECT_EQ(raw("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"), 1);
+    }
+}
+
+TEST_F(DamagedPages, ACopyIsMadeADayAfterTheLastOneIfSomethingChangedAndIsSound) {
+    const fs::path copy = path.string() + ".copy";
+    const auto age = [](const fs::path& file, int hours) {
+        fs::last_write_time(file, fs::file_time_type::clock::now() - std::chrono::hours(hours));
+    };
+    const auto store = open();
+    const auto applications = [&] {
+        SQLite::Database database(copy.string(), SQLite::OPEN_READONLY);
+        return database.execAndGet("SELECT count(*) FROM uafp").getInt();
+    };
+    ASSERT_TRUE(teach(*store, nth(kProfiles), 9, 2'300'000));
+    age(copy, 23);
+    ASSERT_TRUE(store->copy_if_due());
+    EXPECT_EQ(applications(), kProfiles) << "not a day old";
+    age(copy, 25);
+    ASSERT_TRUE(store->copy_if_due());
+    EXPECT_EQ(applications(), kProfiles + 1);
+    EXPECT_EQ(fs::status(copy).permissions(), kOwner);
+    EXPECT_FALSE(fs::exists(copy.string() + "-wal"));
+
+    age(copy, 25);
+    age(path, 26);
+    age(path.string() + "-wal", 26);
+    ASSERT_TRUE(store->copy_if_due());
+    EXPECT_LT(fs::last_write_time(copy), fs::file_time_type::clock::now() - std::chrono::hours(24)) << "no change";
+}
+
+TEST_F(DamagedPages, OfADamagedDatabaseNoCopyIsMade) {
+    fs::last_write_time(path.string() + ".copy", fs::file_time_type::clock::now() - std::chrono::hours(25));
+    damage_root_of("learning_event_of_profile");
+    const auto store = open();
+
+    ASSERT_TRUE(store->copy_if_due());
+
+    EXPECT_TRUE(says(store->take_notice().value(), "HAPPE goes on with the copy"));
+    EXPECT_EQ(all(*store), then);
+}
+
+TEST_F(DamagedPages, ACopyThatIsDamagedTooIsNotTaken) {
+    put(path, "rubbish");
+    overwrite(path.string() + ".copy", 3 * 4096, std::string(4096, '\xA5'));
+
+    const auto store = open();
+
+    EXPECT_TRUE(says(store->take_notice().value(), "the copy cannot be used ("));
+    EXPECT_TRUE(all(*store).empty());
+}
+
+TEST_F(DamagedPages, WhatAnInterruptionLeftIsTaken) {
+    fs::copy_file(path.string() + ".copy", path.string() + ".new");
+    fs::rename(path, directory / "damaged");
+
+    EXPECT_EQ(all(*open()), then);
 }
 
 // The state of the disk after a crash: copies of the files while the database is open, with `lessons` in the log.
@@ -167,15 +256,18 @@ TEST_F(SqliteDamageTest, AnotherProgramsDatabaseIsRefusedAndNotTouched) {
     }
 }
 
-TEST_F(SqliteDamageTest, ANewerHappesDatabaseIsRefusedAndNotTouched) {
+TEST_F(SqliteDamageTest, AnotherVersionsDatabaseIsRefusedAndNotTouched) {
     static_cast<void>(open());
-    ASSERT_EQ(raw_error("PRAGMA user_version = 4"), "no error");
-    const std::string before = content(path);
+    for (const auto& [version, whose] : std::map<std::string, std::string>{{"2", "an earlier"}, {"4", "a newer"}}) {
+        ASSERT_EQ(raw_error("PRAGMA user_version = " + version), "no error");
+        const std::string before = content(path);
 
-    EXPECT_TRUE(says(open_error(), "made by a newer HAPPE (tables of version 4, this one knows 3)"));
+        EXPECT_TRUE(
+            says(open_error(), "made by " + whose + " HAPPE (tables of version " + version + ", this one knows 3)"));
 
-    EXPECT_EQ(content(path), before);
-    EXPECT_EQ(files(), std::vector<std::string>{"profiles.db"});
+        EXPECT_EQ(content(path), before);
+        EXPECT_EQ(files(), std::vector<std::string>{"profiles.db"});
+    }
 }
 
 TEST_F(AfterACrash, ANewerHappesDatabaseIsRefusedEvenIfOnlyItsLogSaysSo) {

@@ -4,6 +4,7 @@
 #include "governor/store/sqlite_file.h"
 #include "governor/system/embedded.h"
 
+#include <SQLiteCpp/Backup.h>
 #include <SQLiteCpp/VariadicBind.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
@@ -18,10 +19,7 @@ namespace {
 
 constexpr std::int64_t kApplicationId = 0x48415050;  // "HAPP"
 
-// Number N, from 1, brings a database of user_version N - 1 to N.
-constexpr std::array kMigrations{embedded::sql_0001_profiles, embedded::sql_0002_bounds,
-                                 embedded::sql_0003_sources_and_undo};
-constexpr std::int64_t kVersion = kMigrations.size();
+constexpr std::int64_t kVersion = 3;  // of the tables in profiles/sql/profiles.sql
 
 constexpr const char* kFind =
     "SELECT khz_0, khz_1, khz_2, khz_3, khz_4, khz_5, khz_6, khz_7, khz_8, khz_9 FROM uafp"
@@ -183,12 +181,20 @@ std::uint32_t big_endian(const std::array<unsigned char, 100>& bytes, std::size_
            static_cast<std::uint32_t>(bytes.at(offset + 2)) << 8U | bytes.at(offset + 3);
 }
 
-void refuse_newer(std::int64_t version) {
-    if (version > kVersion) {
+// 0 is a database without tables.
+void refuse_other(std::int64_t version) {
+    if (version != kVersion && version != 0) {
         throw Refused(
-            fmt::format("was made by a newer HAPPE (tables of version {}, this one knows {}): install that one again,"
+            fmt::format("was made by {} HAPPE (tables of version {}, this one knows {}): install that one again,"
                         " or move the file away to start without profiles",
-                        version, kVersion));
+                        version > kVersion ? "a newer" : "an earlier", version, kVersion));
+    }
+}
+
+void check_pages_of(SQLite::Database& connection) {
+    const std::string found = connection.execAndGet("PRAGMA quick_check(1)").getString();
+    if (found != "ok") {
+        throw Damaged(found);
     }
 }
 
@@ -200,7 +206,7 @@ Database::Database(const std::filesystem::path& path, int busy_ms)
     check_header();
     make_private(path);
     configure();
-    migrate();
+    make_tables();
     find_.emplace(connection_, kFind);
     of_user_.emplace(connection_, kOfUser);
     put_.emplace(connection_, kPut);
@@ -213,7 +219,7 @@ Database::Database(const std::filesystem::path& path, int busy_ms)
 
 // Runs before SQLite reads anything: even a first statement may replay a log, and HAPPE must not touch another
 // program's database. The header is that of sqlite.org/fileformat2.html: user_version at byte 60, application_id at 68.
-// A log may hold a newer user_version, so migrate() reads it again.
+// A log may hold a newer user_version, so make_tables() reads it again.
 void Database::check_header() {
     sqlite3_file* file = nullptr;
     connection_.check(
@@ -234,7 +240,7 @@ void Database::check_header() {
     if (big_endian(header, 68) != kApplicationId) {
         throw Refused("is a database of another program: move it away, or name another file");
     }
-    refuse_newer(big_endian(header, 60));
+    refuse_other(big_endian(header, 60));
 }
 
 // Sets application_id first, while changes still go to the file itself and not to a log: check_header() reads it there.
@@ -252,17 +258,14 @@ void Database::configure() {
     }
 }
 
-// Applies all missing migrations in one transaction, so that others wait only for one commit to get the DirectoryLock.
-void Database::migrate() {
-    if (const std::int64_t found = pragma("user_version"); found >= kVersion) {
-        refuse_newer(found);
+void Database::make_tables() {
+    if (const std::int64_t found = pragma("user_version"); found != 0) {
+        refuse_other(found);
         return;
     }
     SQLite::Transaction transaction(connection_, SQLite::TransactionBehavior::IMMEDIATE);
-    for (std::int64_t version = pragma("user_version") + 1; version <= kVersion; ++version) {
-        connection_.exec(std::string(kMigrations.at(static_cast<std::size_t>(version - 1))()));
-        connection_.exec(fmt::format("PRAGMA user_version = {}", version));
-    }
+    connection_.exec(std::string(embedded::sql_profiles()));
+    connection_.exec(fmt::format("PRAGMA user_version = {}", kVersion));
     transaction.commit();
 }
 
@@ -395,8 +398,7 @@ std::string Database::undo_one(std::int64_t seq, WallTime at, std::vector<Undone
                       .app = row.getColumn(kLessonsUser + 1).getString(),
                       .source = source(row, kLessonsUser + 2)};
     if (row.getColumn(kLessonsBefore).isNull()) {
-        return fmt::format(
-            "lesson {} cannot be undone: the earlier HAPPE that learned it did not store the values before it", seq);
+        return fmt::format("lesson {} cannot be undone: its record has no values from before it", seq);
     }
     const LearningEvent lesson = event(row);
     Uafp after = uafp(row, whom, kLessonsBefore);
@@ -449,6 +451,20 @@ void Database::erase_row(const Served& whom) {
     SQLite::Statement statement(connection_, kErase);
     SQLite::bind(statement, whom.user, whom.app, name_of(whom.source));
     statement.exec();
+}
+
+// The copy has no write-ahead log, so that it is one file.
+void Database::copy_to(const std::filesystem::path& path) {
+    SQLite::Database copy(path.string(), SQLite::OPEN_READWRITE);
+    if (SQLite::Backup(copy, connection_).executeStep(-1) != SQLITE_DONE) {
+        throw std::runtime_error("another program has the database locked, so it cannot be copied");
+    }
+    copy.exec("PRAGMA journal_mode = DELETE");
+    check_pages_of(copy);
+}
+
+void Database::check_pages() {
+    check_pages_of(connection_);
 }
 
 bool Database::moved() {

@@ -5,7 +5,6 @@
 
 #include "governor/core/profile_store.h"
 #include "governor/store/learning_event.h"
-#include "governor/store/wreck.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <cstddef>
@@ -26,18 +25,10 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-// The file is sound, but belongs to another program or a newer HAPPE, or has values that HAPPE never writes.
+// The file is sound, but belongs to another program or another version of HAPPE, or has values that HAPPE never writes.
 class Refused : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
-};
-
-// The numbers of salvaged rows of a damaged database, and of lost rows: an index or another row still names these.
-struct Salvaged {
-    std::size_t profiles = 0;
-    std::size_t lessons = 0;
-    std::size_t lost_profiles = 0;
-    std::size_t lost_lessons = 0;
 };
 
 class Database {
@@ -66,9 +57,11 @@ public:
     // Stores each profile as given and erases the events of the profile that it replaces, all in one transaction.
     void replace(const std::vector<StoredProfile>& profiles, WallTime at);
 
-    // Copies the rows into this empty database, in one transaction. Afterwards they are in the file itself, not in a
-    // log.
-    Salvaged salvage(Wreck& wreck);
+    // Writes the whole database into another file, which must exist, and checks the result.
+    void copy_to(const std::filesystem::path& path);
+
+    // Reads the structure of every page, and throws Damaged at the first fault.
+    void check_pages();
 
     // True if the path now leads to another file, or to none.
     [[nodiscard]] bool moved();
@@ -82,7 +75,7 @@ public:
 private:
     void check_header();
     void configure();
-    void migrate();
+    void make_tables();
     [[nodiscard]] std::int64_t pragma(const char* name);
     void closing_leaves_files(bool leaves);
     void keep_one(const Served& whom, const Patience& patience);
@@ -93,7 +86,6 @@ private:
     void drop_oldest_events(std::int64_t who);
     std::int64_t put(const Served& whom, const Uafp& uafp, WallTime at);
     void erase_row(const Served& whom);
-    bool take(SQLite::Statement& insert, const std::vector<Wreck::Value>& values);
 
     SQLite::Database connection_;
     std::optional<SQLite::Statement> find_;

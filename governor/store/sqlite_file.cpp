@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -76,6 +77,15 @@ void make_private(const fs::path& path) {
         if (fs::exists(status) && (status.permissions() & kOthers) != fs::perms::none) {
             fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
         }
+    }
+}
+
+void finish_copy(const fs::path& path, const fs::path& like) {
+    const FileDescriptor copy(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    struct stat found{};
+    if (!copy || ::stat(like.c_str(), &found) != 0 || ::fchown(copy.get(), found.st_uid, found.st_gid) != 0 ||
+        ::fchmod(copy.get(), found.st_mode & 0777U) != 0 || ::fsync(copy.get()) != 0) {
+        refuse(path, errno);
     }
 }
 

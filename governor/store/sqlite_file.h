@@ -29,6 +29,9 @@ void create_private(const std::filesystem::path& path);
 // Sets the mode of the database's files to 0600: only their owner can read them.
 void make_private(const std::filesystem::path& path);
 
+// Gives a file the owner and mode of another one, and its content to the disk.
+void finish_copy(const std::filesystem::path& path, const std::filesystem::path& like);
+
 // Removes those files of the database that exist.
 void remove_files(const std::filesystem::path& path);
 

@@ -9,7 +9,6 @@
 #include <sqlite3.h>
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <system_error>
 #include <utility>
 
@@ -78,6 +77,11 @@ std::optional<std::string> objection(const Served& whom, const Uafp& before, con
         return "a lesson's level, policy or utilisation is out of range";
     }
     return std::nullopt;
+}
+
+std::time_t to_time_t(std::filesystem::file_time_type time) {
+    return std::chrono::system_clock::to_time_t(
+        std::chrono::time_point_cast<std::chrono::system_clock::duration>(std::chrono::file_clock::to_sys(time)));
 }
 
 std::string stamp(WallTime now) {
@@ -208,7 +212,51 @@ Status SqliteProfileStore::erase(const Served& whom) {
     return attempt([&](sqlite::Database& database) {
         database.erase(whom);
         forget_waiting(whom);
+        forget_in_copy(database);
     });
+}
+
+// Leaves no copy rather than one with the erased profile. Damage is another matter: the copy then becomes the database,
+// and attempt() erases again.
+void SqliteProfileStore::forget_in_copy(sqlite::Database& database) {
+    if (!std::filesystem::exists(copy_path())) {
+        return;
+    }
+    try {
+        renew_copy(database);
+    } catch (const std::exception& error) {
+        if (!damage(error)) {
+            std::filesystem::remove(copy_path());
+        }
+        throw;
+    }
+}
+
+Status SqliteProfileStore::copy_if_due() {
+    constexpr auto kEach = std::chrono::hours{24};
+    const auto changed = [](const std::filesystem::path& file) {
+        std::error_code none;
+        const auto time = std::filesystem::last_write_time(file, none);
+        return none ? std::filesystem::file_time_type::min() : time;
+    };
+    const auto copied = changed(copy_path());
+    const bool exists = copied != std::filesystem::file_time_type::min();
+    const bool has_changed = std::max(changed(path_), changed(path_.string() + "-wal")) > copied;
+    if (exists && (!has_changed || std::filesystem::file_time_type::clock::now() - copied < kEach)) {
+        return {};
+    }
+    return attempt([this](sqlite::Database& database) { renew_copy(database); });
+}
+
+void SqliteProfileStore::renew_copy(sqlite::Database& database) {
+    const sqlite::DirectoryLock lock(path_.parent_path());
+    const std::filesystem::path fresh = copy_path().string() + ".new";
+    sqlite::remove_files(fresh);
+    sqlite::create_private(fresh);
+    database.copy_to(fresh);
+    sqlite::finish_copy(fresh, path_);
+    std::filesystem::rename(fresh, copy_path());
+    lock.sync();
 }
 
 Status SqliteProfileStore::replace(const std::vector<StoredProfile>& profiles) {
@@ -286,10 +334,10 @@ sqlite::Database& SqliteProfileStore::connected() {
 
 void SqliteProfileStore::connect() {
     const sqlite::DirectoryLock lock(path_.parent_path());
-    if (!std::filesystem::exists(path_) && std::filesystem::exists(salvaged_path())) {
+    if (!std::filesystem::exists(path_) && std::filesystem::exists(new_path())) {
         put_in_place(lock);  // an earlier process may have ended before it could
     } else if (sqlite::has_orphaned_wal(path_)) {
-        salvage("it is missing or empty beside its write-ahead log", lock);
+        take_copy("it is missing or empty beside its write-ahead log", lock);
     }
     sqlite::create_private(path_);
     try {
@@ -299,7 +347,7 @@ void SqliteProfileStore::connect() {
         if (!damaged) {
             throw;
         }
-        salvage(*damaged, lock);
+        take_copy(*damaged, lock);
         database_ = std::make_unique<sqlite::Database>(path_, kBusyMs);
     }
 }
@@ -311,35 +359,44 @@ void SqliteProfileStore::begin_anew(const std::string& damage_found) {
     database_->leave_files();
     database_.reset();
     if (!moved) {
-        salvage(damage_found, lock);
+        take_copy(damage_found, lock);
     }
 }
 
-// Writes a new file first and then renames it. After an interruption, the damaged file or the salvaged one exists.
-void SqliteProfileStore::salvage(const std::string& damage_found, const sqlite::DirectoryLock& lock) {
-    sqlite::remove_files(salvaged_path());
-    sqlite::create_private(salvaged_path());
-    sqlite::Salvaged salvaged;
-    {
-        std::ifstream file(path_, std::ios::binary);
-        std::ifstream log(path_.string() + "-wal", std::ios::binary);
-        sqlite::Wreck wreck(file, log);
-        salvaged = sqlite::Database(salvaged_path(), kBusyMs).salvage(wreck);
-    }
+void SqliteProfileStore::take_copy(const std::string& damage_found, const sqlite::DirectoryLock& lock) {
+    const std::string taken = prepare_copy();
     const std::filesystem::path target = put_in_place(lock);
-    notice(
-        fmt::format("{} is damaged ({}) and was set aside as {}; {} profiles and {} lessons came back, at least {}"
-                    " profiles and {} lessons did not",
-                    path_.string(), damage_found, target.string(), salvaged.profiles, salvaged.lessons,
-                    salvaged.lost_profiles, salvaged.lost_lessons));
+    notice(fmt::format("{} is damaged ({}) and was set aside as {}; {}", path_.string(), damage_found, target.string(),
+                       taken));
 }
 
 // Returns the new path of the damaged file.
 std::filesystem::path SqliteProfileStore::put_in_place(const sqlite::DirectoryLock& lock) {
     std::filesystem::path target = sqlite::set_aside(path_, stamp(wall_clock_()), lock);
-    std::filesystem::rename(salvaged_path(), path_);
+    std::filesystem::rename(new_path(), path_);
     lock.sync();
     return target;
+}
+
+// Writes what the database will be beside it: the content of the copy, which stays, or nothing. Returns what it is, in
+// words.
+std::string SqliteProfileStore::prepare_copy() {
+    sqlite::remove_files(new_path());
+    std::string why = "there was no copy";
+    if (std::filesystem::exists(copy_path())) {
+        try {
+            std::filesystem::copy_file(copy_path(), new_path());
+            sqlite::Database(new_path(), kBusyMs).check_pages();
+            sqlite::finish_copy(new_path(), copy_path());
+            return fmt::format("HAPPE goes on with the copy of {:%Y-%m-%d %H:%M} UTC",
+                               fmt::gmtime(to_time_t(std::filesystem::last_write_time(copy_path()))));
+        } catch (const std::exception& error) {
+            sqlite::remove_files(new_path());
+            why = fmt::format("the copy cannot be used ({})", error.what());
+        }
+    }
+    sqlite::create_private(new_path());
+    return why + ", so HAPPE starts without profiles";
 }
 
 void SqliteProfileStore::notice(const std::string& text) {

@@ -25,16 +25,16 @@ class DirectoryLock;
 }  // namespace sqlite
 
 // For one thread. If a call finds the file damaged, it renames it to PATH.corrupt-YYYYMMDDThhmmssZ, with its -wal and
-// -shm, and continues with a fresh database. It copies into this all rows that it can still read and the lessons that
-// wait. take_notice() then reports the damage.
+// -shm, and continues with what PATH.copy holds, or without profiles if that cannot be used. take_notice() then reports
+// it. The lessons that wait stay.
 class SqliteProfileStore final : public ProfileStore {
 public:
     static constexpr std::size_t kMostWaiting = 100'000;
     static constexpr int kBusyMs = 250;  // how long a call, and so the loop, waits for another program's lock
 
-    // Creates the file (mode 0600, in an existing directory) or migrates it. Refuses a database of another program or
-    // of a newer HAPPE, and leaves it unchanged. Finds damage only where it reads, now or later: to read the whole file
-    // takes too long.
+    // Creates the file (mode 0600, in an existing directory) unless it exists. Refuses a database of another program or
+    // of another version of HAPPE, and leaves it unchanged. Finds damage only where it reads, now or later: to read the
+    // whole file takes too long.
     static Result<std::unique_ptr<SqliteProfileStore>> open(const std::filesystem::path& path, WallClock wall_clock);
 
     SqliteProfileStore(const SqliteProfileStore&) = delete;
@@ -65,8 +65,8 @@ public:
     // empty, only lessons of that profile. Each profile then is as it was before the oldest of these lessons.
     [[nodiscard]] Result<Undone> undo(const std::string& user, const std::string& profile, std::size_t most);
 
-    // Removes a profile, its events, and its waiting lessons, from the files too. A profile that does not exist is not
-    // an error.
+    // Removes a profile, its events, and its waiting lessons, from the files and the copy too. A profile that does not
+    // exist is not an error.
     [[nodiscard]] Status erase(const Served& whom);
 
     // Stores these profiles unchanged, all or none, at most kMostProfiles of a user. Erases earlier lessons of the same
@@ -76,6 +76,10 @@ public:
     // Stores the lessons that wait. The destructor discards errors, so call this before the process ends.
     [[nodiscard]] Status flush();
     [[nodiscard]] std::size_t waiting() const { return waiting_.size(); }
+
+    // Replaces PATH.copy if there is none, or if the database has changed since and the copy is a day old. Fails, and
+    // leaves the old copy, unless SQLite finds every page of the new one sound.
+    [[nodiscard]] Status copy_if_due();
 
     // News for the owner about the file since the last call: the store has set a damaged file aside, or the file
     // disappeared during use.
@@ -88,9 +92,13 @@ private:
     sqlite::Database& connected();
     void connect();
     void begin_anew(const std::string& damage);
-    void salvage(const std::string& damage, const sqlite::DirectoryLock& lock);
+    void take_copy(const std::string& damage, const sqlite::DirectoryLock& lock);
+    std::string prepare_copy();
+    void renew_copy(sqlite::Database& database);
+    void forget_in_copy(sqlite::Database& database);
     std::filesystem::path put_in_place(const sqlite::DirectoryLock& lock);
-    [[nodiscard]] std::filesystem::path salvaged_path() const { return path_.string() + ".salvaged"; }
+    [[nodiscard]] std::filesystem::path copy_path() const { return path_.string() + ".copy"; }
+    [[nodiscard]] std::filesystem::path new_path() const { return path_.string() + ".new"; }
     void notice(const std::string& text);
     void forget_waiting(const Served& whom);
     [[nodiscard]] Error in_words(const std::exception& error) const;

@@ -126,9 +126,13 @@ TEST_F(SqliteProfileStoreTest, WhatIsErasedIsNotInTheFilesAnyMore) {
     const auto store = open();
     const Served secret{"alice", "something nobody else should know of"};
     ASSERT_TRUE(teach(*store, secret, 9, 2'200'000));
+    ASSERT_TRUE(store->copy_if_due());
     ASSERT_TRUE(says(content(path.string() + "-wal"), secret.app));
+    ASSERT_TRUE(says(content(path.string() + ".copy"), secret.app));
 
     ASSERT_TRUE(store->erase(secret));
+
+    EXPECT_FALSE(says(content(path.string() + ".copy"), secret.app));
 
     EXPECT_FALSE(says(content(path), secret.app));
     EXPECT_FALSE(says(content(path.string() + "-wal"), secret.app));

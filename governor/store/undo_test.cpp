@@ -75,8 +75,7 @@ TEST_F(UndoTest, OfWhatIsNoLongerKeptOrWasNotKeptTheAnswerSaysSo) {
     static_cast<void>(raw("DROP TRIGGER learning_event_is_not_changed"));
     static_cast<void>(raw("UPDATE learning_event SET before_0 = NULL WHERE seq = 1"));
     EXPECT_EQ(undo(*store, 9), (Numbers{3, 2}));
-    EXPECT_EQ(store->undo("alice", "", 1)->end,
-              "lesson 1 cannot be undone: the earlier HAPPE that learned it did not store the values before it");
+    EXPECT_EQ(store->undo("alice", "", 1)->end, "lesson 1 cannot be undone: its record has no values from before it");
 
     ASSERT_TRUE(teach(*store, kAlice, 9, 1'600'000));
     static_cast<void>(raw("UPDATE uafp SET khz_9 = 2300000"));

@@ -81,7 +81,7 @@ def test_status_as_json_has_everything(happectl: HappeCtl) -> None:
 
 
 def test_status_says_what_happened_to_the_database(happectl: HappeCtl) -> None:
-    told = "p.db is damaged; 180 profiles and 600 lessons came back, at least 20 profiles and 60 lessons did not"
+    told = "p.db is damaged and was set aside as p.db.corrupt-1; HAPPE goes on with the copy of 2026-03-14 03:14 UTC"
     with happectl.daemon({"Database": told}):
         assert f"\n\n{told}\n" in happectl.run("status").stdout
         assert json.loads(happectl.run("status", "--json").stdout)["database"] == told
