@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,155 +12,19 @@ from hypothesis import strategies as st
 
 import records
 from happe_contract import schemas
-from happe_contract.faults import BadDocumentError
 from happe_contract.schemas import MOST_BYTES, Kind
 from happe_study.runs.records.demand import Ladder
 from happe_study.runs.records.lessons import learn
-from happe_study.runs.records.probes import Probe, probes
 from happe_study.runs.records.record import Lesson, RunRecord, run_record
 from uploads import GOOD
 
 Json = dict[str, Any]
-
-VECTORS = sorted((Path(__file__).parents[2] / "profiles/vectors").glob("*.json"))
 
 
 def accept(document: Json) -> RunRecord:
     """Check a document as if it was sent to its own address."""
     read = schemas.read(Kind.RUN_RECORD, records.encode(document))
     return run_record(read, run=document["run"], client_id=document["id"])
-
-
-def as_record(header: Json, lines: list[Json], decisions: list[Json]) -> Json:
-    """The record of a run with this trace and with another program's decisions."""
-    who = next(((line["user"], line["app"]) for line in lines if None not in (line["user"], line["app"])), None)
-    known = {(uafp["user"], uafp["app"]): uafp["khz"] for uafp in header.get("uafp", [])}
-    before = known.get(who) if who else None
-    levels = before or new_uafp(header)
-    learned, probes, decided = [], list[Json](), dict[int, int]()
-    for line, decision in zip(lines, decisions, strict=True):
-        if lesson := decision.get("learned"):
-            learned.append(as_lesson(line, lesson, levels, header, decided))
-            levels = lesson["uafp_khz"]
-        if event := decision.get("probe"):
-            probes.append({"t_us": line["t_us"], "event": event, "sham": decision.get("sham", False)})
-        decided |= {policy["id"]: policy["cur_khz"] for policy in line["policies"] if "cur_khz" in policy}
-        decided |= {target["policy"]: target["khz"] for target in decision.get("targets", [])}
-    span = {"started_us": 0, "ended_us": lines[-1]["t_us"] + 1, "header": header, "observations": lines}
-    after = levels if learned else before
-    taught = {"profile_before": before, "profile_after": after, "learned": learned}
-    return records.make() | span | taught | ({"probes": probes} if probes else {})
-
-
-def new_uafp(header: Json) -> list[int]:
-    """A new UAFP, computed without the tested code."""
-    ladders = list(header["ladders_khz"].values())
-    top = max(map(max, ladders))
-    if header.get("settings", {}).get("middle_start"):
-        (fastest,) = (ladder for ladder in ladders if ladder[-1] == top)
-        return [min(khz for khz in fastest if khz >= top // 2)] * 10
-    return [min(ladder[0] * top // ladder[-1] for ladder in ladders)] * 10
-
-
-def as_lesson(line: Json, lesson: Json, levels: list[int], header: Json, decided: dict[int, int]) -> Json:
-    """A decision's lesson as in a record. Its policy is the busiest one of the domain with the most work."""
-
-    def khz(policy: Json) -> int:
-        found: int = policy.get("cur_khz") or decided.get(policy["id"]) or header["ladders_khz"][str(policy["id"])][0]
-        return found
-
-    def normalised(policy: Json) -> float:
-        ladder = header["ladders_khz"][str(policy["id"])]
-        speeds = dict(zip(ladder, header.get("calibrated_khz", {}).get(str(policy["id"]), ladder), strict=True))
-        speed: int = speeds.get(khz(policy), khz(policy))
-        return float(max(policy["util_ppm"]) * speed / speeds[ladder[-1]])
-
-    listed = sorted(line["policies"], key=lambda each: each["id"])
-    together = sorted(map(sorted, header.get("domains", [[each["id"]] for each in listed])))
-    domain = max(together, key=lambda ids: sum(normalised(each) for each in listed if each["id"] in ids))
-    policy = max((each for each in listed if each["id"] in domain), key=normalised)
-    keys = [press["key"] for press in line.get("keys", [])]
-    return ({} if keys else {"probe": True}) | {
-        "t_us": line["t_us"],
-        "key": "performance" if "performance" in keys else "power",
-        "policy": policy["id"],
-        "level": lesson["level"],
-        "from_khz": levels[lesson["level"]],
-        "to_khz": lesson["khz"],
-        "cur_khz": khz(policy),
-        "util_ppm": max(policy["util_ppm"]),
-    }
-
-
-def one_profile(vector: Json) -> bool:
-    """Whether a vector could be a run: it has one user and one application."""
-    served = {(line["user"], line["app"]) for line in vector["observations"] if None not in (line["user"], line["app"])}
-    named = {(line["user"], line["app"]) for line in vector["observations"]} - {(None, None)}
-    return len(served) <= 1 and named == served
-
-
-LOADED = [json.loads(path.read_text(encoding="utf-8")) for path in VECTORS]
-RUNS = [vector for vector in LOADED if one_profile(vector)]
-
-
-def test_most_vectors_could_be_runs() -> None:
-    assert len(RUNS) > len(LOADED) * 2 // 3
-
-
-def test_a_vector_derived_by_hand_makes_a_record_that_passes(subtests: pytest.Subtests) -> None:
-    for vector in RUNS:
-        with subtests.test(vector["name"]):
-            record = as_record(vector["header"], vector["observations"], vector["expected"])
-
-            taken = accept(record)
-
-            assert [lesson.level for lesson in taken.learned] == [
-                decision["learned"]["level"] for decision in vector["expected"] if "learned" in decision
-            ]
-
-
-def with_probes() -> Json:
-    """The record of a vector with an accepted sham probe and a refused real one."""
-    (vector,) = (each for each in LOADED if each["name"] == "descent-sham-probe-teaches-nothing")
-    return as_record(vector["header"], vector["observations"], vector["expected"])
-
-
-@pytest.mark.parametrize(
-    ("at", "change", "says"),
-    [
-        (0, {"sham": False}, "/probes/0/sham: is not what probe_seed draws"),
-        (2, {"sham": True}, "/probes/2/sham: is not what probe_seed draws"),
-        (1, {"t_us": 21_000_000}, "/probes/1/t_us: is not the t_us of an observation that serves somebody"),
-        (2, {"t_us": 80_000_000}, "/probes/2/t_us: must be later than the event before"),
-        (2, {"event": "ended"}, "/probes/2/event: needs a probe that runs"),
-        (0, {"event": "accepted"}, "/probes/0/event: needs a probe that runs"),
-    ],
-)
-def test_probes_that_do_not_follow_are_refused(at: int, change: Json, says: str) -> None:
-    record = with_probes()
-    record["probes"][at] |= change
-
-    with pytest.raises(BadDocumentError) as refused:
-        accept(record)
-
-    assert says in str(refused.value)
-
-
-def test_an_accepted_probe_and_its_lesson_belong_together() -> None:
-    (vector,) = (each for each in LOADED if each["name"] == "descent-probe-is-accepted")
-    record = as_record(vector["header"], vector["observations"], vector["expected"])
-    assert accept(record).learned[0].probe
-    del record["probes"][1]
-
-    with pytest.raises(BadDocumentError, match="disagree about the accepted probe"):
-        accept(record)
-
-
-def test_the_probes_of_a_record_have_their_outcomes() -> None:
-    assert list(probes(with_probes())) == [
-        Probe(20_000_000, sham=True, outcome="accepted", served_us=210_000_000),
-        Probe(200_000_000, sham=False, outcome="refused", served_us=210_000_000),
-    ]
 
 
 @given(seconds=st.integers(0, 40), seed=st.integers(0, 10**9), kernel=st.booleans())
@@ -207,14 +70,6 @@ def test_four_hours_of_samples_pass_and_are_within_the_limit() -> None:
 def test_an_untaught_profile_may_be_told_as_new_when_nothing_was_learned() -> None:
     record = records.make(seconds=5, kernel=True) | {"profile_after": [800000] * 10}
     assert accept(record).profile_after == (800000,) * 10
-
-
-def test_with_a_warm_start_the_profile_before_the_first_lesson_is_not_known_and_not_checked() -> None:
-    record = json.loads(json.dumps(GOOD[Kind.RUN_RECORD]))
-    record["header"] |= {"mode": "extended", "settings": {"warm_start": True}, "uafp": []}
-    record |= {"profile_before": None, "profile_after": [900000] * 3 + [1200000] * 7}
-    record["learned"][0]["from_khz"] = 900000
-    assert len(accept(record).learned) == 2
 
 
 @pytest.mark.parametrize(

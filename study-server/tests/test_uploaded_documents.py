@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-AT_LEAST = 180
+AT_LEAST = 175
 MOST_ECHOED = 80
 
 
