@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from nacl.public import PrivateKey, SealedBox
 
+from happe_contract import conditions as names
 from happe_demo.web import Api
 from happe_study.base.version import VERSION
 
@@ -35,7 +36,7 @@ SETTLES_S, THINKS_S, RESTS_S = (5, 10), (4, 12), (10, 30)
 SOFTWARE = {"happe-sim": VERSION, "happe-demo": VERSION}
 FREE_GIB = 60
 T61 = {"cpu": "Intel(R) Core(TM)2 Duo CPU     T7700  @ 2.40GHz", "driver": "acpi-cpufreq", "backend": "simulated"}
-ONDEMAND = {"governor": "ondemand", "tunables": {"sampling_rate": "80000", "up_threshold": "80"}}
+KERNEL = {"governor": names.ONDEMAND, "tunables": {"sampling_rate": "80000", "up_threshold": "80"}}
 USERSPACE: Json = {"governor": "userspace", "tunables": {}}
 
 
@@ -131,7 +132,7 @@ class Laptop:
         """The run's record, as happed and the wizard make it (profiles/schema/run-record.schema.json)."""
         began_us, ended_us = map(self._clock.of, span_us)
         members = ("header", "observations", "profile_before", "profile_after", "learned", "rating")
-        governor = ONDEMAND if condition["condition"] == "ondemand" else USERSPACE
+        governor = KERNEL if condition["condition"] == names.ONDEMAND else USERSPACE
         return {
             "format": "happe-run/1",
             "run": run,

@@ -7,13 +7,13 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+from happe_contract import conditions as names
 from happe_study.design.protocol.designs import williams
 
 MOST_LEVELS = 64
 FEWEST_LEVELS = 2
 
-_GOVERNOR = re.compile(r"ondemand|[TOBL]-HAPPE|fixed-([1-9]|[1-5][0-9]|6[0-4])")
-_WITH_INDICATOR = "+indicator"
+_GOVERNOR = re.compile("|".join((*names.NAMED, names.FIXED + "([1-9]|[1-5][0-9]|6[0-4])")))
 
 
 class Scheme(StrEnum):
@@ -51,20 +51,20 @@ class Condition:
         """Raise ValueError for a condition that no device knows."""
         if not _GOVERNOR.fullmatch(self.governor):
             raise ValueError(f"{self.governor!r} is not a condition")
-        if self.governor == "B-HAPPE" and not self.indicator:
+        if self.governor == names.B_HAPPE and not self.indicator:
             raise ValueError("B-HAPPE has the indicator")
 
     @property
     def label(self) -> str:
         """Its name in exports: the governor's, plus `+indicator` if the indicator is visible (B-HAPPE implies it)."""
-        shown = self.indicator and self.governor != "B-HAPPE"
-        return self.governor + (_WITH_INDICATOR if shown else "")
+        shown = self.indicator and self.governor != names.B_HAPPE
+        return self.governor + (names.WITH_INDICATOR if shown else "")
 
     @classmethod
     def of_label(cls, label: str) -> Condition:
         """The condition of a label. Raises ValueError for an unknown label."""
-        governor = label.removesuffix(_WITH_INDICATOR)
-        condition = cls(governor, indicator=governor != label or governor == "B-HAPPE")
+        governor = label.removesuffix(names.WITH_INDICATOR)
+        condition = cls(governor, indicator=governor != label or governor == names.B_HAPPE)
         if condition.label != label:
             raise ValueError(f"{label!r} is not a condition")
         return condition
@@ -72,25 +72,25 @@ class Condition:
     @property
     def extended(self) -> bool:
         """Whether HAPPE runs in mode `extended`, in which it tries lower frequencies by itself."""
-        return self.governor == "L-HAPPE"
+        return self.governor == names.L_HAPPE
 
     @property
     def phase(self) -> Phase:
         """T-HAPPE is the training phase (section A.5.1.3)."""
-        return Phase.TRAINING if self.governor == "T-HAPPE" else Phase.MAIN
+        return Phase.TRAINING if self.governor == names.T_HAPPE else Phase.MAIN
 
     @property
     def keys(self) -> Keys:
         """Only HAPPE's conditions act on the keys."""
-        return Keys.ACT if self.governor.endswith("-HAPPE") else Keys.SHAM
+        return Keys.ACT if names.is_happe(self.governor) else Keys.SHAM
 
 
-ONDEMAND = Condition("ondemand")
-ONDEMAND_INDICATOR = Condition("ondemand", indicator=True)
-T_HAPPE = Condition("T-HAPPE")
-O_HAPPE = Condition("O-HAPPE")
-B_HAPPE = Condition("B-HAPPE", indicator=True)
-L_HAPPE = Condition("L-HAPPE")
+ONDEMAND = Condition(names.ONDEMAND)
+ONDEMAND_INDICATOR = Condition(names.ONDEMAND, indicator=True)
+T_HAPPE = Condition(names.T_HAPPE)
+O_HAPPE = Condition(names.O_HAPPE)
+B_HAPPE = Condition(names.B_HAPPE, indicator=True)
+L_HAPPE = Condition(names.L_HAPPE)
 
 _PAPER = (ONDEMAND, T_HAPPE, O_HAPPE, B_HAPPE)
 _CROSSOVER = (ONDEMAND, ONDEMAND_INDICATOR, O_HAPPE, B_HAPPE)
@@ -109,7 +109,7 @@ def conditions(scheme: Scheme, levels: int | None = None) -> tuple[Condition, ..
         case Scheme.FIELD:
             return _EXTENDED
         case Scheme.LEVELS:
-            return tuple(Condition(f"fixed-{level}") for level in range(1, _checked(levels) + 1))
+            return tuple(Condition(f"{names.FIXED}{level}") for level in range(1, _checked(levels) + 1))
 
 
 def sequences(scheme: Scheme, levels: int | None = None) -> tuple[tuple[Condition, ...], ...]:

@@ -11,6 +11,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field, StrictBool, StrictFloat, StrictInt
 from pydantic.dataclasses import dataclass
 
+from happe_contract import conditions as names
 from happe_study.design.protocol.conditions import FEWEST_LEVELS, MOST_LEVELS, Condition, Scheme
 from happe_study.design.protocol.conditions import conditions as conditions_of
 from happe_study.design.protocol.conditions import sequences as sequences_of
@@ -220,8 +221,8 @@ class Analysis:
 
     margin: Annotated[StrictFloat, Field(ge=0.01, le=10, allow_inf_nan=False)]
     alpha: Annotated[StrictFloat, Field(ge=0.001, le=0.2, allow_inf_nan=False)] = 0.025
-    treatment: Line = "O-HAPPE"
-    reference: Line = "ondemand"
+    treatment: Line = names.O_HAPPE
+    reference: Line = names.ONDEMAND
     reason: Line = ""
     planned: Annotated[tuple[Line, ...], Field(max_length=20)] = ()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from happe_contract import conditions as names
 from happe_study.design.protocol.conditions import Condition
 from happe_study.evidence.checks.findings import BLINDED, Check, Finding, counted
 
@@ -15,10 +16,6 @@ if TYPE_CHECKING:
     from happe_study.evidence.checks.evidence import Evidence, RunFacts
 
 KEY, TITLE = "conditions", "Conditions"
-ONDEMAND = "ondemand"
-TRAINING = "T-HAPPE"
-HAPPE = "-HAPPE"
-FIXED = "fixed-"
 MOST_STRAYED = 0.1  # share of a run's periods; a sample or two may stray when a run begins
 MOST_ELSEWHERE = 0.1
 
@@ -31,7 +28,7 @@ def check(evidence: Evidence) -> Check:
     trained = {
         (run.participant, run.application): run.behaviour.profile_after
         for run in runs
-        if run.condition == TRAINING and run.behaviour is not None
+        if run.condition == names.T_HAPPE and run.behaviour is not None
     }
     found = [Finding(f"run {run.code}", f"{run.condition}: {what}") for run in runs for what in _wrong(run, trained)]
     without = [run.code for run in evidence.runs if run.complete and run.condition is None]
@@ -54,7 +51,7 @@ def _not_told(runs: list[RunFacts]) -> Iterator[str]:
 
 
 def _governed(run: RunFacts) -> bool:
-    return run.condition is not None and run.condition.endswith(HAPPE)
+    return run.condition is not None and names.is_happe(run.condition)
 
 
 def _wrong(run: RunFacts, trained: Mapping[tuple[str, str], tuple[int, ...] | None]) -> Iterator[str]:
@@ -64,7 +61,7 @@ def _wrong(run: RunFacts, trained: Mapping[tuple[str, str], tuple[int, ...] | No
     condition, record = Condition.of_label(run.condition), run.behaviour
     if record.indicator != condition.indicator:
         yield f"the battery indicator was {'shown' if record.indicator else 'not shown'}"
-    if condition.governor.endswith(HAPPE):
+    if names.is_happe(condition.governor):
         yield from _no_happe(record)
         yield from _profile(run, record, trained)
     else:
@@ -78,12 +75,12 @@ def _learned(record: Behaviour) -> Iterator[str]:
 
 
 def _no_kernel(governor: str, record: Behaviour) -> Iterator[str]:
-    if governor == ONDEMAND:
-        if record.governor != ONDEMAND:
+    if governor == names.ONDEMAND:
+        if record.governor != names.ONDEMAND:
             yield f"the kernel's governor was {record.governor}"
         return
-    level = int(governor.removeprefix(FIXED))
-    if level > len(record.ladder):
+    level = names.level_of(governor)
+    if level is None or level > len(record.ladder):
         yield f"the laptop has {counted(len(record.ladder), 'frequency', 'frequencies')}"
         return
     khz, whole = record.ladder[level - 1], sum(record.periods.values())
@@ -93,7 +90,7 @@ def _no_kernel(governor: str, record: Behaviour) -> Iterator[str]:
 
 
 def _no_happe(record: Behaviour) -> Iterator[str]:
-    if record.governor == ONDEMAND:
+    if record.governor == names.ONDEMAND:
         yield "the kernel's governor was ondemand"
     if record.sham:
         yield "the keys did nothing"
@@ -107,7 +104,7 @@ def _profile(
     run: RunFacts, record: Behaviour, trained: Mapping[tuple[str, str], tuple[int, ...] | None]
 ) -> Iterator[str]:
     """A fault unless T-HAPPE began without a profile, and the other conditions with the training's profile."""
-    if run.condition == TRAINING:
+    if run.condition == names.T_HAPPE:
         if record.profile_before is not None:
             yield "it began with a profile, but training must begin without one"
         return

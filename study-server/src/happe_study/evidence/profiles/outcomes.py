@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
+from happe_contract import conditions as names
 from happe_study.evidence.documents import services as documents
 from happe_study.people.participants.models import Participant, ParticipantState
 from happe_study.runs.course.machine import State
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from happe_study.design.study import Study
     from happe_study.evidence.profiles.models import Profile
 
-REFERENCE = "ondemand"  # the reference of savings, unless the protocol's analysis names another condition
 GONE = (ParticipantState.WITHDRAWN, ParticipantState.REPLACED)
 
 KINDS = ("rating", "watts", "saving")
@@ -75,7 +75,7 @@ def outcomes(session: Session, study: Study, protocol: Protocol, one: Profile) -
 
 def reference(protocol: Protocol) -> str:
     """The reference condition of savings."""
-    return protocol.analysis.reference if protocol.analysis else REFERENCE
+    return protocol.analysis.reference if protocol.analysis else names.ONDEMAND
 
 
 def _figure(value: float | None, values: Sequence[float]) -> Figure | None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from happe_contract import conditions as names
 from happe_study.results.analysis.refusal import Refusal
 from happe_study.results.analysis.tidy import satisfaction, watts
 
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
 
     from happe_study.results.analysis.tidy import Floats, Panel, Run, Runs
 
-REFERENCE = "ondemand"
-OPERATING = ("O-HAPPE", "B-HAPPE")  # "otherwise equivalent" (section A.5.1.3)
-TRAINING = ("T-HAPPE",)
 SECONDS_PER_MINUTE = 60
 DIGITS = 12  # significant digits before rounding, so that 4.8749999999999999 counts as 4.875
 
@@ -85,9 +83,9 @@ def _mean_and_sd(values: Floats) -> tuple[float | None, float | None]:
 
 
 def _improvement(values: Floats, power: Panel, application: str) -> float | None:
-    if REFERENCE not in power.conditions:
+    if names.ONDEMAND not in power.conditions:
         return None
-    base = _column(power, application, REFERENCE)
+    base = _column(power, application, names.ONDEMAND)
     return float(1 - values.mean() / base.mean()) if len(values) and len(base) else None
 
 
@@ -140,7 +138,7 @@ def table_a3(runs: Runs) -> list[Presses]:
 
     The paper does not say which runs are "the operating phase"; its words for O-HAPPE and B-HAPPE are the same.
     """
-    phases = (("training", TRAINING), ("operating", OPERATING))
+    phases = (("training", (names.T_HAPPE,)), ("operating", names.OPERATING))
     rows = [
         row
         for application, (phase, conditions) in product(runs.applications, phases)

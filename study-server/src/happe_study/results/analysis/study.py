@@ -10,6 +10,7 @@ from math import isfinite
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from happe_contract import conditions as names
 from happe_study.results.analysis.paper_tables import rounded
 from happe_study.results.analysis.refusal import Refusal
 
@@ -26,8 +27,6 @@ Made = TypeVar("Made")
 log = logging.getLogger(__name__)
 
 FAULT = "a fault of the program; please report it, with the log of this report"
-KERNEL = "ondemand"
-LEARNING = "O-HAPPE"
 SCALE = (1, 5)  # lowest and highest rating of the paper
 HUGE = 1e9  # numbers from here on get no decimals
 MOST_NOTES = 10  # notes below a table
@@ -46,10 +45,10 @@ class Study(NamedTuple):
     @property
     def reference(self) -> str:
         """The reference condition: the protocol's, else ondemand, else O-HAPPE, else the last condition."""
-        wanted = self.protocol.analysis.reference if self.protocol and self.protocol.analysis else KERNEL
+        wanted = self.protocol.analysis.reference if self.protocol and self.protocol.analysis else names.ONDEMAND
         if wanted in self.runs.conditions or not self.runs.conditions:
             return wanted
-        return LEARNING if LEARNING in self.runs.conditions else self.runs.conditions[-1]
+        return names.O_HAPPE if names.O_HAPPE in self.runs.conditions else self.runs.conditions[-1]
 
     @property
     def scale(self) -> tuple[int, int]:

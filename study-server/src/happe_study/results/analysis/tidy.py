@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from happe_contract.conditions import in_order
 from happe_study.results.analysis.refusal import Refusal
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class Runs:
     @cached_property
     def conditions(self) -> tuple[str, ...]:
         """Every condition: ondemand first, then as the paper lists them, then by name."""
-        return tuple(sorted({run.condition for run in self.rows}, key=condition_order))
+        return tuple(sorted({run.condition for run in self.rows}, key=in_order))
 
     @property
     def always_in_one_place(self) -> list[str]:
@@ -133,17 +134,6 @@ class Runs:
     def under(self, conditions: Sequence[str]) -> Runs:
         """The runs under these conditions."""
         return Runs(tuple(run for run in self.rows if run.condition in conditions))
-
-
-_ORDER = ("ondemand", "ondemand+indicator", "T-HAPPE", "O-HAPPE", "B-HAPPE", "L-HAPPE")
-
-
-def condition_order(condition: str) -> tuple[int, int, str]:
-    """A sort key for conditions: the paper's order, then fixed-1, fixed-2, ..."""
-    if condition in _ORDER:
-        return _ORDER.index(condition), 0, condition
-    name, _, number = condition.partition("-")
-    return len(_ORDER), int(number) if number.isdigit() else 0, name
 
 
 def indicators(values: Sequence[str], levels: Sequence[str]) -> Floats:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import exists, select
 
+from happe_contract import conditions as names
 from happe_study.access.rules import Who
 from happe_study.audit.chain import append
 from happe_study.base import fresh
@@ -120,7 +121,7 @@ def condition_document(
         "indicator": condition.indicator,
         "keys": condition.keys,
     }
-    if condition.governor == "ondemand":
+    if condition.governor == names.ONDEMAND:
         document |= asdict(ondemand)
     return document
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from happe_contract import conditions as names
 from happe_study.evidence.keys import key_name
 from happe_study.results.analysis import blinding_index, groups, key_presses, paper_tables
 from happe_study.results.analysis.blinding_index import DONT_KNOW, Guess
@@ -143,11 +144,11 @@ def _guesses(study: Study) -> list[Guess]:
     trying = has_probes(study)
     answers = {"keys-only": 0, "trying": 1} if trying else {"usual": 0, "learning": 1}
     answers["dont-know"] = DONT_KNOW
-    treated = "L-HAPPE" if trying else "-HAPPE"
+    treated = names.L_HAPPE if trying else names.HAPPE
     found = [
         Guess(run.participant, int(run.condition.endswith(treated)), answers[run.guess])
         for run in study.runs.rows
-        if run.guess in answers and run.condition != "T-HAPPE"
+        if run.guess in answers and run.condition != names.T_HAPPE
     ]
     if not found:
         raise Refusal("nobody was asked to guess between the two kinds of control")

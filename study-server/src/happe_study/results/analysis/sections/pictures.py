@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from happe_contract import conditions as names
 from happe_study.results.analysis import figures
 from happe_study.results.analysis.figures import AtLevels, Course, UserMeans
 from happe_study.results.analysis.refusal import Refusal
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 12
 MOST_ANSWERS = 12
-LEVEL = "fixed-"
 
 
 def section(study: Study) -> Section:
@@ -46,7 +46,7 @@ def section(study: Study) -> Section:
 
 
 def _levels(study: Study) -> tuple[Picture, object]:
-    levels = [condition for condition in study.runs.conditions if condition.startswith(LEVEL)]
+    levels = [condition for condition in study.runs.conditions if condition.startswith(names.FIXED)]
     if not levels:
         raise Refusal("no run was at a fixed frequency")
     shown = study.runs.participants[:MOST_ROWS]
@@ -113,7 +113,7 @@ def _question(study: Study, key: str) -> str:
 
 
 def _users(study: Study) -> tuple[Picture, object]:
-    treatment = study.protocol.analysis.treatment if study.protocol and study.protocol.analysis else "O-HAPPE"
+    treatment = study.protocol.analysis.treatment if study.protocol and study.protocol.analysis else names.O_HAPPE
     power, rating = study.runs.panel(watts), study.runs.panel(satisfaction)
     if np.isnan(power.values).all():
         raise Refusal("no run has power")
@@ -146,7 +146,7 @@ def _row_figures(values: Floats) -> tuple[Floats, Floats]:
 
 def _courses(study: Study) -> tuple[Picture, object]:
     """Figure A.5 of the first participant by code with records of two applications under ondemand and O-HAPPE."""
-    applications, conditions = study.runs.applications[:2], ("ondemand", "O-HAPPE")
+    applications, conditions = study.runs.applications[:2], (names.ONDEMAND, names.O_HAPPE)
     by_place = {(run.participant, run.application, run.condition): run.run for run in study.runs.rows}
     wanted = [(application, condition) for application in applications for condition in conditions]
     for person in study.runs.participants:
