@@ -128,20 +128,6 @@ def test_a_piece_that_contradicts_itself_is_refused(world: World, change: Json, 
     assert said(answer)["errors"][0]["pointer"] == pointer
 
 
-def test_each_application_learns_by_itself(world: World) -> None:
-    home = Home(world)
-    piece = home.piece(1)
-    later = len(piece["learned"]) // 2
-    piece["learned"][later]["from_khz"] = 2_300_000
-
-    answer = put_record(home.client, piece)
-
-    assert said(answer)["errors"][0] == {
-        "pointer": f"/learned/{later}/from_khz",
-        "detail": "is 800000 by the lessons before",
-    }
-
-
 def test_an_export_tells_the_pieces_apart_and_the_analysis_joins_them(world: World, tmp_path: Path) -> None:
     # Given
     home = Home(world)
