@@ -13,7 +13,7 @@ import numpy as np
 from happe_contract.parts import Footer
 from happe_contract.traces import Channel, Measures, TimePair
 from happe_power.recording import closing, parts
-from happe_power.recording.layout import FOLDERS, Layout, compact
+from happe_power.recording.header import FOLDERS, Layout, compact
 from happe_power.upload import clocks
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from patience import PATIENCE_S
 # Sends itself SIGTERM at the first line of a wait, then at the second line of another wait, and so on.
 PROGRAM = """
 import os, signal, sys
-from happe_power.cli.signals import Ending
+from happe_power.cli.host import Ending
 
 def lines(chosen):
     passed = 0

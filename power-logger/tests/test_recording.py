@@ -20,8 +20,7 @@ from happe_contract import schemas
 from happe_contract.traces import Gap, Reason, TimePair
 from happe_power.recording import closing, raw, store
 from happe_power.recording.files import locked
-from happe_power.recording.header import Purpose, fitting_part_seconds
-from happe_power.recording.layout import FOLDERS, Layout
+from happe_power.recording.header import FOLDERS, Layout, Purpose, fitting_part_seconds
 from happe_power.recording.recorder import Limits, Recorder
 from happe_power.recording.tending import Tended
 from happe_power.recording.writer import MOST_WAITING, Writer

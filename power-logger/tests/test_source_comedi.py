@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fake_comedi import NI_6034E, FakeBoard
 from happe_contract.traces import Measures, Reason
 from happe_power import sources
 from happe_power.source_kit import Taken, check_source, take
 from happe_power.sources import libcomedi
 from happe_power.sources.clock import VirtualClock
 from happe_power.sources.comedi import Comedi, Setting, narrowest
-from happe_power.sources.fakes.comedi import NI_6034E, FakeBoard
 from happe_power.sources.indexer import counted_hz
 from happe_power.sources.libcomedi import Input, Polynomial, Range
 from happe_power.sources.source import SourceError, UnpluggedError

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from given_sources import SHUNT, Given, steady
+from happe_power import sources
 from happe_power.source_kit import BrokenError, check_kind, check_source
-from happe_power.sources import door, spec
-from happe_power.sources.door import GROUP, OWN, Kinds
+from happe_power.sources import GROUP, OWN, Kinds, spec
 from happe_power.sources.source import SourceError
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def others(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Kinds]:
         vars(module).update({name: value for name, value in made.items() if not isinstance(value, Exception)})
         monkeypatch.setitem(sys.modules, module.__name__, module)
         entries = [EntryPoint(name.replace("__", " "), f"{module.__name__}:{name}", GROUP) for name in made]
-        monkeypatch.setattr(door, "entry_points", lambda group: entries if group == GROUP else [])
+        monkeypatch.setattr(sources, "entry_points", lambda group: entries if group == GROUP else [])
         return Kinds()
 
     return make

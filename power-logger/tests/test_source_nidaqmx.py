@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fake_nidaqmx import FakeNi
 from happe_contract.traces import Measures, Reason
 from happe_power import sources
 from happe_power.source_kit import check_source, take
 from happe_power.sources import nidaqmx
 from happe_power.sources.clock import VirtualClock
-from happe_power.sources.fakes.nidaqmx import FakeNi
 from happe_power.sources.nidaqmx import Nidaqmx, Setting
 from happe_power.sources.source import SourceError, UnpluggedError
 

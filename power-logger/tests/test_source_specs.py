@@ -13,7 +13,7 @@ import pytest
 
 from happe_power import sources
 from happe_power.source_kit import check_kind
-from happe_power.sources.door import OWN
+from happe_power.sources import OWN
 from happe_power.sources.source import SourceError
 
 FILE = {"kind": "file", "place": "a.csv", "channels": ["a", "b"]}

@@ -14,13 +14,10 @@ import power_traces
 from fake_study_server import TOKEN, FakeStudyServer, Said, problem
 from happe_contract.traces import Gap, Reason
 from happe_power.config import ALWAYS, UNTIL_MEASURED, UNTIL_SEALED
-from happe_power.recording.header import NOBODY
-from happe_power.recording.layout import gap_line
+from happe_power.recording.header import NOBODY, gap_line
 from happe_power.upload import clocks
-from happe_power.upload.judgement import RefusedError, pause_s
-from happe_power.upload.outbox import Outbox
-from happe_power.upload.server import AddressError, NoAnswerError, Server
-from happe_power.upload.spool import BusyError, only_uploader
+from happe_power.upload.outbox import BusyError, Outbox, only_uploader
+from happe_power.upload.server import AddressError, NoAnswerError, RefusedError, Server, pause_s
 from happe_power.upload.uploader import Uploader, upload, watch
 from small_disk import SmallDisk
 

@@ -14,7 +14,7 @@ from given_sources import SHUNT, SUPPLY, pair_at
 from happe_contract.traces import Block, Gap, Reason
 from happe_power.recording import zero_check
 from happe_power.recording.tending import Tended
-from happe_power.recording.zeroing import CHECK_S, SETTLE_S, Relay, SwitchError, Zeroing
+from happe_power.recording.zero_check import CHECK_S, SETTLE_S, Relay, SwitchError, Zeroing
 from happe_power.sources.source import Reading
 from happe_power.trace import Trace
 from power_program import happe_power, source_file

@@ -33,7 +33,7 @@ from happe_contract.parts import Footer
 from happe_contract.traces import TimePair
 from happe_power import calibration
 from happe_power.recording import closing, parts
-from happe_power.recording.layout import FOLDERS, Layout, compact
+from happe_power.recording.header import FOLDERS, Layout, compact
 from happe_study.base.clock import now_us
 from happe_study.design.study import Study
 from happe_study.evidence.documents.machines import T61

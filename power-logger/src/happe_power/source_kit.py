@@ -18,8 +18,8 @@ from happe_contract.traces import Block, Gap
 from happe_power.recording.header import Purpose, boot_clock, header_of
 from happe_power.recording.indices import span
 from happe_power.recording.tending import Tended
+from happe_power.sources import NAME
 from happe_power.sources.clock import MICROS
-from happe_power.sources.door import NAME
 from happe_power.sources.source import EndedError
 from happe_power.sources.spec import Found, Kind, checked
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from happe_contract.parts import Footer
     from happe_contract.traces import TimePair
-    from happe_power.recording.layout import Layout
+    from happe_power.recording.header import Layout
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,9 @@ from happe_contract.measuring.runs import FORMAT, Measured
 from happe_contract.schemas import Kind, check
 from happe_power.cli.host import Host, pass_host
 from happe_power.cli.measure import limit_options, limits_of, session_options
-from happe_power.measuring import How, measured, opened
+from happe_power.measuring import How, measured, opened, read_runs
 from happe_power.recording.files import write_whole
-from happe_power.recording.layout import MEASURED
-from happe_power.study_runs import read_runs
+from happe_power.recording.header import MEASURED
 from happe_power.toml_files import TomlFileError
 from happe_power.trace import Trace
 

@@ -60,12 +60,12 @@ COMMANDS = {
     "measures": ("happe_power.cli.measures", "Mean power of every run of a study, for `happe-server analyse`"),
     "align": ("happe_power.cli.align", "Check the clocks by the laptop's markers"),
     "zero": ("happe_power.cli.zero", "Take a stretch of a trace, with the laptop off, as a zero check"),
-    "show": ("happe_power.cli.show", "Draw a trace as a picture"),
+    "show": ("happe_power.cli.export", "Draw a trace as a picture"),
     "export": ("happe_power.cli.export", "Write samples of a trace as CSV, NPZ, Parquet, HDF5 or XDF"),
-    "verify": ("happe_power.cli.verify", "Read all of a trace again, and report faults"),
+    "verify": ("happe_power.cli.status", "Read all of a trace again, and report faults"),
     "status": ("happe_power.cli.status", "Show the traces in the spool, and what is left to upload"),
     "upload": ("happe_power.cli.upload", "Upload the spool's traces to the study server"),
-    "enrol": ("happe_power.cli.enrol", "Make this host a measuring device of a study"),
+    "enrol": ("happe_power.cli.upload", "Make this host a measuring device of a study"),
 }
 
 
@@ -131,14 +131,14 @@ STATUS = {
     "happe_power.sources.source.FinalError": os.EX_DATAERR,
     "happe_power.sources.source.SourceError": os.EX_UNAVAILABLE,
     "happe_power.sources.spec.SpecError": os.EX_CONFIG,
-    "happe_power.study_runs.RunsError": os.EX_DATAERR,
+    "happe_power.measuring.RunsError": os.EX_DATAERR,
     "happe_power.upload.identity.IdentityError": os.EX_CONFIG,
-    "happe_power.upload.judgement.LaterError": os.EX_TEMPFAIL,
-    "happe_power.upload.judgement.RefusedError": os.EX_NOPERM,
-    "happe_power.upload.judgement.StoppedError": os.EX_DATAERR,
+    "happe_power.upload.server.LaterError": os.EX_TEMPFAIL,
+    "happe_power.upload.server.RefusedError": os.EX_NOPERM,
+    "happe_power.upload.server.StoppedError": os.EX_DATAERR,
     "happe_power.upload.server.AddressError": os.EX_CONFIG,
     "happe_power.upload.server.NoAnswerError": os.EX_UNAVAILABLE,
-    "happe_power.upload.spool.BusyError": os.EX_TEMPFAIL,
+    "happe_power.upload.outbox.BusyError": os.EX_TEMPFAIL,
 }
 
 

@@ -13,9 +13,8 @@ import click
 
 from happe_cli.commands import Command, is_terminal
 from happe_cli.errors import EX_CHECK_FAILED, Failure
-from happe_power.cli.host import ENROL, Host, pass_host
+from happe_power.cli.host import ENROL, Ending, Host, pass_host
 from happe_power.cli.recording import Session, Wanted
-from happe_power.cli.signals import Ending
 from happe_power.cli.source_option import SourceFile
 
 if TYPE_CHECKING:

@@ -19,12 +19,11 @@ from happe_cli.commands import is_terminal
 from happe_cli.errors import Failure
 from happe_contract.measuring.zeros import checks_of
 from happe_power import calibration, sources
-from happe_power.recording import live, notify, store, zero_check
-from happe_power.recording.header import NOBODY, Purpose, fitting_part_seconds
-from happe_power.recording.layout import LOCAL
+from happe_power.recording import live, store, zero_check
+from happe_power.recording.header import LOCAL, NOBODY, Purpose, fitting_part_seconds
 from happe_power.recording.recorder import Limits, Recorder
 from happe_power.recording.tending import Tended
-from happe_power.recording.zeroing import Relay, SwitchError, Zeroing
+from happe_power.recording.zero_check import Relay, SwitchError, Zeroing
 from happe_power.toml_files import TomlFileError
 from happe_power.trace import Trace
 
@@ -107,14 +106,14 @@ class Session:
         told_within = listen()
         recorder.start()
         self._counted = recorder.reached
-        notify.tell("READY=1")
+        live.tell("READY=1")
         try:
             while not told_within(SECOND_S) and not recorder.over:
                 self._second(recorder)
                 self._keep_zeros_of_relay(recorder)
                 self._tend(beside)
         finally:
-            notify.tell("STOPPING=1")
+            live.tell("STOPPING=1")
             recorder.stop()
             self._note(source)
             self._keep_zeros_of_relay(recorder)
@@ -193,9 +192,9 @@ class Session:
 
     def _second(self, recorder: Recorder) -> None:
         if recorder.alive:
-            notify.tell("WATCHDOG=1")
+            live.tell("WATCHDOG=1")
         figures = self._figures(recorder)
-        notify.tell(f"STATUS={figures.line()}")
+        live.tell(f"STATUS={figures.line()}")
         live.leave(recorder.folders[-1], figures.json().encode())
         if self._wanted.as_json:
             click.echo(figures.json())

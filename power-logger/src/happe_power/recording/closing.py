@@ -17,7 +17,7 @@ from happe_contract.parts import BadPartError, Footer, read_footer
 from happe_contract.traces import Gap, Reason
 from happe_power.recording import indices, parts, raw, time_base
 from happe_power.recording.files import append_line, remove_temporary, write_whole
-from happe_power.recording.layout import compact, gap_line
+from happe_power.recording.header import compact, gap_line
 from happe_power.trace import read_digests, read_gaps
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from happe_contract.traces import TimePair
-    from happe_power.recording.layout import Layout
+    from happe_power.recording.header import Layout
     from happe_power.recording.raw import Content, Record
 
 Json = dict[str, Any]

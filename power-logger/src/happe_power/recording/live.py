@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The report during a recording: once a second, on a line or as JSON. Pure except for the spool."""
+"""The report during a recording: once a second, on a line or as JSON, and to systemd."""
 
 from __future__ import annotations
 
 import json
 import math
+import os
+import socket
 import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -159,3 +161,15 @@ def latest(clocks: Sequence[ClockEstimate], now_us: int) -> dict[str, Any]:
         "clock_uncertainty_us": last.uncertainty_us,
         "clock_age_s": round((now_us - last.monotonic_us) / 1e6, 1),
     }
+
+
+def tell(*fields: str) -> None:
+    """Send fields such as READY=1. Does nothing without a listener."""
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    if not address.startswith(("/", "@")):
+        return
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as to:
+            to.sendto("\n".join(fields).encode(), f"\0{address[1:]}" if address[0] == "@" else address)
+    except OSError:  # systemd is gone or busy; the recording continues
+        return

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 
 from happe_contract.traces import Block, Gap, Reason
 from happe_power.recording import indices, store
-from happe_power.recording.header import boot_clock, header_of
-from happe_power.recording.layout import Layout
+from happe_power.recording.header import Layout, boot_clock, header_of
 from happe_power.recording.writer import Writer
 from happe_power.sources.source import Reading
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from happe_contract.traces import TimePair
     from happe_power.recording.header import Purpose
     from happe_power.recording.tending import Tended
-    from happe_power.recording.zeroing import Zeroing
+    from happe_power.recording.zero_check import Zeroing
 
 READ_S = 0.2
 SYNC_S = 1.0

@@ -1,23 +1,32 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Zero checks before and after a recording. A person makes the readings, which lie beside the trace."""
+"""Zero checks before and after a recording by a person, and during it by a relay that shorts the inputs.
+
+The readings lie beside the trace. The samples of a relay's check are not the laptop's power. They become a zero
+reading, and in the trace a gap `zero`.
+"""
 
 from __future__ import annotations
 
+import math
+import shlex
+import subprocess
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from happe_contract.measuring.zeros import HAVE_A_ZERO, read_zero, shown
-from happe_contract.traces import Block
+from happe_contract.traces import Block, Gap, Reason
 from happe_power.recording.files import write_whole
-from happe_power.recording.guard import usable
-from happe_power.recording.layout import compact
+from happe_power.recording.guard import UnusableError, usable
+from happe_power.recording.header import compact
+from happe_power.sources.source import Reading
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from happe_contract.measuring.zeros import ZeroReading
-    from happe_contract.traces import Channel
+    from happe_contract.traces import Channel, TimePair
+    from happe_power.recording.tending import Tended
     from happe_power.sources.source import Source
 
 NAME = "zeros.json"
@@ -58,3 +67,172 @@ def store(
     """Put the readings beside a trace, as zeros.json. Raises OSError."""
     readings = {"before": shown(before), "during": shown(during), "after": shown(after)}
     write_whole(folder / NAME, compact(readings))
+
+
+SETTLE_S = 0.5  # the settling time of a relay and the filter behind it, before and after
+CHECK_S = 2.0
+LONGEST_S = 10.0  # the most time of the last check, when the recording ends
+COMMAND_S = 2.0
+MOST_SAID = 200
+
+
+class SwitchError(Exception):
+    """The relay's command failed; the message says why."""
+
+
+class Switch(Protocol):
+    """Shorts the inputs, and opens them."""
+
+    def __call__(self, *, on: bool) -> None:
+        """Short the inputs, or open them. Raises SwitchError."""
+
+
+class Relay:
+    """A command: with `on` it shorts the inputs, with `off` it opens them."""
+
+    def __init__(self, command: str) -> None:
+        """Split the command into words. Raises SwitchError if it has none, or an open quote."""
+        try:
+            self._words = shlex.split(command)
+        except ValueError as error:
+            raise SwitchError(f"{command}: {error}") from None
+        if not self._words:
+            raise SwitchError("it names no command")
+
+    def __call__(self, *, on: bool) -> None:
+        """Run the command. Raises SwitchError."""
+        words = [*self._words, "on" if on else "off"]
+        try:
+            ran = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=COMMAND_S, check=False)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise SwitchError(f"{shlex.join(words)}: {error}"[:MOST_SAID]) from None
+        if ran.returncode:
+            said = ran.stderr.decode(errors="replace").strip() or f"exit status {ran.returncode}"
+            raise SwitchError(f"{shlex.join(words)}: {said}"[:MOST_SAID])
+
+
+class Zeroing:
+    """A tended source. Its zero is checked at the beginning, every `every_s` seconds, and at the end.
+
+    `readings` are the zero readings so far, by time. If a check fails, `failed` says why and the recording goes on.
+    """
+
+    def __init__(self, tended: Tended, switch: Switch, every_s: float = math.inf) -> None:
+        """Open the inputs. Raises SwitchError."""
+        switch(on=False)
+        self.source: Source = tended.source
+        self.readings: list[ZeroReading] = []
+        self.failed: list[str] = []
+        self._tended, self._switch = tended, switch
+        rate = self.source.rate_hz
+        self._every = every_s * rate
+        self._settle, self._check = math.ceil(SETTLE_S * rate), max(math.ceil(CHECK_S * rate), 2)
+        self._due = 0.0
+        self._closed_at: int | None = None  # the index at which the inputs were shorted
+        self._lost_until = 0  # samples before this index are not the laptop's power
+        self._blocks: list[Block] = []
+        self._stuck = ""  # why the inputs are still shorted
+
+    @property
+    def trouble(self) -> str:
+        """The present problem, for people; empty if there is none."""
+        return self._stuck or self._tended.trouble
+
+    @property
+    def ended(self) -> bool:
+        """Whether the source has no more samples."""
+        return self._tended.ended
+
+    @property
+    def next_index(self) -> int:
+        """The index of the next sample."""
+        return self._tended.next_index
+
+    def start(self, first_index: int) -> TimePair:
+        """Start, with shorted inputs. Raises SourceError."""
+        self._begin(first_index)
+        return self._tended.start(first_index)
+
+    def read(self, timeout_s: float) -> Reading:
+        """Return new samples and gaps. The samples of a zero check become a gap."""
+        if self._stuck and self.next_index >= self._lost_until:
+            self._open()
+        elif self._closed_at is None and self.next_index >= self._due:
+            self._begin(self.next_index)
+        reading = self._tended.read(timeout_s)
+        items = tuple(piece for item in reading.items for piece in self._looked_at(item))
+        if self._closed_at is not None and self.next_index >= self._closed_at + self._settle + self._check:
+            self._end()
+        return Reading(items, reading.at)
+
+    def finish(self) -> Reading:
+        """Finish the zero check under way, or check once more; then stop the source."""
+        items: list[Block | Gap] = []
+        at = None
+        if not (self.ended or self.trouble):
+            if self._closed_at is None:
+                self._begin(self.next_index)
+            deadline = time.monotonic() + LONGEST_S
+            while self._closed_at is not None and not self.ended and time.monotonic() < deadline:
+                reading = self.read(SETTLE_S)
+                items += reading.items
+                at = reading.at or at
+        if self._closed_at is not None or self._stuck:
+            self._open()
+        last = self._tended.finish()
+        return Reading((*items, *last.items), last.at or at)
+
+    def _begin(self, index: int) -> None:
+        self._due = index + self._every
+        self._blocks = []
+        try:
+            self._switch(on=True)
+        except SwitchError as error:
+            self._fail(str(error))
+            return
+        self._closed_at = index
+
+    def _looked_at(self, item: Block | Gap) -> Iterator[Block | Gap]:
+        """Yield an item for the trace. Samples with shorted inputs, or soon after, become a gap."""
+        shorted = self._closed_at is not None or bool(self._stuck)
+        if isinstance(item, Gap) or not (shorted or item.first_index < self._lost_until):
+            yield item
+            return
+        if not shorted:  # the relay opens
+            cut = min(self._lost_until, item.end_index)
+            yield Gap(item.first_index, cut, Reason.ZERO)
+            if cut < item.end_index:
+                yield Block(cut, tuple(column[cut - item.first_index :] for column in item.columns))
+            return
+        late = item.rows if self._closed_at is None else self._closed_at + self._settle - item.first_index
+        late = max(late, 0)
+        if late < item.rows:
+            self._blocks.append(Block(item.first_index + late, tuple(column[late:] for column in item.columns)))
+        yield Gap(item.first_index, item.end_index, Reason.ZERO)
+
+    def _end(self) -> None:
+        """Read the zero, and open the inputs."""
+        channels = [(column, each) for column, each in enumerate(self.source.channels) if each.measures in HAVE_A_ZERO]
+        at_us = time.monotonic_ns() // 1000
+        try:
+            blocks = [Block(each.first_index, tuple(each.columns[i] for i, _ in channels)) for each in self._blocks]
+            good = [usable(each, [channel for _, channel in channels]) for each in blocks]
+            self.readings += [read_zero(channel, i, good, at_us) for i, (_, channel) in enumerate(channels)]
+        except (UnusableError, ValueError) as error:
+            self._fail(str(error))
+        self._open()
+
+    def _open(self) -> None:
+        """Open the inputs. If that fails, samples still become a gap, and `read` tries again soon."""
+        self._closed_at, self._blocks, was = None, [], self._stuck
+        try:
+            self._switch(on=False)
+            self._stuck = ""
+        except SwitchError as error:
+            self._stuck = f"the inputs are still shorted: {error}"
+            if not was:
+                self._fail(self._stuck)
+        self._lost_until = self.next_index + self._settle
+
+    def _fail(self, why: str) -> None:
+        self.failed.append(why)

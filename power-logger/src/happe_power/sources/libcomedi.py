@@ -58,7 +58,7 @@ class Input:
 
 
 class Board(Protocol):
-    """The board that the source Comedi needs. Its fake is fakes/comedi.py."""
+    """The board that the source Comedi needs. Its fake is tests/fake_comedi.py."""
 
     driver: str
     name: str

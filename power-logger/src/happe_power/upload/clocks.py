@@ -14,7 +14,7 @@ from happe_contract.clocks import LATEST_US, MOST_ROUND_TRIP_US, Probe
 from happe_contract.faults import BadDocumentError
 from happe_contract.traces import ClockEstimate
 from happe_power.recording.files import append_line
-from happe_power.upload.judgement import LaterError, judge
+from happe_power.upload.server import LaterError, judge
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One trace's folder as the uploader sees it: which parts to send, which have arrived, which are damaged."""
+"""A trace's folder as the uploader sees it: which parts to send, which have arrived; and the spool of such folders."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ import base64
 import hashlib
 import json
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from happe_contract.parts import BadPartError, read_footer
-from happe_power.recording.files import append_line, write_whole
-from happe_power.recording.header import NOBODY
-from happe_power.recording.layout import LOCAL, MEASURED
+from happe_power.recording.files import append_line, locked, write_whole
+from happe_power.recording.header import LOCAL, MEASURED, NOBODY
 from happe_power.trace import TraceError, read_digests
 from happe_power.upload import clocks
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from happe_contract.strict_json import Json
@@ -186,3 +187,33 @@ def _digest(path: Path) -> tuple[int, str]:
             digest.update(piece)
             size += len(piece)
     return size, digest.hexdigest()
+
+
+LOCK = ".upload.lock"
+
+
+class BusyError(Exception):
+    """Another uploader is at work on this spool."""
+
+
+def folders(spool: Path) -> list[Path]:
+    """The traces' folders, by name."""
+    return sorted(path.parent for path in spool.glob("*/*/header.json"))
+
+
+def opened(folder: Path) -> Outbox | None:
+    """The trace in a folder; None if the folder can't be read as one (`happe-power verify` says why)."""
+    try:
+        return Outbox(folder)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+@contextmanager
+def only_uploader(spool: Path) -> Iterator[None]:
+    """Hold the lock that allows one uploader on a spool. Raises BusyError, OSError."""
+    spool.mkdir(parents=True, exist_ok=True)
+    with locked(spool / LOCK) as free:
+        if not free:
+            raise BusyError(f"{spool}: another uploader is at work on it")
+        yield

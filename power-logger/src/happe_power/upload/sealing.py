@@ -9,8 +9,8 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from happe_power.recording.files import write_whole
-from happe_power.upload.judgement import LaterError, StoppedError, judge
 from happe_power.upload.outbox import MANIFEST, SEAL
+from happe_power.upload.server import LaterError, StoppedError, judge
 
 if TYPE_CHECKING:
     from happe_contract.strict_json import Json

@@ -13,10 +13,9 @@ from happe_contract.traces import Reason
 from happe_power import __version__
 from happe_power.config import ALWAYS, UNTIL_MEASURED, UNTIL_SEALED
 from happe_power.trace import Trace, TraceError
-from happe_power.upload import clocks, sealing, spool
-from happe_power.upload.judgement import LaterError, StoppedError, judge, pause_s
-from happe_power.upload.outbox import DamagedError, Part
-from happe_power.upload.server import NoAnswerError
+from happe_power.upload import clocks, sealing
+from happe_power.upload.outbox import DamagedError, Part, folders, opened
+from happe_power.upload.server import LaterError, NoAnswerError, StoppedError, judge, pause_s
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -73,8 +72,8 @@ class Uploader:
 
     def open(self) -> list[Outbox]:
         """The traces to send, oldest first, without those that a person must look at."""
-        for folder in spool.folders(self._place):
-            if folder not in self._known and (found := spool.outbox(folder)):
+        for folder in folders(self._place):
+            if folder not in self._known and (found := opened(folder)):
                 self._known[folder] = found
                 if not found.sealed:
                     found.stop(None)
