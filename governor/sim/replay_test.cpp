@@ -15,15 +15,20 @@ namespace {
 namespace fs = std::filesystem;
 constexpr std::size_t kFewestVectors = 25;
 
-std::vector<fs::path> vectors() {
-    std::vector<fs::path> files;
+// The cases of a file share its header, but for the members that a case has itself.
+std::vector<nlohmann::json> vectors() {
+    std::vector<nlohmann::json> cases;
     for (const auto& entry : fs::directory_iterator(HAPPE_SOURCE_DIR "/profiles/vectors")) {
-        if (entry.path().extension() == ".json") {
-            files.push_back(entry.path());
+        std::ifstream file(entry.path());
+        const auto document = nlohmann::json::parse(file);
+        for (auto vector : document["cases"]) {
+            auto header = document["header"];
+            header.update(vector.value("header", nlohmann::json::object()));
+            vector["header"] = header;
+            cases.push_back(vector);
         }
     }
-    std::ranges::sort(files);
-    return files;
+    return cases;
 }
 
 std::string lines(const nlohmann::json& documents) {
@@ -43,11 +48,10 @@ nlohmann::json parsed_lines(const std::string& text) {
     return documents;
 }
 
-class Vector : public testing::TestWithParam<fs::path> {};
+class Vector : public testing::TestWithParam<nlohmann::json> {};
 
 TEST_P(Vector, is_decided_as_derived_by_hand) {
-    std::ifstream file(GetParam());
-    const auto vector = nlohmann::json::parse(file);
+    const auto& vector = GetParam();
     std::istringstream trace(vector["header"].dump() + "\n" + lines(vector["observations"]));
     std::ostringstream decisions;
 
@@ -63,7 +67,7 @@ TEST_P(Vector, is_decided_as_derived_by_hand) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Profiles, Vector, testing::ValuesIn(vectors()), [](const auto& vector) {
-    std::string name = vector.param.stem().string();
+    std::string name = vector.param["name"];
     std::ranges::replace(name, '-', '_');
     return name;
 });

@@ -111,7 +111,7 @@ def keys(happed: Happed, keyboard: Keyboard) -> Keyboard:
 def test_user_a_s_game_is_decided_as_in_the_paper(
     policy: Policy, keys: Keyboard, show: Show, tmp_path: Path, minutes: int
 ) -> None:
-    vector = json.loads(VECTOR.read_text())
+    (vector,) = json.loads(VECTOR.read_text())["cases"]
     seconds = scheduled(vector)
     seconds += (AFTERWARDS * minutes * 60)[: minutes * 60 - len(seconds)]
     presses = [
@@ -176,8 +176,8 @@ def test_o_happe_draws_less_than_ondemand_on_the_same_game(
     happed: Happed, policy: Policy, show: Show, tmp_path: Path
 ) -> None:
     """The profile is the one that user A has taught in the paper."""
-    expected = json.loads(VECTOR.read_text())["expected"]
-    taught = [decision["learned"]["uafp_khz"] for decision in expected if "learned" in decision][-1]
+    (vector,) = json.loads(VECTOR.read_text())["cases"]
+    taught = [decision["learned"]["uafp_khz"] for decision in vector["expected"] if "learned" in decision][-1]
     profile = {"user": SUBJECT, "app": APPLICATION, "khz": taught}
     document = {"format": "happe-profile/1", "f_max_khz": TOP_KHZ, "profiles": [profile]}
     happed.call("ImportProfiles", "ss", f"subject:{SUBJECT}", json.dumps(document))
