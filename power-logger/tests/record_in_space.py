@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A recording on a small disk that fills up or becomes read-only, in its own mount namespace.
+"""A recording on a small disk that fills up, in its own mount namespace.
 
 usage: unshare --mount [--map-root-user] python record_in_space.py FOLDER CASE
 
-CASE: full, full-to-the-end, read-only, read-only-at-first.
+CASE: full, full-to-the-end.
 
 Prints JSON: the recorder's lines, its exit status and messages, and verify's reports.
 """
@@ -105,43 +105,11 @@ def full(*, to_the_end: bool) -> dict[str, Any]:
     return ended | {"verified": verify(), "repaired": verify("--repair")}
 
 
-def read_only_bind() -> bool:
-    """Make the spool read-only for files opened from now on. Return False if a program opened a file meanwhile."""
-    run("mount", "--bind", SPOOL, SPOOL)
-    done = subprocess.run(["mount", "-o", "remount,bind,ro", SPOOL], stderr=subprocess.PIPE, text=True, check=False)
-    if done.returncode and "busy" not in done.stderr:
-        raise OSError(done.stderr)
-    if done.returncode:
-        run("umount", "--lazy", SPOOL)
-    return done.returncode == 0
-
-
-def read_only() -> dict[str, Any]:
-    """Keep open files writable, but allow no new file for a while."""
-    recording = Recording()
-    before = recording.until("", 2000)
-    while not read_only_bind():
-        pass
-    recording.until("Read-only", lost=1)
-    run("umount", "--lazy", SPOOL)
-    recording.until("", before + 4000)
-    return recording.end() | {"verified": verify()}
-
-
-def read_only_at_first() -> dict[str, Any]:
-    """Make the disk read-only from the start."""
-    run("mount", "-o", "remount,bind,ro", DISK)
-    done = subprocess.run(record(), stderr=subprocess.PIPE, text=True, check=False)
-    return {"said": done.stderr, "status": done.returncode}
-
-
 DISK.mkdir()
 SOURCE.write_text('kind = "sim"\nrate = 2000\n')
 run("mount", "-t", "tmpfs", "-o", "size=700k", "tmpfs", DISK)
 CASES = {
     "full": lambda: full(to_the_end=False),
     "full-to-the-end": lambda: full(to_the_end=True),
-    "read-only": read_only,
-    "read-only-at-first": read_only_at_first,
 }
 print(json.dumps(CASES[CASE]()))

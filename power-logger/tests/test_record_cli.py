@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from fake_study_server import LAPTOP, TOKEN, FakeStudyServer, Said, problem
-from given_sources import SHUNT, SUPPLY, Given, steady
+from given_sources import SHUNT, SUPPLY, steady
 from happe_contract.measuring.zeros import readings_of
 from happe_contract.traces import Block, Channel, ClockEstimate, Measures
 from happe_power import calibration, sources
@@ -355,22 +355,6 @@ def test_watts_of_an_energy_counter_are_its_slope() -> None:
     assert Wattmeter((counter,), 10.0, None, date(2026, 6, 1)).watts([Reading((Block(0, (energy,)),), None)]) == (
         pytest.approx(2.5)
     )
-
-
-@pytest.mark.parametrize(
-    ("channel", "value", "says"),
-    [
-        (SHUNT, 32_767, "saturated samples: take a wider range"),
-        (Channel("amps", Measures.CURRENT, "A", np.dtype(np.float64), 1.0, 0.0), np.nan, "invalid samples$"),
-    ],
-)
-def test_a_zero_check_is_not_made_of_samples_that_can_not_be_used(channel: Channel, value: float, says: str) -> None:
-    column = np.zeros(2000, channel.dtype)
-    column[70] = value
-    source = Given([Reading((Block(0, (column,)),), None)], channels=(channel,))
-    with pytest.raises(ValueError, match=says):
-        zero_check.take(source)
-    assert source.stops == 1
 
 
 def test_a_recording_is_watched_and_its_energy_is_power_by_time(tmp_path: Path, calibrated: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Disks that are really full or read-only: the recorder reports it clearly, and continues when there is room."""
+"""Disks that are really full: the recorder reports it clearly, and continues when there is room."""
 
 from __future__ import annotations
 
@@ -74,18 +74,3 @@ def test_a_recording_leaves_room_for_the_seal_and_what_the_uploader_notes(tmp_pa
     finally:
         disk.close()
     assert (report.problems, report.state, report.samples, report.lost) == ([], "ended", 0, 3000)
-
-
-def test_a_disk_that_becomes_read_only_is_a_gap_and_the_recording_goes_on_when_it_can_be_written(
-    tmp_path: Path,
-) -> None:
-    seen = happened(tmp_path, "read-only")
-    assert seen["status"] == 1
-    assert lost_to_storage(seen) > 0
-    assert any("Read-only" in line["trouble"] for line in seen["lines"])
-
-
-def test_a_disk_that_is_read_only_at_first_is_said_at_once(tmp_path: Path) -> None:
-    seen = happened(tmp_path, "read-only-at-first")
-    assert seen["status"] == os.EX_NOPERM
-    assert "Read-only file system; make the disk writable" in seen["said"]

@@ -42,31 +42,15 @@ def test_the_true_offset_is_within_the_uncertainty_for_any_delays(
     assert found.uncertainty_us <= least / 2 + 4  # four readings, each up to a microsecond too low
 
 
-@given(offsets, microseconds)
-def test_equal_delays_give_the_offset_itself(offset: Fraction, delay: Fraction) -> None:
-    found = estimate([exchange(Fraction(2 * START), offset, delay, Fraction(50), delay)])
-    assert abs(offset - found.offset_us) <= 2
-
-
 def test_the_probe_of_least_round_trip_counts() -> None:
     probes = [[1000, 6000, 6010, 1400], [2000, 7030, 7040, 2050], [3000, 8100, 8110, 3300]]
     # round trips 390, 40, 290; the middle of [7040 - 2050, 7030 - 2000] is 5010
     assert estimate(probes) == Estimate(offset_us=5010, uncertainty_us=21, device_us=2025, server_us=7035, probes=3)
 
 
-def test_of_equal_round_trips_the_first_counts() -> None:
-    assert estimate([[0, 100, 100, 10], [20, 121, 121, 30]]).offset_us == 95
-
-
 def test_an_exchange_that_took_no_time_has_the_uncertainty_of_a_reading() -> None:
     assert Probe(5, 105, 105, 5).uncertainty_us == 1
     assert Probe(5, 105, 105, 5).offset_us == 100
-
-
-def test_an_exchange_that_took_no_time_may_be_read_as_less_than_none() -> None:
-    # sent at 5.5 and back at 5.9 by the device; there from 105.9 to 106.3, so that the offset is 100.4
-    found = estimate([[5, 105, 106, 5]])
-    assert abs(Fraction("100.4") - found.offset_us) <= found.uncertainty_us == 1
 
 
 GOOD = [1000, 6000, 6010, 1400]
@@ -115,14 +99,6 @@ def test_a_clock_set_by_more_than_the_delays_hide_is_noticed(count: int, data: s
         )
     with pytest.raises(BadDocumentError, match="a clock was set"):
         estimate(probes)
-
-
-def test_a_time_may_be_the_latest() -> None:
-    assert estimate([[LATEST_US - 400, 6000, 6010, LATEST_US]]).probes == 1
-
-
-def test_probes_may_take_an_hour() -> None:
-    assert estimate([GOOD, [3_600_000_600, 3_600_005_600, 3_600_005_610, 3_600_001_000]]).probes == 2
 
 
 def test_clocks_that_drift_by_what_clocks_do_are_no_clocks_that_were_set() -> None:
