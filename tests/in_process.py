@@ -12,7 +12,6 @@ from click.testing import CliRunner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class Ran:
         return json.loads(self.out)
 
 
-def run(main: Callable[[list[str]], object], *arguments: str | Path, typed: str = "") -> Ran:
+def run(main: Callable[[list[str]], object], *arguments: object, typed: str = "") -> Ran:
     """Run a program, which ends by SystemExit. `typed` is its standard input."""
     with CliRunner().isolation(input=typed) as (out, err, _both):
         try:

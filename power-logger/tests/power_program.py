@@ -31,7 +31,7 @@ supply_measured = "after"
 """
 
 
-def happe_power(*arguments: str | Path) -> Ran:
+def happe_power(*arguments: object) -> Ran:
     """Run `happe-power`."""
     return run(main, *arguments)
 

@@ -11,7 +11,7 @@ import random
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -26,7 +26,6 @@ from happe_power import calibration
 from happe_power.arithmetic import marker
 from happe_power.cli import calibrate
 from happe_power.cli.measure import with_uncertainty
-from happe_power.cli.program import main
 from happe_power.figures import clocks_of
 from happe_power.recording import zero_check
 from happe_power.sources.source import Reading
@@ -35,7 +34,7 @@ from patience import PATIENCE_S
 from power_program import happe_power, source_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 SERVER_US = 1_800_000_000_000_000  # the begin of the given trace, by the server: 2027-01-15
@@ -45,28 +44,6 @@ SHIPPED = dataclasses.replace(
     divider=known(3.0, 0.002),
     channels={name: Correction(known(1, 1e-4), known(0, 1e-5), known(5e-5, 1e-6)) for name in ("shunt", "supply")},
 )
-
-
-class Ended(NamedTuple):
-    """The output and status of a command."""
-
-    status: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
-    """Runs the program in this process."""
-
-    def run(*arguments: object) -> Ended:
-        with pytest.raises(SystemExit) as ended:
-            main([str(each) for each in arguments])
-        status = ended.value.code
-        assert status is None or isinstance(status, int)
-        return Ended(status or 0, *capsys.readouterr())
-
-    return run
 
 
 @pytest.fixture
@@ -93,11 +70,9 @@ def at(second: float) -> int:
     return SERVER_US + round(second * 1e6)
 
 
-def test_measure_says_watts_joules_uncertainty_coverage_and_calibration(
-    run: Callable[..., Ended], folder: Path
-) -> None:
+def test_measure_says_watts_joules_uncertainty_coverage_and_calibration(folder: Path) -> None:
     # When `measure` measures the second with 2.0 A through 0.1 ohm and 19.5 V before the shunt
-    ended = run("measure", folder, "--from", at(1), "--to", at(2), "--budget")
+    ended = happe_power("measure", folder, "--from", at(1), "--to", at(2), "--budget")
     lines = ended.out.splitlines()
     assert (ended.status, ended.err) == (0, "")
     assert lines[0].startswith("mean power   38.59")
@@ -111,8 +86,8 @@ def test_measure_says_watts_joules_uncertainty_coverage_and_calibration(
     assert lines[-2].startswith("U (k = 2) ") or lines[-1].startswith("U (k = 2) ")
 
 
-def test_measure_tells_programs_the_same_and_more(run: Callable[..., Ended], folder: Path) -> None:
-    said = json.loads(run("measure", folder, "--from", "2027-01-15T08:00:01Z", "--to", at(2), "--json").out)
+def test_measure_tells_programs_the_same_and_more(folder: Path) -> None:
+    said = happe_power("measure", folder, "--from", "2027-01-15T08:00:01Z", "--to", at(2), "--json").json()
     assert said["mean_w"] == pytest.approx(2 * (19.5 - 0.2), rel=1e-3)
     assert said["energy_j"] == pytest.approx(said["mean_w"])
     assert (said["from_us"], said["to_us"], said["k"], said["coverage"]) == (at(1), at(2), 2, 1)
@@ -123,15 +98,15 @@ def test_measure_tells_programs_the_same_and_more(run: Callable[..., Ended], fol
     assert all(line["source"] for line in said["budget"])
 
 
-def test_measure_compares_two_intervals(run: Callable[..., Ended], folder: Path) -> None:
+def test_measure_compares_two_intervals(folder: Path) -> None:
     arguments = ("measure", folder, "--from", at(2), "--to", at(3), "--against", at(1), at(2))
-    said = json.loads(run(*arguments, "--json").out)
+    said = happe_power(*arguments, "--json").json()
     low, high = 1.5 * (19.5 - 0.15), 2 * (19.5 - 0.2)
     assert said["difference"]["value"] == pytest.approx(low - high, rel=1e-3)
     assert said["improvement"]["value"] == pytest.approx(1 - low / high, rel=2e-3)
     shunt = next(line for line in said["improvement"]["budget"] if line["input"] == "shunt")
     assert shunt["part"] < 1e-12
-    assert "improvement  " in run(*arguments).out
+    assert "improvement  " in happe_power(*arguments).out
 
 
 @pytest.fixture
@@ -145,31 +120,33 @@ def east_of_greenwich() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("east_of_greenwich")
-def test_measure_export_and_align_take_the_same_times(run: Callable[..., Ended], folder: Path) -> None:
+def test_measure_export_and_align_take_the_same_times(folder: Path) -> None:
     # Given a trace of six seconds from 2027-01-15T08:00:00Z on
     begin = {"1s", "1", "08:00:01Z", "9:30:01", "2027-01-15T08:00:01Z", "1800000001000000"}
     end = ("5s", "5.0", "08:00:05Z", "09:30:05.000", "2027-01-15T09:00:05+01:00", "1800000005000000")
     # When a person names the same four seconds in each way
     found = []
     for first, last in zip(sorted(begin), [end[0]] * len(begin), strict=True):
-        found.append(json.loads(run("measure", folder, "--from", first, "--to", last, "--json").out)["from_us"])
-    found += [json.loads(run("measure", folder, "--from", 1, "--to", last, "--json").out)["to_us"] for last in end]
+        found.append(happe_power("measure", folder, "--from", first, "--to", last, "--json").json()["from_us"])
+    found += [happe_power("measure", folder, "--from", 1, "--to", last, "--json").json()["to_us"] for last in end]
     # Then each is the same instant, to the clock's microsecond
     assert found == pytest.approx([SERVER_US + 1_000_000] * 6 + [SERVER_US + 5_000_000] * 6, abs=3)
-    rows = [run("export", folder, "-", "--from", first, "--to", "5s").out.count("\n") for first in sorted(begin)]
+    rows = [
+        happe_power("export", folder, "-", "--from", first, "--to", "5s").out.count("\n") for first in sorted(begin)
+    ]
     assert max(rows) - min(rows) <= 1
     assert abs(rows[0] - 4 * 1000) <= 2
-    said = [run("align", folder, "--at", first).out for first in sorted(begin)]
+    said = [happe_power("align", folder, "--at", first).out for first in sorted(begin)]
     assert len({each.partition(": ")[0][:20] for each in said}) == 1
     # And a time of day before the trace's begin means the next day, which the trace does not have
-    late = run("measure", folder, "--from", "07:59:59Z", "--json")
+    late = happe_power("measure", folder, "--from", "07:59:59Z", "--json")
     assert (late.status, "ends before it begins" in late.err) == (65, True)
 
 
 @pytest.mark.parametrize("text", ["15 m", "-1s", "24:00", "10:60", "yesterday", "2026-11-21T14:05:00", "1e3", "10:3"])
-def test_a_time_that_is_none_is_refused(run: Callable[..., Ended], folder: Path, text: str) -> None:
+def test_a_time_that_is_none_is_refused(folder: Path, text: str) -> None:
     for command, option in (("measure", "--from"), ("align", "--at")):
-        ended = run(command, folder, option, text)
+        ended = happe_power(command, folder, option, text)
         assert ended.status == 64
         assert text in ended.err
 
@@ -206,17 +183,17 @@ REFUSED: list[tuple[Sequence[object], str]] = [
 
 @pytest.mark.parametrize(("arguments", "said"), REFUSED, ids=[said[9:25] for _, said in REFUSED])
 def test_what_is_not_good_enough_is_refused_with_status_65_and_why(
-    run: Callable[..., Ended], folder: Path, arguments: Sequence[object], said: str
+    folder: Path, arguments: Sequence[object], said: str
 ) -> None:
-    ended = run("measure", folder, *arguments)
+    ended = happe_power("measure", folder, *arguments)
     assert (ended.status, ended.out) == (os.EX_DATAERR, "")
     assert said in ended.err
 
 
-def test_a_trace_without_estimates_has_no_server_time_but_its_own(run: Callable[..., Ended], folder: Path) -> None:
+def test_a_trace_without_estimates_has_no_server_time_but_its_own(folder: Path) -> None:
     (folder / "clocks.jsonl").unlink()
-    assert "--own-clock" in run("measure", folder).err
-    said = json.loads(run("measure", folder, "--own-clock", "--json").out)
+    assert "--own-clock" in happe_power("measure", folder).err
+    said = happe_power("measure", folder, "--own-clock", "--json").json()
     assert said["from_us"] == power_traces.REALTIME_US
     assert "not the server's" in said["notes"][0]
 
@@ -235,64 +212,67 @@ def test_a_wall_clock_that_was_set_in_the_middle_is_refused(folder: Path) -> Non
     assert found.why is Why.CLOCK_SET
 
 
-def test_with_samples_at_the_end_of_the_range_there_is_no_figure(run: Callable[..., Ended], folder: Path) -> None:
+def test_with_samples_at_the_end_of_the_range_there_is_no_figure(folder: Path) -> None:
     # Given seven samples at the end of the range in the second second, and a stall in the third one
     gaps = [(1990, 1995, "saturated"), (1997, 1999, "saturated"), (2500, 2501, "stall")]
     lines = [json.dumps({"from_index": a, "to_index": b, "reason": reason}) for a, b, reason in gaps]
     (folder / "gaps.jsonl").write_text("\n".join(lines) + "\n")
     # Then that second and differences from it have no figure, and other intervals have theirs
     said = "refused (coverage): 7 of its samples were at the end of the range"
-    assert said in run("measure", folder, "--from", at(1), "--to", at(2)).err
-    ended = run("measure", folder, "--from", at(2), "--to", at(3), "--against", at(1), at(2))
+    assert said in happe_power("measure", folder, "--from", at(1), "--to", at(2)).err
+    ended = happe_power("measure", folder, "--from", at(2), "--to", at(3), "--against", at(1), at(2))
     assert (ended.status, ended.out) == (os.EX_DATAERR, "")
     assert said in ended.err
-    assert run("measure", folder, "--from", at(2), "--to", at(3)).status == 0
+    assert happe_power("measure", folder, "--from", at(2), "--to", at(3)).status == 0
     # And if a cut divides these samples, only those inside count
-    assert "refused (coverage): 4 of its samples" in run("measure", folder, "--from", at(1), "--to", at(1.9935)).err
+    assert (
+        "refused (coverage): 4 of its samples"
+        in happe_power("measure", folder, "--from", at(1), "--to", at(1.9935)).err
+    )
 
 
-def test_an_expired_record_is_said_on_the_figure(run: Callable[..., Ended], folder: Path, tmp_path: Path) -> None:
+def test_an_expired_record_is_said_on_the_figure(folder: Path, tmp_path: Path) -> None:
     old = dataclasses.replace(
         SHIPPED, name="old", date=SHIPPED.date.replace(year=2024), expires=SHIPPED.expires.replace(year=2025)
     )
     other = tmp_path / "old.toml"
     other.write_text(calibration.to_toml(old))
-    ended = run("measure", folder, "--calibration", other)
+    ended = happe_power("measure", folder, "--calibration", other)
     assert ended.status == 0
     assert "calibration old EXPIRED on 2025-10-01" in ended.out
     assert "with calibration old; the trace was recorded under rig" in ended.out
 
 
-def test_a_stretch_with_the_laptop_off_is_a_zero_check(run: Callable[..., Ended], folder: Path) -> None:
+def test_a_stretch_with_the_laptop_off_is_a_zero_check(folder: Path) -> None:
     # Given a trace without checks; a person names its first and third second as time with the laptop off, one twice
-    assert any("no zero check" in note for note in json.loads(run("measure", folder, "--json").out)["notes"])
-    said = [run("zero", folder, "--from", f"{at}s", "--to", f"{at + 1}s") for at in (2, 0, 2)]
+    assert any("no zero check" in note for note in happe_power("measure", folder, "--json").json()["notes"])
+    said = [happe_power("zero", folder, "--from", f"{at}s", "--to", f"{at + 1}s") for at in (2, 0, 2)]
     assert [each.status for each in said] == [0, 0, 0]
     assert [each.out.partition(":")[0] for each in said] == ["1 zero check", "2 zero checks", "2 zero checks"]
     # Then `zero` stores both beside the trace, by time, with the shunt's values, and figures use them
     readings = json.loads((folder / zero_check.NAME).read_text())["during"]
     assert [each["mean"] for each in readings] == pytest.approx([0.15, 0.15], rel=1e-2)
     assert readings[1]["at_us"] - readings[0]["at_us"] == 2_000_000
-    found = json.loads(run("measure", folder, "--json").out)
+    found = happe_power("measure", folder, "--json").json()
     lines = {line["input"]: line for line in found["budget"]}
     assert lines["drift of the zero of shunt"]["source"].startswith("spread of 2 zero checks")
     assert not any("no zero check" in note for note in found["notes"])
 
 
-def test_a_stretch_that_is_no_zero_check_is_refused(run: Callable[..., Ended], folder: Path) -> None:
-    assert run("zero", folder, "--from", "1s").status == os.EX_USAGE
-    assert run("zero", folder, "--from", "20s", "--to", "30s").status == os.EX_DATAERR
+def test_a_stretch_that_is_no_zero_check_is_refused(folder: Path) -> None:
+    assert happe_power("zero", folder, "--from", "1s").status == os.EX_USAGE
+    assert happe_power("zero", folder, "--from", "20s", "--to", "30s").status == os.EX_DATAERR
     (folder / zero_check.NAME).write_text("no JSON")
-    ended = run("zero", folder, "--from", "0s", "--to", "1s")
+    ended = happe_power("zero", folder, "--from", "0s", "--to", "1s")
     assert (ended.status, "this file has no zero readings" in ended.err) == (os.EX_DATAERR, True)
     (folder / "manifest.json").unlink()
-    assert run("zero", folder, "--from", "0s", "--to", "1s").status == os.EX_TEMPFAIL
+    assert happe_power("zero", folder, "--from", "0s", "--to", "1s").status == os.EX_TEMPFAIL
 
 
 @pytest.mark.parametrize("content", ["{}", "[1]", '{"before": [{"channel": "shunt"}], "after": []}', "no JSON"])
-def test_zero_checks_that_cannot_be_read_are_told(run: Callable[..., Ended], folder: Path, content: str) -> None:
+def test_zero_checks_that_cannot_be_read_are_told(folder: Path, content: str) -> None:
     (folder / zero_check.NAME).write_text(content)
-    ended = run("measure", folder)
+    ended = happe_power("measure", folder)
     assert ended.status == os.EX_DATAERR
     assert f"{zero_check.NAME}: this file has no zero readings" in ended.err
 
@@ -311,10 +291,10 @@ def marked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return next(spool.glob("t/*/header.json")).parent
 
 
-def test_align_finds_the_marker_where_the_clocks_say_it_is(run: Callable[..., Ended], marked: Path) -> None:
+def test_align_finds_the_marker_where_the_clocks_say_it_is(marked: Path) -> None:
     begins_us = Trace.open(marked).started.realtime_us + 12_000_000
-    ended = run("align", marked, "--own-clock", "--at", begins_us, "--json")
-    (found,) = json.loads(ended.out)["markers"]
+    ended = happe_power("align", marked, "--own-clock", "--at", begins_us, "--json")
+    (found,) = ended.json()["markers"]
     assert ended.status == 0
     assert found["agrees"]
     assert abs(found["late_us"]) < 2000
@@ -322,9 +302,9 @@ def test_align_finds_the_marker_where_the_clocks_say_it_is(run: Callable[..., En
 
 
 @pytest.mark.parametrize("late_us", [-700_000, 40_000])
-def test_align_tells_a_clock_that_is_off_and_ends_with_1(run: Callable[..., Ended], marked: Path, late_us: int) -> None:
+def test_align_tells_a_clock_that_is_off_and_ends_with_1(marked: Path, late_us: int) -> None:
     begins_us = Trace.open(marked).started.realtime_us + 12_000_000
-    ended = run("align", marked, "--own-clock", "--at", begins_us - late_us)
+    ended = happe_power("align", marked, "--own-clock", "--at", begins_us - late_us)
     assert ended.status == 1
     told = float(ended.out.partition(": ")[2].partition(" ms")[0])
     assert told == pytest.approx(late_us / 1000, abs=2)
@@ -366,25 +346,25 @@ def _shown(seconds: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     ("name", "late_ms", "step"), [("marker", 0, 3.3), ("marker2", 0, 0.3), ("marker3", 4, 0.2 / 2**0.5)]
 )
 def test_align_finds_the_marker_on_a_line_a_light_and_a_sound(
-    run: Callable[..., Ended], lines: Path, name: str, late_ms: float, step: float
+    lines: Path, name: str, late_ms: float, step: float
 ) -> None:
     begins_us = Trace.open(lines).started.realtime_us + 12_000_000
-    ended = run("align", lines, "--own-clock", "--at", begins_us, "--marker", name, "--json")
-    (found,) = json.loads(ended.out)["markers"]
+    ended = happe_power("align", lines, "--own-clock", "--at", begins_us, "--marker", name, "--json")
+    (found,) = ended.json()["markers"]
     assert found["late_us"] == pytest.approx(1000 * late_ms, abs=max(600, 3 * found["standard_uncertainty_us"]))
     assert found["step_v"] == pytest.approx(step, rel=0.1)
-    assert "step " in run("align", lines, "--own-clock", "--at", "12s", "--marker", name).out
+    assert "step " in happe_power("align", lines, "--own-clock", "--at", "12s", "--marker", name).out
 
 
-def test_align_names_the_channels_that_show_a_marker(run: Callable[..., Ended], lines: Path, folder: Path) -> None:
-    wrong = run("align", lines, "--own-clock", "--at", "12s", "--marker", "shunt")
+def test_align_names_the_channels_that_show_a_marker(lines: Path, folder: Path) -> None:
+    wrong = happe_power("align", lines, "--own-clock", "--at", "12s", "--marker", "shunt")
     assert (wrong.status, "it has marker, marker2, marker3" in wrong.err) == (64, True)
-    none = run("align", folder, "--at", "1s", "--marker", "light")
+    none = happe_power("align", folder, "--at", "1s", "--marker", "light")
     assert (none.status, "none of its channels measures a marker" in none.err) == (64, True)
 
 
-def test_align_tells_where_no_marker_is(run: Callable[..., Ended], folder: Path) -> None:
-    ended = run("align", folder, "--at", at(1))
+def test_align_tells_where_no_marker_is(folder: Path) -> None:
+    ended = happe_power("align", folder, "--at", at(1))
     assert ended.status == 1
     assert "no marker" in ended.out
 
@@ -407,12 +387,12 @@ WIRED = ["--name", "rig", "--shunt-line", "return", "--supply-measured", "before
 LOADED = ["--load-ohm", "10.0", "0.002", "--load-volt", "19.425", "0.003"]
 
 
-def test_calibrate_writes_the_record_of_a_known_load(run: Callable[..., Ended], tmp_path: Path, rig: list[str]) -> None:
+def test_calibrate_writes_the_record_of_a_known_load(tmp_path: Path, rig: list[str]) -> None:
     file = tmp_path / "rig.toml"
-    ended = run("calibrate", file, *rig, *WIRED, *LOADED, "--no-wait", "--json")
+    ended = happe_power("calibrate", file, *rig, *WIRED, *LOADED, "--no-wait", "--json")
     record = calibration.parse(file.read_bytes(), "rig.toml")
     assert ended.status == 0
-    said: dict[str, Any] = json.loads(ended.out)["record"]
+    said: dict[str, Any] = ended.json()["record"]
     assert said["sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
     assert said == record.to_header()
     assert record.shunt_ohm is not None
@@ -426,30 +406,28 @@ def test_calibrate_writes_the_record_of_a_known_load(run: Callable[..., Ended], 
     assert noise.value == pytest.approx(1e-3, rel=0.2)
 
 
-def test_calibrate_overwrites_nothing_unless_forced(run: Callable[..., Ended], tmp_path: Path, rig: list[str]) -> None:
+def test_calibrate_overwrites_nothing_unless_forced(tmp_path: Path, rig: list[str]) -> None:
     file = tmp_path / "rig.toml"
     file.write_text("precious")
-    ended = run("calibrate", file, *rig, *WIRED, *LOADED, "--no-wait")
+    ended = happe_power("calibrate", file, *rig, *WIRED, *LOADED, "--no-wait")
     assert (ended.status, file.read_text()) == (os.EX_CANTCREAT, "precious")
     assert "--force" in ended.err
-    assert run("calibrate", file, *rig, *WIRED, *LOADED, "--no-wait", "--force").status == 0
+    assert happe_power("calibrate", file, *rig, *WIRED, *LOADED, "--no-wait", "--force").status == 0
     assert calibration.parse(file.read_bytes(), "rig.toml").name == "rig"
 
 
 @pytest.mark.parametrize("lacking", ["--name", "--shunt-line", "--supply-measured", "--load-ohm", "--load-volt"])
-def test_calibrate_names_the_option_that_a_script_forgot(
-    run: Callable[..., Ended], tmp_path: Path, rig: list[str], lacking: str
-) -> None:
+def test_calibrate_names_the_option_that_a_script_forgot(tmp_path: Path, rig: list[str], lacking: str) -> None:
     given = [*WIRED, *LOADED]
     del given[given.index(lacking) : given.index(lacking) + (3 if "load" in lacking else 2)]
-    ended = run("calibrate", tmp_path / "rig.toml", *rig, *given, "--no-wait")
+    ended = happe_power("calibrate", tmp_path / "rig.toml", *rig, *given, "--no-wait")
     assert ended.status == os.EX_USAGE
     assert f"{lacking} is missing" in ended.err
     assert not (tmp_path / "rig.toml").exists()
 
 
 def test_calibrate_asks_a_person_for_what_was_not_given(
-    run: Callable[..., Ended], tmp_path: Path, rig: list[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, rig: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Given a person who types an impossible uncertainty, and connects the resistor only when asked again
     load = [10.0, 0.002, 19.425, 0.003]
@@ -466,7 +444,7 @@ def test_calibrate_asks_a_person_for_what_was_not_given(
 
     monkeypatch.setattr(calibrate, "somebody_is_there", lambda: True)
     monkeypatch.setattr("click.prompt", prompt)
-    ended = run("calibrate", tmp_path / "rig.toml", *rig)
+    ended = happe_power("calibrate", tmp_path / "rig.toml", *rig)
     assert ended.status == 0, ended.err
     assert "10 11: must be more than 0, and U less than that" in ended.err
     assert "the load is missing, or its poles are swapped" in ended.err
@@ -476,11 +454,9 @@ def test_calibrate_asks_a_person_for_what_was_not_given(
     assert calibration.parse((tmp_path / "rig.toml").read_bytes(), "rig.toml").shunt_ohm is not None
 
 
-def test_calibrate_without_a_load_makes_a_record_of_zeros(
-    run: Callable[..., Ended], tmp_path: Path, rig: list[str]
-) -> None:
+def test_calibrate_without_a_load_makes_a_record_of_zeros(tmp_path: Path, rig: list[str]) -> None:
     file = tmp_path / "rig.toml"
-    ended = run("calibrate", file, *rig, *WIRED, "--no-wait", "--no-load")
+    ended = happe_power("calibrate", file, *rig, *WIRED, "--no-wait", "--no-load")
     record = calibration.parse(file.read_bytes(), "rig.toml")
     assert ended.status == 0
     assert "zero of shunt, V" in ended.out
@@ -491,7 +467,7 @@ def test_calibrate_without_a_load_makes_a_record_of_zeros(
     ("value", "says"), [("10", "rig: saturated samples: take a wider range"), ("nan", "rig: invalid samples")]
 )
 def test_calibrate_makes_no_record_of_samples_that_can_not_be_used(
-    run: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str, says: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str, says: str
 ) -> None:
     watts = Channel("power", Measures.POWER, "W", np.dtype(np.float64), 1.0, 0.0, -10, 10)
     column = np.zeros(200)
@@ -499,7 +475,7 @@ def test_calibrate_makes_no_record_of_samples_that_can_not_be_used(
     source = Given([Reading((Block(0, (column,)),), None)], channels=(watts,), device="rig")
     monkeypatch.setattr(calibrate, "make", lambda _: source)
     what = ("--source", source_file(tmp_path), "--name", "x", "--no-load", "--no-wait")
-    ended = run("calibrate", tmp_path / "rig.toml", *what)
+    ended = happe_power("calibrate", tmp_path / "rig.toml", *what)
     assert (ended.status, ended.out) == (os.EX_DATAERR, "")
     assert says in ended.err
     assert not (tmp_path / "rig.toml").exists()
@@ -507,14 +483,14 @@ def test_calibrate_makes_no_record_of_samples_that_can_not_be_used(
 
 @pytest.mark.parametrize(("volt", "status"), [(0.09, 0), (-0.09, 0), (0.11, os.EX_DATAERR), (-0.11, os.EX_DATAERR)])
 def test_calibrate_refuses_an_input_that_nobody_has_shorted(
-    run: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, volt: float, status: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, volt: float, status: int
 ) -> None:
     board = Channel("supply", Measures.SUPPLY, "V", np.dtype(np.int16), 0.01, -10.0, 0, 2000)
     column = np.full(200, round((volt + 10) / 0.01), np.int16)
     source = Given([Reading((Block(0, (column,)),), None)], channels=(board,), device="rig")
     monkeypatch.setattr(calibrate, "make", lambda _: source)
     what = ("--source", source_file(tmp_path), "--name", "x", "--no-load", "--no-wait")
-    ended = run("calibrate", tmp_path / "rig.toml", *what)
+    ended = happe_power("calibrate", tmp_path / "rig.toml", *what)
     assert ended.status == status
     assert ("supply: " in ended.err and "short every input" in ended.err) == bool(status)
     assert (tmp_path / "rig.toml").exists() == (not status)
