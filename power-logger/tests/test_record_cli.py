@@ -12,6 +12,7 @@ import sys
 import threading
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,11 +23,13 @@ from fake_study_server import LAPTOP, TOKEN, FakeStudyServer, Said, problem
 from given_sources import SHUNT, SUPPLY, steady
 from happe_contract.measuring.zeros import readings_of
 from happe_contract.traces import Block, Channel, ClockEstimate, Measures
-from happe_power import calibration, sources
+from happe_power import calibration, config, sources
 from happe_power.cli.host import Host
-from happe_power.cli.recording import Session, Wanted
+from happe_power.cli.program import Commands
+from happe_power.cli.recording import SEAL_S, SECOND_S, Session, Wanted
 from happe_power.recording import live, zero_check
 from happe_power.recording.live import Figures, Wattmeter
+from happe_power.recording.recorder import LAST_TRIES, RETRY_S
 from happe_power.sources.source import Reading
 from happe_power.trace import Trace
 from happe_power.upload import identity
@@ -37,7 +40,6 @@ from power_program import RECORD, source_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 PROGRAM = [sys.executable, "-m", "happe_power"]
 
@@ -376,3 +378,67 @@ def test_a_recording_is_watched_and_its_energy_is_power_by_time(tmp_path: Path, 
     *_, before, last = said
     assert (watch.returncode, last["ended"]) == (0, True)
     assert before["energy_j"] == pytest.approx(before["watts"] * before["samples"] / 500, rel=0.01)
+
+
+# Sends itself SIGTERM at the first line of a wait, then at the second line of another wait, and so on.
+WAITING = """
+import os, signal, sys
+from happe_power.cli.host import Ending
+
+def lines(chosen):
+    passed = 0
+    def trace(frame, event, argument):
+        nonlocal passed
+        if event == "line":
+            passed += 1
+            if passed == chosen:
+                sys.settrace(None)
+                os.kill(os.getpid(), signal.SIGTERM)
+        return trace
+    return trace, lambda: passed
+
+chosen = 1
+while True:
+    ending = Ending()
+    trace, passed = lines(chosen)
+    sys.settrace(trace)
+    ended = ending.wait(0.001)
+    sys.settrace(None)
+    if passed() < chosen:
+        break
+    assert ended or ending.wait(60), chosen
+    chosen += 1
+print(chosen - 1)
+"""
+
+
+def test_a_signal_that_comes_while_the_command_begins_to_wait_is_noticed() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WAITING], capture_output=True, text=True, check=False, timeout=PATIENCE_S
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert int(done.stdout) > 3  # the interrupted lines of `wait`
+
+
+UNIT = Path(__file__).resolve().parents[2] / "packaging/systemd/happe-power@.service"
+SETTINGS = dict(line.split("=", 1) for line in UNIT.read_text().splitlines() if "=" in line and line[0] != "#")
+
+
+def test_the_unit_runs_record_with_a_configuration_of_its_own() -> None:
+    words = SETTINGS["ExecStart"].split()
+    assert words[:4] == ["/usr/bin/happe-power", "--config", "/etc/happe/power-%i.toml", "record"]
+    known = {name for option in Commands("").loaded("record").params for name in option.opts}
+    assert set(words[4:]) <= known
+
+
+def test_the_unit_waits_longer_than_the_program_takes() -> None:
+    assert SETTINGS["Type"] == "notify"
+    assert SETTINGS["WatchdogSec"] == "1min"
+    assert SECOND_S * 10 <= 60
+    assert SETTINGS["TimeoutStopSec"] == "2min"
+    longest = SEAL_S + LAST_TRIES * RETRY_S
+    assert longest < 120
+
+
+def test_the_state_folder_is_the_one_that_the_unit_makes() -> None:
+    assert Path("/var/lib") / SETTINGS["StateDirectory"] == config.FOLDER

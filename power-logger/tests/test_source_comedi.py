@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fake_comedi import NI_6034E, FakeBoard
+from fake_boards import NI_6034E, FakeBoard
 from happe_contract.traces import Measures, Reason
 from happe_power import sources
 from happe_power.source_kit import Taken, check_source, take

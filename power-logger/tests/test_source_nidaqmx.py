@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fake_nidaqmx import FakeNi
+from fake_boards import FakeNi
 from happe_contract.traces import Measures, Reason
 from happe_power import sources
 from happe_power.source_kit import check_source, take

@@ -14,7 +14,7 @@ import pytest
 from happe_contract.traces import Block, Channel, Gap, Measures, Reason
 from happe_power import sources
 from happe_power.source_kit import Taken, check_source, take
-from happe_power.sources import sysfs
+from happe_power.sources import poller
 from happe_power.sources.clock import VirtualClock
 from happe_power.sources.poller import Poller
 from happe_power.sources.power_supply import PowerSupply
@@ -80,7 +80,7 @@ def test_a_reading_of_no_use_is_a_gap_of_one() -> None:
 @pytest.fixture
 def sys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder in the place of /sys."""
-    monkeypatch.setattr(sysfs, "SYS", tmp_path)
+    monkeypatch.setattr(poller, "SYS", tmp_path)
     return tmp_path
 
 
@@ -206,7 +206,7 @@ def test_a_counter_that_only_root_may_read_is_told_with_the_command(monkeypatch:
 
     monkeypatch.setattr("pathlib.Path.read_text", refuse)
     with pytest.raises(SourceError, match=re.escape(f"sudo chmod a+r {zone}/energy_uj")):
-        sysfs.number(zone / "energy_uj")
+        poller.number(zone / "energy_uj")
 
 
 def battery_in(sys: Path, name: str = "BAT0", **attributes: object) -> Path:

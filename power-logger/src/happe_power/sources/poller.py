@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from happe_contract.traces import Block, Gap, Reason, TimePair
 from happe_power.sources.clock import MICROS
-from happe_power.sources.source import Reading, SourceError
+from happe_power.sources.source import Reading, SourceError, UnpluggedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -104,3 +105,25 @@ class Poller:
         now = self._clock.now()
         due = self._due_us(self._next)
         return TimePair(self._next, due, now.realtime_us + due - now.monotonic_us)
+
+
+SYS = Path("/sys")
+
+
+def number(file: Path) -> int:
+    """Read a whole number. Raises UnpluggedError if the attribute is gone or fails, SourceError if it is no number."""
+    text = word(file)
+    try:
+        return int(text)
+    except ValueError:
+        raise SourceError(f"{file}: {text[:40]!r} is not a whole number") from None
+
+
+def word(file: Path) -> str:
+    """Read a line. Raises UnpluggedError if the attribute is gone or fails, SourceError if only root can read it."""
+    try:
+        return file.read_text(encoding="utf-8", errors="replace").strip()
+    except PermissionError:
+        raise SourceError(f"{file}: only root can read it; `sudo chmod a+r {file}` until the next boot") from None
+    except OSError as error:
+        raise UnpluggedError(f"{file}: {error.strerror}") from None

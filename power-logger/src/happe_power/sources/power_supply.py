@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from happe_contract.traces import Channel, Measures
-from happe_power.sources import sysfs
+from happe_power.sources import poller
 from happe_power.sources.clock import MICROS
 from happe_power.sources.poller import Poller, Row
 from happe_power.sources.source import Reading, SourceError
@@ -63,7 +63,7 @@ class PowerSupply:
 
     def start(self, first_index: int) -> TimePair:
         """Begin to poll. Raises SourceError unless the battery discharges."""
-        status = sysfs.word(self._battery / "status")
+        status = poller.word(self._battery / "status")
         if status != DISCHARGING:
             raise SourceError(
                 f"{self._battery.name} is {status}: it measures the machine's power only on battery; unplug the mains"
@@ -78,9 +78,11 @@ class PowerSupply:
         """Do nothing, as polling holds nothing open."""
 
     def _sample(self) -> Row | None:
-        if sysfs.word(self._battery / "status") != DISCHARGING:
+        if poller.word(self._battery / "status") != DISCHARGING:
             return None
-        row = tuple(abs(sysfs.number(self._battery / gauge)) for gauge in self._gauges)  # some count discharge negative
+        row = tuple(
+            abs(poller.number(self._battery / gauge)) for gauge in self._gauges
+        )  # some count discharge negative
         self._renewal.see(row, self._clock.now().monotonic_us)
         return row if all(value < 1 << 31 for value in row) else None
 
@@ -127,7 +129,7 @@ def gauges_of(battery: Path) -> list[str]:
 
 
 def _told(battery: Path, attributes: tuple[str, ...]) -> list[str]:
-    words = [sysfs.word(battery / name) for name in attributes if (battery / name).exists()]
+    words = [poller.word(battery / name) for name in attributes if (battery / name).exists()]
     return [text[:100] for text in words if text]
 
 
@@ -137,14 +139,14 @@ def batteries_in(folder: Path) -> list[Path]:
         one
         for one in folder.glob("*")
         if (one / "type").exists()
-        and sysfs.word(one / "type") == "Battery"
-        and not ((one / "scope").exists() and sysfs.word(one / "scope") == "Device")
+        and poller.word(one / "type") == "Battery"
+        and not ((one / "scope").exists() and poller.word(one / "scope") == "Device")
     )
 
 
 def make(spec: Spec, clock: Clock) -> PowerSupply:
     """Make a source of a battery's gauge."""
-    known = {battery.name: battery for battery in batteries_in(sysfs.SYS / FOLDER)}
+    known = {battery.name: battery for battery in batteries_in(poller.SYS / FOLDER)}
     if not known:
         raise SourceError("this machine has no battery")
     name = spec.place or next(iter(known))
@@ -155,7 +157,7 @@ def make(spec: Spec, clock: Clock) -> PowerSupply:
 
 def find() -> list[Found]:
     """All batteries of the machine."""
-    found = [_found(battery) for battery in batteries_in(sysfs.SYS / FOLDER)]
+    found = [_found(battery) for battery in batteries_in(poller.SYS / FOLDER)]
     return found or [Found("power_supply", None, "this machine has no battery")]
 
 
@@ -164,7 +166,7 @@ def _found(battery: Path) -> Found:
         gauges = gauges_of(battery)
     except SourceError as error:
         return Found("power_supply", None, str(error))
-    status = sysfs.word(battery / "status")
+    status = poller.word(battery / "status")
     says = f"{battery.name}, {status}: its own gauge ({', '.join(gauges)}), which renews itself once in 1 to 60 s"
     if status != DISCHARGING:
         return Found("power_supply", None, f"{says}; it measures the machine's power only on battery: unplug the mains")

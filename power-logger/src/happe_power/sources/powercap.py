@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from happe_contract.traces import Channel, Measures
-from happe_power.sources import sysfs
+from happe_power.sources import poller
 from happe_power.sources.clock import MICROS
 from happe_power.sources.poller import Poller, Row
 from happe_power.sources.source import Reading, SourceError
@@ -68,10 +68,10 @@ class Powercap:
         """Check the zones. Raises SourceError if a counter can't be read, or could wrap twice between two polls."""
         self._zones = zones
         self._clock = clock
-        self._spans = [sysfs.number(zone / "max_energy_range_uj") for zone in zones]
+        self._spans = [poller.number(zone / "max_energy_range_uj") for zone in zones]
         if not all(span > 0 for span in self._spans):
             raise SourceError(f"{zones[0]}: max_energy_range_uj is not above 0: its counter's wraps can't be undone")
-        names = [_channel_name(sysfs.word(zone / "name")) for zone in zones]
+        names = [_channel_name(poller.word(zone / "name")) for zone in zones]
         self.device = ("powercap " + ", ".join(zone.name for zone in zones))[:200]
         self.channels = tuple(_channel(name, index, names) for index, name in enumerate(names))
         self.rate_hz = rate_hz
@@ -114,7 +114,7 @@ class Powercap:
         return self._clock.now().monotonic_us - self._read_us > self._ambiguous_us
 
     def _values(self) -> list[int]:
-        return [sysfs.number(zone / "energy_uj") for zone in self._zones]
+        return [poller.number(zone / "energy_uj") for zone in self._zones]
 
 
 def _channel_name(zone: str) -> str:
@@ -135,7 +135,7 @@ def zones_in(folder: Path) -> list[Path]:
 
 def make(spec: Spec, clock: Clock) -> Powercap:
     """Make a source of the processor's counters."""
-    folder = sysfs.SYS / FOLDER
+    folder = poller.SYS / FOLDER
     names = spec.items("zones") or [zone.name for zone in zones_in(folder) if zone.name.count(":") == 1]
     if not names:
         raise SourceError(NOTHING.says + "; `happe-power sources` says more")
@@ -153,12 +153,12 @@ NOTHING = Found("powercap", None, "this machine has no energy counters of the pr
 
 def find() -> list[Found]:
     """All zones with a counter, or a note that there is none."""
-    zones = zones_in(sysfs.SYS / FOLDER)
+    zones = zones_in(poller.SYS / FOLDER)
     return [_found(zone) for zone in zones] or [NOTHING]
 
 
 def _found(zone: Path) -> Found:
-    says = f"{sysfs.word(zone / 'name')}: energy of a part of the processor, not of the whole machine"
+    says = f"{poller.word(zone / 'name')}: energy of a part of the processor, not of the whole machine"
     if not os.access(zone / "energy_uj", os.R_OK):
         return Found(
             "powercap", None, f"{zone.name}: only root can read its counter", f"sudo chmod a+r {zone}/energy_uj"

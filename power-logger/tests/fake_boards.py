@@ -1,18 +1,130 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The parts of the package nidaqmx that the source uses, with a board that counts. NI simulates only on Windows."""
+"""A board that counts: the twin of libcomedi.RealBoard. Input n gives scan number + n, modulo 2^16 (2^32)."""
 
 from __future__ import annotations
 
+import errno
 from dataclasses import dataclass, field
 from enum import Enum
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from happe_power.sources.libcomedi import Input, Polynomial, Range
+
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from happe_power.sources.clock import Clock
+
+
+NI_6034E = [Range(-10, 10), Range(-5, 5), Range(-0.5, 0.5), Range(-0.05, 0.05)]
+
+
+@dataclass
+class FakeBoard:
+    """Samples by its clock into a buffer that can overflow, like the kernel's. A test sets its fields to break it."""
+
+    clock: Clock
+    driver: str = "fake_pcimio"
+    name: str = "pci-6034e"
+    wide: bool = False
+    inputs: int = 16
+    step_ns: int = 50  # of the board's timer
+    slowest_scan_ns: int = 0  # the fastest scan that it grants
+    most_buffer: int = 1 << 16
+    volts: list[Range] = field(default_factory=lambda: list(NI_6034E))
+    polynomial: Polynomial | None = None
+    silent: bool = False  # gives nothing, says nothing
+    gone: bool = False  # unplugged
+    short_by: int = 0  # bytes that the next read leaves for later
+    commands: int = 0
+    ppm: float = 0.0  # how much faster its timer runs
+    _buffer: int = 1 << 16
+    _running: bool = False
+    _scan_ns: int = 0
+    _count: int = 0  # inputs of a scan
+    _began_us: int = 0
+    _taken: int = 0  # bytes since then
+    _full_at: int | None = None  # bytes, at the overflow
+
+    def maxdata(self, number: int) -> int:
+        """The highest value of 16 or 32 bits."""
+        return (1 << (32 if self.wide else 16)) - 1 - 0 * number
+
+    def ranges(self, number: int) -> list[Range]:
+        """The ranges, which are the same for every input."""
+        return self.volts if number < self.inputs else []
+
+    def converter(self, one: Input) -> Polynomial:
+        """An ideal conversion, unless the test has set another."""
+        chosen = self.volts[one.range]
+        scale = (chosen.high - chosen.low) / (self.maxdata(one.number) + 1)
+        return self.polynomial or Polynomial((chosen.low, scale), 0.0)
+
+    def set_buffer(self, size: int) -> int:
+        """Set the buffer, as large as root has allowed."""
+        self._buffer = min(size, self.most_buffer)
+        return self._buffer
+
+    def granted_ns(self, inputs: list[Input], scan_ns: int) -> int:
+        """The nearest time in whole steps of the timer."""
+        wanted = max(scan_ns, self.slowest_scan_ns, self.step_ns * len(inputs))
+        return round(wanted / self.step_ns) * self.step_ns
+
+    def command(self, inputs: list[Input], scan_ns: int) -> None:
+        """Begin at scan 0."""
+        if self.gone:
+            raise OSError(errno.ENODEV, "No such device")
+        self._scan_ns, self._count, self._running = scan_ns, len(inputs), True
+        self._began_us = self.clock.now().monotonic_us
+        self._taken, self._full_at = 0, None
+        self.commands += 1
+
+    def cancel(self) -> None:
+        """End the sampling."""
+        self._running = False
+
+    def read(self, timeout_s: float) -> bytes:
+        """Return the samples since the last read, or raise the overflow after the last sample that fitted."""
+        if self.gone:
+            raise OSError(errno.ENODEV, "No such device")
+        if not self._running:
+            raise OSError(errno.EINVAL, "Invalid argument")
+        if self.silent or self._there() == self._taken:
+            self.clock.sleep(timeout_s)
+        end = self._there()
+        if end == self._taken and self._full_at is not None:
+            self._running = False
+            raise OSError(errno.EPIPE, "Broken pipe")
+        if self.silent:
+            return b""
+        data = self._bytes(self._taken, end - self.short_by)
+        self._taken, self.short_by = end - self.short_by, 0
+        return data
+
+    def close(self) -> None:
+        """Do nothing, as there is no device file."""
+
+    def _there(self) -> int:
+        """The count of sampled bytes; it stops at an overflow."""
+        passed_ns = (self.clock.now().monotonic_us - self._began_us) * 1000 * (1 + self.ppm / 1e6)
+        sampled = int(passed_ns // self._scan_ns) * self._count * self._width
+        if self._full_at is None and sampled - self._taken > self._buffer:
+            self._full_at = self._taken + self._buffer
+        return sampled if self._full_at is None else self._full_at
+
+    @property
+    def _width(self) -> int:
+        return 4 if self.wide else 2
+
+    def _bytes(self, begin: int, end: int) -> bytes:
+        scan = self._count * self._width
+        numbers = np.arange(begin // scan, end // scan + 1)[:, None] + np.arange(self._count)
+        raw = numbers.astype("<u4" if self.wide else "<u2").tobytes()
+        return raw[begin % scan : begin % scan + end - begin]
+
 
 OVERWRITTEN, TIMED_OUT, GONE, BAD_CHANNEL = -200279, -200284, -201003, -200170
 
