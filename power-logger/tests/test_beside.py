@@ -84,14 +84,6 @@ def killed(child: Beside) -> None:
     os.kill(child._process.pid, signal.SIGKILL)  # noqa: SLF001 - only tests need the number
 
 
-def test_one_that_was_killed_is_known_to_be(fake: FakeStudyServer, tmp_path: Path) -> None:
-    child = beside(tmp_path, fake)
-    killed(child)
-    until(lambda: not child.alive, "its end")
-    assert not child.finish(tmp_path / "none", PATIENCE_S)
-    child.stop()
-
-
 def test_one_that_died_is_said_once_and_started_again_each_minute(fake: FakeStudyServer, tmp_path: Path) -> None:
     child = beside(tmp_path, fake)
 
