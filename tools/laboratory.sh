@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the built programs in an emulated ThinkPad T61 and plays a shortened study there. This machine is the study server
 # and the measuring station.
-#   usage: tools/laboratory.sh [OPTIONS OF tests/vm/laboratory]    e.g. --participants 1, or --protocol extended
+#   usage: tools/laboratory.sh [OPTIONS OF tests/vm/laboratory]    e.g. --participants 1
 # HAPPE_BUILD names another build folder than build/dev.
 set -eu
 cd "$(dirname "$0")/.."

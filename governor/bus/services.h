@@ -87,7 +87,7 @@ struct Shown : Properties {
 
     // True for the subject, and for its names that end with a condition.
     [[nodiscard]] bool is_run_subject(const std::string& name) const {
-        return !run_subject.empty() && (name == run_subject || name.starts_with(run_subject + ":"));
+        return !run_subject.empty() && name == run_subject;
     }
 };
 

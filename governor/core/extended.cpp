@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/core/extended.h"
 
-#include "governor/core/splitmix.h"
-
 #include <algorithm>
 
 namespace happe {
@@ -16,10 +14,6 @@ void Hold::see(Level level, MonoTime at) {
             level_.value = higher;
         }
     }
-}
-
-bool ProbeDraw::sham() {
-    return state_ && splitmix64(*state_) >> 63U != 0;
 }
 
 void Descent::pass(MonoTime at) {
@@ -64,12 +58,11 @@ std::optional<ProbeEvent> Descent::quiet(Level level, Khz lower, Micros idle, Ua
     if (patience.quiet < patience.wait || lower >= uafp.at(level) || (begun_ && *now_ - *begun_ < kApart)) {
         return std::nullopt;
     }
-    sham_ = draw_.sham();
-    probe_ = Probe{.before = uafp, .lower = uafp, .level = level, .sham = sham_, .begun = *now_};
+    probe_ = Probe{.before = uafp, .lower = uafp, .level = level, .begun = *now_};
     probe_->lower.learn(level, lower);
     begun_ = now_;
     patience.quiet = Micros{0};
-    uafp = sham_ ? probe_->before : probe_->lower;
+    uafp = probe_->lower;
     return ProbeEvent::Begun;
 }
 

@@ -66,21 +66,8 @@ constexpr const char* name_of(ProbeEvent event) {
     return "ended";
 }
 
-// Draws which probes are shams, for studies only: by the highest bit of the values of splitmix64 in their order.
-class ProbeDraw {
-public:
-    explicit ProbeDraw(std::optional<std::uint64_t> seed) : state_(seed) {}
-
-    // Draws whether the next probe is a sham. Without a seed, none is.
-    bool sham();
-
-private:
-    std::optional<std::uint64_t> state_;
-};
-
-// Runs one probe at a time. While a real probe runs, the caller's UAFP has the probe's values. A sham changes nothing,
-// and begins and ends when a real probe would. To cancel a probe, the caller continues with another UAFP, or with this
-// one as it was before, and calls forget().
+// Runs one probe at a time. While a probe runs, the caller's UAFP has the probe's values. To cancel a probe, the caller
+// continues with another UAFP, or with this one as it was before, and calls forget().
 class Descent {
 public:
     static constexpr Micros kAccepted = std::chrono::seconds{60};  // after this time without a refusal
@@ -90,14 +77,11 @@ public:
 
     struct Probe {
         Uafp before;
-        Uafp lower;  // the values that a real probe tries
+        Uafp lower;  // the values that it tries
         Level level;
-        bool sham = false;
         MonoTime begun{};
         Micros quiet{0};
     };
-
-    explicit Descent(std::optional<std::uint64_t> seed) : draw_(seed) {}
 
     // Call first in a period that ends at `at`. Then call one of the three functions below, or none.
     void pass(MonoTime at);
@@ -114,11 +98,8 @@ public:
     std::optional<ProbeEvent> quiet(Level level, Khz lower, Micros idle, Uafp& uafp, Patience& patience);
 
     [[nodiscard]] const std::optional<Probe>& probe() const { return probe_; }
-    [[nodiscard]] bool sham() const { return sham_; }  // the last begun probe's
 
 private:
-    ProbeDraw draw_;
-    bool sham_ = false;
     std::optional<Probe> probe_;
     std::optional<MonoTime> now_;
     std::optional<MonoTime> begun_;  // start of the last probe

@@ -16,13 +16,6 @@
 namespace happe {
 namespace {
 
-// Every other history is of a study, with sham probes.
-Settings settings_of(unsigned seed) {
-    Settings settings = kExtended;
-    settings.probe_seed = seed % 2 == 0 ? std::optional<std::uint64_t>(seed) : std::nullopt;
-    return settings;
-}
-
 // One to four policies with random ladders, in random domains. A user presses now and then, stays away, or asks for
 // less power. Limits of other programs and boost come and go. Now and then HAPPE begins while the kernel runs the
 // machine.
@@ -31,8 +24,7 @@ public:
     explicit ExtendedHistory(unsigned seed)
         : random_(seed),
           policies_(policies()),
-          governor_(policies_, domains(), settings_of(seed)),
-          has_shams_(seed % 2 == 0),
+          governor_(policies_, domains(), kExtended),
           uafps_{governor_.untaught(), governor_.untaught()},
           set_(policies_.size(), kHighestKhz),
           limits_(policies_.size()),
@@ -45,7 +37,6 @@ public:
     }
 
     std::array<std::size_t, 4> probes{};  // by ProbeEvent
-    std::array<std::size_t, 4> shams{};   // the shams among them
     std::array<std::size_t, 2> kept{};    // by Key: presses whose step would have broken a rule
 
 private:
@@ -78,7 +69,6 @@ private:
         EXPECT_TRUE(Uafp::from(uafp().values())) << "never descending";
         check_press(seen, before, decision);
         check_probe(seen, decision, running);
-        check_sham(decision, running);
     }
 
     Uafp& uafp() { return uafps_.at(application_); }
@@ -156,7 +146,8 @@ private:
     }
 
     void check_probe(const Observation& seen, const Decision& decision, const std::optional<Descent::Probe>& running) {
-        EXPECT_EQ(decision.lesson && decision.lesson->probe, decision.probe == ProbeEvent::Accepted && !decision.sham);
+        EXPECT_EQ(decision.lesson && decision.lesson->probe, decision.probe == ProbeEvent::Accepted);
+        EXPECT_TRUE(!governor_.probe() || uafp() == governor_.probe()->lower);
         if (running && !seen.key) {
             EXPECT_EQ(decision.probe == ProbeEvent::Ended, !is_felt(seen, running->before.at(running->level)));
         }
@@ -179,17 +170,6 @@ private:
         EXPECT_TRUE(decision.probe != ProbeEvent::Accepted ||
                     now_ - *begun_ >= std::max<Micros>(seen.idle, std::chrono::seconds{60}))
             << "somebody was there after it began";
-    }
-
-    // A sham probe changes nothing that the machine looks up.
-    void check_sham(const Decision& decision, const std::optional<Descent::Probe>& before) {
-        if (decision.sham) {
-            ++shams.at(static_cast<std::size_t>(*decision.probe));
-        }
-        EXPECT_TRUE(has_shams_ || !decision.sham) << "an owner's machine draws none";
-        const std::optional<Descent::Probe>& now = governor_.probe();
-        EXPECT_TRUE(!now || uafp() == (now->sham ? now->before : now->lower));
-        EXPECT_TRUE(!before || !now || before->sham == now->sham);
     }
 
     std::optional<Key> key() {
@@ -228,7 +208,6 @@ private:
     std::mt19937 random_;
     std::vector<PolicyLadder> policies_;
     Governor governor_;
-    bool has_shams_;
     std::array<Uafp, 2> uafps_;  // of two applications
     std::array<Patience, 2> patience_;
     std::size_t application_ = 0;
@@ -249,29 +228,16 @@ TEST(Extended, keeps_its_promises_in_every_history) {
     constexpr unsigned kHistories = 1'000;
     constexpr std::size_t kObservations = 1'000;
     std::array<std::size_t, 4> probes{};
-    std::array<std::size_t, 4> shams{};
     std::array<std::size_t, 2> kept{};
     for (unsigned seed = 1; seed <= kHistories && !HasFailure(); ++seed) {
         SCOPED_TRACE(seed);
         ExtendedHistory history(seed);
         history.run(kObservations);
         std::ranges::transform(probes, history.probes, probes.begin(), std::plus());
-        std::ranges::transform(shams, history.shams, shams.begin(), std::plus());
         std::ranges::transform(kept, history.kept, kept.begin(), std::plus());
     }
     EXPECT_GT(std::ranges::min(probes), 100U) << "each kind of end was met";
-    EXPECT_GT(std::ranges::min(shams), 20U) << "of shams, too";
     EXPECT_GT(std::ranges::min(kept), 50U) << "the rules were needed";
-}
-
-// Vigna's own program prints these values for the seed 1234567.
-TEST(Extended, draws_shams_by_the_highest_bit_of_splitmix64) {
-    constexpr std::array<std::uint64_t, 5> kPublished{6457827717110365317U, 3203168211198807973U, 9817491932198370423U,
-                                                      4593380528125082431U, 16408922859458223821U};
-    ProbeDraw draw(1'234'567U);
-    for (const std::uint64_t value : kPublished) {
-        EXPECT_EQ(draw.sham(), value >> 63U == 1);
-    }
 }
 
 TEST(Extended, does_what_the_paper_does_with_every_setting_off) {

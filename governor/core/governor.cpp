@@ -39,7 +39,7 @@ Decision Governor::step(const Observation& seen, Uafp* uafp, Patience* patience)
     const std::span<const Demand> demands = demands_.measure(running_);
     if (uafp == nullptr) {
         forget_levels();
-        return {.released = true, .targets = {}, .lesson = {}, .probe = {}, .sham = false, .running = running_};
+        return {.released = true, .targets = {}, .lesson = {}, .probe = {}, .running = running_};
     }
     for (const Demand& demand : demands) {
         holds_[demand.domain].see(demand.normalised.level(), seen.at);
@@ -61,16 +61,11 @@ Decision Governor::step(const Observation& seen, Uafp* uafp, Patience* patience)
     for (const Running& policy : running_) {
         decide(policy, wanted_[policy.domain]);
     }
-    return {.released = false,
-            .targets = targets_,
-            .lesson = lesson,
-            .probe = probe,
-            .sham = probe && descent_.sham(),
-            .running = running_};
+    return {.released = false, .targets = targets_, .lesson = lesson, .probe = probe, .running = running_};
 }
 
 // Mode `extended`: probes a lower frequency in the domain of highest demand, where a person can feel it. Returns the
-// lesson of an accepted probe. A sham teaches nothing.
+// lesson of an accepted probe.
 std::optional<Lesson> Governor::descend(const Observation& seen, const Demand& demand, Uafp& uafp, Patience& patience,
                                         std::optional<ProbeEvent>& event) {
     if (seen.key) {
@@ -87,7 +82,7 @@ std::optional<Lesson> Governor::descend(const Observation& seen, const Demand& d
         return std::nullopt;
     }
     event = descent_.quiet(level, less(*demand.fastest->ladder, uafp.at(level), patience), seen.idle, uafp, patience);
-    if (event != ProbeEvent::Accepted || probe->sham) {
+    if (event != ProbeEvent::Accepted) {
         return std::nullopt;
     }
     Lesson accepted = lesson(Key::Power, demand, probe->level, probe->before.at(probe->level), uafp.at(probe->level));
@@ -213,7 +208,6 @@ Governor::Governor(std::vector<PolicyLadder> policies, const Domains& domains, S
       decided_(ladders_.size()),
       demands_(ladders_, domains),
       holds_(demands_.domains()),
-      descent_(settings.probe_seed),
       wanted_(demands_.domains()) {
     for (std::size_t index = 0; index < ladders_.size(); ++index) {
         f_ref_ = std::max(f_ref_, ladders_[index].ladder.top());

@@ -24,7 +24,6 @@ struct Settings {
     bool middle_start = false;  // otherwise start at half of the top frequency
     bool hold = false;          // see Hold
     bool descent = false;       // see Descent
-    std::optional<std::uint64_t> probe_seed{};  // with descent, in studies: see ProbeDraw
     bool operator==(const Settings&) const = default;
 };
 
@@ -80,7 +79,6 @@ struct Decision {
     std::span<const Target> targets;   // policies whose frequency changes, ascending ids; valid until the next step
     std::optional<Lesson> lesson;      // the UAFP already contains it
     std::optional<ProbeEvent> probe;   // its effect is already in the UAFP
-    bool sham = false;                 // that probe is a sham
     std::span<const Running> running;  // the observed policies with their domains' levels; valid as long as `targets`
 };
 
@@ -90,7 +88,7 @@ public:
     Governor(std::vector<PolicyLadder> policies, const Domains& domains, Settings settings);
 
     // Call once a period. `uafp` and `patience` are the profile of the served user and application, and may learn. Both
-    // are null if nobody is served; `patience` may also be null without the setting `descent`. While a real probe runs,
+    // are null if nobody is served; `patience` may also be null without the setting `descent`. While a probe runs,
     // `uafp` has the probe's values.
     Decision step(const Observation& seen, Uafp* uafp, Patience* patience = nullptr);
 

@@ -15,8 +15,6 @@ struct RunPlan {
     std::optional<std::uint32_t> sampling_rate_us;  // of ondemand
     std::optional<std::uint32_t> up_threshold;      // of ondemand, percent
     std::string epp;                                // energy performance preference, one of kEpps; empty: unchanged
-    std::optional<std::uint64_t> probe_seed;        // of L-HAPPE: some probes are shams (Settings)
-    bool of_condition = false;                      // its profiles belong to its condition, and teach no other one
     bool raised = false;                            // begins with the trained profile, raised by one step
     bool indicator = false;                         // the battery indicator is on the screen
     bool sham = false;                              // happed records presses of the keys, which have no effect

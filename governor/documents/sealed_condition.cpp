@@ -72,14 +72,8 @@ void check(const Field& document, const RunPlan& plan) {
     if (plan.condition == "B-HAPPE" && !plan.indicator) {
         document.refuse("B-HAPPE without the indicator");
     }
-    if (plan.condition != "L-HAPPE" && plan.probe_seed) {
-        document.refuse("probes of L-HAPPE");
-    }
     if (plan.condition != "L-HAPPE" && plan.condition != "O-HAPPE" && plan.raised) {
         document.refuse("a raised profile of O-HAPPE or L-HAPPE");
-    }
-    if (plan.application.empty() && (plan.condition == "T-HAPPE" || plan.raised)) {
-        document.refuse("training, or a profile of it, of every application");
     }
     if (!plan.condition.ends_with("-HAPPE") && !plan.sham) {
         document.refuse("a kernel's governor with keys");
@@ -88,29 +82,23 @@ void check(const Field& document, const RunPlan& plan) {
 
 RunPlan plan_of(const Field& document) {
     const auto preferred = document.find("epp");
-    const auto seed = document.find("probe_seed");
     const auto raised = document.find("raised");
-    const auto application = document.find("application");
-    RunPlan plan{
-        .condition = condition(document.at("condition")),
-        .subject = code(document.at("subject")),
-        .application = application ? slug(*application) : std::string(),
-        .sampling_rate_us = tunable(document, "sampling_rate_us", kLongestRateUs),
-        .up_threshold = tunable(document, "up_threshold", 100),
-        .epp = preferred ? read_epp(*preferred) : std::string(),
-        .probe_seed = seed ? std::optional(static_cast<std::uint64_t>(seed->integer(0, INT64_MAX))) : std::nullopt,
-        .of_condition = !application,
-        .raised = raised && raised->boolean(),
-        .indicator = document.at("indicator").boolean(),
-        .sham = document.at("keys").one_of({"act", "sham"}) == 1};
+    RunPlan plan{.condition = condition(document.at("condition")),
+                 .subject = code(document.at("subject")),
+                 .application = slug(document.at("application")),
+                 .sampling_rate_us = tunable(document, "sampling_rate_us", kLongestRateUs),
+                 .up_threshold = tunable(document, "up_threshold", 100),
+                 .epp = preferred ? read_epp(*preferred) : std::string(),
+                 .raised = raised && raised->boolean(),
+                 .indicator = document.at("indicator").boolean(),
+                 .sham = document.at("keys").one_of({"act", "sham"}) == 1};
     check(document, plan);
     return plan;
 }
 
 SealedCondition read(const Field& document) {
-    static_cast<void>(
-        document.object({"format", "study", "run", "subject", "application", "condition", "indicator", "keys", "epp",
-                         "sampling_rate_us", "up_threshold", "probe_seed", "raised", "pad"}));
+    static_cast<void>(document.object({"format", "study", "run", "subject", "application", "condition", "indicator",
+                                       "keys", "epp", "sampling_rate_us", "up_threshold", "raised", "pad"}));
     static_cast<void>(document.at("format").one_of({"happe-condition/1"}));
     if (const Field pad = document.at("pad"); !consists_of(pad.text(kSealedDocumentBytes), ".")) {
         pad.refuse("not dots");

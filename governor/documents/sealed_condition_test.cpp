@@ -60,7 +60,7 @@ TEST(SealedCondition, MayBeAnyOfTheConditions) {
                            {{"condition", "O-HAPPE"}, {"keys", "sham"}},
                            {{"condition", "B-HAPPE"}, {"keys", "act"}, {"indicator", true}},
                            {{"condition", "L-HAPPE"}, {"keys", "act"}},
-                           {{"condition", "L-HAPPE"}, {"keys", "act"}, {"raised", true}, {"probe_seed", INT64_MAX}},
+                           {{"condition", "L-HAPPE"}, {"keys", "act"}, {"raised", true}},
                            {{"condition", "O-HAPPE"}, {"keys", "act"}, {"raised", true}},
                            {{"condition", "T-HAPPE"}, {"keys", "act"}, {"raised", false}},
                            {{"condition", "ondemand"}, {"sampling_rate_us", 10'000'000}, {"up_threshold", 1}}};
@@ -74,29 +74,16 @@ TEST(SealedCondition, MayBeAnyOfTheConditions) {
     }
 }
 
-TEST(SealedCondition, TellsOfProbesAndOfARaisedProfile) {
-    const auto read = read_sealed_condition(
-        padded(without_tunables({{"condition", "L-HAPPE"}, {"keys", "act"}, {"raised", true}, {"probe_seed", 7}})));
+TEST(SealedCondition, TellsOfARaisedProfile) {
+    const auto read =
+        read_sealed_condition(padded(without_tunables({{"condition", "L-HAPPE"}, {"keys", "act"}, {"raised", true}})));
     ASSERT_TRUE(read);
-    EXPECT_EQ(read->plan.probe_seed, 7U);
     EXPECT_TRUE(read->plan.raised);
-}
-
-TEST(SealedCondition, WithoutAnApplicationIsOfAllWithTheProfilesOfTheCondition) {
-    for (const Json& changes : std::vector<Json>{{{"condition", "O-HAPPE"}, {"keys", "act"}},
-                                                 {{"condition", "L-HAPPE"}, {"keys", "act"}, {"probe_seed", 7}},
-                                                 {{"condition", "fixed-2"}}}) {
-        const auto read = read_sealed_condition(padded(changed(without_tunables(changes), {{"application", nullptr}})));
-        ASSERT_TRUE(read) << changes;
-        EXPECT_EQ(read->plan.application, "");
-        EXPECT_TRUE(read->plan.of_condition);
-    }
 }
 
 TEST(SealedCondition, KeepsToTheSchemaAndSaysOneThingOfWhatDoesNot) {
     std::vector<Json> bad{
-        {{"condition", "O-HAPPE"}, {"keys", "act"}, {"probe_seed", 1}},
-        {{"condition", "L-HAPPE"}, {"keys", "act"}, {"probe_seed", -1}},
+        {{"condition", "L-HAPPE"}, {"keys", "act"}, {"probe_seed", 1}},
         {{"condition", "L-HAPPE"}, {"keys", "act"}, {"raised", 1}},
         {{"condition", "T-HAPPE"}, {"keys", "act"}, {"raised", true}},
         {{"format", "happe-condition/2"}},
@@ -120,8 +107,6 @@ TEST(SealedCondition, KeepsToTheSchemaAndSaysOneThingOfWhatDoesNot) {
         {{"condition", "O-HAPPE"}, {"keys", "act"}, {"up_threshold", 80}},
         {{"condition", "T-HAPPE"}, {"keys", "act"}, {"sampling_rate_us", 1}},
         {{"condition", "fixed-1"}, {"keys", "act"}},
-        {{"application", nullptr}, {"condition", "T-HAPPE"}, {"keys", "act"}},
-        {{"application", nullptr}, {"condition", "O-HAPPE"}, {"keys", "act"}, {"raised", true}},
         {{"keys", "act"}},
         {{"keys", "both"}},
         {{"indicator", 1}},
@@ -134,7 +119,7 @@ TEST(SealedCondition, KeepsToTheSchemaAndSaysOneThingOfWhatDoesNot) {
         {{"power", 80}},
     };
     for (const auto& [name, value] : kOndemand.items()) {
-        if (name != "sampling_rate_us" && name != "up_threshold" && name != "application") {
+        if (name != "sampling_rate_us" && name != "up_threshold") {
             bad.push_back({{name, nullptr}});
         }
     }

@@ -119,8 +119,8 @@ Settings settings(const Field& header) {
     if (!extended) {
         given->refuse("only with \"mode\":\"extended\"");
     }
-    static_cast<void>(given->object(
-        {"hysteresis_ppm", "fixed_point", "warm_start", "middle_start", "hold", "descent", "probe_seed"}));
+    static_cast<void>(
+        given->object({"hysteresis_ppm", "fixed_point", "warm_start", "middle_start", "hold", "descent"}));
     // Traces of HAPPE 0.1 name these two settings even if they are off.
     if (const auto field = given->find("hysteresis_ppm"); field && field->integer(INT64_MIN, INT64_MAX) != 0) {
         field->refuse(kGone);
@@ -139,12 +139,6 @@ Settings settings(const Field& header) {
     }
     if (const auto field = given->find("descent")) {
         result.descent = field->boolean();
-    }
-    if (const auto field = given->find("probe_seed")) {
-        result.probe_seed = static_cast<std::uint64_t>(field->integer(0, INT64_MAX));
-        if (!result.descent) {
-            field->refuse("only with the setting descent");
-        }
     }
     return result;
 }

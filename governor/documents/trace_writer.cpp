@@ -75,9 +75,6 @@ std::string header_line(const TraceHeader& header) {
                             {"middle_start", header.settings.middle_start},
                             {"hold", header.settings.hold},
                             {"descent", header.settings.descent}};
-        if (header.settings.probe_seed) {
-            json["settings"]["probe_seed"] = *header.settings.probe_seed;
-        }
     }
     for (const auto& [whom, patience] : header.patience) {
         json["patience"].push_back({{"user", whom.user},
@@ -147,9 +144,6 @@ std::string decision_line(const Turn& turn) {
     }
     if (turn.decision.probe) {
         json["probe"] = name_of(*turn.decision.probe);
-        if (turn.decision.sham) {
-            json["sham"] = true;
-        }
     }
     return line(json);
 }

@@ -74,7 +74,7 @@ TEST(Attention, AParticipantIsPresentInARunOfOneApplicationUnlessTheSessionIsIdl
     attention.session(kAlice);
     attention.turned();
     attention.run(RunFocus{.whom = {.user = "subject:p1", .app = ""}});
-    EXPECT_FALSE(attention.present()) << "a day at home";
+    EXPECT_FALSE(attention.present()) << "a run of every application";
 }
 
 TEST(Attention, GreetersLocksAndSleepServeNobodyAndSayWhy) {

@@ -78,30 +78,6 @@ def make(  # noqa: PLR0913 - callers name all but the first three
     }
 
 
-def at_home(run_code: str, number: int = 1, of: int = 1, seed: int = 1) -> Json:
-    """A valid record of a piece of a day: the same use and lessons in each of two applications."""
-    record = make(run_code, 40, seed, client_id=identity(1000 * seed + number), presses=0.2)
-    length = record["ended_us"] - record["started_us"]
-    later: dict[str, list[Json]] = {"observations": [], "learned": []}
-    for name, lines in later.items():
-        for line in record[name]:
-            moved = line | {"t_us": line["t_us"] + length}
-            moved |= {"keys": [press | {"t_us": press["t_us"] + length} for press in line.get("keys", ())]}
-            lines.append({key: moved[key] for key in line})
-    subject = f"{SUBJECT}:O-HAPPE"
-    first = [line | {"user": subject, "app": "app-1"} for line in record["observations"]]
-    second = [line | {"user": subject, "app": "app-2"} for line in later["observations"]]
-    return record | {
-        "ended_us": record["ended_us"] + length,
-        "observations": [*first, *second],
-        "learned": record["learned"] + later["learned"],
-        "profile_before": None,
-        "profile_after": None,
-        "every_application": True,
-        "piece": {"number": number, "of": of},
-    }
-
-
 def header() -> Json:
     """The header of a T61's trace, without a profile."""
     return {

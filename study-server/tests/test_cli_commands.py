@@ -157,7 +157,7 @@ def test_a_study_is_not_locked_without_a_yes(operated: Operated, protocol: Path)
     assert operated.done("study", "list", "--json").json()[0]["state"] == "draft"
 
 
-@pytest.mark.parametrize("name", ["crossover", "extended", "field", "paper-a3", "paper-a5"])
+@pytest.mark.parametrize("name", ["crossover", "extended", "paper-a3", "paper-a5"])
 def test_an_unedited_protocol_is_not_locked_and_says_what_is_to_be_filled_in(
     operated: Operated, tmp_path: Path, name: str
 ) -> None:

@@ -105,10 +105,6 @@ def test_mode_extended_is_compared_with_the_paper_s_in_both_orders_after_the_tra
     assert sequences(Scheme.EXTENDED) == ((T_HAPPE, O_HAPPE, L_HAPPE), (T_HAPPE, L_HAPPE, O_HAPPE))
 
 
-def test_at_home_both_modes_have_a_day_of_each_pair_in_both_orders() -> None:
-    assert sequences(Scheme.FIELD) == ((O_HAPPE, L_HAPPE), (L_HAPPE, O_HAPPE))
-
-
 def test_a_condition_is_known_by_its_label(subtests: pytest.Subtests) -> None:
     for condition in EVERY:
         with subtests.test(condition.label):

@@ -125,7 +125,6 @@ def test_of_ten_thousand_mistakes_a_hundred_are_told() -> None:
         ("paper-a3", ["fixed-1", "fixed-2", "fixed-3", "fixed-4", "fixed-5"], 10, 10),
         ("crossover", ["T-HAPPE", "ondemand", "ondemand+indicator", "O-HAPPE", "B-HAPPE"], 4, 4),
         ("extended", ["T-HAPPE", "O-HAPPE", "L-HAPPE"], 2, 2),
-        ("field", ["O-HAPPE", "L-HAPPE"], 2, 2),
     ],
 )
 def test_the_protocols_that_ship_are_good(name: str, conditions: list[str], sequences: int, block: int) -> None:
@@ -136,16 +135,15 @@ def test_the_protocols_that_ship_are_good(name: str, conditions: list[str], sequ
     assert len(protocol.sequences) == sequences
     assert protocol.block_size == block
     four = [(key, 120, 0) for key in ("torcs", "quake3", "glest", "trackballs")]
-    days = [(f"days-{day}-{day + 1}", 21_600, None) for day in range(1, 14, 2)]
-    expected = {"extended": [("torcs", 900, None)], "field": days}.get(name, four)
+    expected = {"extended": [("torcs", 900, None)]}.get(name, four)
     assert [(app.key, app.seconds, app.cpu) for app in protocol.applications] == expected
 
 
 def test_no_other_protocol_ships() -> None:
-    assert {path.stem for path in EXAMPLES.iterdir()} == {"paper-a5", "paper-a3", "crossover", "extended", "field"}
+    assert {path.stem for path in EXAMPLES.iterdir()} == {"paper-a5", "paper-a3", "crossover", "extended"}
 
 
-@pytest.mark.parametrize("name", ["paper-a3", "crossover", "extended", "field"])
+@pytest.mark.parametrize("name", ["paper-a3", "crossover", "extended"])
 def test_what_participants_of_a_blinded_study_read_names_no_condition(name: str) -> None:
     protocol = read_protocol((EXAMPLES / f"{name}.toml").read_bytes())
     texts = [protocol.title, protocol.consent.text, protocol.handout.text, protocol.rating.question]
@@ -156,7 +154,7 @@ def test_what_participants_of_a_blinded_study_read_names_no_condition(name: str)
 
 
 def test_each_condition_is_the_right_guess_of_one_answer_and_nobody_must_know() -> None:
-    for name in ("crossover.toml", "paper-a3.toml", "extended.toml", "field.toml"):
+    for name in ("crossover.toml", "paper-a3.toml", "extended.toml"):
         text = (EXAMPLES / name).read_text(encoding="utf-8").replace("ask = false", "ask = true")
         protocol = read_protocol(text.encode())
 

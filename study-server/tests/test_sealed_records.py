@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import random
 import re
 import sqlite3
 import subprocess
@@ -79,16 +78,6 @@ def made_of(seconds: int, seed: int, *, kernel: bool) -> Stored:
 def test_a_sealed_records_length_follows_from_its_samples_alone(seconds: int) -> None:
     lengths = {len(made_of(seconds, seed, kernel=kernel).document) for seed in range(4) for kernel in (True, False)}
     assert len(lengths) == 1
-
-
-def test_the_length_of_a_piece_of_a_day_does_not_tell_whose_patience_its_header_has() -> None:
-    record, chance = records.at_home("AAAAAAAA"), random.Random(1)
-    whose = [{"user": "subject:4HT2XC0N:L-HAPPE", "app": f"app-{number}"} for number in range(300)]
-    uafp = [each | {"khz": sorted(chance.choices(range(800_000, 4_000_000, 100_000), k=10))} for each in whose]
-    patience = [each | {"wait_us": 60_000_000, "quiet_us": chance.randrange(10**9)} for each in whose]
-    headers: tuple[dict[str, Any], ...] = {}, {"uafp": uafp}, {"uafp": uafp, "patience": patience}
-    pieces = [record | {"header": record["header"] | header} for header in headers]
-    assert len({len(stored(KEY, "AAAAAAAA", records.encode(each), each).document) for each in pieces}) == 1
 
 
 def test_a_record_that_compresses_badly_is_kept_whole() -> None:

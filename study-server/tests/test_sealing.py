@@ -23,7 +23,6 @@ from happe_study.design.allocation.sealing import (
     open_condition,
     open_seed,
     open_slot,
-    probe_seed,
     seal_condition,
     seal_for_device,
     seal_seed,
@@ -81,7 +80,7 @@ def told(condition: Condition, names: tuple[str, str] = NAMES) -> dict[str, obje
     participant, run = Participant(code="ZZZZZZZZ"), Run(code=CODE, application=application)
     document = condition_document(study, participant, run, condition, Ondemand()) | {"epp": max(Epp, key=len)}
     if condition.extended:
-        document |= {"raised": True, "probe_seed": 2**63 - 1}
+        document |= {"raised": True}
     return document
 
 
@@ -153,7 +152,7 @@ def test_a_seed_of_another_length_is_refused() -> None:
         seal_seed(KEY, "x", SEED + b"x", SALT)
 
 
-@pytest.mark.parametrize("name", ["paper-a5", "paper-a3", "crossover", "extended", "field"])
+@pytest.mark.parametrize("name", ["paper-a5", "paper-a3", "crossover", "extended"])
 def test_slots_come_back_from_their_seals_which_have_one_length(name: str) -> None:
     protocol = read_protocol((EXAMPLES / f"{name}.toml").read_bytes())
     slots = plan(protocol, SEED, SALT)[""]
@@ -175,13 +174,6 @@ def test_a_slots_seal_does_not_open_at_another_place(place: tuple[str, str, int]
 def test_a_seal_of_one_kind_does_not_open_as_another() -> None:
     with pytest.raises(SealError):
         open_condition(KEY, CODE, seal_seed(KEY, CODE, SEED, SALT))
-
-
-def test_the_seed_of_a_runs_probes_follows_from_key_and_run_alone() -> None:
-    seeds = {probe_seed(key, code) for key in (KEY, OTHER_KEY) for code in (CODE, "00000000")}
-    assert len(seeds) == 4
-    assert all(0 <= seed < 2**63 for seed in seeds)
-    assert probe_seed(KEY, CODE) in seeds, "the same again"
 
 
 # On the way to a device.

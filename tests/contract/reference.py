@@ -149,7 +149,6 @@ class Probe:
 
     levels: list[int]
     level: int
-    sham: bool
     begun_us: int
     quiet_us: int = 0
 
@@ -174,7 +173,6 @@ class Governor:
     probed_us: int | None = None  # when the last probe began
     last_us: int | None = None  # of the previous line, if it served the same user and application
     lasted_us: int = 0  # duration of the present line's period
-    drawn: int = 0  # number of draws for sham probes
 
     def entry(self, ladder: Ladder, value: int) -> int:
         """Return the entry for a UAFP's `value`, or with `power_saver` the next lower one."""
@@ -205,7 +203,7 @@ class Governor:
 
     def tried(self, name: Name) -> list[int]:
         """Return the ten kHz for look-ups: a running probe's, else the UAFP's."""
-        return self.uafp(name) if self.probe is None or self.probe.sham else self.probe.levels
+        return self.uafp(name) if self.probe is None else self.probe.levels
 
     def measure(self, seen: Json) -> Measured:
         """Read one entry of an observation's `policies`."""
@@ -226,16 +224,6 @@ class Governor:
         for _ in range(max(1, len(ladder.khz) // 8) if wait_us == FIRST_WAIT_US else 1):
             khz = ladder.step(khz, up=False)
         return ladder.share(khz)
-
-    def draw_sham(self) -> bool:
-        """Return whether the next probe is a sham: the highest bit of the next value of splitmix64."""
-        if "probe_seed" not in self.settings:
-            return False
-        self.drawn += 1
-        z = (self.settings["probe_seed"] + self.drawn * 0x9E3779B97F4A7C15) % 2**64
-        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
-        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
-        return bool((z ^ (z >> 31)) >> 63)
 
     def pressed_on(self, patience: Patience, *, up: bool) -> str | None:
         """Note a press that counts; return its effect on a probe."""
@@ -266,9 +254,7 @@ class Governor:
                 self.probe.quiet_us += self.lasted_us
             if self.probe.quiet_us < ACCEPTED_US or t_us - line.get("idle_us", 0) < self.probe.begun_us:
                 return None
-            if not self.probe.sham:
-                self.uafps[name] = self.probe.levels
-            self.probe = None
+            self.uafps[name], self.probe = self.probe.levels, None
             return "accepted"
         patience.quiet_us = min(patience.quiet_us + self.lasted_us, MOST_WAIT_US)
         known = self.uafp(name)
@@ -277,7 +263,7 @@ class Governor:
         if patience.quiet_us < patience.wait_us or not apart or lower >= known[level]:
             return None
         patience.quiet_us, self.probed_us = 0, t_us
-        self.probe = Probe(learn(known, level, lower), level, self.draw_sham(), t_us)
+        self.probe = Probe(learn(known, level, lower), level, t_us)
         return "begun"
 
     def press(self, demand: Demand, name: Name, level: int, *, up: bool) -> Json:
@@ -293,12 +279,6 @@ class Governor:
             value = (max if up else min)(value, self.uafp(name)[level])
         self.uafps[name] = learn(self.uafp(name), level, value)
         return self.learned(name, level)
-
-    @staticmethod
-    def told(event: str | None, learned: Json, probe: Probe | None) -> Json:
-        """Return the fields of a decision about a lesson and a probe."""
-        sham = {"sham": True} if event and probe and probe.sham else {}
-        return ({"learned": learned} if learned else {}) | ({"probe": event} if event else {}) | sham
 
     def learned(self, name: Name, level: int) -> Json:
         """Return a decision's `learned`."""
@@ -331,9 +311,8 @@ class Governor:
             first = max(demands, key=lambda domain: demands[domain].normalised)  # of equals the first
             key = "performance" if "performance" in begun else "power"
             acts = bool(begun) and not self.sham
-            tried = self.probe
             probe, learned = self.teach(name, first, demands[first], line, key if acts else None)
-            answer = self.told(probe, learned, tried or self.probe)
+            answer = ({"learned": learned} if learned else {}) | ({"probe": probe} if probe else {})
             if acts and learned:
                 values[first] = learned["khz"]
         for first, demand in demands.items():
@@ -360,7 +339,7 @@ class Governor:
             return None, {}
         tried = self.probe
         probe = self.try_less(name, level, demand.fastest.ladder, line)
-        if tried is None or tried.sham or probe != "accepted":
+        if tried is None or probe != "accepted":
             return probe, {}
         return probe, self.learned(name, tried.level)
 

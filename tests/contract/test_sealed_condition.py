@@ -78,7 +78,6 @@ VALUES: dict[str, list[Any]] = {
     "keys": ["act", "sham", "Act", "", None],
     "sampling_rate_us": [1, 10_000_000, 10_000_001, 0, -1, "1", None],
     "up_threshold": [1, 100, 101, 0, True, 80.5],
-    "probe_seed": [0, 2**63 - 1, 2**63, -1, 0.5, "1", None],
     "raised": [True, False, 1, None],
     "epp": ["performance", "balance_performance", "balance_power", "power", "leave", "default", "", 128, None],
     "pad": ["", "...", "x", None, 3],
@@ -89,7 +88,7 @@ PLAIN = {
     **{name: seals.document(name) for name in ("ondemand ", "fixed-3", "T-HAPPE", "O-HAPPE", "B-HAPPE")},
 }
 PLAIN["ondemand "]["condition"] = "ondemand"
-PLAIN["of every application"] = seals.document("L-HAPPE", application=None, probe_seed=7)
+PLAIN["raised"] = seals.document("L-HAPPE", raised=True)
 
 
 def variants() -> list[Json]:

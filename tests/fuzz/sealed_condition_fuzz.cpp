@@ -37,8 +37,7 @@ void check(const std::string& document) {
     for (const std::string& value : {read->study, read->run, plan.condition, plan.subject}) {
         require(stands_in(document, value));
     }
-    require(plan.of_condition ? plan.application.empty() : stands_in(document, plan.application));
-    require(!plan.of_condition || (plan.condition != "T-HAPPE" && !plan.raised));
+    require(stands_in(document, plan.application));
     require(plan.condition == "ondemand" || (!plan.sampling_rate_us && !plan.up_threshold));
     require(plan.condition.ends_with("-HAPPE") || plan.sham);
     require(plan.condition != "B-HAPPE" || plan.indicator);

@@ -14,7 +14,7 @@ import pytest
 import seals
 from happed_stand_in import HappeCtl
 from happed_wire import BusError
-from happed_world import EVERYBODY, IS_ROOT, MY_NAME, MY_SESSION, OTHER, PRIVATE, Client, Happed, World
+from happed_world import EVERYBODY, IS_ROOT, MY_SESSION, OTHER, PRIVATE, Client, Happed, World
 from patience import spend, until
 from sealed_runs import begin, end, facts, key_of, pressed
 
@@ -190,35 +190,6 @@ def test_a_runs_first_press_counts_however_soon_after_the_last_one_of_the_run_be
         assert lesson["key"] == "performance"
 
 
-def test_a_run_of_every_application_learns_for_its_condition_alone(owner: Client) -> None:
-    """Two runs have the same seed, but each draws its own shams from it."""
-    lessons: dict[str, list[int]] = {}
-    for condition, seed in (("O-HAPPE", None), ("L-HAPPE", 7), ("L-HAPPE", 7)):
-        run = begin(owner, condition, application=None, probe_seed=seed)
-        pressed(owner, "performance")
-        trace, kept = end(owner, run), facts(owner, run)
-        name = f"{SUBJECT}:{condition}"
-        known = [each["khz"] for each in trace[0]["uafp"]]
-        assert known == [lessons[name] for _ in trace[0]["uafp"]] == [lessons[n] for n in lessons if n == name]
-        lessons[name] = owner("GetProfile", "ss", name, "desktop")
-        assert {(line["user"], line["app"]) for line in trace[1:]} == {(name, "desktop")}
-        assert kept["every_application"] is True
-        if seed:
-            assert trace[0]["settings"]["probe_seed"] == seed + kept["started_us"]
-    assert owner("ListProfiles", "s", SUBJECT) == []
-
-
-def test_a_run_of_every_application_begins_only_while_its_owner_is_at_the_machine(owner: Client, world: World) -> None:
-    box = seals.seal(key_of(owner), seals.padded(seals.document(application=None)))
-    world.activate("other")
-    until(lambda: owner.get("User") == "", "somebody else is served")
-
-    assert refused(owner, box) == ("Busy", "happed can serve no user: another user is at the machine")
-    world.activate(MY_SESSION)
-    owner.sees("User", MY_NAME)
-    end(owner, owner("StartRun", "a{sv}", seals.what(box)))
-
-
 # # Nobody learns the condition
 
 
@@ -235,8 +206,6 @@ def seen_of(run: str, clients: list[Client], log: str) -> list[Any]:
     """Return all that these clients and readers of the log see during a run, except its code."""
     calls: list[tuple[Any, ...]] = [
         ("ListProfiles", "s", SUBJECT),
-        *(("ListProfiles", "s", f"{SUBJECT}:{condition}") for condition in ("O-HAPPE", "L-HAPPE")),
-        *(("ResetProfile", "ss", f"{SUBJECT}:{condition}", "desktop") for condition in ("O-HAPPE", "L-HAPPE")),
         ("GetProfile", "ss", SUBJECT, seals.APPLICATION),
         ("ListEvents", "ssxu", SUBJECT, seals.APPLICATION, 0, 10),
         ("ExportProfiles", "s", SUBJECT),
@@ -266,8 +235,7 @@ def test_all_conditions_look_alike_to_everybody_while_they_run(
         ("O-HAPPE", {}),
         ("O-HAPPE", {"keys": "sham"}),
         ("B-HAPPE" if indicator else "T-HAPPE", {}),
-        ("O-HAPPE", {"application": None}),
-        ("L-HAPPE", {"application": None, "probe_seed": 7}),
+        ("L-HAPPE", {}),
     ]
     watchers = [owner, *(stopped.client(uid) for uid in EVERYBODY)]
     for watcher in watchers[1:]:

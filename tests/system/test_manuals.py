@@ -67,7 +67,7 @@ def test_the_configurations_page_has_the_options_that_the_document_has() -> None
     ("words", "offered"),
     [
         (["st"], {"study"}),
-        ([""], {"replay", "study", "play", "observe", "field"}),
+        ([""], {"replay", "study", "play", "observe"}),
         (["--ver"], {"--version"}),
         (["study", "--pro"], {"--protocol"}),
         (["study", "--protocol", ""], {"paper", "a3"}),

@@ -33,10 +33,6 @@ Answer<std::string> RunDesk::start(const Caller& caller, const RunRequest& reque
     if (!plan) {
         return tl::unexpected<ServiceError>(plan.error());
     }
-    const auto& session = attention_.active_session();
-    if (plan->application.empty() && caller.uid != 0 && (!session || session->uid != caller.uid)) {
-        return refusal(Kind::Busy, "happed can serve no user: another user is at the machine");
-    }
     return start(caller, *plan, Sight::Sealed).map_error([](const ServiceError&) {
         return ServiceError{Kind::Failed,
                             "this run cannot begin on this machine; the reason stays secret because the run is sealed"};

@@ -103,9 +103,6 @@ void RunFacts::turned(const Turn& turn) {
             after_ = *turn.uafp;
         }
     }
-    if (turn.decision.probe) {
-        probed_.push_back({turn.at, *turn.decision.probe, turn.decision.sham});
-    }
 }
 
 void RunFacts::interrupted(MonoTime at, std::string_view reason, const std::string& detail) {
@@ -151,9 +148,6 @@ std::string RunFacts::document(MonoTime ended, const std::string& version) const
     }
     if (!one_profile_) {
         document["every_application"] = true;
-    }
-    for (const auto& [at, event, sham] : probed_) {
-        document["probes"].push_back({{"t_us", micros(at)}, {"event", name_of(event)}, {"sham", sham}});
     }
     for (const Interruption& each : interruptions_) {
         Json entry = {{"t_us", micros(each.from)}};

@@ -61,11 +61,6 @@ private:
         std::string reason;
         std::string detail;
     };
-    struct Probed {
-        MonoTime at;
-        ProbeEvent event;
-        bool sham;
-    };
     struct Learned {
         MonoTime at;
         Lesson lesson;
@@ -79,7 +74,6 @@ private:
     std::optional<Uafp> after_;
     std::optional<MachineFacts> machine_;
     std::vector<Learned> learned_;
-    std::vector<Probed> probed_;
     std::vector<Interruption> interruptions_;
     std::optional<std::size_t> lasting_;  // into interruptions_
 };

@@ -28,26 +28,12 @@ TEST_F(RunFactsTest, OfARunWithoutEventsAreItsTimesAndIndicator) {
     EXPECT_TRUE(seen["profile_after"].is_null());
     EXPECT_EQ(seen["learned"], json::array());
     EXPECT_FALSE(seen.contains("interruptions"));
-    EXPECT_FALSE(seen.contains("probes"));
 }
 
 TEST_F(RunFactsTest, TheClockIsTheBoots) {
     const std::string clock = document()["clock"];
     EXPECT_TRUE(clock.starts_with("monotonic:"));
     EXPECT_EQ(clock.size(), 10U + 36U);
-}
-
-TEST_F(RunFactsTest, ProbesAreKeptWithWhetherTheyAreShams) {
-    const Uafp profile(Khz{800'000});
-    const Served whom{"subject:p", "torcs"};
-    facts.turned({.at = at(2'000'000),
-                  .served = &whom,
-                  .decision = {.probe = ProbeEvent::Begun, .sham = true},
-                  .uafp = &profile});
-    facts.turned({.at = at(3'000'000), .served = &whom, .decision = Decision(), .uafp = &profile});
-    facts.turned({.at = at(4'000'000), .served = &whom, .decision = {.probe = ProbeEvent::Refused}, .uafp = &profile});
-    EXPECT_EQ(document()["probes"], json::array({{{"t_us", 2'000'000}, {"event", "begun"}, {"sham", true}},
-                                                 {{"t_us", 4'000'000}, {"event", "refused"}, {"sham", false}}}));
 }
 
 TEST_F(RunFactsTest, ALessonIsKeptWithTheProfileItLeadsTo) {

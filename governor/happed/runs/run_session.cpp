@@ -23,18 +23,10 @@ Uafp raised(const std::optional<Uafp>& profile, std::span<const Policy> policies
     return *Uafp::from(values);
 }
 
-// Several runs of every application may have one seed. The beginning makes their draws differ.
-std::optional<std::uint64_t> seed_of(const RunPlan& plan, MonoTime began) {
-    if (!plan.probe_seed || !plan.application.empty()) {
-        return plan.probe_seed;
-    }
-    return (*plan.probe_seed + static_cast<std::uint64_t>(began.time_since_epoch().count())) & INT64_MAX;
-}
-
 }  // namespace
 
 Served RunSession::subject_of(const RunPlan& plan) {
-    return {.user = subject_name(plan) + (plan.of_condition ? ":" + plan.condition : ""), .app = plan.application};
+    return {.user = subject_name(plan), .app = plan.application};
 }
 
 Result<std::unique_ptr<RunSession>> RunSession::begin(RunTraces& traces, Terms terms, std::span<const Policy> policies,
@@ -66,15 +58,12 @@ RunSession::RunSession(RunTraces& traces, Terms terms, std::span<const Policy> p
     : traces_(traces),
       terms_(std::move(terms)),
       domains_(domains_of(policies)),
-      facts_(now, terms_.plan.indicator, terms_.plan.raised) {
-    terms_.plan.probe_seed = seed_of(terms_.plan, now);
-}
+      facts_(now, terms_.plan.indicator, terms_.plan.raised) {}
 
 LoopSettings RunSession::settings() const {
     LoopSettings settings{.sham = terms_.plan.sham && is_happe(), .domains = domains_};
     if (terms_.condition.extended) {
         settings.algorithm = kExtended;
-        settings.algorithm.probe_seed = terms_.plan.probe_seed;
     }
     return settings;
 }

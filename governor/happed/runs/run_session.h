@@ -40,8 +40,7 @@ public:
     // The subject as the database names it: its profiles are separate from those of the machine's users.
     [[nodiscard]] static std::string subject_name(const RunPlan& plan) { return "subject:" + plan.subject; }
 
-    // The user whom the run serves: the subject, with the condition after its name if the profiles belong to the
-    // condition. In a run of every application, `app` is empty.
+    // The user whom the run serves. In a run of every application, `app` is empty.
     [[nodiscard]] static Served subject_of(const RunPlan& plan);
 
     // Creates the run's files in `traces`, which must outlive the run, and writes the trace's header. `policies`: the

@@ -141,15 +141,10 @@ TEST_F(RunSessionTest, OfAKernelConditionHasNoProfileInItsTraceAndNoShamKeys) {
 }
 
 TEST_F(RunSessionTest, InModeExtendedSaysSoAndWithWhatPatienceItBegins) {
-    RunPlan plan = plan_of("L-HAPPE");
-    plan.probe_seed = 7;
-    const auto run = begin(plan);
-    Settings wanted = kExtended;
-    wanted.probe_seed = 7;
-    EXPECT_EQ(run->settings().algorithm, wanted);
+    const auto run = begin(plan_of("L-HAPPE"));
+    EXPECT_EQ(run->settings().algorithm, kExtended);
     const json header = trace_of(run->code())[0];
     EXPECT_EQ(header["mode"], "extended");
-    EXPECT_EQ(header["settings"]["probe_seed"], 7);
     EXPECT_EQ(header["patience"][0]["wait_us"], 600'000'000);
     EXPECT_EQ(header["uafp"][0]["khz"][0], 1'600'000);
     MemoryProfiles store;
@@ -176,24 +171,6 @@ TEST_F(RunSessionTest, OfEveryApplicationBeginsWithAllProfilesOfTheSubjectAndHas
     EXPECT_TRUE(facts["profile_before"].is_null());
     EXPECT_TRUE(facts["profile_after"].is_null());
     EXPECT_EQ(facts["every_application"], true);
-}
-
-TEST_F(RunSessionTest, OfEveryApplicationDrawsItsOwnShamsThoughItsSeedIsThatOfOthers) {
-    RunPlan plan = plan_of("L-HAPPE");
-    plan.application = "";
-    plan.probe_seed = INT64_MAX;
-    const auto run = begin(plan, {});
-    EXPECT_EQ(run->settings().algorithm.probe_seed, 999'999U) << "the seed and the beginning at 1 s, modulo 2^63";
-    EXPECT_EQ(trace_of(run->code())[0]["settings"]["probe_seed"], 999'999);
-}
-
-TEST_F(RunSessionTest, HasTheSubjectsProfilesOrThoseOfItsCondition) {
-    RunPlan plan = plan_of("O-HAPPE");
-    plan.application = "";
-    EXPECT_EQ(RunSession::subject_of(plan), (Served{"subject:P01", ""}));
-    plan.of_condition = true;
-    EXPECT_EQ(RunSession::subject_of(plan), (Served{"subject:P01:O-HAPPE", ""}));
-    EXPECT_EQ(RunSession::subject_name(plan), "subject:P01");
 }
 
 TEST_F(RunSessionTest, OfARaisedProfileBeginsAStepHigherAndLeavesTheStoreAlone) {

@@ -14,7 +14,6 @@ inline constexpr std::size_t kMostParticipants = 100'000;
 void add_replay(CLI::App& program, int& status);
 void add_play(CLI::App& program, int& status);
 void add_study(CLI::App& program, int& status);
-void add_field(CLI::App& program, int& status);
 void add_observe(CLI::App& program, int& status);
 
 // Prints "happe-sim: ..." on standard error, and returns `status`.

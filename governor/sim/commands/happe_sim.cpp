@@ -63,7 +63,6 @@ int main(int argc, char** argv) try {
     int status = 0;
     happe::add_replay(program, status);
     happe::add_study(program, status);
-    happe::add_field(program, status);
     happe::add_play(program, status);
     happe::add_observe(program, status);
     happe::add_description(program,

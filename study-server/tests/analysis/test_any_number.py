@@ -137,7 +137,7 @@ CHANGES: dict[str, Callable[[Run], Run | None]] = {
     "ratings are at the ends of the scale": lambda run: replace(run, rating=int(under(run, 1, 5, 5))),
     "runs have no length": lambda run: replace(run, seconds=0),
     "other conditions": lambda run: replace(run, condition=f"fixed-{CONDITIONS.index(run.condition) + 1}"),
-    "probes": lambda run: replace(run, condition=run.condition.replace("B-HAPPE", "L-HAPPE")),
+    "one condition tries less": lambda run: replace(run, condition=run.condition.replace("B-HAPPE", "L-HAPPE")),
 }
 
 
@@ -170,7 +170,7 @@ def test_a_section_that_fails_costs_only_itself(
         monkeypatch.setattr(answer, "section", fails)
     else:
         monkeypatch.setitem(making.SECTIONS, key, fails)
-    sections, _ = making.sections(crossover(2, CHANGES["probes"]))
+    sections, _ = making.sections(crossover(2, CHANGES["one condition tries less"]))
     assert [each.key for each in sections] == ["answer", *making.SECTIONS]
     assert [(each.key, each.refused) for each in sections if FAULT in "".join(each.refused)] == [
         (key, (f"{key.replace('-', ' ').capitalize()}: {FAULT}",))

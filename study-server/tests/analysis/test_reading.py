@@ -78,10 +78,10 @@ def test_a_protocol_that_was_changed_after_the_lock_is_refused(tmp_path: Path) -
 
 
 def test_presses_less_than_a_second_apart_are_one_whether_counted_or_not() -> None:
-    records = [{"run": "R", "piece": 1}]
+    records = [{"run": "R"}]
     times = [0, 999_999, 1_999_998, 2_999_998, 5_000_000]
-    keys = [{"run": "R", "piece": 1, "key": "power", "t_us": at} for at in times]
-    assert reading._presses(reading._times(keys), records) == {"R": (0, 3)}  # noqa: SLF001 - the rule by itself
+    keys = [{"run": "R", "key": "power", "t_us": at} for at in times]
+    assert reading._presses(keys, records) == {"R": (0, 3)}  # noqa: SLF001 - the rule by itself
 
 
 def test_a_formulas_apostrophe_is_taken_off(tmp_path: Path) -> None:

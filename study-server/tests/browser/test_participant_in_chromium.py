@@ -106,23 +106,6 @@ def test_a_german_page_is_accessible_and_its_language_can_be_switched(lab_on_a_p
     window.close()
 
 
-def test_the_pages_of_a_day_at_home_are_accessible(lab_on_a_port: Lab, browser: Browser) -> None:
-    world = lab_on_a_port.world
-    home = study(world, "field")
-    row, token = people.participant(world, home)
-    window = Watched(browser, lab_on_a_port.server.url)
-    window.page.goto(f"/p/{token}")
-    press(window.page, "Continue")
-    assert window.page.get_by_text("Your computer does the rest").is_visible()
-    assert (window.axe(), window.overflow()) == ([], 0)
-    people.started(world, people.runs_of(world, row)[0].code, people.laptop_with(world, home, row))
-    press(window.page, "Check again")
-    assert window.page.get_by_text("This day of the study has begun").is_visible()
-    assert (window.axe(), window.overflow()) == ([], 0)
-    assert window.wrong == []
-    window.close()
-
-
 def press(page: Page, name: str) -> None:
     """Press a button or follow a link, and wait for the next page."""
     with page.expect_navigation():

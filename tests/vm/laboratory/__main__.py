@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs a study in the emulated laboratory, from the protocol to its figures (docs/laboratory.md).
 
-usage: python -m laboratory --root TREE [--results FOLDER] [--protocol crossover|extended] [--participants N] [--seed N]
+usage: python -m laboratory --root TREE [--results FOLDER] [--participants N] [--seed N]
 
 TREE is the result of `cmake --install`; this program adds the guest's desktop to it. Exits with 1 after any complaint.
 """
@@ -19,7 +19,6 @@ from laboratory import blind, desktop
 from laboratory.analysing import analyse
 from laboratory.judging import complaints, table
 from laboratory.laboratory import PORTS, SITTING_S, Laboratory
-from laboratory.server import CROSSOVER, EXTENDED
 from machine import Boot, Work, run, tidy_when_terminated
 
 MOST_PARTICIPANTS = 4  # the crossover's
@@ -34,7 +33,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="laboratory", description="A study in the emulated laboratory.")
     parser.add_argument("--root", type=Path, required=True, metavar="TREE", help="what `cmake --install` left")
     parser.add_argument("--results", type=Path, default=BUILD / "laboratory", metavar="FOLDER", help="made again")
-    parser.add_argument("--protocol", default=CROSSOVER, choices=(CROSSOVER, EXTENDED))
     parser.add_argument("--participants", type=int, default=2, choices=range(1, MOST_PARTICIPANTS + 1))
     parser.add_argument("--seed", type=int, default=1, help="of the participants' hands and the meter's noise")
     options = parser.parse_args()
@@ -47,7 +45,7 @@ def main() -> int:
     stand_in.parent.mkdir(exist_ok=True)
     stand_in.write_text(STAND_IN)
     stand_in.chmod(0o755)
-    with Laboratory(options.results, options.protocol, options.participants, options.seed) as laboratory:
+    with Laboratory(options.results, options.participants, options.seed) as laboratory:
         ports = {name: laboratory.socket(name) for name in PORTS}
         boot = Boot(memory_mib=1536, timeout_s=options.participants * SITTING_S, ports=ports)
         work = Work([HERE / "t61"], "python3 -B -m t61.sitting", options.root)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from laboratory.laboratory import Laboratory
 
-TABLES = ("runs", "ratings", "records", "samples", "keys", "probes", "learning_events", "traces", "clocks")
+TABLES = ("runs", "ratings", "records", "samples", "keys", "learning_events", "traces", "clocks")
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,6 @@ class Found:
     microseconds of CLOCK_MONOTONIC, kHz, CPU 0's utilisation.
     """
 
-    scheme: str
     tables: dict[str, list[Json]]
     sitting: Json
     told: list[tuple[int, int, float]]
@@ -62,7 +61,7 @@ def analyse(laboratory: Laboratory) -> Found:
     sitting = json.loads((laboratory.sitting / "sitting.json").read_text())
     lines = [line.split() for line in (laboratory.sitting / "told.log").read_text().splitlines()]
     told = [(int(at_us), int(khz), float(share)) for at_us, khz, share in lines]
-    return Found(laboratory.scheme, tables, sitting, told, measured, json.loads((report / "results.json").read_text()))
+    return Found(tables, sitting, told, measured, json.loads((report / "results.json").read_text()))
 
 
 def rows_of(file: Path) -> list[Json]:

@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from laboratory import probing
-from laboratory.server import CROSSOVER, EXTENDED
 from t61.cpufreq import LADDER_KHZ
 from t61.power import watts
 
@@ -20,10 +18,7 @@ if TYPE_CHECKING:
 TRAINING = "T-HAPPE"
 KERNELS = ("ondemand", "ondemand+indicator")
 LEARNED = ("O-HAPPE", "B-HAPPE")
-CONDITIONS = {  # the runs of each participant
-    CROSSOVER: Counter((TRAINING, *KERNELS, *LEARNED)),
-    EXTENDED: Counter((TRAINING, "O-HAPPE", probing.CONDITION)),
-}
+CONDITIONS = Counter((TRAINING, *KERNELS, *LEARNED))  # the runs of each participant
 LEAST_LOOKS = 3  # in a run; on a busy host only a few succeed
 LEAST_CHANGES = 2  # by ondemand, between the first and the last look
 NEAR_W = 1.5  # the measured power to Table A.2 for the laptop's lines; a busy host forwards a line late
@@ -35,8 +30,6 @@ def complaints(found: Found) -> Iterator[str]:
     for run in found.tables["runs"]:
         for complaint in _of_a_run(found, run):
             yield f"run {run['run']} ({run['condition']}): {complaint}"
-    if found.scheme == EXTENDED:
-        yield from probing.complaints(found)
     for condition, saved in savings(found).items():
         if saved <= 0:
             yield f"{condition} saves {saved:.1%} of ondemand's power"
@@ -47,7 +40,7 @@ def _of_the_study(found: Found) -> Iterator[str]:
     for run in played(found):
         by_person.setdefault(run["participant"], []).append(run["condition"])
     for person, conditions in by_person.items():
-        if Counter(conditions) != CONDITIONS[found.scheme] or conditions[0] != TRAINING:
+        if Counter(conditions) != CONDITIONS or conditions[0] != TRAINING:
             yield f"{person} played {', '.join(conditions)}"
     if not any(event["condition"] == TRAINING for event in found.tables["learning_events"]):
         yield f"nobody taught anything under {TRAINING}"
@@ -128,9 +121,7 @@ def expected_w(found: Found, run: str) -> float:
 
 
 def savings(found: Found) -> dict[str, float]:
-    """Return the saving of each HAPPE condition over ondemand, by the report's Table A.1; empty without ondemand."""
-    if found.scheme != CROSSOVER:
-        return {}
+    """Return the saving of each HAPPE condition over ondemand, by the report's Table A.1."""
     [section] = [each for each in found.results["sections"] if each["key"] == "table-a1"]
     total = {each["condition"]: each["improvement"] for each in section["data"]["totals"]}
     return {condition: total[condition] for condition in (TRAINING, *LEARNED)}
@@ -151,6 +142,5 @@ def table(found: Found) -> Iterator[str]:
         counts = f"{len(found.rows('keys', code)):7}  {len(found.rows('learning_events', code)):6}"
         power = f"{measure['mean_w']:5.2f} +- {measure['expanded_uncertainty']:.2f}"
         yield f"{who}  {shares:>37}  {counts}  {power}  {expected_w(found, code):8.2f}"
-    yield from probing.table(found)
     for condition, saved in savings(found).items():
         yield f"{condition} saves {saved:.1%} of ondemand's power"

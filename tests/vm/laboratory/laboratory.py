@@ -15,7 +15,7 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from laboratory.server import EXTENDED, STUDY, Json, StudyServer
+from laboratory.server import STUDY, Json, StudyServer
 from patience import until
 from program import ROOT
 from t61 import visits
@@ -31,19 +31,17 @@ CALIBRATION = Path(__file__).with_name("calibration.toml")
 PACKAGES = ("profiles/python/src", "power-logger/src")
 PATIENCE_S = 120
 SITTING_S = 2400  # the longest time of a participant
-BOTH_KINDS = [True, False]  # a sham probe, then a real one
-MOST_INVITED = 64  # the protocol's limit; in one study of four million fewer than two of them get both kinds
 
 
 class Laboratory:
     """Everything around the laptop, which may start now: its plan comes when the server and the station run."""
 
-    def __init__(self, folder: Path, scheme: str, participants: int, seed: int) -> None:
+    def __init__(self, folder: Path, participants: int, seed: int) -> None:
         """Begin to prepare. An error there prints its trace back and ends this program, as SIGTERM does."""
         self.folder = folder
         self.sitting = folder / "sitting"
         self.participants: list[str] = []  # their codes, after the invitation
-        self.scheme, self._count, self._seed = scheme, participants, seed
+        self._count, self._seed = participants, seed
         self._server: StudyServer | None = None
         self._sockets = tempfile.TemporaryDirectory(prefix="laboratory-")  # a socket's path must be short
         self._station: subprocess.Popen[bytes] | None = None
@@ -102,7 +100,7 @@ class Laboratory:
 
     def _seat(self) -> None:
         """Enrol the devices, let people take part, begin to measure, and send the laptop its plan."""
-        server = self._server = StudyServer(self.folder / "server", self.scheme)
+        server = self._server = StudyServer(self.folder / "server")
         server.start()
         laptop = server.json("device", "enrol", STUDY, "t61", "--kind", "laptop")
         self._measure(laptop["device"], server.json("device", "enrol", STUDY, "bench", "--kind", "meter"))
@@ -118,21 +116,13 @@ class Laboratory:
         self._plan.sendall(json.dumps(plan).encode() + b"\n")
 
     def _seated(self, server: StudyServer) -> list[str]:
-        """Let people take part until each seat is taken. Return the links of those who sit at the laptop.
-
-        Chance makes a probe a sham. A run has time for two probes. Under `extended` only those people sit whose first
-        probe is a sham and whose second one is real: a quarter of all.
-        """
-        invited = self._count if self.scheme != EXTENDED else MOST_INVITED
-        links: list[str] = []
-        for row in server.json("participant", "invite", STUDY, "--count", str(invited)):
+        """Let people take part. Return their links."""
+        links = []
+        for row in server.json("participant", "invite", STUDY, "--count", str(self._count)):
             visits.take_part(server.url, row["link"])
-            if self.scheme != EXTENDED or server.shams(row["participant"], len(BOTH_KINDS)) == BOTH_KINDS:
-                self.participants.append(row["participant"])
-                links.append(row["link"])
-            if len(links) == self._count:
-                return links
-        raise RuntimeError(f"of {invited} people too few have a sham probe first and then a real one")
+            self.participants.append(row["participant"])
+            links.append(row["link"])
+        return links
 
     def _measure(self, laptop: str, station: Json) -> None:
         """Enrol the station, and record until close()."""

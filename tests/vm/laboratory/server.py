@@ -10,12 +10,8 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import func, select
 
 import study_server
-from happe_study.base.config import load_secrets
 from happe_study.base.database import Database
-from happe_study.design.allocation.sealing import open_condition, probe_seed
-from happe_study.people.participants.models import Participant
-from happe_study.runs.course.models import Run, RunRecord
-from happe_study.runs.records.probes import is_sham
+from happe_study.runs.course.models import RunRecord
 from study_server import ADMINISTRATOR, PASSWORD
 
 if TYPE_CHECKING:
@@ -23,7 +19,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy.orm import Session
 
-CROSSOVER, EXTENDED = "crossover", "extended"  # schemes; each has a protocol beside this file
 STUDY = "laboratory"
 INVESTIGATOR, EXPERIMENTER = "ines@example.org", "eve@example.org"
 
@@ -35,23 +30,15 @@ __all__ = ["ADMINISTRATOR", "EXPERIMENTER", "INVESTIGATOR", "PASSWORD", "STUDY",
 class StudyServer(study_server.StudyServer):
     """A server in a new folder, with the study locked in it."""
 
-    def __init__(self, folder: Path, scheme: str) -> None:
+    def __init__(self, folder: Path) -> None:
         """Make it. Ana is administrator and custodian, Ines is investigator, Eve is experimenter."""
         folder.mkdir()
-        super().__init__(folder, Path(__file__).with_name(f"{scheme}.toml"), STUDY)
+        super().__init__(folder, Path(__file__).with_name("crossover.toml"), STUDY)
         self.run("user", "grant", ADMINISTRATOR, "custodian", "--study", STUDY)
         for email, role in ((EXPERIMENTER, "experimenter"), (INVESTIGATOR, "investigator")):
             self.run("user", "add", email, "--password-file", str(folder / "password"))
             self.run("user", "grant", email, role, "--study", STUDY)
         self.run("study", "lock", STUDY, "--yes")
-
-    def shams(self, participant: str, probes: int) -> list[bool]:
-        """Tell, from the study's secrets, which of the first probes of a person's L-HAPPE run will be shams."""
-        key = load_secrets(self.folder / "data/secrets").allocation
-        with self._reading() as session:
-            runs = session.scalars(select(Run).join(Participant).where(Participant.code == participant)).all()
-            [code] = (run.code for run in runs if open_condition(key, run.code, run.condition_sealed).extended)
-        return [is_sham(probe_seed(key, code), number) for number in range(1, probes + 1)]
 
     def record_sizes(self) -> set[int]:
         """Return the lengths of the sealed records in the database."""

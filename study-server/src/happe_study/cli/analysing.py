@@ -31,10 +31,8 @@ from happe_study.results.analysis.plan import (
     MOST_STUDIES,
     STUDIES,
     document,
-    left,
     of_protocol,
     powers,
-    sizes_of,
 )
 from happe_study.results.analysis.refusal import Refusal
 
@@ -141,8 +139,6 @@ class Bounded(click.FloatRange):
         "happe-server plan crossover.toml",
         "happe-server plan crossover.toml --participants 24 --participants 48 --difference -0.05 --json",
         "happe-server plan crossover.toml --minority 0.1 --dropout 0.1 --register",
-        "happe-sim field --participants 500 --days 1 --hours 0.25 --out field",
-        "happe-server plan extended.toml --probes field --half-width 0.1",
     ),
 )
 @click.argument("protocol", type=file)
@@ -168,21 +164,6 @@ class Bounded(click.FloatRange):
     metavar="FOLDER",
     help="Draw participants from the study in this folder instead, which happe-sim study --out writes",
 )
-@click.option(
-    "--probes",
-    type=click.Path(file_okay=False, exists=True, path_type=Path),
-    metavar="FOLDER",
-    help="Print instead how precisely a study estimates the share of noticed probes; draw participants from the study "
-    "in this folder, which happe-sim field --out writes",
-)
-@click.option(
-    "--half-width",
-    type=Bounded(0.001, 1),
-    default=0.1,
-    show_default=True,
-    metavar="PART",
-    help="With --probes: the largest half of the interval",
-)
 @click.option("--register", is_flag=True, help="Print instead the lines for the protocol that preregister the result")
 @json_option
 def plan(  # noqa: PLR0913, PLR0917 - an option each
@@ -192,8 +173,6 @@ def plan(  # noqa: PLR0913, PLR0917 - an option each
     as_json: bool,  # noqa: FBT001 - click's flag
     register: bool,  # noqa: FBT001
     like: Path | None,
-    probes: Path | None,
-    half_width: float,
     **assumed: float,
 ) -> None:
     """Simulate studies of several sizes, and print how often they show non-inferiority and a saving.
@@ -203,11 +182,6 @@ def plan(  # noqa: PLR0913, PLR0917 - an option each
     job.
     """
     planned = _protocol(protocol)
-    if probes is not None:
-        if like or register:
-            raise click.UsageError("--probes can't be combined with --like or --register")
-        _print_precisions(planned, probes, participants, studies, half_width, assumed, as_json=as_json)
-        return
     try:
         wanted = of_protocol(planned, participants, studies, assumed, like_paper=like is None)
     except Refusal as error:
@@ -224,40 +198,6 @@ def plan(  # noqa: PLR0913, PLR0917 - an option each
         for each in found
     ]
     print_table([("participants", "left", "non-inferior", f"saving above {100 * assumed['above']:g} %"), *rows])
-
-
-def _print_precisions(  # noqa: PLR0913, PLR0917 - what the options give
-    planned: Protocol,
-    folder: Path,
-    participants: Sequence[int],
-    studies: int,
-    half_width: float,
-    assumed: dict[str, float],
-    *,
-    as_json: bool,
-) -> None:
-    """Print how precisely studies of each size estimate the share of noticed probes."""
-    try:
-        sizes = [(size, left(size, assumed)) for size in sizes_of(planned, participants)]
-        found = _needed("probe_plan").precisions(_export(folder), sizes, studies, half_width)
-    except Refusal as error:
-        raise Failure(os.EX_DATAERR, str(error)) from None
-    if as_json:
-        click.echo(document(map(vars, found)), nl=False)
-        return
-    head = ("participants", "left", "hours of L-HAPPE", "probes", "half of the interval", f"at most {half_width:g}")
-    rows = [
-        (
-            each.participants,
-            each.left,
-            f"{each.hours:.1f}",
-            f"{each.probes:.0f}",
-            "none" if each.half_width is None else f"{each.half_width:.3f}",
-            f"{100 * each.narrow:.1f} %",
-        )
-        for each in found
-    ]
-    print_table([head, *rows])
 
 
 def _registered(found: Sequence[Power], like: Path | None, assumed: dict[str, float]) -> Iterator[str]:

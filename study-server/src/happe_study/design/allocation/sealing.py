@@ -37,7 +37,6 @@ TRACE_KEYS, MANIFESTS, PART_DIGESTS = (
 )  # purposes of derived keys; at most 16 bytes each
 DOCUMENT_BYTES = 512  # the padded length of a device's document
 DOCUMENT_FORMAT = "happe-condition/1"
-PROBES = b"happe probes"
 PUBLIC_KEY_BYTES = nacl.public.PublicKey.SIZE  # 32
 
 _OVERHEAD = nacl.secret.Aead.NONCE_SIZE + nacl.secret.Aead.MACBYTES
@@ -135,12 +134,6 @@ def open_manifest(key: bytes, trace: str, sealed: bytes) -> bytes:
 def part_digest(key: bytes, size: int, sha256: str) -> str:
     """The stored digest of a part's size and SHA-256. Without the key, nobody can compare it with a guessed part."""
     return hmac.digest(_derived(key, PART_DIGESTS), f"{size} {sha256}".encode(), "sha256").hex()
-
-
-def probe_seed(key: bytes, run_code: str) -> int:
-    """The random seed of a run's probes, 0 to 2^63 - 1. Without the server's key, nobody can predict it."""
-    digest = hmac.digest(_derived(key, PROBES), run_code.encode(), "sha256")
-    return int.from_bytes(digest[:8], "big") >> 1
 
 
 def check_public_key(public_key: bytes) -> None:

@@ -23,7 +23,6 @@ class Scheme(StrEnum):
     LEVELS = "levels"
     CROSSOVER = "crossover"
     EXTENDED = "extended"
-    FIELD = "field"  # at home: a run is a day, an application a pair of days
 
 
 class Phase(StrEnum):
@@ -106,8 +105,6 @@ def conditions(scheme: Scheme, levels: int | None = None) -> tuple[Condition, ..
             return (T_HAPPE, *_CROSSOVER)
         case Scheme.EXTENDED:
             return (T_HAPPE, *_EXTENDED)
-        case Scheme.FIELD:
-            return _EXTENDED
         case Scheme.LEVELS:
             return tuple(Condition(f"{names.FIXED}{level}") for level in range(1, _checked(levels) + 1))
 
@@ -115,14 +112,14 @@ def conditions(scheme: Scheme, levels: int | None = None) -> tuple[Condition, ..
 def sequences(scheme: Scheme, levels: int | None = None) -> tuple[tuple[Condition, ...], ...]:
     """The orders in which an application has the conditions. Each order has each condition once.
 
-    paper: the paper's single order. levels and field: a Williams design. crossover and extended: T-HAPPE, then a
+    paper: the paper's single order. levels: a Williams design. crossover and extended: T-HAPPE, then a
     Williams design of the other conditions.
     """
     every = conditions(scheme, levels)
     match scheme:
         case Scheme.PAPER:
             return (every,)
-        case Scheme.LEVELS | Scheme.FIELD:
+        case Scheme.LEVELS:
             return tuple(tuple(every[treatment] for treatment in row) for row in williams(len(every)))
         case Scheme.CROSSOVER | Scheme.EXTENDED:
             main = every[1:]

@@ -9,13 +9,12 @@ from typing import Any
 from happe_contract.toml_lines import Path
 from happe_study.design.protocol.complaints import excerpt
 from happe_study.design.protocol.conditions import Scheme
-from happe_study.design.protocol.sections import BUILT_IN, ItemKind, Nesting, Protocol
+from happe_study.design.protocol.sections import BUILT_IN, ItemKind, Protocol
 
 MOST_RUNS = 200  # of a participant
 MOST_POINTS = 11  # of a rating's scale
 FEWEST_OPTIONS = 2
 NO_APPLICATION = "desktop"  # docs/daemon.md, "Who is served"
-AT_HOME = 'has no meaning with order.scheme = "field"'
 
 Complaint = tuple[Path, str]
 Rule = Callable[[Protocol, dict[str, Any]], Iterator[Complaint]]
@@ -40,20 +39,8 @@ def _applications(protocol: Protocol, _data: dict[str, Any]) -> Iterator[Complai
         at = ("application", index)
         if application.key == NO_APPLICATION:
             yield (*at, "key"), "is HAPPE's name for no application; choose another one"
-        if protocol.at_home:
-            unused = {"command": (), "practice_seconds": 0, "cpu": None}
-            for field, nothing in unused.items():
-                if getattr(application, field) != nothing:
-                    yield (*at, field), f"{AT_HOME}: a run serves every application that the participant uses"
-        elif not application.command:
-            yield (*at, "command"), "is missing; it names the program and its arguments"
-        elif not application.command[0].strip():
+        if not application.command[0].strip():
             yield (*at, "command", 0), "must name a program"
-
-
-def _nesting(protocol: Protocol, _data: dict[str, Any]) -> Iterator[Complaint]:
-    if protocol.at_home and protocol.order.nesting is Nesting.BLOCK:
-        yield ("order", "nesting"), 'must be "application" with order.scheme = "field": a pair is two days in turn'
 
 
 def _levels(protocol: Protocol, _data: dict[str, Any]) -> Iterator[Complaint]:
@@ -74,10 +61,8 @@ def _unused_sections(protocol: Protocol, data: dict[str, Any]) -> Iterator[Compl
         for section in ("ondemand", "battery", "keys"):
             if section in data:
                 yield (section,), 'has no meaning with order.scheme = "levels"; remove it'
-    if protocol.order.scheme in (Scheme.EXTENDED, Scheme.FIELD) and "ondemand" in data:
-        yield ("ondemand",), f'has no meaning with order.scheme = "{protocol.order.scheme}"; remove it'
-    if protocol.at_home and "battery" in data:
-        yield ("battery",), f"{AT_HOME}; remove it"
+    if protocol.order.scheme is Scheme.EXTENDED and "ondemand" in data:
+        yield ("ondemand",), 'has no meaning with order.scheme = "extended"; remove it'
 
 
 def _keys(protocol: Protocol, _data: dict[str, Any]) -> Iterator[Complaint]:
@@ -178,6 +163,6 @@ def _can_be_counted(protocol: Protocol) -> bool:
 
 
 _RULES: tuple[Rule, ...] = (
-    _applications, _nesting, _levels, _number_of_runs, _unused_sections, _keys, _withdrawal, _rating, _items, _strata,
+    _applications, _levels, _number_of_runs, _unused_sections, _keys, _withdrawal, _rating, _items, _strata,
     _balance, _analysis, _retention,
 )  # fmt: skip

@@ -25,15 +25,12 @@ _CLOSED = ConfigDict(extra="forbid")
 
 @dataclass(frozen=True, kw_only=True, config=_CLOSED)
 class Application:
-    """The application of a run. `cpu` is the CPU on which it must run; None: the kernel chooses.
-
-    With the scheme `field` it is a pair of days without a command: a run serves every application that people use.
-    """
+    """The application of a run. `cpu` is the CPU on which it must run; None: the kernel chooses."""
 
     key: Slug
     name: Line
-    command: Annotated[tuple[Argument, ...], Field(min_length=1, max_length=64)] = ()  # program and arguments, no shell
-    seconds: Annotated[StrictInt, Field(ge=1, le=MOST_SECONDS)]  # how long a run lasts; with `field`, at least
+    command: Annotated[tuple[Argument, ...], Field(min_length=1, max_length=64)]  # program and arguments, no shell
+    seconds: Annotated[StrictInt, Field(ge=1, le=MOST_SECONDS)]  # how long a run lasts
     practice_seconds: Annotated[StrictInt, Field(ge=0, le=MOST_SECONDS)] = 0  # before the first run; 0: none
     cpu: Annotated[StrictInt, Field(ge=0, le=1023)] | None = None
 
@@ -282,11 +279,6 @@ class Protocol:
     retention: Retention = Retention()
 
     @property
-    def at_home(self) -> bool:
-        """Whether participants take part at home: a run lasts a day, and has a record for each piece of it."""
-        return self.order.scheme is Scheme.FIELD
-
-    @property
     def conditions(self) -> tuple[Condition, ...]:
         """Every condition, once."""
         return conditions_of(self.order.scheme, self.order.levels)
@@ -330,7 +322,7 @@ def _guesses(scheme: Scheme, every: tuple[Condition, ...]) -> tuple[GuessChoice,
             for n, condition in enumerate(every, start=1)
         )
     labels = frozenset(condition.label for condition in every)
-    if scheme in (Scheme.EXTENDED, Scheme.FIELD):
+    if scheme is Scheme.EXTENDED:
         trying = frozenset(condition.label for condition in every if condition.extended)
         return (
             GuessChoice("keys-only", "A control that only the two keys change", labels - trying),

@@ -50,7 +50,6 @@ class Behaviour:
     strayed: tuple[int, int] | None
     watts: tuple[tuple[int, float], ...]
     digest: str
-    at_home: bool = False  # the first piece of a day; the day may end long after it
 
 
 def behaviour(record: Json, model: PowerModel | None) -> Behaviour:
@@ -75,7 +74,6 @@ def behaviour(record: Json, model: PowerModel | None) -> Behaviour:
         strayed=_strayed(record, known, first),
         watts=tuple(_watts(steps, known[first], model)) if model and _is_of(known[first], model) else (),
         digest=_digest(record),
-        at_home="piece" in record,
     )
 
 
@@ -110,12 +108,10 @@ def _watts(steps: list[tuple[int, int, int]], ladder: Ladder, model: PowerModel)
 def _strayed(record: Json, known: Mapping[int, Ladder], policy: int) -> tuple[int, int] | None:
     """Count the periods whose frequency does not follow from the last period, profile and presses (docs/traces.md).
 
-    Returns that count and the number of periods compared; None if rules beyond the paper's apply, the run has several
-    profiles, or the back-end does not set exact frequencies.
+    Returns that count and the number of periods compared; None if rules beyond the paper's apply, or the back-end does
+    not set exact frequencies.
     """
     header = record["header"]
-    if record.get("every_application", False):
-        return None
     by_the_paper = header["mode"] == "paper" and header["feedback"] == "next-sample"
     if len(known) > 1 or not by_the_paper or record["machine"]["backend"] not in EXACT:
         return None

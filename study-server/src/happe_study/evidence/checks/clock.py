@@ -112,12 +112,12 @@ def _against_server(evidence: Evidence, run: RunFacts, record: Behaviour) -> lis
     found = []
     if early > READ_US:
         found.append(f"its record begins {early / SECOND_US:.1f} s before the server received the start")
-    elif asked > MOST_EARLY_US and not record.at_home:
+    elif asked > MOST_EARLY_US:
         what = f"its record begins {asked / SECOND_US:.1f} s after the server received the start"
         found.append(f"{what}, and the record decides which power counts: was the run started again?")
     if late > READ_US:
         found.append(f"its record ends {late / SECOND_US:.1f} s after the server received its end")
-    elif heard > MOST_LATE_US and not record.at_home:
+    elif heard > MOST_LATE_US:
         what = f"the server heard of its end {heard / SECOND_US:.1f} s after its record ends"
         found.append(f"{what}, and the record decides which power counts")
     where = f"run {run.code}, laptop {_named(evidence, run.laptop)}"

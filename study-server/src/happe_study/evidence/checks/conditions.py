@@ -94,7 +94,7 @@ def _no_happe(record: Behaviour) -> Iterator[str]:
         yield "the kernel's governor was ondemand"
     if record.sham:
         yield "the keys did nothing"
-    if not record.served and not record.at_home:
+    if not record.served:
         yield "HAPPE governed in no period"
     if record.strayed is not None and record.strayed[0] > MOST_STRAYED * record.strayed[1]:
         yield f"{record.strayed[0]} of {record.strayed[1]} periods did not follow the profile"

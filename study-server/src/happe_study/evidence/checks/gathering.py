@@ -119,11 +119,11 @@ def _runs(session: Session, study_id: int, records: Mapping[str, Behaviour], *, 
 
 
 def _records(session: Session, study_id: int, sources: Sources) -> tuple[dict[str, Behaviour], list[str]]:
-    """The records of complete runs by run (of a run at home, its first piece); the runs whose records do not open."""
+    """The records of complete runs by run; the runs whose records do not open."""
     query = (
         select(Run.code, RunRecord.document)
         .join(Participant, Run.participant_id == Participant.id)
-        .join(RunRecord, (RunRecord.run_id == Run.id) & (RunRecord.piece == 1))
+        .join(RunRecord, RunRecord.run_id == Run.id)
         .where(Participant.study_id == study_id, Participant.state.not_in(GONE), Run.completed_us.is_not(None))
         .order_by(Run.code)
     )

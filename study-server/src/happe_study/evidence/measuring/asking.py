@@ -78,13 +78,9 @@ class Clocks:
 
 
 def asked(session: Session, study_id: int, key: bytes, codes: Collection[str] | None = None) -> Asked:
-    """Every complete run of an unblinded study, or only those with these codes. `key` opens records.
-
-    A run at home that has several pieces has no power, because its clock does not go on between them.
-    """
+    """Every complete run of an unblinded study, or only those with these codes. `key` opens records."""
     clocks, found = Clocks(session), Asked()
     traces, untold = _traces(session, study_id, clocks)
-    several = select(RunRecord.run_id).where(RunRecord.piece > 1)
     query = (
         select(Run.code, Run.device_id, Run.started_us, Run.ended_us, Device.code.label("laptop"), RunRecord.document)
         .join(Device, Device.id == Run.device_id)
@@ -92,7 +88,6 @@ def asked(session: Session, study_id: int, key: bytes, codes: Collection[str] | 
         .where(
             Run.study_id == study_id,
             Run.state == "complete",
-            Run.id.not_in(several),
             true() if codes is None else Run.code.in_(codes),
         )
         .order_by(Run.code)

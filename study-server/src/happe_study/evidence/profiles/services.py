@@ -127,11 +127,7 @@ def shared_ladder(header: Json) -> list[int]:
 
 
 def _keep(session: Session, learned: Sequence[Learned]) -> None:
-    """Write the rows of these records, in place of rows from an earlier copy.
-
-    A run at home serves every application. Its many profiles stay in its records.
-    """
-    learned = [each for each in learned if not each.record.every_application]
+    """Write the rows of these records, in place of rows from an earlier copy."""
     runs = [each.run_id for each in learned]
     for model in (Uafp, LearningEvent, TaughtRun):
         session.execute(delete(model).where(model.run_id.in_(runs)))

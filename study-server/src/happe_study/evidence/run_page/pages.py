@@ -15,7 +15,7 @@ from happe_study.access.rights import Right
 from happe_study.access.rules import caller, staff
 from happe_study.access.staff_page import page
 from happe_study.base.parts import parts
-from happe_study.base.problems import Problem, not_found
+from happe_study.base.problems import Problem
 from happe_study.design.allocation.sealing import SealError
 from happe_study.design.study import Study, StudyState
 from happe_study.evidence.outcomes import sees_outcomes
@@ -75,11 +75,10 @@ class Figure:
     condition: Json = field(default_factory=dict)
 
 
-@pages.get("/studies/<study>/runs/<code>", defaults={"piece": 1})
-@pages.get("/studies/<study>/runs/<code>/pieces/<int:piece>")
+@pages.get("/studies/<study>/runs/<code>")
 @staff(Right.RUN_VIEW)
-def run(study: str, code: str, piece: int) -> Response:
-    """The page of one run, or of a later piece of it. `from` and `to`, in seconds, choose the part to draw."""
+def run(study: str, code: str) -> Response:
+    """The page of one run. `from` and `to`, in seconds, choose the part to draw."""
     from happe_study.evidence.run_page.power import measured  # noqa: PLC0415 - it takes megabytes, which workers for uploads save
 
     with parts().database.reading() as session:
@@ -96,10 +95,7 @@ def run(study: str, code: str, piece: int) -> Response:
         others = neighbours(session, row, facts["participant"])
         has_profile = profile_of(session, found.id, facts["participant"], row.application) is not None
         closed = _closed(found, row)
-        pieces = [] if closed else _pieces(session, row)
-        if pieces and piece not in pieces:
-            raise not_found()
-        record = None if closed else _record(session, row, piece)
+        record = None if closed else _record(session, row)
         traces = measured(session, row, record, _files()) if record and outcomes else []
     every, one = PEOPLE if reads else PROFILES
     whose = url_for(one, study=study, code=facts["participant"])
@@ -108,14 +104,7 @@ def run(study: str, code: str, piece: int) -> Response:
     if not closed and record is None:
         closed = "The record does not open: it was changed, or the server's key changed after it arrived."
     more: dict[str, Any] = {"run": facts, "application": application, "closed": closed, "figure": drawn}
-    more |= {
-        "others": others,
-        "outcomes": outcomes,
-        "whose": whose,
-        "has_profile": has_profile,
-        "piece": piece,
-        "pieces": pieces,
-    }
+    more |= {"others": others, "outcomes": outcomes, "whose": whose, "has_profile": has_profile}
     return page("evidence/run", f"Run {code}", study=found, problem=problem, trail=above, **more)
 
 
@@ -129,19 +118,13 @@ def _closed(study: Study, row: Run) -> str:
     if not caller().may(Right.PROFILE_READ, study.id):
         return "Only people who analyse the study or review its profiles see the record of this run."
     if row.record_us is None:
-        return "Its record has not arrived, or not all of it."
+        return "Its record has not arrived."
     return ""
 
 
-def _pieces(session: Session, row: Run) -> list[int]:
-    """The numbers of a run's records."""
-    return list(session.scalars(select(RunRecord.piece).where(RunRecord.run_id == row.id).order_by(RunRecord.piece)))
-
-
-def _record(session: Session, row: Run, piece: int) -> Json | None:
+def _record(session: Session, row: Run) -> Json | None:
     """A run's record; None if it does not open."""
-    mine = RunRecord.run_id == row.id, RunRecord.piece == piece
-    document = session.scalar(select(RunRecord.document).where(*mine))
+    document = session.scalar(select(RunRecord.document).where(RunRecord.run_id == row.id))
     if document is None:
         return None
     try:

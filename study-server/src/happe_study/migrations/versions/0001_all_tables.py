@@ -144,7 +144,6 @@ def upgrade() -> None:
         sa.Column("account_id", SERIAL, sa.ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False),
         sa.Column("role", sa.String(255), nullable=False),
         sa.Column("study_id", SERIAL, sa.ForeignKey("studies.id", ondelete="CASCADE")),
-        sa.Column("site", sa.String(255)),
         sa.Column("granted_us", sa.BigInteger(), nullable=False),
         sa.CheckConstraint(
             "role IN ('investigator', 'experimenter', 'analyst', 'custodian', 'auditor', 'administrator', 'reviewer')",
@@ -185,7 +184,6 @@ def upgrade() -> None:
         sa.Column("code", sa.String(16), nullable=False, unique=True),
         sa.Column("state", sa.String(255), nullable=False),
         sa.Column("stratum", sa.String(255)),
-        sa.Column("site", sa.String(255)),
         sa.Column("consent_version", sa.String(255)),
         sa.Column("consent_us", sa.BigInteger()),
         sa.Column("on_withdrawal", sa.String(255)),
@@ -435,14 +433,12 @@ def upgrade() -> None:
     op.create_table(
         "run_records",
         sa.Column("id", SERIAL, primary_key=True),
-        sa.Column("run_id", SERIAL, sa.ForeignKey("runs.id", ondelete="CASCADE"), nullable=False),
-        sa.Column("piece", sa.Integer(), nullable=False, server_default=sa.text("1")),
+        sa.Column("run_id", SERIAL, sa.ForeignKey("runs.id", ondelete="CASCADE"), nullable=False, unique=True),
         sa.Column("client_id", sa.Uuid(as_uuid=False), nullable=False, unique=True),
         sa.Column("digest", sa.String(64), nullable=False),
         sa.Column("document", sa.LargeBinary(), nullable=False),
         sa.Column("received_us", sa.BigInteger(), nullable=False),
         sa.Column("taken_out", sa.Boolean(), nullable=False),
-        sa.UniqueConstraint("run_id", "piece"),
     )
     op.create_index(
         "ix_run_records_left",

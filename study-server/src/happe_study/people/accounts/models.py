@@ -47,7 +47,6 @@ class Grant(Base):
     account_id: Mapped[int] = mapped_column(ForeignKey("accounts.id", ondelete="CASCADE"))
     role: Mapped[str] = mapped_column(Name)
     study_id: Mapped[int | None] = mapped_column(ForeignKey("studies.id", ondelete="CASCADE"))
-    site: Mapped[str | None] = mapped_column(Name)  # not used
     granted_us: Mapped[int] = mapped_column(Micros, default=now_us)
     account: Mapped[Account] = relationship(back_populates="grants")
 

@@ -46,7 +46,6 @@ class Participant(Base):
     code: Mapped[str] = mapped_column(Code, unique=True)
     state: Mapped[str] = mapped_column(Name, default=ParticipantState.INVITED)
     stratum: Mapped[str | None] = mapped_column(Name)
-    site: Mapped[str | None] = mapped_column(Name)  # not used
     consent_version: Mapped[str | None] = mapped_column(Name)
     consent_us: Mapped[int | None] = mapped_column(Micros)
     on_withdrawal: Mapped[str | None] = mapped_column(Name)

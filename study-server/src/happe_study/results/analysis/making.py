@@ -24,7 +24,6 @@ from happe_study.results.analysis.sections import (
     people,
     pictures,
     power,
-    probes,
     ratings,
     runs,
 )
@@ -48,7 +47,6 @@ SECTIONS: dict[str, Callable[[Study], Section]] = {
     "power-model": power.model_section,
     "period": power.period_section,
     "presses": people.presses_section,
-    "probes": probes.section,
     "blinding": people.blinding_section,
     "diagnostics": diagnostics.section,
     "figures": pictures.section,
@@ -90,8 +88,6 @@ def sections(study: Study, progress: Callable[[str], None] = lambda _: None) -> 
     """All sections, the answer first; and the faults in the data. A section that fails is empty and says why."""
     made = []
     for key, section in SECTIONS.items():
-        if key == "probes" and not probes.has_probes(study):
-            continue
         progress(key)
         made.append(_made(key, partial(section, study)))
     data = {each.key: each.data for each in made}

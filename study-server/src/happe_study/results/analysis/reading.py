@@ -13,6 +13,7 @@ import json
 import sys
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -20,7 +21,6 @@ import pyarrow.parquet as pq
 
 from happe_study.base.tables.formats import FORMULA, Format
 from happe_study.evidence.documents.reading import InputError
-from happe_study.results.analysis.noticing import WINDOW_US, Trial
 from happe_study.results.analysis.tidy import Run, Runs
 
 if TYPE_CHECKING:
@@ -38,17 +38,6 @@ TOO_MUCH = (
 )
 Row = dict[str, Any]
 Place = tuple[int, str]
-Piece = tuple[str, int]  # a run, and the number of one of its records, which has a clock of its own
-Times = dict[tuple[Piece, str], list[int]]  # by piece and key
-
-
-def flag(value: object) -> bool:
-    """Read true or false from any format of an export. Raises ValueError for anything else."""
-    known = {"true": True, "false": False}
-    if (text := str(value).lower()) not in known:
-        raise ValueError(text)
-    return known[text]
-
 
 # The needed columns of each table, with their types. Tables after the first three may be missing.
 NEEDED: dict[str, dict[str, Callable[[Any], Any]]] = {
@@ -63,14 +52,12 @@ NEEDED: dict[str, dict[str, Callable[[Any], Any]]] = {
     },
     "ratings": {"run": str, "rating": int, "guess": str},
     "participants": {"participant": str, "state": str},
-    "records": {"run": str, "piece": int, "started_us": int, "ended_us": int},
-    "keys": {"run": str, "piece": int, "t_us": int, "key": str},
-    "probes": {"run": str, "piece": int, "t_us": int, "sham": flag, "served_us": int},
+    "records": {"run": str, "started_us": int, "ended_us": int},
+    "keys": {"run": str, "t_us": int, "key": str},
     "study": {"study": str, "protocol_sha256": str, "protocol": str},
     "samples": {"run": str, "t_us": int, "policy": int, "cpu": int, "cur_khz": int, "util_ppm": int},
 }
-IN_PIECES = ("records", "keys", "probes")
-OPTIONAL = ("records", "keys", "probes", "samples", "study")
+OPTIONAL = ("records", "keys", "samples", "study")
 MAY_BE_EMPTY = {"guess", "cur_khz"}
 BLINDED = {"condition", "guess", "protocol"}
 
@@ -104,28 +91,22 @@ class Export:
     left_out: tuple[LeftOut, ...]
     answers: Mapping[str, Mapping[str, str]]  # by question, then participant
     participants: Mapping[str, int]  # by state
-    samples: Mapping[str, tuple[Sample, ...]]  # by run; see shows_samples()
+    samples: Mapping[str, tuple[Sample, ...]]  # by run
     digests: Mapping[str, str]
     protocol: str | None = None
-    trials: tuple[Trial, ...] = ()
 
 
 def read_export(folder: Path) -> Export:
     """Read an export's folder. Raises InputError, which names file, row and column of each fault."""
     files = _files(folder)
-    tables = {name: _table(name, file) for name, file in files.items() if name != "samples"}
-    if "samples" in files and shows_samples(row["condition"] for row in tables["runs"]):
-        tables["samples"] = _table("samples", files["samples"])
+    tables = {name: _table(name, file) for name, file in files.items()}
     people = {row["participant"]: row["state"] for row in tables["participants"]}
     places = _places(tables["runs"])
     counting, left_out = _sorted_out(tables["runs"], people, files["runs"], places)
     ratings = {row["run"]: row for row in tables["ratings"]}
-    times = _times(tables.get("keys", ()))
     records = tables.get("records", [])
-    presses = _presses(times, records) if "keys" in tables else {}
-    lengths: dict[str, float] = defaultdict(float)
-    for row in records:
-        lengths[row["run"]] += (row["ended_us"] - row["started_us"]) / 1e6
+    presses = _presses(tables["keys"], records) if "keys" in tables else {}
+    lengths = {row["run"]: (row["ended_us"] - row["started_us"]) / 1e6 for row in records}
     runs = [_run(row, ratings.get(row["run"]), presses.get(row["run"]), lengths.get(row["run"])) for row in counting]
     return Export(
         study=files["runs"].name.removesuffix(f"-runs{files['runs'].suffix}"),
@@ -136,16 +117,7 @@ def read_export(folder: Path) -> Export:
         samples=_samples(tables.get("samples", ())),
         digests={file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(files.values())},
         protocol=_locked(files["study"], tables["study"]) if "study" in tables else None,
-        trials=tuple(_trials(tables.get("probes", ()), times, tables["runs"])),
     )
-
-
-def shows_samples(conditions: Iterable[str]) -> bool:
-    """Whether a picture shows the samples of a study with these conditions: whether one of them is the kernel's.
-
-    The samples of weeks at home, where all conditions are HAPPE's, would not fit into memory.
-    """
-    return any(not condition.endswith("-HAPPE") for condition in conditions)
 
 
 def _locked(file: Path, rows: list[Row]) -> str:
@@ -198,8 +170,6 @@ def _files(folder: Path) -> dict[str, Path]:
 def _table(name: str, file: Path) -> list[Row]:
     """A table's rows. The needed columns are checked and converted, others stay as they are. Raises InputError."""
     rows, columns = _rows(file)
-    if name in IN_PIECES and "piece" not in columns:  # an older export, or a simulated one
-        rows, columns = [row | {"piece": 1} for row in rows], [*columns, "piece"]
     for column in NEEDED[name]:
         if column not in columns:
             why = "; the export was made before the unblinding" if column in BLINDED else ""
@@ -248,8 +218,7 @@ def _faults(table: str, row: Row, where: str) -> Iterable[str]:
         try:
             row[column] = kind(value)
         except ValueError:
-            wanted = "true or false" if kind is flag else "a whole number"
-            yield f"{where}: {column}: must be {wanted}, is {value!r}"
+            yield f"{where}: {column}: must be a whole number, is {value!r}"
 
 
 def _sorted_out(
@@ -321,42 +290,21 @@ def _in_order(runs: Iterable[Run], places: Mapping[str, Place]) -> Iterable[Run]
         yield replace(run, place=place, before=before)
 
 
-def _times(keys: Iterable[Row]) -> Times:
-    """The times at which series of presses began, ascending, by piece and key."""
-    times: Times = defaultdict(list)
-    for row in keys:
-        times[_piece(row), row["key"]].append(row["t_us"])
-    return {key: _series(sorted(found)) for key, found in times.items()}
+def _series(ordered: list[int]) -> int:
+    """How many presses begin a series: those at least a second after the press before."""
+    return 1 + sum(after - before >= SERIES_US for before, after in pairwise(ordered))
 
 
-def _series(ordered: list[int]) -> list[int]:
-    """The presses that begin a series: those at least a second after the press before."""
-    before = [ordered[0] - SERIES_US, *ordered]
-    return [at for last, at in zip(before, ordered, strict=False) if at - last >= SERIES_US]
-
-
-def _piece(row: Row) -> Piece:
-    return row["run"], row["piece"]
-
-
-def _presses(times: Times, records: Iterable[Row]) -> dict[str, tuple[int, int]]:
+def _presses(keys: Iterable[Row], records: Iterable[Row]) -> dict[str, tuple[int, int]]:
     """By run with a record, the counted presses of the performance key and of the power key."""
-    found: dict[str, tuple[int, int]] = {}
-    for row in records:
-        performance, power = (len(times.get((_piece(row), key), ())) for key in ("performance", "power"))
-        before = found.get(row["run"], (0, 0))
-        found[row["run"]] = before[0] + performance, before[1] + power
-    return found
-
-
-def _trials(probes: Iterable[Row], times: Times, runs: Iterable[Row]) -> Iterable[Trial]:
-    """The probes after which HAPPE served for the whole window, and whether a press followed."""
-    people = {row["run"]: row["participant"] for row in runs}
-    for row in probes:
-        begin, end = row["t_us"], row["t_us"] + WINDOW_US
-        if row["served_us"] >= end:
-            pressed = any(begin < at <= end for at in times.get((_piece(row), "performance"), ()))
-            yield Trial(row["run"], people[row["run"]], row["sham"], pressed)
+    times: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for row in keys:
+        times[row["run"], row["key"]].append(row["t_us"])
+    counted = {key: _series(sorted(found)) for key, found in times.items()}
+    return {
+        row["run"]: (counted.get((row["run"], "performance"), 0), counted.get((row["run"], "power"), 0))
+        for row in records
+    }
 
 
 def _answers(rows: Iterable[Row], people: Mapping[str, str]) -> dict[str, dict[str, str]]:

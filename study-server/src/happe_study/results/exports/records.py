@@ -18,7 +18,6 @@ from happe_study.people.participants.models import Participant
 from happe_study.results.exports.table import Table
 from happe_study.results.exports.tables import KHZ, LAPTOP_US, PPM, ROWS_AT_ONCE
 from happe_study.runs.course.models import Run, RunRecord
-from happe_study.runs.records.probes import probes
 from happe_study.runs.records.stored import opened
 
 if TYPE_CHECKING:
@@ -34,19 +33,18 @@ Json = dict[str, Any]
 Row = dict[str, Any]
 
 RUN = Column("run", Kind.TEXT, "The run's code.")
-PIECE = Column("piece", Kind.INTEGER, "The record's number among those of its run. Above 1 only in a study at home.")
 T_US = Column("t_us", Kind.INTEGER, "The end of the sample period.", LAPTOP_US)
 
 
 def inside(
     rows: Callable[[Json], Iterator[Row]],
 ) -> Callable[[Session, Source, Sequence[Column]], Iterator[tuple[Any, ...]]]:
-    """Make a table's `read` function from `rows`, which gives a record's rows. Records come by run and piece."""
+    """Make a table's `read` function from `rows`, which gives a record's rows. Records come by run."""
 
     def read(session: Session, source: Source, columns: Sequence[Column]) -> Iterator[tuple[Any, ...]]:
         names = [column.name for column in columns]
         for record in _records(session, source):
-            whose = {"run": record["run"], "piece": record.get("piece", {"number": 1})["number"]}
+            whose = {"run": record["run"]}
             yield from (tuple((whose | row).get(name) for name in names) for row in rows(record))
 
     return read
@@ -54,7 +52,7 @@ def inside(
 
 def _records(session: Session, source: Source) -> Iterator[Json]:
     mine = select(RunRecord.id, Run.code).join(Run).join(Participant, Run.participant_id == Participant.id)
-    records = mine.where(Participant.study_id == source.study_id).order_by(Run.code, RunRecord.piece)
+    records = mine.where(Participant.study_id == source.study_id).order_by(Run.code)
     for record_id, code in session.execute(records.execution_options(yield_per=ROWS_AT_ONCE)):
         document = session.execute(select(RunRecord.document).where(RunRecord.id == record_id)).scalar_one()
         try:
@@ -67,7 +65,6 @@ def _record(record: Json) -> Iterator[Row]:
     machine = record["machine"]
     yield {
         "record": record["id"],
-        "pieces": record.get("piece", {"of": 1})["of"],
         "clock": record["clock"],
         "started_us": record["started_us"],
         "ended_us": record["ended_us"],
@@ -103,17 +100,11 @@ def _keys(record: Json) -> Iterator[Row]:
             yield {"t_us": press["t_us"], "key": press["key"]}
 
 
-def _probes(record: Json) -> Iterator[Row]:
-    yield from map(vars, probes(record))
-
-
 RECORDS = Table(
     "records",
     "The laptops' records of runs: one row for each record.",
     (
         RUN,
-        PIECE,
-        Column("pieces", Kind.INTEGER, "How many records the run has in all, also those that have not arrived."),
         Column("record", Kind.TEXT, "The record's id."),
         Column("clock", Kind.TEXT, "The clock of the record's times: monotonic: and the boot's id."),
         Column("started_us", Kind.INTEGER, "When the run began.", "microseconds of that clock"),
@@ -137,7 +128,6 @@ SAMPLES = Table(
     "The measurements of each sample period of a run: one row for each CPU.",
     (
         RUN,
-        PIECE,
         T_US,
         Column("policy", Kind.INTEGER, "The group of CPUs that scale together, by the kernel's number."),
         Column("cpu", Kind.INTEGER, "The CPU's place in its policy, from 0."),
@@ -156,27 +146,9 @@ KEYS = Table(
     "Every press of the two keys, whether HAPPE acted on it or not.",
     (
         RUN,
-        PIECE,
         Column("t_us", Kind.INTEGER, "When the key went down.", LAPTOP_US),
         Column("key", Kind.TEXT, "performance (faster) or power (save power)."),
     ),
     inside(_keys),
-    blinded=True,
-)
-
-PROBES = Table(
-    "probes",
-    "Trials of a lower frequency in L-HAPPE runs, real and sham ones.",
-    (
-        RUN,
-        PIECE,
-        Column("t_us", Kind.INTEGER, "The end of the sample period in which it began.", LAPTOP_US),
-        Column(
-            "sham", Kind.BOOLEAN, "Whether the probe was a sham: it changed nothing, so a press after it is chance."
-        ),
-        Column("outcome", Kind.TEXT, "accepted, refused or ended. Empty: the run's end or a break cut it short."),
-        Column("served_us", Kind.INTEGER, "How long HAPPE served the participant without a break.", LAPTOP_US),
-    ),
-    inside(_probes),
     blinded=True,
 )

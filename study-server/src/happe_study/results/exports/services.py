@@ -14,7 +14,7 @@ from happe_study.base.tables.columns import Column, Kind
 from happe_study.base.tables.formats import encoded
 from happe_study.design.study import StudyState
 from happe_study.evidence.profiles.services import take_out
-from happe_study.results.exports.records import KEYS, PROBES, RECORDS, SAMPLES
+from happe_study.results.exports.records import KEYS, RECORDS, SAMPLES
 from happe_study.results.exports.table import Source, Table
 from happe_study.results.exports.tables import (
     CLOCKS,
@@ -66,7 +66,6 @@ def tables(study: Study) -> dict[str, Table]:
         RECORDS,
         SAMPLES,
         KEYS,
-        PROBES,
         PROFILES,
         LEARNING_EVENTS,
         CLOCKS,

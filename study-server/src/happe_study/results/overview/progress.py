@@ -22,7 +22,6 @@ from happe_study.results.overview.status import status
 from happe_study.results.overview.upcoming import Next, upcoming
 from happe_study.runs.course.machine import State
 from happe_study.runs.course.models import Run
-from happe_study.studies.services import protocol_of
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -32,7 +31,6 @@ MINUTE_US = 60 * SECOND_US
 HOUR_US = 60 * MINUTE_US
 SILENT_US = 5 * MINUTE_US  # a recording meter reports every half minute
 LATE_US = HOUR_US  # a record or part that takes longer is late
-DAYS_AWAY_US = 3 * 24 * HOUR_US  # a day at home ends when the participant uses the laptop again
 STALE_US = 24 * HOUR_US  # an older report of a device is ignored
 LEAST_GIB = 5
 MOST_CLOCK_US = 100_000  # `happe-power measure` refuses a larger uncertainty
@@ -176,15 +174,14 @@ def _of_runs(session: Session, study: Study) -> list[Attention]:
     """The runs that wait too long for their next event."""
     now = now_us()
     mine = select(Run).where(Run.study_id == study.id)
-    missed = DAYS_AWAY_US if protocol_of(study).at_home else LATE_US
-    late = now - missed - cast(Run.seconds, BigInteger) * (2 * SECOND_US)
+    late = now - LATE_US - cast(Run.seconds, BigInteger) * (2 * SECOND_US)
     started = mine.where(Run.state == State.STARTED, Run.started_us < late).order_by(Run.code)
     rated = mine.where(Run.state == State.RATED, Run.record_us.is_(None), Run.rated_us < now - LATE_US)
     guess = mine.where(Run.state == State.RATED, Run.record_us.is_not(None), Run.rated_us < now - LATE_US)
     found = []
     for query, words, column in (
         (started, "was started, but is not rated", "started_us"),
-        (rated.order_by(Run.code), "is rated, but its record has not arrived, or not all of it", "rated_us"),
+        (rated.order_by(Run.code), "is rated, but its record has not arrived", "rated_us"),
         (guess.order_by(Run.code), "is rated, but the participant has not guessed its condition", "rated_us"),
     ):
         rows = session.scalars(query.limit(MOST_NAMED)).all()

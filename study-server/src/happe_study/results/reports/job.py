@@ -25,7 +25,6 @@ from happe_study.jobs.work import FailedError, Kind
 from happe_study.results.exports import services as exports
 from happe_study.results.exports.table import Source
 from happe_study.results.reports.models import Report, ReportFile
-from happe_study.studies.services import protocol_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from happe_study.jobs.work import Work
 
 REPORT = "report"
-TABLES = ("runs", "ratings", "participants", "records", "keys", "probes", "samples", "study")
+TABLES = ("runs", "ratings", "participants", "records", "keys", "samples", "study")
 SECTIONS = 12  # steps of the analysis, including reading
 PAGE = "page.json"
 
@@ -82,15 +81,13 @@ def _made(work: Work) -> Files:
         step = next(steps)
         work.doing(what, step, max(step, len(TABLES) + SECTIONS + 1))
 
-    modules = ("making", "pages", "reading")
-    making, pages, reading = (import_module(f"happe_study.results.analysis.{name}") for name in modules)
+    modules = ("making", "pages")
+    making, pages = (import_module(f"happe_study.results.analysis.{name}") for name in modules)
     out = work.folder / "export"
     out.mkdir()
     with work.database.reading() as session:
         study = session.get_one(Study, work.study_id)
         for name in TABLES:
-            if name == "samples" and not reading.shows_samples(each.label for each in protocol_of(study).conditions):
-                continue
             doing(f"exporting {name}")
             _export(work, study, name, out)
         inputs = dict(_inputs(session, study, work.folder))

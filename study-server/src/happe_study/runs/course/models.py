@@ -57,14 +57,10 @@ class Run(Base):
 
 
 class RunRecord(Base):
-    """A laptop's record of a run (profiles/schema/run-record.schema.json), sealed (runs/records/stored.py).
-
-    A run has one, with `piece` 1. In a study at home it has one for each piece of its day.
-    """
+    """A laptop's record of a run (profiles/schema/run-record.schema.json), sealed (runs/records/stored.py)."""
 
     __tablename__ = "run_records"
     __table_args__ = (
-        UniqueConstraint("run_id", "piece"),
         Index(
             "ix_run_records_left",
             "run_id",
@@ -74,8 +70,7 @@ class RunRecord(Base):
     )
 
     id: Mapped[int] = mapped_column(Serial, primary_key=True)
-    run_id: Mapped[int] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
-    piece: Mapped[int] = mapped_column(server_default="1")  # from 1, by time
+    run_id: Mapped[int] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), unique=True)
     client_id: Mapped[str] = mapped_column(Uuid(as_uuid=False), unique=True)
     digest: Mapped[str] = mapped_column(Digest)  # keyed digest of the document as the laptop sent it
     document: Mapped[bytes]

@@ -22,7 +22,7 @@ from happe_study.base.codes import is_code
 from happe_study.base.database import FOR_CHANGE
 from happe_study.base.languages import gettext
 from happe_study.base.problems import FieldError, conflict, forbidden, not_found, unprocessable
-from happe_study.design.allocation.sealing import DOCUMENT_FORMAT, open_condition, probe_seed, seal_for_device
+from happe_study.design.allocation.sealing import DOCUMENT_FORMAT, open_condition, seal_for_device
 from happe_study.design.protocol.conditions import Phase, Scheme
 from happe_study.design.study import Study, StudyState
 from happe_study.people.devices.enrolment import fingerprint
@@ -92,14 +92,10 @@ def start(session: Session, run: Run, device: Caller, start_id: str, secrets: Se
     _happens(session, run, Event.START, protocol)
     condition = open_condition(secrets.allocation, run.code, run.condition_sealed)
     document = condition_document(study.name, participant, run, condition, protocol.ondemand)
-    if protocol.at_home:
-        del document["application"]
     if protocol.epp is not None:
         document["epp"] = protocol.epp
     if protocol.order.scheme is Scheme.EXTENDED and condition.phase is Phase.MAIN:
         document["raised"] = True
-    if condition.extended:
-        document["probe_seed"] = probe_seed(secrets.allocation, run.code)
     run.start_sealed = seal_for_device(laptop.public_key or b"", document)
     run.start_id, run.device_id = start_id, device.id
     key_sha256 = fingerprint(laptop.public_key) or ""

@@ -38,7 +38,7 @@ class RunOut(BaseModel):
     position: int
     application: str
     name: str
-    command: list[str]  # empty in a study at home: the run serves every application
+    command: list[str]
     cpu: Annotated[int | None, Field(description="null: any")]
     seconds: int
     practice_seconds: int

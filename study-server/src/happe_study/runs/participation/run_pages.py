@@ -96,8 +96,7 @@ def guess() -> AnyResponse:
 
 def _wait(at: Here, now: Present) -> Response:
     watches = request.args.get("watch") == "1"
-    name = "day" if at.protocol.at_home else "run"
-    response = page(name, at, _title(now), now=now, application=_application(at, now), watches=watches)
+    response = page("run", at, _title(now), now=now, application=_application(at, now), watches=watches)
     if watches:
         response.headers["Refresh"] = f"{WATCH_SECONDS}; url={url_for('run_pages.run', watch=1)}"
     return response

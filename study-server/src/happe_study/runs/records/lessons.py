@@ -78,8 +78,6 @@ def _disagreements(at: str, lesson: Json, line: Json) -> Iterator[Fault]:
 
 def profile_faults(document: Json) -> Iterator[Fault]:
     """The faults where profile_after contradicts what the record says was learned."""
-    if document.get("every_application", False):
-        return  # each application has a profile of its own
     before, after, learned = document["profile_before"], document["profile_after"], document["learned"]
     if learned:
         if after is None or after[learned[-1]["level"]] != learned[-1]["to_khz"]:

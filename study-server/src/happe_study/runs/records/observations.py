@@ -116,15 +116,14 @@ def served(document: Json) -> tuple[str, str] | None:
 
 
 def served_faults(document: Json) -> Iterator[Fault]:
-    """The faults of names. All lines name one user or null, and one application unless the run serves every one."""
+    """The faults of names. All lines name one user and one application, or null."""
     who = served(document)
     if who is None:
         return
-    constant = ("user",) if document.get("every_application", False) else ("user", "app")
     known = set()
     for number, line in enumerate(document["observations"]):
         at = f"/observations/{number}"
-        for field, name in zip(constant, who, strict=False):
+        for field, name in zip(("user", "app"), who, strict=True):
             if line[field] not in (name, None):
                 yield Fault(f"{at}/{field}", "must be the same all through the run")
         names = line["user"], line["app"]

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from happe_contract.faults import Fault, refuse_if_any
 from happe_study.runs.records.lessons import lesson_faults, profile_faults
 from happe_study.runs.records.observations import header_faults, monotonic, observation_faults, served, served_faults
-from happe_study.runs.records.probes import probe_faults
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,9 +55,6 @@ class RunRecord:
     raised: bool  # whether the laptop dropped what it learned at the run's end
     rating: int | None
     backend: str
-    every_application: bool = False
-    piece: int = 1  # its number among the records of its run
-    of: int = 1  # how many records the run has
 
 
 def run_record(document: Json, *, run: str, client_id: str) -> RunRecord:
@@ -85,9 +81,6 @@ def run_record(document: Json, *, run: str, client_id: str) -> RunRecord:
         raised=document.get("raised", False),
         rating=document.get("rating"),
         backend=document["machine"]["backend"],
-        every_application=document.get("every_application", False),
-        piece=document.get("piece", {"number": 1})["number"],
-        of=document.get("piece", {"of": 1})["of"],
     )
 
 
@@ -111,10 +104,6 @@ def _own_faults(document: Json) -> Iterator[Fault]:
         yield Fault("/ended_us", f"must be at most {LONGEST_US} after started_us")
     for moment in ("profile_before", "profile_after"):
         yield from monotonic(f"/{moment}", document[moment] or [])
-        if document[moment] is not None and document.get("every_application", False):
-            yield Fault(f"/{moment}", "must be null in a run of every application")
-    if (piece := document.get("piece")) and piece["number"] > piece["of"]:
-        yield Fault("/piece/number", "must be at most /piece/of")
     for number, each in enumerate(document.get("interruptions", ())):
         at = f"/interruptions/{number}"
         if not started <= each["t_us"] <= ended:
@@ -132,12 +121,7 @@ def _trace_faults(document: Json) -> Iterator[Fault]:
 def _learning_faults(document: Json) -> Iterator[Fault]:
     who = served(document)
     given = {(uafp["user"], uafp["app"]): uafp["khz"] for uafp in document["header"].get("uafp", ())}
-    if (
-        who is not None
-        and not document.get("every_application", False)
-        and given.get(who) != document["profile_before"]
-    ):
+    if who is not None and given.get(who) != document["profile_before"]:
         yield Fault("/profile_before", "is not what the header's uafp has of this user and application")
     yield from lesson_faults(document)
     yield from profile_faults(document)
-    yield from probe_faults(document)

@@ -26,7 +26,6 @@ from happe_study.runs.course.models import Run, RunRecord
 from happe_study.runs.records.record import RunRecord as Content
 from happe_study.runs.records.record import run_record
 from happe_study.runs.records.stored import Stored, room, sealed, sha256
-from happe_study.studies.services import protocol_of
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -76,25 +75,19 @@ def keep(session: Session, upload: Upload, device: Caller) -> bool:
     """Store the record of a run that this laptop started. Returns whether it is new.
 
     A record that is stored already, with the same id and bytes, is not new. Raises Problems: 404 the study has no such
-    run; 403 another laptop started it; 409 it was never started, has other records, or the id has other bytes. A run at
-    home has a record for each piece, and counts as recorded when it has all of them.
+    run; 403 another laptop started it; 409 it was never started, has another record, or the id has other bytes.
     """
     run, study = _locked(session, upload.content.run, device)
-    _require_starter(run, study, upload, device)
-    missing = upload.content.of
-    if run.record_us is not None or missing > 1:
-        known = _known(session, run)
-        if known.get(upload.content.piece) == (upload.content.client_id, upload.stored.digest):
+    _require_starter(run, device)
+    if run.record_us is not None:
+        mine = RunRecord.run_id == run.id, RunRecord.client_id == upload.content.client_id
+        if session.scalar(select(RunRecord.digest).where(*mine)) == upload.stored.digest:
             return False
-        if run.record_us is not None or upload.content.piece in known:
-            raise _other()
-        missing -= len(known)
-    if missing <= 1:
-        runs.recorded(session, run, study)
+        raise _other()
+    runs.recorded(session, run, study)
     session.add(
         RunRecord(
             run_id=run.id,
-            piece=upload.content.piece,
             client_id=upload.content.client_id,
             digest=upload.stored.digest,
             document=upload.stored.document,
@@ -122,19 +115,11 @@ def _locked(session: Session, code: str, device: Caller) -> tuple[Run, Study]:
     return run, study
 
 
-def _require_starter(run: Run, study: Study, upload: Upload, device: Caller) -> None:
+def _require_starter(run: Run, device: Caller) -> None:
     if run.device_id is None:
         raise conflict("run-state", "No laptop has started this run.")
     if run.device_id != device.id:
         raise forbidden("Another laptop started this run.")
-    if upload.content.of > 1 and not protocol_of(study).at_home:
-        raise conflict("record", "A run of this study has one record. This one is a piece of several.")
-
-
-def _known(session: Session, run: Run) -> dict[int, tuple[str, str]]:
-    """The id and the digest of the run's records, by piece."""
-    stored = select(RunRecord.piece, RunRecord.client_id, RunRecord.digest).where(RunRecord.run_id == run.id)
-    return {row.piece: (row.client_id, row.digest) for row in session.execute(stored)}
 
 
 def _other() -> Problem:

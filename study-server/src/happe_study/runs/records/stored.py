@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 PAGE = 4096  # the room is a multiple of this
 ONCE_BYTES = 2048  # for the compressed parts that a record has once
-HOME_BYTES = 32768  # for these in a run of every application, with the profiles of hundreds
 SAMPLE_BYTES = 16  # for a compressed sample of a CPU, which takes a third to a half of this
 
 
@@ -60,6 +59,5 @@ def sha256(raw: bytes) -> str:
 def room(record: dict[str, Any]) -> int:
     """The room for a record's seal in bytes, which does not depend on its condition."""
     samples = sum(len(policy["util_ppm"]) for line in record["observations"] for policy in line["policies"])
-    once = HOME_BYTES if record.get("every_application", False) else ONCE_BYTES
-    wanted = once + SAMPLE_BYTES * samples
+    wanted = ONCE_BYTES + SAMPLE_BYTES * samples
     return -(-wanted // PAGE) * PAGE

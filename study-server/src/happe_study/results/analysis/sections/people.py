@@ -16,7 +16,6 @@ from happe_study.results.analysis.blinding_index import DONT_KNOW, Guess
 from happe_study.results.analysis.design import of_application, of_condition
 from happe_study.results.analysis.refusal import Refusal
 from happe_study.results.analysis.report import Section, Table, Weight
-from happe_study.results.analysis.sections.probes import has_probes
 from happe_study.results.analysis.study import attempt, fixed, listed, p_value, percent, percent_interval, plain
 from happe_study.results.analysis.tidy import watts
 
@@ -115,7 +114,7 @@ def _interval(rate: key_presses.Rate) -> str:
 def blinding_section(study: Study) -> Section:
     """The blinding indices."""
     refused: list[str] = []
-    arms = TRYING_ARMS if has_probes(study) else ("usual control", "learning control")
+    arms = TRYING_ARMS if _tries(study) else ("usual control", "learning control")
     found = attempt(refused, "indices", lambda: blinding_index.indices(_guesses(study), arms))
     table = Table(
         "Blinding indices",
@@ -136,12 +135,17 @@ def blinding_section(study: Study) -> Section:
     return Section("blinding", "Was it blind?", Weight.ESTIMATED, (BLINDING,), tables, (), tuple(refused), plain(found))
 
 
+def _tries(study: Study) -> bool:
+    """Whether HAPPE tries lower frequencies by itself in some runs."""
+    return "L-HAPPE" in study.runs.conditions
+
+
 def _guesses(study: Study) -> list[Guess]:
     """The guesses of main runs, without the training's (T-HAPPE).
 
-    Arm 1 is HAPPE and arm 0 the kernel's control; in a study with probes arm 1 is L-HAPPE and arm 0 O-HAPPE.
+    Arm 1 is HAPPE and arm 0 the kernel's control; in a study of mode `extended` arm 1 is L-HAPPE and arm 0 O-HAPPE.
     """
-    trying = has_probes(study)
+    trying = _tries(study)
     answers = {"keys-only": 0, "trying": 1} if trying else {"usual": 0, "learning": 1}
     answers["dont-know"] = DONT_KNOW
     treated = names.L_HAPPE if trying else names.HAPPE
