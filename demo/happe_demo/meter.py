@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from happe_demo.times import HostClock, StudyTime, hasten_uploads
 from happe_power import calibration
-from happe_power.recording.header import Purpose
+from happe_power.recording.header import Purpose, boot_clock
 from happe_power.recording.recorder import Limits, Recorder
 from happe_power.recording.tending import Tended
 from happe_power.sources.clock import Instant, VirtualClock
@@ -130,7 +130,7 @@ class Meter:
             raise error
         [folder] = recorder.folders
         for found, said in job["compared"]:
-            clocks.note(folder, clocks.this_clock(), found, said)
+            clocks.note(folder, boot_clock(), found, said)
         if upload(uploader, threading.Event().wait, _quiet, tries=TRIES) or uploader.stopped():
             raise RuntimeError(f"{folder} was not uploaded")
         return {"trace": str(folder), "samples": recorder.rows, "lost": recorder.lost}

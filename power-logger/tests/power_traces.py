@@ -13,7 +13,7 @@ import numpy as np
 from happe_contract.parts import Footer
 from happe_contract.traces import Channel, Measures, TimePair
 from happe_power.recording import closing, parts
-from happe_power.recording.header import FOLDERS, Layout, compact
+from happe_power.recording.header import FOLDERS, Layout, boot_clock, compact
 from happe_power.upload import clocks
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def begin(  # noqa: PLR0913 - each has a default
         "study": study,
         "meter": codes[0],
         "measured": codes[1],
-        "clock": clock or clocks.this_clock(),
+        "clock": clock or boot_clock(),
         "source": {"kind": "sim", "device": "a test's"},
         "channels": [
             {"name": c.name, "measures": c.measures.value, "unit": c.unit, "dtype": c.dtype.name}

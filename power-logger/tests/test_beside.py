@@ -9,9 +9,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import pytest
 
 import power_traces
 from fake_study_server import TOKEN, FakeStudyServer, problem
@@ -19,16 +16,6 @@ from happe_power.upload import identity
 from happe_power.upload.beside import Beside
 from happe_power.upload.identity import Identity
 from patience import PATIENCE_S, until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-@pytest.fixture
-def fake() -> Iterator[FakeStudyServer]:
-    """A study server."""
-    with FakeStudyServer() as running:
-        yield running
 
 
 def enrolled(folder: Path, fake: FakeStudyServer) -> None:

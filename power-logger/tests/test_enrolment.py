@@ -9,7 +9,6 @@ import ssl
 import threading
 from http.server import ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -19,18 +18,8 @@ from happe_power.upload.identity import Identity, IdentityError
 from happe_power.upload.server import NoAnswerError, Server
 from power_program import happe_power
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 NUMBERS = '{"server":1,"device":2,"study":3,"token":4}'
 PEM = Path(__file__).parent / "data/loopback.pem"  # a certificate of 127.0.0.1 and its unused key, until 2126
-
-
-@pytest.fixture
-def fake() -> Iterator[FakeStudyServer]:
-    """A study server."""
-    with FakeStudyServer() as running:
-        yield running
 
 
 @pytest.fixture

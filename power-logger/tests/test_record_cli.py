@@ -67,13 +67,6 @@ def calibrated(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def fake() -> Iterator[FakeStudyServer]:
-    """A study server."""
-    with FakeStudyServer() as running:
-        yield running
-
-
-@pytest.fixture
 def enrolled(tmp_path: Path, fake: FakeStudyServer) -> Path:
     """The configuration of a host that is a meter of the study a."""
     identity.prepare(tmp_path / "state")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,12 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from given_sources import SHUNT, SUPPLY, samples, spans_of
+from given_sources import MONOTONIC_US, SHUNT, SUPPLY, Given, pair_at, samples, spans_of
 from happe_contract.parts import Footer, read_footer, room
 from happe_contract.traces import Block, Channel, Gap, Measures, Reason, TimePair
-from happe_power.recording import indices, parts, raw, time_base
+from happe_power.recording import indices, parts, raw
 from happe_power.recording.files import PIECE, write_whole
 from happe_power.recording.guard import guarded
+from happe_power.recording.tending import Tended
+from happe_power.sources.source import EndedError, FinalError, Reading, SourceError, UnpluggedError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,17 +91,17 @@ def test_holes_and_spans_together_are_every_index_once(drawn: list[tuple[int, in
 def test_of_a_second_the_pair_that_came_least_late_is_kept() -> None:
     late = [30, 5, 12, 40, 3]
     pairs = [TimePair(i * 400, i * 400_000 + us, 0) for i, us in enumerate(late)]
-    assert time_base.thinned(pairs, 1000, 1) == [pairs[1], pairs[4]]
+    assert indices.thinned(pairs, 1000, 1) == [pairs[1], pairs[4]]
 
 
 def test_a_time_base_never_goes_back() -> None:
     pairs = [TimePair(0, 100, 0), TimePair(5000, 90, 0), TimePair(4000, 120, 0), TimePair(6000, 130, 0)]
-    assert time_base.thinned(pairs, 1000, 1) == [pairs[0], pairs[2], pairs[3]]
+    assert indices.thinned(pairs, 1000, 1) == [pairs[0], pairs[2], pairs[3]]
 
 
 def test_a_manifest_has_at_most_as_many_pairs_as_its_schema_allows() -> None:
     pairs = [TimePair(i * 60, i * 60_000_000, 0) for i in range(20_000)]
-    kept = time_base.for_manifest(pairs, 1.0)
+    kept = indices.for_manifest(pairs, 1.0)
     assert len(kept) <= 8192
     assert kept[0] == pairs[0]
 
@@ -197,3 +200,117 @@ def test_zeros_take_no_room_and_are_read_again(tmp_path: Path, data: bytes) -> N
     write_whole(tmp_path / "file", data)
     assert (tmp_path / "file").read_bytes() == data
     assert (tmp_path / "file").stat().st_blocks * 512 <= 2 * PIECE
+
+
+RATE = 1000.0
+NONE = Reading((), None)
+
+
+class Rig:
+    """A tended source and its clock; waiting makes time pass."""
+
+    def __init__(self, *readings: Reading | Exception, start_errors: tuple[Exception, ...] = ()) -> None:
+        """Start it; `start_errors` come when it is started again."""
+        self.now_us = MONOTONIC_US
+        self.source = Given(readings, start_errors=[])
+        self.tended = Tended(self.source, now_us=lambda: self.now_us, wait=self.wait)
+        self.tended.start(0)
+        self.source.start_errors = list(start_errors)
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass."""
+        self.now_us += round(seconds * 1e6)
+
+    def read(self, seconds: float = 0.0) -> tuple[Block | Gap, ...]:
+        """Return what the source gives after some seconds."""
+        self.wait(seconds)
+        return self.tended.read(0.2).items
+
+
+def given_readings(*firsts: int) -> list[Reading]:
+    return [Reading((samples(first, 100),), pair_at(first + 100, RATE)) for first in firsts]
+
+
+def test_silence_is_a_stall_whose_indices_are_from_the_clock_and_the_source_is_started_again() -> None:
+    rig = Rig(*given_readings(0), NONE, NONE, *given_readings(3200))
+    rig.read(0.1)
+    assert rig.read(1.0) == ()
+    assert rig.read(2.1) == ()
+    assert rig.tended.trouble == "no sample for 3 s"
+    assert rig.read() == (Gap(100, 3200, Reason.STALL),)
+    assert rig.source.starts == [0, 3200]
+    assert rig.tended.trouble == ""
+    (block,) = rig.read(0.1)
+    assert isinstance(block, Block)
+    assert block.first_index == 3200
+
+
+def test_an_unplugged_instrument_is_tried_again_each_second_and_the_gap_grows_meanwhile() -> None:
+    gone = UnpluggedError("it is gone")
+    rig = Rig(*given_readings(0), gone, *given_readings(2100), start_errors=(gone,))
+    rig.read(0.1)
+    assert rig.read() == ()
+    assert rig.tended.trouble == "it is gone"
+    lost = [item for _ in range(12) for item in rig.read()]
+    gaps = [item for item in lost if isinstance(item, Gap)]
+    assert gaps[0].from_index == 100
+    assert all(gap.reason is Reason.UNPLUGGED for gap in gaps)
+    assert [one.to_index for one in gaps[:-1]] == [other.from_index for other in gaps[1:]]
+    assert len(rig.source.starts) == 3
+    assert rig.source.starts[-1] == gaps[-1].to_index == 2100
+    assert rig.tended.trouble == ""
+
+
+def test_what_passes_while_an_instrument_starts_again_is_in_the_gap() -> None:
+    # Given an instrument that takes 20 s to start again, and then counts from the given index
+    lost = Gap(1200, 1210, Reason.OVERFLOW)
+    again = [Reading((samples(1100, 100), lost), late(1210, 20.0)), Reading((samples(1210, 100),), late(1310, 20.0))]
+    rig = Rig(*given_readings(0), SourceError("it stands"), *again)
+    rig.source.start_s = 20.0
+    rig.read(0.1)
+    rig.read()
+    rig.wait(1.0)
+    started = rig.tended.read(0.2)
+    assert rig.source.starts == [0, 1100]
+    assert (started.items, started.at) == ((Gap(100, 21_100, Reason.STALL),), pair_at(21_100, RATE))
+    # Then its items go on after the gap, at the time at which they were sampled
+    first, second = rig.tended.read(0.2), rig.tended.read(0.2)
+    assert spans_of(first.items + second.items) == [(21_100, 21_200), (21_200, 21_210), (21_210, 21_310)]
+    assert (first.at, second.at) == (pair_at(21_210, RATE), pair_at(21_310, RATE))
+
+
+def late(index: int, seconds: float) -> TimePair:
+    """Return the time of an index, if the instrument was started this much later."""
+    return dataclasses.replace(pair_at(index + round(seconds * RATE), RATE), index=index)
+
+
+def test_an_instrument_that_stays_away_is_in_a_gap_up_to_the_end() -> None:
+    gone = UnpluggedError("gone")
+    rig = Rig(*given_readings(0), gone, start_errors=(gone,) * 9)
+    rig.read(0.1)
+    rig.read()
+    rig.wait(0.5)
+    assert rig.tended.finish().items == (Gap(100, 600, Reason.UNPLUGGED),)
+
+
+def test_a_source_that_has_no_more_has_ended_and_is_not_in_trouble() -> None:
+    rig = Rig(*given_readings(0), EndedError("the end"))
+    rig.read()
+    assert rig.read() == ()
+    assert rig.tended.ended
+    assert rig.tended.finish() == NONE
+
+
+def test_what_a_source_skips_without_a_word_is_invalid() -> None:
+    rig = Rig(*given_readings(0, 150))
+    rig.read()
+    assert rig.read()[0] == Gap(100, 150, Reason.INVALID)
+
+
+def test_what_would_fail_again_ends_the_recording_and_is_not_tried_again() -> None:
+    rig = Rig(*given_readings(0), FinalError("rig.csv:7: is wrong"))
+    rig.read()
+    with pytest.raises(FinalError, match="is wrong"):
+        rig.read()
+    assert rig.tended.finish() == NONE
+    assert (rig.source.starts, rig.source.stops) == ([0], 1)

@@ -22,7 +22,6 @@ from happe_power.upload.uploader import Uploader, upload, watch
 from small_disk import SmallDisk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 TRIES = 4
@@ -62,10 +61,9 @@ class Bench:
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
+def bench(tmp_path: Path, fake: FakeStudyServer) -> Bench:
     """A bench with an empty spool."""
-    with FakeStudyServer() as fake:
-        yield Bench(tmp_path / "spool", fake)
+    return Bench(tmp_path / "spool", fake)
 
 
 def digests(parts: dict[int, bytes]) -> dict[int, str]:

@@ -17,7 +17,7 @@ from happe_contract.time_base import is_nominal, time_base
 from happe_contract.traces import ClockEstimate
 from happe_power import calibration as records
 from happe_power.recording import zero_check
-from happe_power.recording.time_base import thinned
+from happe_power.recording.indices import thinned
 from happe_power.toml_files import TomlFileError
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from happe_contract import schemas
 from happe_contract.parts import BadPartError, Footer, read_footer
 from happe_contract.traces import Gap, Reason
-from happe_power.recording import indices, parts, raw, time_base
+from happe_power.recording import indices, parts, raw
 from happe_power.recording.files import append_line, remove_temporary, write_whole
 from happe_power.recording.header import compact, gap_line
 from happe_power.trace import read_digests, read_gaps
@@ -79,7 +79,7 @@ def manifest_of(
 ) -> Json:
     """Return the manifest. `contents`: each part's size and digest. `gaps` and the runs cover each index once."""
     pairs = [started, *(pair for footer in footers for pair in footer.time_base)]
-    ordered = time_base.thinned(pairs, layout.rate_hz, 1)
+    ordered = indices.thinned(pairs, layout.rate_hz, 1)
     ends = [layout.origin, *(footer.end_index for footer in footers[-1:]), *(gap.to_index for gap in gaps[-1:])]
     return {
         "format": "happe-power-manifest/1",
@@ -92,13 +92,13 @@ def manifest_of(
         "samples": sum(footer.rows for footer in footers),
         "end_index": max(ends),
         "gaps": [{"from_index": g.from_index, "to_index": g.to_index, "reason": g.reason.value} for g in gaps],
-        "ended": time_base.as_json(ordered[-1]),
-        "time_base": [time_base.as_json(pair) for pair in time_base.for_manifest(ordered, layout.rate_hz)],
+        "ended": indices.as_json(ordered[-1]),
+        "time_base": [indices.as_json(pair) for pair in indices.for_manifest(ordered, layout.rate_hz)],
     }
 
 
 def _write_part(layout: Layout, number: int, content: Content) -> None:
-    pairs = time_base.thinned(content.pairs, layout.rate_hz, 1, content.restarts)
+    pairs = indices.thinned(content.pairs, layout.rate_hz, 1, content.restarts)
     footer = Footer(layout.trace, number, tuple(content.runs), tuple(pairs))
     write_part(layout, footer, parts.encode(layout.channels, content.columns, footer, layout.part_room))
 
@@ -128,7 +128,7 @@ def _footer(path: Path, rate_hz: float) -> Footer:
     """Read a footer, with a time pair for each minute and the last. All pairs of a day take tens of megabytes."""
     try:
         footer = read_footer(path)
-        pairs = (*time_base.thinned(footer.time_base, rate_hz, 60), footer.time_base[-1])
+        pairs = (*indices.thinned(footer.time_base, rate_hz, 60), footer.time_base[-1])
         return replace(footer, time_base=tuple(dict.fromkeys(pairs)))
     except BadPartError as error:
         raise EndError(f"{path}: {error}") from None

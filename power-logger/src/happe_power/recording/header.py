@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from happe_contract.parts import room
 from happe_power import __version__
+from happe_power.recording.indices import as_json, from_json
 from happe_power.recording.parts import MOST_BYTES
-from happe_power.recording.time_base import as_json, from_json
 
 if TYPE_CHECKING:
     from happe_contract.traces import Channel, Gap, TimePair

@@ -14,7 +14,7 @@ from happe_contract.faults import BadDocumentError
 from happe_power.recording import closing
 from happe_power.recording.files import locked, write_all
 from happe_power.recording.header import FOLDERS, Layout, compact, layout_of
-from happe_power.recording.time_base import from_json
+from happe_power.recording.indices import from_json
 from happe_power.trace import Trace, TraceError
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from happe_contract import clocks
@@ -14,10 +13,12 @@ from happe_contract.clocks import LATEST_US, MOST_ROUND_TRIP_US, Probe
 from happe_contract.faults import BadDocumentError
 from happe_contract.traces import ClockEstimate
 from happe_power.recording.files import append_line
+from happe_power.recording.header import boot_clock
 from happe_power.upload.server import LaterError, judge
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from happe_contract.strict_json import Json
     from happe_power.upload.server import Server
@@ -25,12 +26,6 @@ if TYPE_CHECKING:
 NAME = "clocks.jsonl"
 PROBES = 16
 EVERY_US = 60_000_000
-BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-
-
-def this_clock() -> str:
-    """The name of this boot's monotonic clock, as in headers and estimates."""
-    return f"monotonic:{BOOT_ID.read_text(encoding='ascii').strip()}"
 
 
 def now_us() -> int:
@@ -71,7 +66,7 @@ def due(clock: str, known: Sequence[ClockEstimate], ended_us: int | None, now: i
 
     `clock` names the trace's clock; `ended_us` is its last time if it has ended. After a reboot it is too late.
     """
-    if clock != this_clock():
+    if clock != boot_clock():
         return False
     if not known:
         return True
