@@ -49,7 +49,7 @@ package_test="autopkgtest mmdebstrap reprepro gpg gpg-agent"
 containers="buildah"
 
 # To compare the models of the analysis with R's (tools/validate.sh statistics), after `test`.
-statistics="r-base-core r-cran-ordinal r-cran-lme4 r-cran-lmertest r-cran-mass r-cran-emmeans"
+statistics="r-base-core r-cran-ordinal r-cran-lme4 r-cran-lmertest r-cran-emmeans"
 
 case ${1-} in
     governor) packages=$governor ;;

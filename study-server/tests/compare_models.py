@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Compare every model of the analysis with R's, on 30 data sets, drawn with fixed seeds. Some data sets are difficult.
+"""Compare the mixed models of the analysis with R's, on 30 data sets, drawn with fixed seeds. Some data sets are difficult.
 
     python compare_models.py FOLDER
 
-`models.R` fits the models with R's packages ordinal, lme4, lmerTest, MASS and emmeans. Figures may differ by 1e-4,
+`models.R` fits the models with R's packages ordinal, lme4, lmerTest and emmeans. Figures may differ by 1e-4,
 large ones by this share. If our model refuses, R must see the reason in the data or in its own fit. The exit status is
 1 for any difference, and for a refusal without its reason.
 """
@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from happe_study.results.analysis import groups, key_presses, power_model, ratings_clmm
+from happe_study.results.analysis import power_model, ratings_clmm
 from happe_study.results.analysis.design import compared, of_application
 from happe_study.results.analysis.refusal import Refusal
 from happe_study.results.analysis.tidy import Run, Runs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from happe_study.results.analysis.design import Terms
 
@@ -36,7 +36,6 @@ SETS = 30
 APART = 1e-4
 CONDITIONS = ("ondemand", "O-HAPPE", "B-HAPPE")
 APPLICATIONS = ("torcs", "quake3", "glest", "trackballs")
-MOST_GROUPS = 3
 NOTHING = 1e-9
 
 
@@ -53,18 +52,15 @@ class World:
     level: float = 0.1  # log W, between people
     saving: float = 0.05  # log W, between people, of a condition
     scatter: float = 0.05  # log W, of runs
-    rate: float = 1.0  # presses a minute
-    alpha: float = 0.7  # scatter of presses beyond Poisson's
     spoil: Callable[[Run, np.random.Generator], Run] = lambda run, _: run
 
 
 def _lost(run: Run, generator: np.random.Generator) -> Run:
-    gone = generator.random(3) < 0.15  # noqa: PLR2004 - a part that a real study may lose
+    gone = generator.random(2) < 0.15  # noqa: PLR2004 - a part that a real study may lose
     return replace(
         run,
         rating=None if gone[0] else run.rating,
         mean_w=None if gone[1] else run.mean_w,
-        performance=None if gone[2] else run.performance,
     )
 
 
@@ -74,11 +70,11 @@ def _outlier(run: Run, generator: np.random.Generator) -> Run:
 
 def _separated(run: Run, _: np.random.Generator) -> Run:
     loved = run.condition == "O-HAPPE"
-    return replace(run, rating=5 if loved else min(run.rating or 1, 4), performance=0 if loved else run.performance)
+    return replace(run, rating=5 if loved else min(run.rating or 1, 4))
 
 
 def _equal(run: Run, _: np.random.Generator) -> Run:
-    return replace(run, rating=5, mean_w=30.0, performance=0)
+    return replace(run, rating=5, mean_w=30.0)
 
 
 def _confounded(run: Run, _: np.random.Generator) -> Run:
@@ -86,15 +82,11 @@ def _confounded(run: Run, _: np.random.Generator) -> Run:
     return replace(run, condition=CONDITIONS[min(at, 2)])
 
 
-def _one_presses(run: Run, _: np.random.Generator) -> Run:
-    return replace(run, performance=run.performance if run.participant == "P01" else 0)
-
-
 PLEASANT = World("as in the paper")
 WORLDS = (
     PLEASANT,
-    replace(PLEASANT, name="everybody alike", own=0.0, liking=0.0, level=0.0, saving=0.0, alpha=0.0),
-    replace(PLEASANT, name="people differ greatly", own=4.0, level=0.6, saving=0.3, alpha=3.0),
+    replace(PLEASANT, name="everybody alike", own=0.0, liking=0.0, level=0.0, saving=0.0),
+    replace(PLEASANT, name="people differ greatly", own=4.0, level=0.6, saving=0.3),
     replace(PLEASANT, name="ratings at the top", thresholds=(-9.0, -8.0, -4.5, -1.5)),
     replace(PLEASANT, name="two points used", thresholds=(-40.0, -39.0, -38.0, 0.0)),
     replace(PLEASANT, name="a scale of seven", thresholds=(-4.0, -2.5, -1.0, 0.0, 1.0, 2.5)),
@@ -102,28 +94,24 @@ WORLDS = (
     replace(PLEASANT, name="one application", applications=1, own=2.0),
     replace(PLEASANT, name="figures missing", spoil=_lost),
     replace(PLEASANT, name="outliers of power", spoil=_outlier),
-    replace(PLEASANT, name="hardly any presses", rate=0.05),
     replace(PLEASANT, name="a condition separates", spoil=_separated),
     replace(PLEASANT, name="all equal", spoil=_equal),
     replace(PLEASANT, name="too few people", people=4),
     replace(PLEASANT, name="conditions are applications", people=12, applications=3, spoil=_confounded),
-    replace(PLEASANT, name="one person presses", spoil=_one_presses),
 )
 
 
 def drawn(world: World, generator: np.random.Generator) -> Runs:
     """A data set."""
     rows: list[Run] = []
-    effects = {name: generator.normal(0, (0.8, 0.2, 0.5)) * (name != "ondemand") for name in CONDITIONS}
-    kinds = generator.normal(0, (0.5, 0.3, 0.4), (len(APPLICATIONS), 3))
+    effects = {name: generator.normal(0, (0.8, 0.2)) * (name != "ondemand") for name in CONDITIONS}
+    kinds = generator.normal(0, (0.5, 0.3), (len(APPLICATIONS), 2))
     for person in range(world.people):
         own, level = generator.normal(0, world.own), generator.normal(0, world.level)
         for condition in CONDITIONS:
             liking, saving = generator.normal(0, world.liking), generator.normal(0, world.saving)
             for n, application in enumerate(APPLICATIONS[: world.applications]):
-                odds, log_w, log_rate = effects[condition] + kinds[n]
-                mean = 2 * world.rate * np.exp(log_rate)
-                scattered = generator.gamma(1 / world.alpha, mean * world.alpha) if world.alpha else mean
+                odds, log_w = effects[condition] + kinds[n]
                 run = Run(
                     run=f"R{len(rows)}",
                     participant=f"P{person:02}",
@@ -133,7 +121,6 @@ def drawn(world: World, generator: np.random.Generator) -> Runs:
                     seconds=float(generator.integers(100, 140)),
                     mean_w=float(np.exp(3.4 + log_w + level + saving + generator.normal(0, world.scatter))),
                     rating=int(np.searchsorted(world.thresholds, odds + own + liking + generator.logistic())) + 1,
-                    performance=int(generator.poisson(scattered)),
                 )
                 rows.append(world.spoil(run, generator))
     return Runs(tuple(rows))
@@ -143,18 +130,11 @@ def written(runs: Runs, file: Path) -> None:
     """Write the data set for R, with NA for a missing value."""
     with file.open("w", newline="") as opened:
         writer = csv.writer(opened)
-        writer.writerow(("participant", "application", "condition", "group", "rating", "log_w", "presses", "minutes"))
+        writer.writerow(("participant", "application", "condition", "rating", "log_w"))
         for run in runs.rows:
-            figures = (run.rating, None if run.mean_w is None else repr(float(np.log(run.mean_w))), run.performance)
+            figures = (run.rating, None if run.mean_w is None else repr(float(np.log(run.mean_w))))
             shown = ["NA" if figure is None else figure for figure in figures]
-            writer.writerow(
-                (run.participant, run.application, run.condition, _group(run, runs), *shown, run.seconds / 60)
-            )
-
-
-def _group(run: Run, every: Runs) -> str:
-    """A person's group. Each group has at least two people."""
-    return f"G{int(run.participant[1:]) % min(MOST_GROUPS, len(every.participants) // 2)}"
+            writer.writerow((run.participant, run.application, run.condition, *shown))
 
 
 def _terms(runs: Runs, every: Runs) -> Terms:
@@ -197,33 +177,6 @@ def of_power(every: Runs) -> Found:
     }
 
 
-def of_presses(every: Runs) -> Found:
-    """The regression of presses."""
-    runs = every.with_figure(lambda run: run.performance)
-    terms = _terms(runs, every)
-    fitted = key_presses.fit(
-        [run.performance or 0 for run in runs.rows],
-        [run.seconds / 60 for run in runs.rows],
-        terms.columns,
-        terms.names,
-        [run.participant for run in runs.rows],
-    )
-    rates = {f"estimate {each.name}": each.estimate for each in fitted.rates}
-    return {"alpha": fitted.alpha, "log likelihood": fitted.log_likelihood, **rates}
-
-
-def of_groups(runs: Runs, raw: Sequence[float]) -> Found:
-    """Welch's analysis of variance of people's mean log power, and Holm's correction of R's own p-values."""
-    own: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for run in runs.rows:
-        if run.mean_w is not None:
-            own[_group(run, runs)][run.participant].append(float(np.log(run.mean_w)))
-    samples = [np.array([np.mean(each) for each in people.values()]) for people in own.values()]
-    f, (numerator, denominator), p = groups.welch(samples)
-    corrected = {f"holm {n}": value for n, value in enumerate(groups.holm(raw), start=1)}
-    return {"f": f, "numerator": numerator, "denominator": denominator, "p": p, **corrected}
-
-
 def _large(found: Mapping[str, float]) -> bool:
     """Whether R failed, or its figures are huge or not finite."""
     sizes = [abs(value) for name, value in found.items() if name.startswith(("estimate", "error"))]
@@ -237,21 +190,15 @@ REASONS: dict[str, Callable[[Found, Found], bool]] = {
     "all ratings are equal": lambda found, _: found["fact points"] == 1,
     "participants; errors by participant need at least": lambda found, _: found["fact participants"] < 5,  # noqa: PLR2004
     "separates the ratings": lambda found, _: _large(found),
-    "nobody pressed the key in one of the groups": lambda found, _: found["fact fewest"] == 0,
-    "nobody pressed the key": lambda found, _: found["fact presses"] == 0,
     "do not differ": lambda found, _: found["fact spread"] < NOTHING,
-    "no scatter to compare with": lambda found, _: not found["fact spread"] > NOTHING,
 }
 
 
 def compared_with_r(runs: Runs, theirs: Mapping[str, Found]) -> list[str]:
     """Print a line for each model, and return the differences."""
-    raw = [value for name, value in theirs["groups"].items() if name.startswith("raw")]
     models: dict[str, Callable[[], Found]] = {
         "ratings": lambda: of_ratings(runs),
         "power": lambda: of_power(runs),
-        "presses": lambda: of_presses(runs),
-        "groups": lambda: of_groups(runs, raw),
     }
     wrong = []
     for model, make in models.items():

@@ -28,31 +28,24 @@ import study_worlds as worlds
 from happe_study.results.analysis import (
     blinding_index,
     groups,
-    key_presses,
     noninferiority,
-    power_model,
     ratings_clmm,
     savings,
-    wins,
 )
 from happe_study.results.analysis.blinding_index import Guess
 from happe_study.results.analysis.design import (
-    NOTHING,
     changing_places,
-    compared,
-    of_application,
     period_terms,
-    require_complete,
 )
 from happe_study.results.analysis.noninferiority import Verdict, Wanted
 from happe_study.results.analysis.refusal import Refusal
-from happe_study.results.analysis.tidy import Panel, Runs, satisfaction, watts
+from happe_study.results.analysis.sections import power, ratings
+from happe_study.results.analysis.tidy import Panel, satisfaction, watts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from happe_study.results.analysis.design import Terms
-    from study_worlds import Draw, Pair, World
+    from study_worlds import Pair, World
 
     Study = Callable[[np.random.Generator, int], Iterable[bool | None]]
 
@@ -63,6 +56,7 @@ PROCESSES = 2
 LEVEL, ONE_SIDED, COVERAGE = 0.05, 0.025, 0.95
 CONDITIONS = ("ondemand", "O-HAPPE")
 SIDES = ("O-HAPPE", "ondemand")
+REFERENCE = "ondemand"
 CODES = tuple(f"P{n:03}" for n in range(max(SIZES)))
 APPLICATION = 1  # it stands for all four
 SCALE = (1, 5)
@@ -146,34 +140,16 @@ def groups_err(world: World, generator: np.random.Generator, people: int) -> Ite
     yield holds(estimate, worlds.mean_saving(world)) if estimate else None
 
 
-def power_fit(every: Runs, runs: Runs, more: Terms = NOTHING) -> power_model.Fit:
-    """The mixed model, as the report fits it."""
-    require_complete(every.with_figure(watts), every)
-    wanted = terms(runs).beside(more)
-    return power_model.fit(
-        [float(np.log(run.mean_w or np.nan)) for run in runs.rows],
-        wanted.columns,
-        wanted.names,
-        [run.participant for run in runs.rows],
-        {"application": [run.application for run in runs.rows], "condition": [run.condition for run in runs.rows]},
-    )
-
-
-def terms(runs: Runs) -> Terms:
-    """The terms of a model."""
-    return compared(runs, "ondemand").beside(of_application(runs.rows, runs.applications))
-
-
 def power_holds(world: World, generator: np.random.Generator, people: int) -> Iterator[bool]:
     """The interval of the mixed model's term."""
     every = worlds.runs_of(world.draw(generator, people), "mean_w")
-    yield holds(power_fit(every, every.with_figure(watts)).term("O-HAPPE"), world.truth)
+    yield holds(power.fitted(every, every.with_figure(watts), REFERENCE).term("O-HAPPE"), world.truth)
 
 
 def power_periods_err(generator: np.random.Generator, people: int) -> Iterator[bool]:
     """The first page's test of places, and the tests of the condition before."""
     runs = changing_places(worlds.crossover(generator, people, "mean_w"))
-    yield from _periods({each.name: each.p for each in power_fit(runs, runs, period_terms(runs)).terms})
+    yield from _periods({each.name: each.p for each in power.fitted(runs, runs, REFERENCE, period_terms(runs)).terms})
 
 
 def _periods(p: dict[str, float]) -> Iterator[bool]:
@@ -202,56 +178,27 @@ def difference_holds(world: World, generator: np.random.Generator, people: int) 
     yield holds(found.estimate, worlds.difference_in(world, APPLICATION))
 
 
-def won(world: World, generator: np.random.Generator, people: int) -> Iterator[bool]:
-    """The interval of the win probability, and the two-sided test of wins."""
-    found = wins.wins(panel(world.draw(generator, people)), *SIDES)
-    yield holds(found.estimate, worlds.win_probability(world))
-    yield found.p < LEVEL
-
-
-def wins_hold(world: World, generator: np.random.Generator, people: int) -> Iterator[bool]:
-    """Only the interval, in worlds with a difference."""
-    yield next(won(world, generator, people))
-
-
-def odds_fit(every: Runs, runs: Runs, more: Terms = NOTHING) -> ratings_clmm.Fit:
-    """The cumulative-link model, as the report fits it."""
-    require_complete(every.with_figure(satisfaction), every)
-    wanted = terms(runs).beside(more)
-    ratings = [run.rating for run in runs.rows if run.rating is not None]
-    return ratings_clmm.fit(ratings, wanted.columns, wanted.names, [run.participant for run in runs.rows])
-
-
 def odds_err(world: World, generator: np.random.Generator, people: int) -> Iterator[bool]:
     """The two-sided test of the cumulative-link model."""
     every = worlds.runs_of(world.draw(generator, people), "rating")
-    yield odds_fit(every, every.with_figure(satisfaction)).effects[0].p < LEVEL
+    yield ratings.fitted(every, every.with_figure(satisfaction), REFERENCE).effects[0].p < LEVEL
 
 
 def odds_together_err(generator: np.random.Generator, people: int) -> Iterator[bool]:
     """The joint test of two treatments."""
     runs = worlds.crossover(generator, people, "rating")
-    yield ratings_clmm.test_together(odds_fit(runs, runs), worlds.CROSSED[1:]).p < LEVEL
+    yield ratings_clmm.test_together(ratings.fitted(runs, runs, REFERENCE), worlds.CROSSED[1:]).p < LEVEL
 
 
 def odds_periods_err(generator: np.random.Generator, people: int) -> Iterator[bool]:
     """The first page's test of places, and the tests of the condition before."""
     runs = changing_places(worlds.crossover(generator, people, "rating"))
-    yield from _periods({each.name: each.p for each in odds_fit(runs, runs, period_terms(runs)).effects})
+    yield from _periods(
+        {each.name: each.p for each in ratings.fitted(runs, runs, REFERENCE, period_terms(runs)).effects}
+    )
 
 
-# --- presses and guesses
-
-
-def rates(draw: Draw, generator: np.random.Generator, people: int) -> Iterator[bool]:
-    """The test of the treatment's ratio of press rates, and its interval."""
-    runs = worlds.runs_of(draw(generator, people), "performance")
-    wanted = terms(runs)
-    counts = [run.performance or 0 for run in runs.rows]
-    owners = [run.participant for run in runs.rows]
-    found = key_presses.fit(counts, [2.0] * len(counts), wanted.columns, wanted.names, owners).rates[1]
-    yield found.p < LEVEL
-    yield (found.low is None or found.low <= 0) and (found.high is None or found.high >= 0)
+# --- guesses
 
 
 def guessed(guessers: worlds.Guessers, generator: np.random.Generator, people: int) -> Iterator[bool]:
@@ -280,15 +227,11 @@ def methods() -> Iterator[Method]:
     for name, world in worlds.RATINGS.items():
         yield Method(name, TESTED, partial(tested, world))
         yield Method(name, {"difference in an application, interval": COVERAGE}, partial(difference_holds, world))
-        yield Method(name, {"win probability, interval": COVERAGE}, partial(wins_hold, world))
     for name, world in worlds.NO_DIFFERENCE.items():
-        yield Method(name, {"win probability, interval": COVERAGE, "wins, flips of signs": LEVEL}, partial(won, world))
         yield Method(name, {"cumulative-link model": LEVEL}, partial(odds_err, world), part=0.25)
     yield Method("crossover", {"cumulative-link model, two treatments together": LEVEL}, odds_together_err, part=0.25)
     crossed = {f"cumulative-link model, {what}": level for what, level in PERIODS.items()}
     yield Method("crossover", crossed, odds_periods_err, part=0.25)
-    for name, draw in worlds.PRESSES.items():
-        yield Method(name, {"press rates, test": LEVEL, "press rates, interval": COVERAGE}, partial(rates, draw))
     indices = {"James's index, interval": COVERAGE, "Bang's index, interval": COVERAGE}
     for name, guessers in worlds.GUESSES.items():
         yield Method(name, indices, partial(guessed, guessers))

@@ -5,7 +5,6 @@ suppressMessages({
   library(ordinal)
   library(lme4)
   library(lmerTest)
-  library(MASS)
   library(emmeans)
 })
 
@@ -77,44 +76,6 @@ power <- function(data) {
   noted("power", "emmean", setNames(against$estimate, sub(" - .*", "", gsub("[()]", "", against$contrast))))
 }
 
-presses <- function(data) {
-  data <- data[!is.na(data$presses), ]
-  note("presses", "fact participants", length(unique(data$participant)))
-  note("presses", "fact presses", sum(data$presses))
-  note("presses", "fact fewest", min(tapply(data$presses, data$condition, sum), tapply(data$presses, data$application, sum)))
-  formula <- of("presses", data, "offset(log(minutes))")
-  fit <- glm(formula, data = data, family = poisson, epsilon = 1e-12, maxit = 200)
-  scattered <- tryCatch(glm.nb(formula, data = data, control = glm.control(epsilon = 1e-12, maxit = 200)),
-                        error = function(e) NULL)
-  # Where the counts scatter no more than Poisson's, theta runs off to infinity.
-  if (!is.null(scattered) && as.numeric(logLik(scattered)) - as.numeric(logLik(fit)) > 1e-3) {
-    note("presses", "alpha", 1 / scattered$theta)
-    fit <- scattered
-  } else {
-    note("presses", "alpha", 0)
-  }
-  estimates <- coef(fit)
-  names(estimates) <- plain(names(estimates))
-  noted("presses", "estimate", estimates)
-  note("presses", "log likelihood", as.numeric(logLik(fit)))
-}
-
-groups <- function(data) {
-  own <- aggregate(log_w ~ participant + group, data = data, FUN = mean)
-  note("groups", "fact spread", min(tapply(own$log_w, own$group, sd)))
-  found <- oneway.test(log_w ~ group, data = own)
-  note("groups", "f", found$statistic)
-  note("groups", "numerator", found$parameter[[1]])
-  note("groups", "denominator", found$parameter[[2]])
-  note("groups", "p", found$p.value)
-  p <- pairwise.t.test(own$log_w, own$group, p.adjust.method = "none", pool.sd = FALSE)$p.value
-  p <- p[!is.na(p)]
-  for (n in seq_along(p)) {
-    note("groups", paste("raw", n), p[[n]])
-    note("groups", paste("holm", n), p.adjust(p, "holm")[[n]])
-  }
-}
-
 for (file in sort(list.files(commandArgs(TRUE)[[1]], "^[0-9]+\\.csv$", full.names = TRUE))) {
   found <- NULL
   cat(basename(file), "\n")
@@ -124,6 +85,6 @@ for (file in sort(list.files(commandArgs(TRUE)[[1]], "^[0-9]+\\.csv$", full.name
   columns <- model.matrix(of(NULL, data), data = data)
   note("design", "rank", qr(columns)$rank)
   note("design", "columns", ncol(columns))
-  for (model in c("ratings", "power", "presses", "groups")) attempt(model, function() get(model)(data))
+  for (model in c("ratings", "power")) attempt(model, function() get(model)(data))
   write.csv(found, sub("[.]csv$", ".found.csv", file), row.names = FALSE)
 }

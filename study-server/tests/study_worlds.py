@@ -180,13 +180,6 @@ def complete(world: World) -> Pair:
 
 
 @cache
-def win_probability(world: World) -> float:
-    """The true win probability of complete data."""
-    treated, base = complete(world)
-    return float((np.sign(treated - base) + 1).mean() / 2)
-
-
-@cache
 def mean_saving(world: World) -> float:
     """The true mean of 1 - ratio of powers in complete data."""
     treated, base = complete(world)
@@ -200,24 +193,7 @@ def difference_in(world: World, application: int) -> float:
     return float((treated - base)[:, application].mean())
 
 
-# --- presses and guesses
-
-
-def presses(generator: np.random.Generator, people: int) -> Pair:
-    """People's press rates differ (lognormal, 0.8), and so does each person's rate between conditions (0.5)."""
-    own = np.exp(generator.normal(-0.32, 0.8, (people, 1)))
-    ratios = (np.exp(generator.normal(-0.125, 0.5, (people, 1))) for _ in range(2))
-    return Pair(*(generator.poisson(own * ratio, (people, 4)).astype(float) for ratio in ratios))
-
-
-def presses_of_treated(generator: np.random.Generator, people: int) -> Pair:
-    """The same, but each person's ratio affects only the treatment, so the conditions are not exchangeable."""
-    own = np.exp(generator.normal(-0.32, 0.8, (people, 1)))
-    ratio = np.exp(generator.normal(-0.125, 0.5, (people, 1)))
-    return Pair(*(generator.poisson(rate, (people, 4)).astype(float) for rate in (own * ratio, own)))
-
-
-PRESSES = {"presses": presses, "presses, ratio of the treated": presses_of_treated}
+# --- guesses
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from statsmodels.stats.oneway import anova_oneway
 
 import given_exports as given
 import inference_grid as grid
-from happe_study.results.analysis import blinding_index, groups, intervals, noninferiority, planning, savings, wins
+from happe_study.results.analysis import blinding_index, groups, intervals, noninferiority, planning, savings
 from happe_study.results.analysis.blinding_index import Guess
 from happe_study.results.analysis.intervals import Unseen
 from happe_study.results.analysis.noninferiority import Verdict, Wanted
@@ -239,34 +239,6 @@ def test_few_people_who_guess_alike_by_chance_leave_the_published_error() -> Non
         lowest = 0.0 if each.name == "James" else -1.0
         assert each.low == pytest.approx(max(lowest, each.value - half * each.published_error))
         assert each.high == pytest.approx(min(1.0, each.value + half * each.published_error))
-
-
-def test_wins_are_counted_by_pairs_and_tested_by_people() -> None:
-    base = np.full((10, 4), 3.0)
-    treated = base + np.array([[1, 0, 0, 0], [1, 1, 0, -1], [0, 0, 0, 0], [1, 1, 1, 1], [0, -1, 0, 0]] * 2)
-    treated[0, 3] = np.nan
-    found = wins.wins(panel(treated, base), "O-HAPPE", "ondemand")
-    assert (found.higher, found.alike, found.lower, found.missing) == (14, 21, 4, 1)
-    scores = [4 / 6, 0.625, 0.5, 1, 0.375, 0.625, 0.625, 0.5, 1, 0.375]
-    assert found.estimate.value == pytest.approx(np.mean(scores))
-    leanings = np.array(scores) - 0.5
-    exact = stats.permutation_test(
-        (leanings,), lambda each: each.mean(), permutation_type="samples", n_resamples=np.inf, vectorized=False
-    )
-    assert wins.flip_p(leanings) == pytest.approx(exact.pvalue)
-    # The missing pair may be one more lower pair, or one more higher pair.
-    assert found.p == max(wins.flip_p(np.append(leaning, leanings[1:])) for leaning in (0.0, 0.25))
-
-
-def test_many_flips_are_drawn_and_agree_with_all_of_them() -> None:
-    leanings = np.random.default_rng(10).normal(0.15, 0.4, 20)
-    exact = stats.permutation_test(
-        (leanings,), lambda each, axis: each.mean(axis=axis), permutation_type="samples", n_resamples=200_000, rng=1
-    )
-    assert wins.flip_p(leanings) == pytest.approx(exact.pvalue, abs=0.01)
-    assert wins.flip_p(np.zeros(8)) == 1.0
-    with pytest.raises(Refusal, match="same figure"):
-        wins.wins(panel(np.full((8, 1), 3.0), np.full((8, 1), 3.0)), "O-HAPPE", "ondemand")
 
 
 def test_groups_are_compared_as_statsmodels_does() -> None:

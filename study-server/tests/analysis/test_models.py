@@ -15,7 +15,7 @@ from statsmodels.regression.mixed_linear_model import MixedLM
 from statsmodels.tools.numdiff import approx_hess
 
 import given_exports as given
-from happe_study.results.analysis import clustered, key_presses, power_model, ratings_clmm
+from happe_study.results.analysis import clustered, power_model, ratings_clmm
 from happe_study.results.analysis.design import changing_places, period_terms
 from happe_study.results.analysis.refusal import Refusal
 from happe_study.results.analysis.tidy import indicators
@@ -97,21 +97,6 @@ def test_with_a_single_node_it_is_r_ordinals_laplace_fit_and_with_all_within_a_h
     assert -best.fun == pytest.approx(log_likelihood, abs=1e-5)
     assert natural[:6] == pytest.approx(estimates, abs=0.005)
     assert np.sqrt(np.diag(np.linalg.inv(approx_hess(natural, loss)))[:6]) == pytest.approx(errors, abs=0.0005)
-
-
-def test_without_the_judges_it_is_the_plain_model_to_six_digits() -> None:
-    """clm(rating ~ temp * contact): pull request 332 of R's broom prints it."""
-    ratings, columns, _ = wine()
-    with_product = np.column_stack([columns, columns.prod(axis=1)])
-    model = ratings_clmm._Model.of(ratings, with_product, ["t", "c", "tc"], [str(n % 9) for n in range(72)])  # noqa: SLF001 - by themselves
-    found = ratings_clmm._maximum(model, model.start(), with_sigma=False)  # noqa: SLF001 - by themselves
-    estimates, errors = figures(ratings_clmm._fit(model, found, with_sigma=False))  # noqa: SLF001 - by themselves
-    assert estimates == pytest.approx(
-        [-1.4112620, 1.1435537, 3.3770825, 4.9419823, 2.3211843, 1.3474604, 0.3595489], abs=1e-5
-    )
-    assert errors == pytest.approx(
-        [0.5453532, 0.5096555, 0.6381617, 0.7509113, 0.7009479, 0.6603557, 0.9238188], abs=1e-5
-    )
 
 
 def test_where_people_do_not_differ_it_is_statsmodels_ordered_model() -> None:
@@ -300,106 +285,6 @@ def test_period_and_carry_over_are_found_in_a_crossover_and_refused_in_a_fixed_o
     assert fitted.term("O-HAPPE").low < np.log(0.75) < fitted.term("O-HAPPE").high
     with pytest.raises(Refusal, match="the same order"):
         changing_places(given.paper_runs())
-
-
-def counts(scatter: float) -> tuple[Any, ...]:
-    """Presses of 24 people in 12 runs of two minutes, minutes, x, people. `scatter` is the scatter beyond Poisson's."""
-    generator = np.random.default_rng(8)
-    people = np.repeat(np.arange(24), 12)
-    x = np.column_stack([np.arange(288) % 3 == 1, np.arange(288) % 3 == 2]).astype(float)
-    mean = 2 * np.exp(0.3 - 0.5 * x[:, 0] + scatter * generator.normal(size=24)[people])
-    mean = mean * generator.gamma(2, 0.5, 288) if scatter else mean
-    return generator.poisson(mean), np.full(288, 2.0), x, people
-
-
-def pressed(every: tuple[Any, ...], keep: NDArray[np.bool_]) -> key_presses.Fit:
-    """Our fit of some of the runs."""
-    y, minutes, x, people = (each[keep] for each in every)
-    return key_presses.fit(y.tolist(), minutes.tolist(), x, ["a", "b"], [str(each) for each in people])
-
-
-def test_the_model_of_presses_is_statsmodels() -> None:
-    y, minutes, x, people = counts(0.5)
-    ours = pressed((y, minutes, x, people), people >= 0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        theirs = sm.NegativeBinomial(y, sm.add_constant(x), exposure=minutes).fit(
-            disp=0, method="bfgs", maxiter=500, gtol=1e-8
-        )
-    assert [*(each.estimate for each in ours.rates), ours.alpha] == pytest.approx(theirs.params, abs=1e-4)
-    assert ours.log_likelihood == pytest.approx(theirs.llf, abs=1e-5)
-
-
-def scores_of_presses(every: tuple[Any, ...], alpha: float, at: int, value: float) -> tuple[Floats, float]:
-    """Participants' efficient scores of a coefficient, and its information, from statsmodels' fit without it."""
-    y, minutes, x, people = every
-    own, others = sm.add_constant(x)[:, at], np.delete(sm.add_constant(x), at, axis=1)
-    family = sm.families.NegativeBinomial(alpha=alpha)
-    without = sm.GLM(y, others, family=family, offset=np.log(minutes) + value * own).fit(tol=1e-12)
-    weights = without.mu / (1 + alpha * without.mu)
-    rest = sm.WLS(own, others, weights=weights).fit().resid
-    sums = [float((rest * without.resid_working * weights)[people == person].sum()) for person in np.unique(people)]
-    return np.array(sums), float((weights * rest**2).sum())
-
-
-def test_press_rates_are_tested_by_peoples_scores_and_intervals_hold_what_is_not_rejected() -> None:
-    every = counts(0.5)
-    ours = pressed(every, every[3] >= 0)
-    for at, rate in enumerate(ours.rates):
-
-        def theirs(value: float, at: int = at) -> Any:  # noqa: ANN401 - scipy has no type for it
-            return stats.ttest_1samp(scores_of_presses(every, ours.alpha, at, value)[0], 0.0)
-
-        assert (rate.t, rate.p) == pytest.approx(tuple(theirs(0.0)), rel=1e-5)
-        limits = [limit for limit in (rate.low, rate.high) if limit is not None]
-        assert [theirs(limit).pvalue for limit in limits] == pytest.approx([0.05] * 2, rel=1e-5)
-        scores, information = scores_of_presses(every, ours.alpha, at, rate.estimate)
-        assert rate.error == pytest.approx(np.sqrt(24 * scores.var(ddof=1)) / information, rel=1e-5)
-
-
-def test_a_ratio_that_eight_people_share_allows_for_a_tenth_on_whom_nothing_works() -> None:
-    people, x = np.repeat(np.arange(8), 12), np.tile([0.0, 1.0], 48)[:, None]
-    y = np.random.default_rng(5).poisson(4 * 4 ** x[:, 0])
-    minutes = np.full(96, 2.0)
-    ratio = key_presses.fit(y.tolist(), minutes.tolist(), x, ["a"], [str(each) for each in people]).rates[1]
-    assert ratio.low is not None
-    scores, _ = scores_of_presses((y, minutes, x, people), key_presses.SMALLEST_ALPHA, 1, ratio.low / 0.9)
-    assert stats.ttest_1samp(scores, 0.0).pvalue / 2 == pytest.approx(0.025 / 0.9**8, rel=1e-4)
-
-
-def test_few_people_who_press_differently_leave_a_ratio_without_a_limit() -> None:
-    """The person with the most presses could decide everything, so no ratio, however large, is out of the question."""
-    people, x = np.repeat(np.arange(6), 8), np.tile([0.0, 1.0], 24)[:, None]
-    y = np.array([1, 2, 1, 3, 4, 60])[people] + np.arange(48) % 3
-    found = key_presses.fit(y.tolist(), [2.0] * 48, x, ["a"], [str(each) for each in people]).rates[1]
-    assert (found.low, found.high) == (None, None)
-    assert found.p > 0.05
-
-
-def test_presses_that_scatter_no_more_are_poissons() -> None:
-    y, minutes, x, people = counts(0.0)
-    ours = pressed((y, minutes, x, people), people >= 0)
-    theirs = sm.Poisson(y, sm.add_constant(x), exposure=minutes).fit(disp=0)
-    assert ours.alpha == 0.0
-    assert [each.estimate for each in ours.rates] == pytest.approx(theirs.params, abs=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("y", "minutes", "x", "people", "why"),
-    [
-        ([0] * 12, 2.0, np.arange(12) % 2, range(6), "nobody pressed"),
-        ([0, 3] * 6, 2.0, np.arange(12) % 2, range(6), "has no bound"),
-        ([1, 3] * 6, 0.0, np.arange(12) % 2, range(6), "no length"),
-        ([1, 3] * 6, 2.0, np.arange(12) % 2, range(2), "2 participants"),
-        ([1, 3] * 6, 2.0, np.ones(12), range(6), "can't separate"),
-    ],
-)
-def test_presses_without_an_answer_are_refused(
-    y: list[int], minutes: float, x: Floats, people: range, why: str
-) -> None:
-    who = [str(people[n // 2 % len(people)]) for n in range(12)]
-    with pytest.raises(Refusal, match=why):
-        key_presses.fit(y, [minutes] * 12, x.reshape(-1, 1).astype(float), ["x"], who)
 
 
 @pytest.mark.parametrize("seed", range(6, 12))

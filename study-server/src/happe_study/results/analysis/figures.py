@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The paper's figures A.1, A.2, A.4 and A.5, and others of the report: from plain data to an SVG file.
+"""The paper's figures A.1, A.4 and A.5, and others of the report: from plain data to an SVG file.
 
 They do not depend on the clock, random numbers or the host's fonts: the font is matplotlib's own DejaVu Sans. Blue and
 orange differ for all common kinds of colour vision, and marks and lines differ too.
@@ -108,77 +108,11 @@ def _at_levels(panel: Axes, found: AtLevels) -> None:
     panel.set_xticks(levels)
 
 
-@styled
-def distribution(questions: Mapping[str, Mapping[str, int]]) -> Figure:
-    """Figure A.2: how many participants gave each answer, a panel for each question."""
-    heights = [len(answers) + 1.2 for answers in questions.values()]
-    figure = _figure(0.3 + 0.27 * sum(heights))
-    panels = figure.subplots(len(questions), 1, squeeze=False, height_ratios=heights, sharex=True)[:, 0]
-    for panel, (question, answers) in zip(panels, questions.items(), strict=True):
-        names = [_short(answer, LONGEST) for answer in answers]
-        bars = panel.barh(range(len(names)), list(answers.values()), color=BLUE, height=0.65)
-        panel.bar_label(bars, padding=2)
-        panel.set_yticks(range(len(names)), names)
-        panel.invert_yaxis()
-        panel.grid(visible=False, axis="y")
-        panel.set_title(question)
-    panels[-1].set_xlabel("participants")
-    return figure
-
-
-LONGEST = 32  # characters of an answer
 LONGEST_TITLE = 20  # characters of a panel's title
-LONGEST_ROW = 52
 
 
 def _short(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}\u2026"
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A named value with its limits."""
-
-    name: str
-    value: float
-    low: float
-    high: float
-
-
-@styled
-def forest(rows: Sequence[Interval]) -> Figure:
-    """Savings in percent, each with its interval."""
-    figure = _figure(0.5 + 0.21 * len(rows))
-    panel = figure.subplots()
-    _intervals(panel, rows)
-    panel.axvline(0, color=QUIET, linewidth=0.8)
-    panel.set_xlabel("power saved, %")
-    return figure
-
-
-@styled
-def non_inferiority(rows: Sequence[Interval], margin: float) -> Figure:
-    """Differences of ratings with their intervals; where an interval is inferior, the ground is shaded."""
-    figure = _figure(0.75 + 0.28 * len(rows))
-    panel = figure.subplots()
-    _intervals(panel, rows)
-    panel.axvline(0, color=QUIET, linewidth=0.8)
-    panel.axvline(-margin, color=ORANGE, linestyle="--", linewidth=1.2)
-    left, right = panel.get_xlim()
-    left, right = min(left, -1.5 * margin), max(right, 0.5 * margin)
-    panel.axvspan(left, -margin, color=ORANGE, alpha=0.08, linewidth=0)
-    panel.set_xlim(left, right)
-    panel.set_xlabel("difference of ratings, points; dashed: minus the margin; shaded: inferior")
-    return figure
-
-
-def _intervals(panel: Axes, rows: Sequence[Interval]) -> None:
-    for place, row in enumerate(rows):
-        panel.plot([row.low, row.high], [place, place], color=BLUE, linewidth=1.4)
-        panel.plot([row.value], [place], color=BLUE, marker="o", markersize=4)
-    panel.set_yticks(range(len(rows)), [_short(row.name, LONGEST_ROW) for row in rows])
-    panel.set_ylim(len(rows) - 0.5, -0.5)
-    panel.grid(visible=False, axis="y")
 
 
 @styled

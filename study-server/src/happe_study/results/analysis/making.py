@@ -25,7 +25,6 @@ from happe_study.results.analysis.sections import (
     pictures,
     power,
     ratings,
-    runs,
 )
 from happe_study.results.analysis.study import FAULT, Study, attempt, not_finite
 from happe_study.results.analysis.tidy import Runs
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 
 SECTIONS: dict[str, Callable[[Study], Section]] = {
     "participants": participants.section,
-    "runs": runs.section,
+    "runs": participants.runs_section,
     "table-a1": paper.section,
     "savings": power.saving_section,
     "noninferiority": ratings.noninferiority_section,

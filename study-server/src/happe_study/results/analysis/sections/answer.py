@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import stats
 
-from happe_study.results.analysis import figures
-from happe_study.results.analysis.figures import Interval
 from happe_study.results.analysis.groups import holm
-from happe_study.results.analysis.report import Picture, Section, Table, Weight
+from happe_study.results.analysis.report import Section, Table, Weight
 from happe_study.results.analysis.study import fixed, listed, percent
 from happe_study.results.analysis.tidy import satisfaction, watts
 
@@ -31,14 +29,13 @@ LEVEL = 0.05
 
 
 def section(study: Study, data: Sections) -> Section:
-    """The answer in a few rows, and a figure of it."""
+    """The answer in a few rows."""
     rows = (*_saved(data), *_satisfied(data), *_blind(data), *_sure(study, data))
     return Section(
         "answer",
         "The answer",
         Weight.CONFIRMATORY if data["noninferiority"] else Weight.ESTIMATED,
         tables=(Table("What the study says", ("Question", "Answer", "95 % interval"), rows, names=3),),
-        pictures=_pictures(study, data),
         refused=() if rows else ("the data support none of these answers; the sections below give the reasons",),
         data={"rows": [list(row) for row in rows]},
     )
@@ -102,32 +99,6 @@ def _stable(influence: list[Any] | None) -> str:
         return "nobody can test this by leaving out one person"
     turned = [each["what"] for each in influence if each["turns"]]
     return f"one person decides: {listed(turned)}" if turned else "no single person decides an answer"
-
-
-def _pictures(study: Study, data: Sections) -> tuple[Picture, ...]:
-    saved = [
-        Interval(f"{each['treatment']}, {study.name(each['application'])}", *_three(each["estimate"], 100))
-        for each in _part(data, "savings", "savings") or ()
-    ]
-    test = data["noninferiority"]
-    rated = (
-        [Interval(each["name"], each["difference"], each["low"], each["high"]) for each in test["sets"]] if test else []
-    )
-    made = []
-    if test:
-        caption = f"Non-inferiority: the difference of ratings, {test['treatment']} less {test['reference']}"
-        made.append(Picture("noninferiority", caption, _told(rated), figures.non_inferiority(rated, test["margin"])))
-    if saved:
-        made.append(Picture("forest", "Typical savings with 95 % intervals", _told(saved), figures.forest(saved)))
-    return tuple(made)
-
-
-def _told(rows: list[Interval]) -> str:
-    return "; ".join(f"{each.name}: {fixed(each.value)}, {fixed(each.low)} to {fixed(each.high)}" for each in rows)
-
-
-def _three(estimate: Mapping[str, float], times: float) -> tuple[float, float, float]:
-    return times * estimate["value"], times * estimate["low"], times * estimate["high"]
 
 
 def faults(study: Study, data: Sections) -> list[str]:

@@ -52,7 +52,6 @@ REFERENCES = (
             "Econometrics 38, 2023"
         ),
     ),
-    ("Press rates", "A. C. Cameron, P. K. Trivedi, Regression analysis of count data, 2013"),
     ("Blinding", "K. E. James et al., Stat. Medicine 15, 1996; H. Bang et al., Controlled Clinical Trials 25, 2004"),
     ("Groups", "B. L. Welch, Biometrika 38, 1951; S. Holm, Scand. J. Statistics 6, 1979"),
     ("Proportional odds", "R. Brant, Biometrics 46, 1990"),
@@ -87,11 +86,10 @@ def section(study: Study) -> Section:
                 "Ratings. The test of non-inferiority is one-sided on participants' mean differences, with limits as "
                 "for "
                 "power. A cumulative-link mixed model with logit link has a random intercept for each participant; "
-                "errors are a jackknife by participant. Win probabilities are tested by flips of signs."
+                "errors are a jackknife by participant."
             ),
             (
-                "Others. Presses were compared by negative-binomial regression with the run's length as exposure and "
-                "a score test by participant; blinding by the indices of James and Bang; groups of participants by "
+                "Others. Blinding was judged by the indices of James and Bang; groups of participants were compared by "
                 "Welch's analysis of variance, corrected by Holm's method. There was no interim look: nobody could see "
                 "conditions before the unblinding."
             ),

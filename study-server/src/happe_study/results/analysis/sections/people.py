@@ -7,13 +7,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from happe_contract import conditions as names
-from happe_study.evidence.keys import key_name
-from happe_study.results.analysis import blinding_index, groups, key_presses, paper_tables
+from happe_study.results.analysis import blinding_index, groups, paper_tables
 from happe_study.results.analysis.blinding_index import DONT_KNOW, Guess
-from happe_study.results.analysis.design import of_application, of_condition
 from happe_study.results.analysis.refusal import Refusal
 from happe_study.results.analysis.report import Section, Table, Weight
 from happe_study.results.analysis.study import attempt, fixed, listed, p_value, percent, percent_interval, plain
@@ -30,11 +26,6 @@ PRESSES = (
     "A series of presses with gaps under a second is one press. Training is T-HAPPE; the operating phase is O-HAPPE "
     "and B-HAPPE together. The paper implies this, but does not say it."
 )
-RATES = (
-    "Negative-binomial regression with the run's minutes as exposure. Tests and intervals: Student's t of the "
-    "participants' scores. A rate ratio above 1: people press more often than under the first condition. If the "
-    "participants are too few, or press too differently, an interval begins at 0 or has no upper limit."
-)
 BLINDING = (
     "James: 1 if all say that they don't know, 0.5 at random guessing, 0 if all guess right. Bang, of each arm: 0 at "
     "random guessing, 1 if all guess right; participants and guesses are that arm's. Intervals: jackknife by "
@@ -50,20 +41,12 @@ GROUPS = (
 
 
 def presses_section(study: Study) -> Section:
-    """Table A.3, and the regression of presses on conditions."""
+    """Table A.3."""
     refused: list[str] = []
-    table = attempt(refused, "Table A.3", lambda: paper_tables.table_a3(study.runs))
-    fitted = {
-        key: found
-        for key in ("performance", "power")
-        if (found := attempt(refused, f"model of the presses of {key_name(key)}", partial(_rates, study, key)))
-    }
-    tables = [_a3(study, table)] if table else []
-    tables += [_rates_table(key, found) for key, found in fitted.items()]
-    data = {"table_a3": plain(table), "models": plain(fitted)}
-    return Section(
-        "presses", "Key presses: Table A.3", Weight.PAPER, (PRESSES, RATES), tuple(tables), (), tuple(refused), data
-    )
+    found = attempt(refused, "Table A.3", lambda: paper_tables.table_a3(study.runs))
+    tables = (_a3(study, found),) if found else ()
+    data = {"table_a3": plain(found)}
+    return Section("presses", "Key presses: Table A.3", Weight.PAPER, (PRESSES,), tables, (), tuple(refused), data)
 
 
 def _a3(study: Study, table: Sequence[paper_tables.Presses]) -> Table:
@@ -74,41 +57,6 @@ def _a3(study: Study, table: Sequence[paper_tables.Presses]) -> Table:
     notes = ("Rounded to two decimals, half away from zero.",)
     columns = ("Application", "Phase", "Runs", "Faster", "Save power")
     return Table("Table A.3: presses per minute, mean over users", columns, rows, notes, names=2)
-
-
-def _rates(study: Study, key: str) -> key_presses.Fit:
-    runs = [run for run in study.runs.under(study.happe).rows if getattr(run, key) is not None and run.seconds > 0]
-    if not runs:
-        raise Refusal("no run under HAPPE has counts of key presses")
-    conditions = [condition for condition in study.happe if any(run.condition == condition for run in runs)]
-    terms = of_condition(runs, conditions).beside(of_application(runs, study.runs.applications))
-    return key_presses.fit(
-        [getattr(run, key) for run in runs],
-        [run.seconds / paper_tables.SECONDS_PER_MINUTE for run in runs],
-        terms.columns,
-        terms.names,
-        [run.participant for run in runs],
-    )
-
-
-def _rates_table(key: str, found: key_presses.Fit) -> Table:
-    rows = tuple(
-        (each.name, fixed(float(np.exp(each.estimate)), 3), _interval(each), p_value(each.p)) for each in found.rates
-    )
-    kind = f"alpha {fixed(found.alpha, 3)}" if found.alpha else "no more scatter than Poisson's"
-    notes = (
-        (
-            f"{found.presses} presses in {found.runs} runs of {found.participants} participants; {kind}. The intercept "
-            "is presses a minute, the others are ratios."
-        ),
-    )
-    return Table(f"Presses of {key_name(key)}", ("Term", "Rate or ratio", "95 % interval", "p"), rows, notes)
-
-
-def _interval(rate: key_presses.Rate) -> str:
-    low = "0" if rate.low is None else fixed(float(np.exp(rate.low)), 3)
-    high = "no limit" if rate.high is None else fixed(float(np.exp(rate.high)), 3)
-    return f"{low} to {high}"
 
 
 def blinding_section(study: Study) -> Section:

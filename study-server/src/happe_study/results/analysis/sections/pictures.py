@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -25,17 +24,15 @@ if TYPE_CHECKING:
     from happe_study.results.analysis.tidy import Floats, Panel
 
 MOST_ROWS = 12
-MOST_ANSWERS = 12
 
 
 def section(study: Study) -> Section:
-    """Figures A.1, A.2, A.4 and A.5, as far as there are data for them."""
+    """Figures A.1, A.4 and A.5, as far as there are data for them."""
     refused: list[str] = []
     made = [
         attempt(refused, name, partial(draw, study))
         for name, draw in (
             ("Figure A.1", _levels),
-            ("Figure A.2", _distribution),
             ("Figure A.4", _users),
             ("Figure A.5", _courses),
         )
@@ -52,15 +49,15 @@ def _levels(study: Study) -> tuple[Picture, object]:
     shown = study.runs.participants[:MOST_ROWS]
     rating = study.runs.panel(satisfaction)
     people = {person: _person(study, rating, person, levels) for person in shown}
-    names = [study.name(application) for application in study.runs.applications]
+    titles = [study.name(application) for application in study.runs.applications]
     named = {
         person: {study.name(application): found for application, found in by.items()} for person, by in people.items()
     }
-    drawn = figures.satisfaction_by_level(named, names, study.scale)
+    drawn = figures.satisfaction_by_level(named, titles, study.scale)
     rest = len(study.runs.participants) - len(shown)
     caption = "Figure A.1: ratings and CPU utilisation at each frequency level"
     caption += f", of the first {len(shown)} participants by code" if rest else ""
-    about = f"Ratings of {len(shown)} participants for {len(names)} applications at {len(levels)} frequency levels."
+    about = f"Ratings of {len(shown)} participants for {len(titles)} applications at {len(levels)} frequency levels."
     data = {
         person: {
             application: {"ratings": _numbers(each.ratings), "busy_percent": _numbers(each.busy_percent)}
@@ -85,31 +82,6 @@ def _person(study: Study, rating: Panel, person: str, levels: list[str]) -> dict
 def _busy(samples: Mapping[str, tuple[Sample, ...]], run: str | None) -> float:
     periods = samples.get(run or "", ())
     return float(np.mean([each.busy_percent for each in periods])) if periods else float("nan")
-
-
-def _distribution(study: Study) -> tuple[Picture, object]:
-    counts = {key: _counted(study, key, answers) for key, answers in study.export.answers.items()}
-    shown = {_question(study, key): found for key, found in counts.items() if len(found) <= MOST_ANSWERS}
-    if not shown:
-        raise Refusal("no question has answers that can be counted")
-    about = "; ".join(f"{key}: {', '.join(f'{a} {n}' for a, n in found.items())}" for key, found in shown.items())
-    picture = Picture("figure-a2", "Figure A.2: distribution of participants", about, figures.distribution(shown))
-    return picture, counts
-
-
-def _counted(study: Study, key: str, answers: Mapping[str, str]) -> dict[str, int]:
-    """The number of each answer: options in the protocol's order, then other answers by name, then none."""
-    found = Counter(answers.values())
-    items = study.protocol.questionnaire.items if study.protocol else ()
-    options = next((item.options for item in items if item.key == key), ())
-    counted = {answer: found[answer] for answer in [*options, *sorted(set(found) - set(options))]}
-    people = sum(count for state, count in study.export.participants.items() if state not in ("withdrawn", "replaced"))
-    return counted | ({"no answer": people - len(answers)} if people > len(answers) else {})
-
-
-def _question(study: Study, key: str) -> str:
-    items = {item.key: item.question for item in study.protocol.questionnaire.items} if study.protocol else {}
-    return items.get(key, key)
 
 
 def _users(study: Study) -> tuple[Picture, object]:

@@ -179,10 +179,15 @@ def period_section(study: Study) -> Section:
 
 
 def _fit(study: Study, runs: Runs, more: Terms = NOTHING) -> power_model.Fit:
-    require_complete(study.runs.with_figure(watts), study.runs)
     if len(runs.participants) < intervals.FEWEST:
         raise Refusal(f"{len(runs.participants)} participants with power; a model needs at least {intervals.FEWEST}")
-    terms = compared(runs, study.reference).beside(of_application(runs.rows, runs.applications)).beside(more)
+    return fitted(study.runs, runs, study.reference, more)
+
+
+def fitted(every: Runs, runs: Runs, reference: str, more: Terms = NOTHING) -> power_model.Fit:
+    """The mixed model of some of a study's runs, which have power. Raises Refusal, also if too many runs lack power."""
+    require_complete(every.with_figure(watts), every)
+    terms = compared(runs, reference).beside(of_application(runs.rows, runs.applications)).beside(more)
     return power_model.fit(
         [float(np.log(run.mean_w or np.nan)) for run in runs.rows],
         terms.columns,

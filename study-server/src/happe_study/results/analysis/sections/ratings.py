@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Ratings: the test of non-inferiority, the win probability, and the cumulative-link mixed model."""
+"""Ratings: the test of non-inferiority, and the cumulative-link mixed model."""
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from happe_study.results.analysis import noninferiority, ratings_clmm, wins
+from happe_study.results.analysis import noninferiority, ratings_clmm
 from happe_study.results.analysis.design import (
     NOTHING,
     changing_places,
@@ -24,8 +23,6 @@ from happe_study.results.analysis.study import attempt, fixed, p_value, percent,
 from happe_study.results.analysis.tidy import satisfaction
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from happe_study.results.analysis.design import Terms
     from happe_study.results.analysis.noninferiority import NonInferiority
     from happe_study.results.analysis.study import Study
@@ -43,11 +40,6 @@ NONINFERIORITY = (
         "they also allow for a tenth of all people who rate the condition a whole margin lower, and of whom nobody "
         "took part."
     ),
-)
-WINS = (
-    "The probability that a person rates the condition above the reference in the same application. Equal ratings "
-    "count half; 50 % is no preference. The intervals make the same allowances as the test. p by flips of signs. Not "
-    "corrected for their number."
 )
 CLMM = (
     "Proportional odds with a random intercept for each participant (41 nodes of adaptive Gauss-Hermite quadrature). "
@@ -130,28 +122,20 @@ def _sets_table(found: NonInferiority) -> Table:
 
 
 def ratings_section(study: Study) -> Section:
-    """Win probabilities and the model of ratings."""
+    """The model of ratings."""
     refused: list[str] = []
-    panel = study.runs.panel(satisfaction)
-    won = [
-        found
-        for treatment in study.treatments
-        if (found := attempt(refused, f"wins of {treatment}", partial(wins.wins, panel, treatment, study.reference)))
-    ]
     fitted = attempt(refused, "model", lambda: _clmm(study, study.runs.with_figure(satisfaction)))
     period = attempt(refused, "model with period and carry-over", lambda: _clmm_with_period(study))
-    tables = [_wins_table(won, study.reference)] if won else []
-    tables += [_clmm_table(study, *fitted)] if fitted else []
+    tables = [_clmm_table(study, *fitted)] if fitted else []
     tables += [_clmm_table(study, period, None)] if period else []
     return Section(
         "ratings",
         f"Ratings against {study.reference}",
         Weight.ESTIMATED,
-        text=(WINS, CLMM),
+        text=(CLMM,),
         tables=tuple(tables),
         refused=tuple(refused),
         data={
-            "wins": plain(won),
             "model": plain(fitted[0]) if fitted else None,
             "all_conditions": plain(fitted[1]) if fitted else None,
             "period": plain(period),
@@ -159,32 +143,18 @@ def ratings_section(study: Study) -> Section:
     )
 
 
-def _wins_table(won: Sequence[wins.Wins], reference: str) -> Table:
-    rows = tuple(
-        (
-            each.treatment,
-            str(each.estimate.participants),
-            f"{each.higher} / {each.alike} / {each.lower}",
-            str(each.missing),
-            percent(each.estimate.value, 1),
-            f"{percent(each.estimate.low, 1)} to {percent(each.estimate.high, 1)}",
-            p_value(each.p),
-        )
-        for each in won
-    )
-    columns = ("Condition", "n", "Higher / alike / lower", "Missing", "Win probability, %", "95 % interval", "p")
-    return Table(f"Rated above {reference}", columns, rows)
-
-
 def _clmm(study: Study, runs: Runs, more: Terms = NOTHING) -> tuple[ratings_clmm.Fit, ratings_clmm.JointTest]:
     """The model of ratings, and the joint test of all conditions."""
-    require_complete(study.runs.with_figure(satisfaction), study.runs)
-    conditions = compared(runs, study.reference)
-    terms = conditions.beside(of_application(runs.rows, runs.applications)).beside(more)
+    found = fitted(study.runs, runs, study.reference, more)
+    return found, ratings_clmm.test_together(found, compared(runs, study.reference).names)
+
+
+def fitted(every: Runs, runs: Runs, reference: str, more: Terms = NOTHING) -> ratings_clmm.Fit:
+    """The model of some of a study's runs, which have ratings. Raises Refusal, also if too many runs lack a rating."""
+    require_complete(every.with_figure(satisfaction), every)
+    terms = compared(runs, reference).beside(of_application(runs.rows, runs.applications)).beside(more)
     ratings = [run.rating for run in runs.rows if run.rating is not None]
-    people = [run.participant for run in runs.rows]
-    fitted = ratings_clmm.fit(ratings, terms.columns, terms.names, people)
-    return fitted, ratings_clmm.test_together(fitted, conditions.names)
+    return ratings_clmm.fit(ratings, terms.columns, terms.names, [run.participant for run in runs.rows])
 
 
 def _clmm_with_period(study: Study) -> ratings_clmm.Fit:
