@@ -64,11 +64,8 @@ printf 'home = /usr/bin\ninclude-system-site-packages = false\n' >"$folder/pyven
 printf '#!/bin/sh\nexec /usr/lib/%s/bin/python3 -I -m %s "$@"\n' "${folder##*/}" "$module" >"$root/usr/bin/$program"
 chmod 755 "$root/usr/bin/$program"
 
-description=$(PYTHONPATH=$site:$common $python -c "from $module.cli import main; main()" --describe)
-describe() { # FILE KIND
-    mkdir -p "$root/usr/share/${1%/*}"
-    printf '%s\n' "$description" | PYTHONPATH=tools $python -m happe_describe "$2" >"$root/usr/share/$1"
-}
-describe "man/man$section/$program.$section" manual
-describe "bash-completion/completions/$program" bash
-describe "zsh/vendor-completions/_$program" zsh
+# For the manual page: neither the program nor the shared libraries are yet where they are looked for.
+early=wheels/own/$part/$program
+printf '#!/bin/sh\nexec env PYTHONPATH=%s %s -c "from %s.cli import main; main()" "$@"\n' "$site:$common" $python "$module" >"$early"
+chmod 755 "$early"
+packaging/manual.sh "$root" "$early" "$section"

@@ -9,25 +9,25 @@ mkdir -p build
 exec 9>build/.setup # one at a time
 flock 9
 
-# To build the governor. The build needs python3 to make the programs' manual pages and completions.
-governor="g++ cmake ninja-build pkg-config python3
+# To build the governor.
+governor="g++ cmake ninja-build pkg-config
     libfmt-dev libcli11-dev nlohmann-json3-dev libexpected-dev libsqlite3-dev libsqlitecpp-dev
     libsystemd-dev libevdev-dev libcpupower-dev libtomlplusplus-dev libsodium-dev"
 # To build the programs of the desktop, too (cmake/Desktop.cmake).
 desktop="$governor qt6-base-dev qt6-l10n-tools libwayland-dev wayland-protocols librust-wayland-protocols-dev
     libxau-dev libxcb1-dev libxcb-randr0-dev libxcb-res0-dev libxcb-shape0-dev libxcb-xfixes0-dev"
 # To build and run the demonstration.
-demo="$governor python3-venv"
+demo="$governor python3 python3-venv"
 # Debian 13 has wlroots' Wayland protocols in a package of their own (cmake/WlrProtocols.cmake).
 # shellcheck disable=SC1091  # not ours
 case $(. /etc/os-release && echo "$ID ${VERSION_ID-}") in
     "debian 12") ;;
     debian*) desktop="$desktop librust-wayland-protocols-wlr-dev" ;;
 esac
-# To run `make test`: unit tests, a bus with stand-ins on it, simulated devices, readers of manuals, zsh, a screen, a screen
-# reader's interface, the library of the measuring cards, and tools that build a wheel.
+# To run `make test`: unit tests, a bus with stand-ins on it, simulated devices, a screen, a screen reader's interface,
+# the library of the measuring cards, and tools that build a wheel.
 test="$demo $desktop libgtest-dev umockdev dbus python3-dbusmock python3-gi git procps systemd util-linux
-    groff-base man-db zsh xvfb openbox xdotool x11-utils at-spi2-core gir1.2-atspi-2.0 fonts-dejavu-core
+    xvfb openbox xdotool x11-utils at-spi2-core gir1.2-atspi-2.0 fonts-dejavu-core
     libcomedi0 python3-setuptools"
 # To test and check everything: a compiler with sanitizers and fuzzers, linters, the emulated T61, PostgreSQL and
 # browsers for the study server, and desktops. npm need not come from Debian.
@@ -37,8 +37,8 @@ all="$test clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev lld-19 llvm
     xfwm4 picom sway xwayland weston grim qt6-wayland x11-xserver-utils gnome-shell kwin-wayland libglib2.0-bin"
 
 # To make the governor's package.
-package_governor="$governor build-essential debhelper systemd"
-# To make all packages. Their build runs the Python programs, which print their own manuals, with libraries of this release.
+package_governor="$governor build-essential debhelper help2man python3 systemd"
+# To make all packages. Their build asks the Python programs for their help, with libraries of this release.
 # shellcheck disable=SC1091  # not ours
 release=$(. /etc/os-release && echo "${VERSION_ID:-13}")
 package="$desktop $package_governor lintian python3-pip python3-setuptools python3-wheel

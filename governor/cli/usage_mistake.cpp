@@ -1,15 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/cli/usage_mistake.h"
 
-#include "governor/cli/description.h"
 #include "governor/cli/near_name.h"
 
 #include <fmt/format.h>
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
 namespace happe {
 namespace {
+
+std::vector<const CLI::App*> subcommands(const CLI::App& command) {
+    return command.get_subcommands([](const CLI::App*) { return true; });
+}
+
+// The names of a command's options, with dashes, and of its option groups', which are commands without a name. Without
+// hidden ones, which are in the group "".
+std::vector<std::string> option_names(const CLI::App& command) {
+    std::vector<std::string> result;
+    for (const CLI::Option* const option : command.get_options()) {
+        if (!option->get_group().empty()) {
+            const std::string names = option->get_name(false, true);  // "-o,--out"
+            std::ranges::move(CLI::detail::split(names, ','), std::back_inserter(result));
+        }
+    }
+    for (const CLI::App* const sub : subcommands(command)) {
+        if (sub->get_name().empty()) {
+            std::ranges::move(option_names(*sub), std::back_inserter(result));
+        }
+    }
+    return result;
+}
+
+std::vector<std::string> command_names(const CLI::App& command) {
+    std::vector<std::string> result;
+    for (const CLI::App* const sub : subcommands(command)) {
+        if (!sub->get_name().empty() && !sub->get_group().empty()) {
+            result.push_back(sub->get_name());
+        }
+    }
+    return result;
+}
 
 std::string path_of(const CLI::App& command) {
     const CLI::App* const parent = command.get_parent();

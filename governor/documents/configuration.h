@@ -2,7 +2,7 @@
 // The daemon's configuration, /etc/happe/happe.toml: docs/configuration.md.
 //
 // Only configuration_options() names the options, their limits and effects. The reader, the displayed settings,
-// docs/configuration.md, packaging/happe.toml and the man page follow it.
+// docs/configuration.md and packaging/happe.toml follow it.
 #pragma once
 
 #include "governor/core/governor.h"

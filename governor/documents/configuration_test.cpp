@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <fstream>
 #include <regex>
-#include <set>
 #include <sstream>
 
 namespace happe {
@@ -370,27 +369,6 @@ TEST(DefaultFile, HasEveryOptionWithItsDescriptionAndNoOther) {
     Configuration expected = *read_configuration("algorithm.mode = 'extended'", "f");
     expected.calibration = {{Khz{2'201'000}, Khz{2'300'000}}};
     EXPECT_EQ(*read, expected);
-}
-
-// Each option has "## `NAME`", a line "default `VALUE`; RANGE", and its description.
-TEST(Documentation, HasASectionForEveryOptionWithItsDefaultAndLimitsAndForNoOther) {
-    const std::string text = file("docs/configuration.md");
-    std::set<std::string> documented;
-    const std::regex heading("\n### `([^`]+)`\n");
-    for (std::sregex_iterator section(text.begin(), text.end(), heading), end; section != end; ++section) {
-        EXPECT_TRUE(documented.insert((*section)[1]).second) << (*section)[1];
-    }
-    std::set<std::string> known;
-    for (const ConfigurationOption& option : configuration_options()) {
-        known.emplace(option.name);
-        const std::string section =
-            fmt::format("\n### `{}`\nDefault `{}`. Takes {}.{}\n\n", option.name, in_toml(option.get(Configuration())),
-                        in_words(option.accepts), option.extended ? " Only with `algorithm.mode = \"extended\"`." : "");
-        EXPECT_NE(text.find(section), std::string::npos) << section;
-        EXPECT_NE(unfolded(text, "\n").find(std::string(option.description)), std::string::npos) << option.name;
-        EXPECT_NE(text.find(fmt::format("{} = {}", option.name, option.example)), std::string::npos) << option.name;
-    }
-    EXPECT_EQ(documented, known);
 }
 
 }  // namespace

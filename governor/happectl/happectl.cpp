@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // happectl: the client of happed.
-#include "governor/cli/description.h"
 #include "governor/cli/usage_mistake.h"
 #include "governor/happectl/commands.h"
 
@@ -69,6 +68,7 @@ int main(int argc, char** argv) try {
         "Shows HAPPE's state and what it has learned, finds problems, pauses HAPPE, and restores the\n"
         "kernel's governor.",
         "happectl");
+    program.set_help_all_flag("--help-all", "Print the help of all commands");
     program.set_version_flag("--version", "happectl " HAPPE_VERSION);
     program.require_subcommand(1);
     program.footer(
@@ -80,13 +80,11 @@ int main(int argc, char** argv) try {
         "  happectl hold -- make          the kernel's governor while a command runs\n\n"
         "Exit status: 0 done, 1 a check found a fault, 64 wrong usage, 65 bad data, 66 not found, 69 happed or\n"
         "the bus does not answer, or systemctl is missing, 73 cannot create a file, 74 cannot write or read, 75 busy,\n"
-        "76 happed is of another version, 77 not allowed.  `happectl COMMAND --help` has more examples.");
+        "76 happed is of another version, 77 not allowed.  `happectl COMMAND --help` has more examples.\n\n"
+        "Files: /etc/happe/happe.toml explains every option.\n\n"
+        "See also: happed(8), happe-sim(1)");
     happe::ctl::Task task;
     happe::ctl::add_commands(program, task);
-    happe::add_description(
-        program, {.section = 1,
-                  .version = HAPPE_VERSION,
-                  .more = "Files:\n/etc/happe/happe.toml\n\nSee also: happed(8), happe.toml(5), happe-sim(1)"});
     try {
         program.parse(argc, argv);
     } catch (const CLI::Success& help_or_version) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // happed: the learning governor as a system service.
 #include "governor/bus/bus.h"
-#include "governor/cli/description.h"
 #include "governor/cli/usage_mistake.h"
 #include "governor/happed/configuration_file.h"
 #include "governor/happed/daemon.h"
@@ -185,14 +184,12 @@ int main(int argc, char** argv) try {
         "Signals: SIGHUP reads the configuration again; SIGTERM restores the kernel's governor and ends.\n\n"
         "Exit status: 0 done, 64 wrong usage, 69 no cpufreq, 74 cannot read or write a file, 75 no system bus, or no\n"
         "right to its name on the bus, 78 bad configuration. After any failure but 64, 69 and 78 systemd starts happed\n"
-        "again.");
-    happe::add_description(program, {.section = 8,
-                                     .version = HAPPE_VERSION,
-                                     .more = "Files:\n"
-                                             "  /etc/happe/happe.toml  the configuration\n"
-                                             "  /var/lib/happe  profiles, the traces of study runs, this laptop's key\n"
-                                             "  /run/happe/found.json  the machine's state before happed changed it\n\n"
-                                             "See also: happectl(1), happe.toml(5), happed-keys(8)"});
+        "again.\n\n"
+        "Files:\n"
+        "  /etc/happe/happe.toml  the configuration, which explains every option\n"
+        "  /var/lib/happe         profiles, the traces of study runs, this laptop's key\n"
+        "  /run/happe/found.json  the machine's state before happed changed it\n\n"
+        "See also: happectl(1)");
     try {
         program.parse(argc, argv);
     } catch (const CLI::Success& help_or_version) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // happed-keys: opens keyboards for happed, which has no right to open them. docs/daemon.md, "Two processes".
-#include "governor/cli/description.h"
 #include "governor/cli/usage_mistake.h"
 #include "governor/happed/configuration_file.h"
 #include "governor/keys/key_service.h"
@@ -76,10 +75,6 @@ void define(CLI::App& program, Options& options) {
     program.footer(
         "Exit status: 0 answered, 64 wrong usage, 69 a device or the configuration cannot be used, 76 the request is not\n"
         "one of happed's, 77 the client is neither root nor happed.");
-    add_description(program, {.section = 8,
-                              .version = HAPPE_VERSION,
-                              .more = "Files: /run/happe-keys.sock, /etc/happe/happe.toml\n\n"
-                                      "See also: happed(8), happe.toml(5), happectl(1)"});
 }
 
 }  // namespace

@@ -5,29 +5,37 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
 import pytest
 from sqlalchemy import create_engine, select, text
 from sqlalchemy.exc import OperationalError
 
 import given_studies
 from given_studies import hold_roles
+from happe_cli.commands import summary
 from happe_study import migrations
 from happe_study.access.rights import Role
 from happe_study.audit.models import AuditDetail
+from happe_study.base.config import Config
 from happe_study.cli.errors import meaning
+from happe_study.cli.program import program
 from happe_study.design.allocation.sealing import open_slot
 from happe_study.design.study import Study
 from happe_study.operations import owner
 from happe_study.people.accounts import services as accounts
 from happe_study.studies.models import Slot
 from happe_study.studies.services import seed_of
-from operated import PASSWORD, Operated, happe_server
+from operated import PASSWORD, SOURCES, Operated, happe_server
+from patience import PATIENCE_S
 from world import fixed_secrets
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
 ANA = "ana@example.org"
 
@@ -63,6 +71,43 @@ def audited(server: Operated) -> list[str]:
     with server.world.database.reading() as session:
         details = session.scalars(select(AuditDetail).order_by(AuditDetail.number)).all()
     return [detail.detail["by"] for detail in details]
+
+
+def commands(group: click.Group, *path: str) -> Iterator[tuple[click.Command, list[str]]]:
+    """All commands below a group, with the words that call them."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command
+        yield command, [*path, name]
+        if isinstance(command, click.Group):
+            yield from commands(command, *path, name)
+
+
+def test_every_command_helps_with_its_summary_and_examples(subtests: pytest.Subtests) -> None:
+    for command, words in commands(program):
+        with subtests.test(" ".join(words)):
+            ran = happe_server(*words, "--help")
+            assert (ran.status, ran.err) == (0, "")
+            assert summary(command) in ran.out
+            assert "Examples:\n  " in ran.out
+            assert words[-1] != words[0] or summary(command) in " ".join(happe_server("--help").out.split())
+
+
+def test_a_full_disk_is_an_error() -> None:
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCES)}
+    command = [sys.executable, "-c", "from happe_study.cli import main; main()", "--help"]
+    with Path("/dev/full").open("wb") as full:
+        ran = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, check=False, timeout=PATIENCE_S, env=environment
+        )
+    assert ran.returncode == os.EX_IOERR
+    assert ran.stderr == b"happe-server: standard output: No space left on device; make room and try again\n"
+
+
+def test_systemd_waits_longer_than_the_server_takes_to_stop() -> None:
+    unit = (SOURCES.parents[1] / "packaging/systemd/happe-server.service").read_text()
+    assert int(re.findall(r"TimeoutStopSec=(\d+)s", unit)[0]) > Config.model_fields["stop_seconds"].default
 
 
 def test_a_command_leaves_the_file_mode_mask_of_a_process_that_goes_on(operated: Operated) -> None:

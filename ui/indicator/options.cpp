@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/indicator/options.h"
 
-#include "governor/cli/description.h"
 #include "ui/overlay/model_document.h"
 
 #include <CLI/CLI.hpp>
@@ -65,7 +64,9 @@ constexpr const char* kFooter =
     "\n"
     "Exit status: 0 ended by a signal or after printing, 64 wrong usage, 65 a settings file or power model is wrong,\n"
     "66 a file cannot be read, 69 --window cannot open the window, 70 a mistake in happe-indicator, 74 standard output\n"
-    "cannot be written.";
+    "cannot be written.\n"
+    "\n"
+    "See also: happectl(1), happed(8)";
 
 }  // namespace
 
@@ -113,7 +114,6 @@ void define(CLI::App& program, Options& options) {
     program.allow_config_extras(CLI::config_extras_mode::error);
     program.set_version_flag("--version", "happe-indicator " HAPPE_VERSION);
     program.footer(kFooter);
-    add_description(program, {.section = 1, .version = HAPPE_VERSION, .more = "See also: happectl(1), happed(8)"});
 }
 
 tl::expected<OverlayState, std::string> state_of(const Options& options) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // happe-study: a participant's sitting at this laptop.
-#include "governor/cli/description.h"
 #include "governor/cli/usage_mistake.h"
 #include "ui/program/program.h"
 #include "ui/study/commands.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/study/options.h"
 
-#include "governor/cli/description.h"
-
 #include <CLI/CLI.hpp>
 #include <QStandardPaths>
 
@@ -23,7 +21,9 @@ constexpr const char* kFooter =
     "\n"
     "Exit status: 0 done, 1 the server has refused something, 64 wrong usage, 65 a file is wrong, 66 this laptop is not\n"
     "enrolled, 69 the server, the bus or a screen is missing, 70 a mistake in happe-study, 73 a file cannot be created,\n"
-    "74 the output fails, 75 another happe-study is running, 77 not allowed.";
+    "74 the output fails, 75 another happe-study is running, 77 not allowed.\n"
+    "\n"
+    "See also: happectl(1), happed(8)";
 
 std::string default_state() {
     const QString set = qEnvironmentVariable("XDG_STATE_HOME");
@@ -88,9 +88,9 @@ void define(CLI::App& program, Options& options) {
         ->capture_default_str();
     program.require_subcommand(0, 1);
     define_commands(program, options);
+    program.set_help_all_flag("--help-all", "Print the help of all commands");
     program.set_version_flag("--version", "happe-study " HAPPE_VERSION);
     program.footer(kFooter);
-    add_description(program, {.section = 1, .version = HAPPE_VERSION, .more = "See also: happectl(1), happed(8)"});
 }
 
 }  // namespace happe::study

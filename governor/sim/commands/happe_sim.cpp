@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // happe-sim: the learning governor without a cpufreq driver.
-#include "governor/cli/description.h"
 #include "governor/cli/usage_mistake.h"
 #include "governor/sim/commands/commands.h"
 
@@ -54,19 +53,19 @@ int main(int argc, char** argv) try {
         "Runs the loop of the daemon on a recorded trace (replay), on simulated participants and the paper's ThinkPad\n"
         "T61 (study, play), or on this machine's real utilisation with simulated frequencies (observe).",
         "happe-sim");
+    program.set_help_all_flag("--help-all", "Print the help of all commands");
     program.set_version_flag("--version", "happe-sim " HAPPE_VERSION);
     program.require_subcommand(1);
     program.footer(
         "`happe-sim SUBCOMMAND --help` has examples.\n\n"
         "Exit status: 0 done, 1 a check failed, 64 wrong usage, 65 bad input, 66 no such input, 73 cannot create\n"
-        "output, 74 cannot write.");
+        "output, 74 cannot write.\n\n"
+        "See also: happectl(1), happed(8)");
     int status = 0;
     happe::add_replay(program, status);
     happe::add_study(program, status);
     happe::add_play(program, status);
     happe::add_observe(program, status);
-    happe::add_description(program,
-                           {.section = 1, .version = HAPPE_VERSION, .more = "See also: happectl(1), happed(8)"});
     try {
         program.parse(argc, argv);
     } catch (const CLI::Success& help_or_version) {

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from happe_cli.commands import HELP, LazyGroup
-from happe_cli.description import describes_itself
+from happe_cli.commands import HELP, LazyGroup, version_option
 from happe_cli.errors import Failure
 from happe_cli.program import Program
 from happe_power import __version__, config
@@ -32,17 +31,16 @@ instrument. It keeps every sample, or records that it lost one. It uploads the t
 computes watts with their uncertainty."""
 
 MORE = """Examples:
-  happe-power sources                                   the instruments of this machine
-  happe-power enrol --server https://study.example.org --code 7ZK3M9QA-0F8FAD5B
-  happe-power record --source rig.toml --measured T61CODE --duration 8h
-  happe-power status                                    the traces in the spool, and what is left to upload
-  happe-power show 2b1e5a52 trace.png
+  happe-power sources                                         the instruments of this machine
+  happe-power record --source rig.toml --measured T61CODE     a trace, until Ctrl-C
+  happe-power status                                          the traces in the spool, and what is left to upload
+  happe-power show 2b1e5a52 trace.png                         a picture of a trace
 
 Exit status: 0 done, 1 a check found something, 64 wrong usage, 65 bad data, 66 no such thing, 69 server or
 instrument not available, 70 a fault of the program, 73 cannot create a file, 74 cannot write or read,
-75 try again later, 77 not allowed, 78 bad configuration."""
+75 try again later, 77 not allowed, 78 bad configuration.
 
-MANUAL = """Environment: HAPPE_POWER_CONFIG names the configuration, as --config does.
+Environment: HAPPE_POWER_CONFIG names the configuration, as --config does.
 
 Files:
   /etc/happe/happe-power.toml     the configuration; optional
@@ -116,7 +114,7 @@ class RecordDefaults(UserDict[str, Any]):
     help=f"The configuration  [{config.DEFAULT}]",
     show_envvar=True,
 )
-@describes_itself(NAME, __version__, section=1, more=MANUAL)
+@version_option(NAME, __version__)
 @click.pass_context
 def program(context: click.Context, path: Path | None) -> None:
     """Prepare the configuration; it is read when a command needs it."""

@@ -81,11 +81,6 @@ class LazyGroup(Group):
         return [(name, text) for name, (_module, text) in self.lazy.items()]
 
 
-def subcommands(group: click.Group) -> dict[str, click.Command]:
-    """A group's commands by their names. Imports all of them."""
-    return {name: group.loaded(name) for name in group.lazy} if isinstance(group, LazyGroup) else dict(group.commands)
-
-
 def description(command: click.Command) -> str:
     """A command's description. The first line is its summary, without the docstring's full stop."""
     first, newline, rest = inspect.cleandoc(command.help or "").partition("\n")
@@ -105,6 +100,12 @@ def footer(command: click.Command) -> str:
 def examples(*lines: str) -> str:
     """An epilog with examples."""
     return "\n".join(["Examples:", *(f"  {line}" for line in lines)])
+
+
+def version_option(name: str, version: str) -> Callable[[Any], Any]:
+    """`--version`, of a program of this name."""
+    said = {"prog_name": name, "message": "%(prog)s %(version)s", "help": "Print the version"}
+    return click.version_option(version, **said)
 
 
 json_option: Callable[[Any], Any] = click.option("--json", "as_json", is_flag=True, help="Print JSON")

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from happe_cli.commands import HELP, LazyGroup
-from happe_cli.description import describes_itself
+from happe_cli.commands import HELP, LazyGroup, version_option
 from happe_study.base.version import VERSION
 from happe_study.cli.defaults import CONFIG, VARIABLE
 from happe_study.cli.errors import PROGRAM
@@ -39,9 +38,9 @@ Exit status: 0 done, 1 a check found a fault, 64 wrong usage, 65 bad data, 66 no
 not available, 70 a fault of the program, 73 cannot create a file, 74 cannot write or read, 77 not allowed,
 78 bad configuration.
 
-Root may use every command. Commands run as the owner of the data folder."""
+Root may use every command. Commands run as the owner of the data folder.
 
-MANUAL = """Environment: HAPPE_SERVER_CONFIG names the configuration, like --config. NOTIFY_SOCKET is systemd's: the
+Environment: HAPPE_SERVER_CONFIG names the configuration, like --config. NOTIFY_SOCKET is systemd's: the
 server reports there when it is ready.
 
 Files:
@@ -99,7 +98,7 @@ class Commands(LazyGroup):
     show_default=True,
     show_envvar=True,
 )
-@describes_itself("happe-server", VERSION, section=8, more=MANUAL)
+@version_option("happe-server", VERSION)
 @click.pass_context
 def program(context: click.Context, path: Path) -> None:
     """Set up the server of `--config`, whose configuration is read when a command needs it."""
