@@ -29,7 +29,6 @@ void add_undo(CLI::App& program, Task& task);
 void add_hold(CLI::App& program, Task& task);
 void add_keys(CLI::App& program, Task& task);
 void add_set_keys(CLI::App& keys, Task& task);  // a subcommand of `keys`
-void add_mains(CLI::App& program, Task& task);
 void add_run(CLI::App& program, Task& task);
 void add_study(CLI::App& program, Task& task);
 void add_restore(CLI::App& program, Task& task);

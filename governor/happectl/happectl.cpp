@@ -42,9 +42,8 @@ void occupy_closed_descriptors() {
 }
 
 void add_commands(CLI::App& program, Task& task) {
-    for (const auto add :
-         {add_status, add_doctor, add_profiles, add_events, add_explain, add_undo, add_hold, add_feedback, add_keys,
-          add_mains, add_run, add_study, add_restore, add_check, add_reload, add_setup}) {
+    for (const auto add : {add_status, add_doctor, add_profiles, add_events, add_explain, add_undo, add_hold,
+                           add_feedback, add_keys, add_run, add_study, add_restore, add_check, add_reload, add_setup}) {
         add(program, task);
     }
 }

@@ -1,80 +1,56 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Folders of files that look like the machines of profiles/machines, described by `happectl doctor --bundle`."""
+"""Machines of today, made of files in a folder."""
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from happed_t61 import Machine, shown
-from program import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-MACHINES = sorted((ROOT / "profiles/machines").glob("*.json"))
+
+def policy(driver: str, highest: int, **more: str) -> dict[str, str]:
+    """The files of a policy without a list of frequencies, whose driver has preferences. Frequencies are in kHz."""
+    return {
+        "scaling_driver": driver,
+        "scaling_available_governors": "performance powersave",
+        "cpuinfo_min_freq": "400000",
+        "cpuinfo_max_freq": str(highest),
+        "scaling_governor": "powersave",
+        "scaling_min_freq": "400000",
+        "scaling_max_freq": str(highest),
+        "scaling_cur_freq": "400000",
+        "scaling_setspeed": "<unsupported>",
+        "energy_performance_preference": "balance_performance",
+        "energy_performance_available_preferences": "default performance balance_performance balance_power power",
+        **more,
+    }
 
 
-def numbers(text: str) -> list[int]:
-    """Read a list of numbers: 0-3,6."""
-    ranges = [part.split("-") for part in text.split(",")]
-    return [number for ends in ranges for number in range(int(ends[0]), int(ends[-1]) + 1)]
-
-
-class ReplayedStat:
-    """The kernel's file of CPU times on a described machine."""
-
-    def __init__(self, path: Path, document: dict[str, Any]) -> None:
-        """Make the file with all times 0."""
-        self.path = path
-        self.samples: list[list[int | None]] = document["utilisation"]["cpus_ppm"]
-        self.ticks = {cpu: [0, 0] for cpu, share in enumerate(self.samples[0]) if share is not None}  # busy and idle
-        path.touch()
-        self.write()
-
-    def go_on(self, sample: list[int | None]) -> None:
-        """Keep the CPUs as busy as in this sample for a moment."""
-        for cpu, ticks in self.ticks.items():
-            busy = sample[cpu] or 0
-            ticks[0] += busy
-            ticks[1] += 1_000_000 - busy
-        self.write()
-
-    def write(self) -> None:
-        """Write the file, always with the same length. A reader may still see only a part of the change."""
-        lines = [f"cpu{cpu} {busy:012} 0 0 {idle:012}\n" for cpu, (busy, idle) in self.ticks.items()]
-        with self.path.open("r+") as file:
-            file.write("".join(lines))
+# A policy's files for each CPU. The frequencies are those of real models.
+MACHINES = {
+    "intel-pstate-8": [policy("intel_pstate", 4_700_000, base_frequency="2800000")] * 8,
+    "intel-hybrid-12": [
+        *[policy("intel_pstate", 4_700_000, base_frequency="1800000")] * 4,
+        *[policy("intel_pstate", 3_500_000, base_frequency="1300000")] * 8,
+    ],
+    "amd-pstate-epp-16": [policy("amd-pstate-epp", 4_785_000)] * 16,
+}
 
 
 class FakedMachine(Machine):
-    """The files of a machine's cpufreq, CPU topology and driver switches."""
-
-    def __init__(self, devices: Path, document: dict[str, Any], **changes: str) -> None:
-        """Make the files below this /sys/devices. `changes` replaces some of each policy's files."""
-        cpus = devices / "system/cpu"
-        (cpus / "cpufreq").mkdir(parents=True, exist_ok=True)
-        policies = {}
-        for group in document["policies"]:
-            for number in numbers(group["policies"]):
-                files = {"affected_cpus": str(number), "related_cpus": str(number)} | group["files"]
-                files["scaling_cur_freq"] = files["cpuinfo_min_freq"]
-                policies[number] = files | changes
-        super().__init__(cpus, dict(sorted(policies.items())))
-        lines = {f"system/cpu/{file}": line for file, line in document["settings"].items()}
-        lines |= {f"{kind}/cpus": line for kind, line in document["kinds"].items()}
-        for what, of_each in document["topology"].items():
-            lines |= {
-                f"system/cpu/cpu{cpu}/topology/{what}": line for cpu, line in enumerate(of_each) if line is not None
-            }
-        for file, line in lines.items():
-            (devices / file).parent.mkdir(parents=True, exist_ok=True)
-            (devices / file).write_text(line + "\n")
+    """The files of a machine's cpufreq."""
 
     @classmethod
     def shipped(cls, name: str, devices: Path, **changes: str) -> FakedMachine:
-        """One of profiles/machines."""
-        return cls(devices, json.loads((ROOT / f"profiles/machines/{name}.json").read_text()), **changes)
+        """Make one of MACHINES below this /sys/devices. `changes` replaces some of each policy's files."""
+        cpus = devices / "system/cpu"
+        (cpus / "cpufreq").mkdir(parents=True, exist_ok=True)
+        (cpus / "cpufreq/boost").write_text("1\n")
+        own = [{"affected_cpus": str(cpu), "related_cpus": str(cpu)} for cpu in range(len(MACHINES[name]))]
+        return cls(cpus, {cpu: own[cpu] | files | changes for cpu, files in enumerate(MACHINES[name])})
 
     def found(self) -> dict[str, str]:
         """Return the present content of all files."""

@@ -527,7 +527,6 @@ def test_every_help_has_examples(happectl: HappeCtl) -> None:
         "hold",
         "feedback",
         "keys",
-        "mains",
         "run",
         "study",
         "restore",
@@ -541,7 +540,7 @@ def test_every_help_has_examples(happectl: HappeCtl) -> None:
         assert "Examples:\n" in ran.stdout
         ours = (line for line in ran.stdout.splitlines() if " Excludes: " not in line)  # a list that CLI11 writes
         assert max(map(len, ours)) <= 120
-    for command in ("profiles show", "keys learn", "mains set", "study key", "run fetch"):
+    for command in ("profiles show", "keys learn", "study key", "run fetch"):
         own = happectl.run(*command.split(), "--help").stdout
         assert f"  happectl {command.split()[0]}" in own
         assert "sudo happectl setup" not in own

@@ -34,7 +34,6 @@ STARTED = ["multi-user.target.wants/happed.service", "sockets.target.wants/happe
 # The person who calls sudo.
 CALLER = 65534 if os.geteuid() == 0 else os.geteuid()
 EXTENSION = "usr/share/gnome-shell/extensions/happe@happe.org/metadata.json"
-QUESTION = "Enable HAPPE's extension in {}'s GNOME? {} "
 # Stands in for gsettings. It keeps each setting in a file, and writes down its user and its environment.
 SETTINGS = """#!/bin/sh
 cd {folder}
@@ -112,9 +111,9 @@ def test_what_is_answered_is_done_and_the_rest_stays(installed: HappeCtl, root: 
     talk.answers('"save power"', "KEY_F13")
     talk.hears("keys.performance")  # a key that types can't be one
     talk.answers("Your choice [1]: ", "2")
-    talk.answers("Let HAPPE set frequencies?", "")
     talk.answers("tlp.service sets frequencies too. Stop and disable it? [Y/n] ", "y")
-    talk.answers("Start the indicator with each user's desktop? [Y/n] ", "")
+    talk.hears("mode        govern")
+    talk.hears("indicator   starts with the desktop")
     talk.answers("Do this? [Y/n] ", "")
     assert talk.ended() == 0, talk.said
     assert "enables HAPPE's extension: gnome-extensions enable happe@happe.org\r\n" in talk.said
@@ -195,13 +194,11 @@ def test_who_does_not_agree_has_changed_nothing(installed: HappeCtl, root: Path,
 def test_the_first_answer_that_does_not_come_ends_it(installed: HappeCtl, root: Path) -> None:
     before = state_of(root)
     talk = talk_to(installed, "setup", "--root", root)
-    talk.answers("Your choice [1]: ", "")
-    talk.hears("Let HAPPE set frequencies?")
+    talk.hears("Your choice [1]: ")
     os.write(talk.mine, b"\x04")
     assert talk.ended() == EX_NOINPUT
     assert talk.said.endswith("no answer; setup changed nothing\r\n")
     assert "tlp.service" not in talk.said
-    assert "desktop" not in talk.said
     assert state_of(root) == before
 
 
@@ -225,16 +222,12 @@ def test_without_a_terminal_it_takes_what_is_said(installed: HappeCtl, root: Pat
     assert 'keys.performance = "KEY_F10"' in checked.stdout
 
 
-def test_what_an_earlier_setup_left_is_proposed(installed: HappeCtl, root: Path) -> None:
-    for autostart, proposal in (("off", "[y/N]"), ("on", "[Y/n]")):
-        installed.run("setup", "--root", root, "--yes", "--autostart", autostart)
-        talk = talk_to(installed, "setup", "--root", root, "--mode", "observe")
-        talk.answers("Your choice [1]: ", "")
-        talk.answers("Stop and disable it?", "n")
-        talk.answers(f"Start the indicator with each user's desktop? {proposal} ", "")
-        talk.answers("Do this? [Y/n] ", "")
-        assert talk.ended() == 0, talk.said
-        wanted = root / "etc/systemd/user/graphical-session.target.wants/happe-indicator.service"
+def test_what_an_earlier_setup_left_stays(installed: HappeCtl, root: Path) -> None:
+    wanted = root / "etc/systemd/user/graphical-session.target.wants/happe-indicator.service"
+    for autostart in ("off", "on"):
+        installed.run("setup", "--root", root, "--yes", "--mode", "observe", "--autostart", autostart)
+        ran = installed.run("setup", "--root", root, "--yes", "--json")
+        assert json.loads(ran.stdout)["mode"] == "observe"
         assert wanted.is_symlink() is (autostart == "on")
 
 
@@ -344,23 +337,14 @@ def gnome(root: Path) -> Iterator[Session]:
         yield session
 
 
-def test_setup_offers_the_extension_to_the_person_who_called_sudo(installed: HappeCtl, gnome: Session) -> None:
+def test_the_extension_is_enabled_as_the_person_who_called_sudo(installed: HappeCtl, gnome: Session) -> None:
     caller = pwd.getpwuid(CALLER)
-    on, off = ("['other@example.org', 'happe@happe.org']", "[]"), ("['other@example.org']", "['happe@happe.org']")
-    # The proposal, and the person's answer. setup proposes yes until this person has said no.
-    for proposal, answer, done, lists in (
-        ("[Y/n]", "", "enabled", (on[0], "@as []")),
-        ("[Y/n]", "n", "not enabled", off),
-        ("[y/N]", "", "not enabled", off),
-        ("[y/N]", "y", "enabled", on),
-    ):
-        options = ("--mode", "observe", "--autostart", "off", "--stop-others")
-        talk = talk_to(installed, "setup", "--root", gnome.root, *options, **gnome.environment())
-        talk.answers("Your choice [1]: ", "")
-        talk.answers(QUESTION.format(caller.pw_name, proposal), answer)
-        talk.answers(f"extension   {done} for {caller.pw_name} in GNOME", "")
-        assert talk.ended() == 0, talk.said
-        assert gnome.lists() == lists
+    options = ("--mode", "observe", "--stop-others")
+    talk = talk_to(installed, "setup", "--root", gnome.root, *options, **gnome.environment())
+    talk.answers("Your choice [1]: ", "")
+    talk.answers(f"extension   enabled for {caller.pw_name} in GNOME", "")
+    assert talk.ended() == 0, talk.said
+    assert gnome.lists() == ("['other@example.org', 'happe@happe.org']", "@as []")
     who = (gnome.settings / "who").read_text().splitlines()
     groups = " ".join(map(str, os.getgrouplist(caller.pw_name, caller.pw_gid)))
     assert who == [str(CALLER), str(CALLER), groups, "NoNewPrivs:\t1"]
@@ -380,12 +364,11 @@ def extension_after(happectl: HappeCtl, root: Path, *options: str, **environment
 def test_without_questions_the_extension_is_as_its_owner_wants_it(installed: HappeCtl, gnome: Session) -> None:
     environment = gnome.environment()
     assert extension_after(installed, gnome.root, **environment) == (True, "")
-    on = gnome.lists()
     gnome.install("exit 1")  # setup does not write a setting twice
     assert extension_after(installed, gnome.root, **environment) == (True, "")
     gnome.install()
     assert extension_after(installed, gnome.root, "--extension", "off", **environment) == (False, "")
-    assert gnome.lists() != on
+    assert gnome.lists() == ("['other@example.org']", "['happe@happe.org']")
     assert extension_after(installed, gnome.root, **environment) == (False, "")
     pkexec = gnome.environment(SUDO_UID="", PKEXEC_UID=str(CALLER))
     assert extension_after(installed, gnome.root, "--extension", "on", **pkexec) == (True, "")

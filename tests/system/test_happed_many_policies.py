@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from faked_machines import MACHINES, FakedMachine
 from happed_limits import always_wants, turns, writes_of
 from happed_stand_in import HappeCtl
 from happed_t61 import CAPPED, T61
@@ -53,6 +54,23 @@ def test_all_are_governed_and_nothing_is_written_while_nothing_changes(
     me.sees("Limits", [(0, 800_000, 1_200_000)])
     assert stopped.stop() == 0
     assert machine.of_all("scaling_max_freq") == {"1200000", "2300000"}
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_happed_governs_every_policy_of_a_machine_of_today_and_leaves_all_as_it_was(stopped: Happed, name: str) -> None:
+    stopped.configure("period_ms = 100\n")
+    here = "0 1"  # CPUs that every machine has on which tests run
+    machine = FakedMachine.shipped(name, stopped.cpus.parents[1], related_cpus=here, affected_cpus=here)
+    before = machine.found()
+    at_first = machine.of_all("scaling_max_freq")
+    me = stopped.start().serves()
+    fastest = me.get("Ladders")[0][2]
+    always_wants(me, fastest[1], fastest[-1])
+    until(lambda: not machine.of_all("scaling_max_freq") & at_first, "every policy is set")
+    assert (me.get("State"), me.get("Errors"), me.get("Limits")) == ("governing", [], [])
+    assert len(me.get("Ladders")) == len(machine.policies)
+    assert stopped.stop() == 0
+    assert machine.found() == before
 
 
 def test_fewer_files_than_policies_suffice(stopped: Happed, few_files: None) -> None:

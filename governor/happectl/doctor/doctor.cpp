@@ -2,10 +2,8 @@
 // happectl doctor: finds what keeps HAPPE from working, and gives advice.
 #include "governor/happectl/commands.h"
 #include "governor/happectl/configuration.h"
-#include "governor/happectl/doctor/bundle.h"
 #include "governor/happectl/doctor/checks.h"
 #include "governor/happectl/doctor/machine.h"
-#include "governor/happectl/files.h"
 #include "governor/happectl/view.h"
 
 #include <fmt/format.h>
@@ -18,7 +16,6 @@ namespace {
 struct DoctorOptions {
     Output output;
     Root root = "/";
-    std::string bundle;  // the file to write; empty: none
 };
 
 void look_at_files(const Root& root, Findings& findings) {
@@ -96,46 +93,21 @@ Outcome<int> examine_machine(const DoctorOptions& options) {
     return std::ranges::count(checks, Verdict::Fail, &Check::verdict) > 0 ? 1 : EX_OK;
 }
 
-Outcome<int> write_bundle(const DoctorOptions& options) {
-    const auto machine = describe_machine(options.root);
-    if (!machine) {
-        return trouble(EX_UNAVAILABLE, machine.error().message);
-    }
-    auto file = NewFile::create(options.bundle);
-    if (!file) {
-        return pass_on(file);
-    }
-    if (const auto written = file->write(json_text(*machine)); !written) {
-        return pass_on(written);
-    }
-    const auto published = file->publish();
-    return published ? Outcome<int>(EX_OK) : pass_on(published);
-}
-
 }  // namespace
 
 void add_doctor(CLI::App& program, Task& task) {
     CLI::App* const command = program.add_subcommand("doctor", "Find problems, and say how to solve them");
     const auto options = std::make_shared<DoctorOptions>();
     command->add_option("--root", options->root, "Look for files below this")->group("");
-    command
-        ->add_option("--bundle", options->bundle,
-                     "Describe this machine's frequency scaling in a file for HAPPE's tests; - prints it")
-        ->type_name("FILE");
     add_output(*command, options->output);
     command->footer(
         "Checks the kernel's drivers, other programs that set frequencies, the service, keys, session, configuration and\n"
         "files. Prints ok, warn, fail or unknown for each, and advice. Works without happed too. The exit status is 1 if a\n"
         "check fails.\n\n"
-        "A bundle holds the kernel's version, cpufreq's files, the topology, and the CPUs' utilisation over two seconds.\n"
-        "It has no name, serial number, address or application. Read it before you send it.\n\n"
         "Examples:\n"
         "  happectl doctor\n"
-        "  happectl doctor --json | jq '.[] | select(.verdict != \"ok\")'\n"
-        "  happectl doctor --bundle machine.json");
-    command->callback([options, &task] {
-        task = [options] { return options->bundle.empty() ? examine_machine(*options) : write_bundle(*options); };
-    });
+        "  happectl doctor --json | jq '.[] | select(.verdict != \"ok\")'");
+    command->callback([options, &task] { task = [options] { return examine_machine(*options); }; });
 }
 
 }  // namespace happe::ctl

@@ -29,6 +29,14 @@ std::optional<std::uint32_t> policy_number(const std::string& name) {
     return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
 }
 
+// The first line; empty if there is none.
+std::string read_line(const fs::path& file) {
+    std::ifstream stream(file);
+    std::string line;
+    std::getline(stream, line);
+    return line;
+}
+
 std::vector<std::string> words(const std::string& line) {
     std::istringstream stream(line);
     std::vector<std::string> result;
@@ -39,13 +47,6 @@ std::vector<std::string> words(const std::string& line) {
 }
 
 }  // namespace
-
-std::string read_line(const fs::path& file) {
-    std::ifstream stream(file);
-    std::string line;
-    std::getline(stream, line);
-    return line;
-}
 
 Presence presence(const fs::path& file) {
     struct stat found{};

@@ -19,7 +19,6 @@ using Root = std::filesystem::path;
 std::vector<PolicyFound> find_policies(const Root& root);  // by number
 void look_at_cpufreq(const Root& root, Findings& findings);
 Presence presence(const std::filesystem::path& file);
-std::string read_line(const std::filesystem::path& file);  // the first line; empty if there is none
 
 std::optional<std::map<std::string, UnitFound>> find_units(Bus& bus, const std::vector<std::string>& names);
 std::optional<Outcome<SessionFound>> find_session(Bus& bus);

@@ -83,8 +83,7 @@ Outcome<WrittenConfiguration> change_own_configuration(const Root& root, const C
     const auto own = locked ? read_own_configuration(root) : pass_on(locked);
     const auto text = own ? with_choices(own->text, choices, own->file.string()) : pass_on(own);
     const auto changed = text ? write(*own, *text) : pass_on(text);
-    return changed ? Outcome<WrittenConfiguration>({own->file, with_choices(own->configured, choices), *changed})
-                   : pass_on(changed);
+    return changed ? Outcome<WrittenConfiguration>({own->file, *changed}) : pass_on(changed);
 }
 
 }  // namespace happe::ctl

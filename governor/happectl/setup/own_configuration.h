@@ -24,7 +24,6 @@ Outcome<OwnConfiguration> read_own_configuration(const Root& root);
 
 struct WrittenConfiguration {
     std::filesystem::path file;
-    Configuration now;
     bool changed = false;  // false if the file had these options already
 };
 

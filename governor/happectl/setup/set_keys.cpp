@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // happectl keys set: writes the two keys into this machine's configuration, and makes happed read it.
 #include "governor/happectl/commands.h"
-#include "governor/happectl/setup/change_options.h"
 #include "governor/happectl/setup/setup_keys.h"
+#include "governor/happectl/view.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
+#include <cstdlib>
 #include <memory>
 
 namespace happe::ctl {
@@ -23,19 +25,55 @@ Outcome<KeyPair> wanted(const SetKeysOptions& options, const Configuration& conf
                     keys.power.empty() ? configured.power_key : keys.power});
 }
 
+// True if polkit let somebody run this as root. They may change only this machine's file.
+bool is_let_by_polkit() {
+    return std::getenv("PKEXEC_UID") != nullptr;  // NOLINT(concurrency-mt-unsafe): nothing changes the environment
+}
+
+Outcome<bool> may_change(const SetupOptions& options) {
+    if (!options.of_this_machine() && is_let_by_polkit()) {
+        return trouble(EX_NOPERM, "pkexec changes this machine's configuration only");
+    }
+    if (options.of_this_machine() && ::geteuid() != 0) {
+        return trouble(EX_NOPERM, "only an administrator may do this: sudo happectl keys set");
+    }
+    return true;
+}
+
+// True if happed has read the file; false if it does not run.
+Outcome<bool> reloaded(const std::string& file) {
+    const auto done =
+        with_daemon([](DaemonProxy& daemon) { return daemon.call(method::kReload).map([] { return EX_OK; }); });
+    if (done) {
+        return true;
+    }
+    const auto& [status, message] = done.error();
+    if (status == EX_UNAVAILABLE) {
+        remark(fmt::format("the change is in {}; {}", file, message));
+        return false;
+    }
+    return trouble(status, fmt::format("the change is in {}, but happed has not read it: {}", file, message));
+}
+
 Outcome<int> set_keys(const SetKeysOptions& options) {
     if (!options.press && options.keys == KeyPair()) {
         return trouble(EX_USAGE, "name a key (--performance, --power), or press both: happectl keys set --press");
     }
-    const auto changed = change_options(options, "keys set", [&](const Configuration& configured) {
-        return wanted(options, configured).map([](const KeyPair& keys) { return choices_of(keys); });
-    });
-    if (!changed) {
-        return pass_on(changed);
+    const auto allowed = may_change(options);
+    const auto before = allowed ? read_own_configuration(options.root) : pass_on(allowed);
+    const auto keys = before ? wanted(options, before->configured) : pass_on(before);
+    const auto written = keys ? change_own_configuration(options.root, choices_of(*keys)) : pass_on(keys);
+    const auto applied = written ? reloaded(written->file.string()) : pass_on(written);
+    if (!applied) {
+        return pass_on(applied);
     }
-    const KeyPair keys{changed->now.performance_key, changed->now.power_key};
-    say_changed(options, fmt::format("faster      {}\nsave power  {}\n", keys.performance, keys.power),
-                {{"performance", keys.performance}, {"power", keys.power}}, *changed);
+    const auto& [performance, power] = *keys;
+    say(options.json ? json_text({{"performance", performance},
+                                  {"power", power},
+                                  {"configuration_changed", written->changed},
+                                  {"applied", *applied}})
+                     : fmt::format("faster      {}\nsave power  {}\n{}", performance, power,
+                                   *applied ? "happed has this now.\n" : ""));
     return EX_OK;
 }
 

@@ -127,15 +127,16 @@ void add_setup(CLI::App& program, Task& task) {
     command->add_option("--extension", options->extension, "HAPPE's extension in your GNOME: on or off")
         ->check(CLI::IsMember({"on", "off"}));
     command->add_flag("--stop-others", options->stop_others, "Stop and disable other programs that set frequencies");
-    command->add_flag("--yes", options->yes, "Ask nothing: missing answers are those that setup would propose");
+    command->add_flag("--yes", options->yes, "Ask nothing: take the keys that setup would propose");
     command->add_flag("--json", options->json, "Print the changes as JSON, in ASCII");
     command->add_option("--root", options->root, "Look for files below this")->group("");
     command->footer(
-        "Looks at the machine, asks questions, and shows the changes. When you agree, it writes the answers into\n"
-        "/etc/happe/happe.toml, keeps the rest of that file, and starts happed, now and at each boot. Before you agree it\n"
-        "changes nothing, except that pressing keys starts happed-keys.socket. Run it again to change the answers. With\n"
-        "--yes it stops other programs only with --stop-others. Where GNOME Shell runs for the person who called sudo, it\n"
-        "also offers to enable HAPPE's extension there. Only for administrators.\n\n"
+        "Looks at the machine, asks for the keys and whether to stop other programs, and shows the changes. When you\n"
+        "agree, it writes the answers into /etc/happe/happe.toml, keeps the rest of that file, and starts happed, now and\n"
+        "at each boot. Before you agree it changes nothing, except that pressing keys starts happed-keys.socket. Run it\n"
+        "again to change the answers. With --yes it stops other programs only with --stop-others. Where GNOME Shell runs\n"
+        "for the person who called sudo, it enables HAPPE's extension there, unless this person has disabled it.\n"
+        "Only for administrators.\n\n"
         "Examples:\n"
         "  sudo happectl setup\n"
         "  sudo happectl setup --yes --performance KEY_F10 --power KEY_F9 --autostart off --json");

@@ -4,7 +4,6 @@
 #include "governor/happectl/setup/setup_keys.h"
 
 #include <fmt/format.h>
-#include <array>
 #include <iostream>
 
 namespace happe::ctl {
@@ -106,81 +105,39 @@ Outcome<KeyPair> chosen_keys(const SetupOptions& options, const std::vector<KeyP
     }
 }
 
-// ---- the questions; setup asks each one unless the options answer it
-
-using Question = Outcome<bool> (*)(const SetupOptions& options, const SetupFindings& machine, Plan& plan);
-
-Outcome<bool> ask_keys(const SetupOptions& options, const SetupFindings& machine, Plan& plan) {
-    if (!options.keys.performance.empty()) {
-        return true;
+Outcome<std::vector<std::string>> units_to_stop(const std::vector<std::string>& rivals) {
+    std::vector<std::string> stopped;
+    for (const std::string& unit : rivals) {
+        const auto stop = agreed(fmt::format("\n{} sets frequencies too. Stop and disable it?", unit), true);
+        if (!stop) {
+            return pass_on(stop);
+        }
+        if (*stop) {
+            stopped.push_back(unit);
+        }
     }
-    const auto keys = chosen_keys(options, proposals(machine));
-    if (!keys) {
-        return pass_on(keys);
-    }
-    plan.decided.keys = *keys;
-    return true;
+    return stopped;
 }
 
-Outcome<bool> ask_mode(const SetupOptions& options, const SetupFindings& machine, Plan& plan) {
-    if (!options.mode.empty()) {
-        return true;
+// Asks what only the owner knows, unless the options answer it, and then whether to do it all.
+Outcome<Plan> asked(const SetupOptions& options, const SetupFindings& machine, Plan plan) {
+    show(machine);
+    if (options.keys.performance.empty()) {
+        const auto keys = chosen_keys(options, proposals(machine));
+        if (!keys) {
+            return pass_on(keys);
+        }
+        plan.decided.keys = *keys;
     }
     if (machine.findings.policies.empty()) {
         std::cerr << "\nHAPPE will only observe: there is no frequency to set here.\n";
-        return true;
     }
-    const auto govern =
-        agreed("\nLet HAPPE set frequencies? If not, it only decides and shows.", !plan.decided.observe);
-    if (govern) {
-        plan.decided.observe = !*govern;
-    }
-    return govern;
-}
-
-Outcome<bool> ask_others(const SetupOptions& options, const SetupFindings& machine, Plan& plan) {
-    if (options.stop_others) {
-        return true;
-    }
-    for (const std::string& unit : machine.rivals) {
-        const auto stop = agreed(fmt::format("\n{} sets frequencies too. Stop and disable it?", unit), true);
-        if (!stop) {
-            return stop;
+    if (!options.stop_others) {
+        const auto stopped = units_to_stop(machine.rivals);
+        if (!stopped) {
+            return pass_on(stopped);
         }
-        if (*stop) {
-            plan.stopped.push_back(unit);
-        }
-    }
-    return true;
-}
-
-Outcome<bool> ask_autostart(const SetupOptions& options, const SetupFindings& machine, Plan& plan) {
-    if (!machine.has_indicator || !options.autostart.empty()) {
-        return true;
-    }
-    const auto wanted = agreed("\nStart the indicator with each user's desktop?", plan.autostart);
-    plan.autostart = wanted.value_or(false);
-    return wanted;
-}
-
-Outcome<bool> ask_extension(const SetupOptions& options, const SetupFindings& /*machine*/, Plan& plan) {
-    if (!plan.gnome || !options.extension.empty()) {
-        return true;
-    }
-    const std::string& whose = plan.gnome->caller.name;
-    const auto wanted = agreed(fmt::format("\nEnable HAPPE's extension in {}'s GNOME?", whose), plan.extension);
-    plan.extension = wanted.value_or(false);
-    return wanted;
-}
-
-constexpr std::array<Question, 5> kQuestions{ask_keys, ask_mode, ask_others, ask_autostart, ask_extension};
-
-Outcome<Plan> asked(const SetupOptions& options, const SetupFindings& machine, Plan plan) {
-    show(machine);
-    for (const Question question : kQuestions) {
-        if (const auto answered = question(options, machine, plan); !answered) {
-            return pass_on(answered);
-        }
+        plan.stopped = *stopped;
     }
     const auto agreement = agreed("\n" + as_text(plan) + "Do this?", true);
     if (!agreement) {

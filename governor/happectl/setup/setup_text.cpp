@@ -92,13 +92,11 @@ std::optional<Table> find_table(const Lines& lines, std::string_view name) {
     return Table{first, static_cast<std::size_t>(next - lines.begin())};
 }
 
-// The comment behind the value that a line sets an option to, with the spaces before it.
+// The comment behind the quoted value that a line sets an option to, with the spaces before it.
 std::string_view comment_of(std::string_view line) {
     const std::string_view value = without_spaces(line.substr(line.find('=') + 1));
-    const bool quoted = value.starts_with('"') || value.starts_with('\'');
-    const auto end = quoted ? value.find(value.front(), 1) : value.find_first_of(" \t#");
-    const std::string_view rest =
-        end == std::string_view::npos ? std::string_view() : value.substr(end + (quoted ? 1 : 0));
+    const auto end = value.empty() ? std::string_view::npos : value.find(value.front(), 1);
+    const std::string_view rest = end == std::string_view::npos ? std::string_view() : value.substr(end + 1);
     return without_spaces(rest).starts_with('#') ? rest : std::string_view();
 }
 
@@ -170,16 +168,9 @@ Choices choices_of(const KeyPair& keys) {
 }
 
 Choices choices_of(const Decided& decided) {
-    return {{"mode", std::string(decided.observe ? "observe" : "govern")},
+    return {{"mode", decided.observe ? "observe" : "govern"},
             {"keys.performance", decided.keys.performance},
             {"keys.power", decided.keys.power}};
-}
-
-Configuration with_choices(Configuration configuration, const Choices& choices) {
-    for (const auto& [option, value] : choices) {
-        std::ranges::find(configuration_options(), option, &ConfigurationOption::name)->set(configuration, value);
-    }
-    return configuration;
 }
 
 Outcome<std::string> with_choices(const std::string& text, const Choices& choices, const std::string& name) {
@@ -187,7 +178,10 @@ Outcome<std::string> with_choices(const std::string& text, const Choices& choice
     if (!before) {
         return trouble(EX_DATAERR, before.error().message);
     }
-    const Configuration aim = with_choices(*before, choices);
+    Configuration aim = *before;
+    for (const auto& [option, value] : choices) {
+        std::ranges::find(configuration_options(), option, &ConfigurationOption::name)->set(aim, value);
+    }
     if (*before == aim) {
         return text;
     }

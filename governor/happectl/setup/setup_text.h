@@ -35,14 +35,12 @@ struct Decided {
 // An option of the configuration, by its dotted name, and the value that it must have.
 struct Choice {
     std::string_view option;
-    OptionValue value;
+    std::string value;
 };
 using Choices = std::vector<Choice>;
 
 Choices choices_of(const KeyPair& keys);
 Choices choices_of(const Decided& decided);
-
-Configuration with_choices(Configuration configuration, const Choices& choices);
 
 // Returns the configuration's text with these options; everything else, comments too, stays unchanged. Writes an option
 // in its own line, or in place of its line behind a #, or at the end of its table. An error if it cannot change this

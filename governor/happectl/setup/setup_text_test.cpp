@@ -75,15 +75,6 @@ TEST(SetupKeys, AreNotWrittenIntoWhatOnlyLooksLikeThem) {
     EXPECT_EQ(twice.error().message.substr(0, 4), "f:3:");
 }
 
-TEST(SetupConfiguration, TakesTrueAndFalseWithoutQuotes) {
-    const Choices choices{{"mains.govern", false}, {"mains.epp", std::string("power")}};
-    EXPECT_EQ(with_choices("[mains]\ngovern = true# mine \"x\"\n#epp = \"leave\"\n", choices, "f").value_or("?"),
-              "[mains]\ngovern = false# mine \"x\"\nepp = \"power\"\n");
-    const auto dotted = with_choices("mains.govern = true", choices, "f");
-    ASSERT_FALSE(dotted);
-    EXPECT_TRUE(dotted.error().message.ends_with("by hand to mains.govern = false, mains.epp = \"power\""));
-}
-
 TEST(SetupConfiguration, IsAddedWhereItIsNot) {
     EXPECT_EQ(with_choices("", choices_of(kProg), "f").value_or("?"),
               "mode = \"govern\"\n\n[keys]\nperformance = \"KEY_PROG3\"\npower = \"KEY_PROG4\"\n");

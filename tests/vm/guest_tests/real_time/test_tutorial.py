@@ -114,8 +114,6 @@ def set_up(person: Session, keyboard: Keyboard) -> None:
     talk.hears('Press the key for "save power"')
     wait_until(lambda: reader_of(keyboard, besides=first), "setup waits for the other key")
     keyboard.press(ecodes.KEY_PROG2)
-    talk.answers("Let HAPPE set frequencies?", "")
-    talk.answers("Start the indicator with each user's desktop?", "n")
     talk.answers("Do this?", "y")
     assert talk.ended() == 0, talk.said
     assert "fail" not in done(person, doctor)
