@@ -1,6 +1,6 @@
 # The only entry points. `make help` explains them.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-demo setup-test setup-all build demo dev test test-all test-programs test-server test-instrumented vm-image vm-test laboratory emulated tutorials lint lint-style bench validate package package-test package-vm-test pictures locks container clean
+.PHONY: help setup setup-demo setup-test setup-all build demo dev test test-all test-programs test-server test-instrumented vm-image vm-test emulated tutorials lint lint-style bench validate package package-test package-vm-test pictures locks container clean
 
 export PYTHONDONTWRITEBYTECODE := 1
 
@@ -55,9 +55,6 @@ vm-image: setup-all
 
 vm-test: setup-all dev vm-image ## Run the tests that need a kernel of their own, in an emulated ThinkPad T61 and a machine with eight policies (about 15 minutes)
 	@tools/vm-test.sh
-
-laboratory: setup-all dev vm-image ## Play a shortened study: wizard, server, meter, the kernel's ondemand and HAPPE (about 4 minutes)
-	@tools/laboratory.sh
 
 # One boot: the real kernel's cpufreq and keys, the machine given back after SIGKILL, a sealed run.
 emulated: setup-all dev vm-image

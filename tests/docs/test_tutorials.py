@@ -2,7 +2,7 @@
 """docs/tutorials: runs the commands of "Your first study" and of the reviewer's page in their order.
 
 They run with an empty /var/lib, and in a network namespace, so they can use the page's ports. Here nobody plays:
-tests/vm/laboratory and ui/tests have a laptop with happed. The laptop owner's tutorial runs in the emulated T61
+ui/tests have a laptop with happed. The laptop owner's tutorial runs in the emulated T61
 (tests/vm/guest_tests/real_time).
 """
 

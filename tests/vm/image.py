@@ -66,7 +66,7 @@ UNPACKED = ["tlp"]
 MODULES = [
     "acpi-cpufreq", "cpufreq_ondemand", "cpufreq_userspace", "cpufreq_conservative", "cpufreq_powersave", "msr",
     "evdev", "uinput", "battery", "ac", "button",
-    "virtio_pci", "virtio_blk", "virtio_console", "virtio-rng", "autofs4",
+    "virtio_pci", "virtio_blk", "virtio-rng", "autofs4",
     "comedi", "comedi_test",
 ]  # fmt: skip
 # Units that cost time and that nothing here needs.

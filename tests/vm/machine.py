@@ -18,12 +18,9 @@ import tempfile
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from image import BUILD, Image, build, by_root
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 BROKEN = 125
 MEMORY_MIB = 1280
@@ -47,7 +44,6 @@ class Boot:
     desktops: bool = False  # the image with desktops
     memory_mib: int = MEMORY_MIB
     timeout_s: float = 300.0
-    ports: Mapping[str, Path] = field(default_factory=dict)  # by name in the guest: the Unix sockets to make
 
 
 @dataclass(frozen=True)
@@ -111,19 +107,10 @@ def qemu(image: Image, boot: Boot, scratch: Path, *, person: bool) -> list[str]:
         "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", *lines,
         "-acpitable", f"file={table}", "-device", "pc-testdev", "-device", "virtio-rng-pci",
         "-drive", f"file={scratch}/work.tar,if=virtio,format=raw,readonly=on",
-        "-drive", f"file={scratch}/results.tar,if=virtio,format=raw", *serial_ports(boot.ports),
+        "-drive", f"file={scratch}/results.tar,if=virtio,format=raw",
         "-kernel", str(kernel), "-initrd", str(image.root),
         "-append", KERNEL_PARAMETERS + run,
     ]  # fmt: skip
-
-
-def serial_ports(ports: Mapping[str, Path]) -> Iterator[str]:
-    """Yield QEMU's options for serial ports of virtio. In the guest virtio_console makes /dev/virtio-ports/NAME."""
-    if ports:
-        yield from ("-device", "virtio-serial-pci")
-    for name, socket in ports.items():
-        yield from ("-chardev", f"socket,id={name},path={socket},server=on,wait=off")
-        yield from ("-device", f"virtserialport,chardev={name},name={name}")
 
 
 def relay(stream: IO[bytes], lines: list[str]) -> None:

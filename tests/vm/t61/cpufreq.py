@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The kernel's cpufreq, and what its driver wrote to the processors."""
+"""The kernel's cpufreq."""
 
 from __future__ import annotations
 
-import os
 import subprocess
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
 CPUS = Path("/sys/devices/system/cpu")
 CPUFREQ = CPUS / "cpufreq"
 LADDER_KHZ = [800_000, 1_200_000, 1_600_000, 2_200_000, 2_300_000]
-PERF_CTL = {800_000: 0x0408, 1_200_000: 0x0612, 1_600_000: 0x0816, 2_200_000: 0x0922, 2_300_000: 0x0923}
-PERF_CTL_PORT = 0xE0
 
 
 class Policy:
@@ -78,15 +75,6 @@ def set_tunable(name: str, value: int) -> None:
     (CPUFREQ / "ondemand" / name).write_text(f"{value}\n")
 
 
-def perf_ctl() -> int:
-    """Return what the driver last wrote to the processors' control register, here an I/O port."""
-    port = os.open("/dev/port", os.O_RDONLY)
-    try:
-        return int.from_bytes(os.pread(port, 2, PERF_CTL_PORT), "little")
-    finally:
-        os.close(port)
-
-
 def set_online(cpu: int, *, online: bool) -> None:
     """Switch a processor off or on. CPU 0 stays on."""
     (CPUS / f"cpu{cpu}/online").write_text("1" if online else "0")
@@ -104,14 +92,3 @@ def without_userspace(policies: list[Policy]) -> Iterator[None]:
             subprocess.run(["mount", "--bind", governors, listed], check=True)
             stack.callback(subprocess.check_call, ["umount", listed])
         yield
-
-
-@contextmanager
-def busy(cpu: int) -> Iterator[int]:
-    """Keep a CPU busy. Yields the process's id."""
-    command = ["taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"]
-    with subprocess.Popen(command) as process:
-        try:
-            yield process.pid
-        finally:
-            process.kill()

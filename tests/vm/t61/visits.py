@@ -49,15 +49,6 @@ def enrolled(server: str, code: str, public_key: bytes) -> str:
         return device
 
 
-def asked(server: str, path: str, token: str) -> str:
-    """Return the API's answer to a program with this token."""
-    headers = {"Authorization": f"Bearer {token}"}
-    request = urllib.request.Request(urllib.parse.urljoin(server, path), headers=headers)  # noqa: S310 - ours
-    with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:  # noqa: S310 - ours
-        text: str = answer.read().decode()
-        return text
-
-
 def take_part(server: str, link: str, **answers: str) -> None:
     """Follow a participant's link, consent, answer the questionnaire, and read the instructions."""
     visitor = Visitor(server)
@@ -65,11 +56,3 @@ def take_part(server: str, link: str, **answers: str) -> None:
     visitor.sends("/p/consent", decision="agree", on_withdrawal="erase")
     visitor.sends("/p/questionnaire", **answers)
     visitor.sends("/p/handout")
-
-
-def first_sign_in(server: str, email: str, given: str, chosen: str) -> Visitor:
-    """Sign in as a member of staff who then chooses a new password."""
-    visitor = Visitor(server)
-    visitor.sends("/sign-in", email=email, password=given)
-    visitor.sends("/password", password=given, new_password=chosen, new_password_confirm=chosen)
-    return visitor

@@ -3,11 +3,7 @@
 
 from __future__ import annotations
 
-import array
-import os
-import socket
 import subprocess
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +21,6 @@ if TYPE_CHECKING:
     from t61.sessions import Session
 
 FOREIGN_EVENTS = 10_000
-KEYS_SOCKET = "/run/happe-keys.sock"
 
 
 def read_bytes(pid: int) -> int:
@@ -93,50 +88,6 @@ def test_ten_thousand_foreign_key_events_neither_wake_it_nor_are_read(
     assert read_bytes(pid) == count
     keyboard.press(ecodes.KEY_PROG1)
     wait_until(lambda: happed.wake_ups() > wake_ups, "its own key wakes it")
-
-
-def hand_over_unmasked(node: str, ready: threading.Event, answers: int) -> None:
-    """Act as a happed-keys that forgets the mask."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
-        Path(KEYS_SOCKET).unlink(missing_ok=True)
-        listener.bind(KEYS_SOCKET)
-        listener.listen()
-        ready.set()
-        for _ in range(answers):
-            with listener.accept()[0] as asked:
-                asked.recv(512)
-                file = os.open(node, os.O_RDONLY | os.O_NONBLOCK)
-                rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [file]))]
-                asked.sendmsg([f"keyboard {Path(node).name} a keyboard".encode()], rights)
-                os.close(file)
-                asked.send(b"end")
-
-
-def test_without_the_mask_the_same_measurement_finds_wake_ups(
-    policy: Policy, alice: Session, keyboard: Keyboard
-) -> None:
-    """The test above can fail."""
-    assert policy.governor == "ondemand"
-    command("systemctl", "stop", "happed-keys.socket")
-    ready = threading.Event()
-    helper = threading.Thread(target=hand_over_unmasked, args=(keyboard.node, ready, 1), daemon=True)
-    helper.start()
-    ready.wait()
-    command("systemctl", "mask", "--runtime", "happed-keys.socket")
-    try:
-        happed = Happed()
-        happed.wait_for_keyboards(1)
-        idle(happed, alice)
-        wake_ups, count = happed.wake_ups(), read_bytes(happed.pid)
-        type_foreign_keys(keyboard, 400)
-        spend(1)
-        assert happed.wake_ups() > wake_ups
-        assert read_bytes(happed.pid) > count
-        happed.stop()
-    finally:
-        command("systemctl", "unmask", "--runtime", "happed-keys.socket")
-        Path(KEYS_SOCKET).unlink(missing_ok=True)
-        command("systemctl", "start", "happed-keys.socket")
 
 
 def test_the_process_that_goes_on_makes_no_ioctl(happed: Happed, keyboard: Keyboard) -> None:
