@@ -258,30 +258,6 @@ def test_ctrl_c_leaves_nothing_behind(happe_sim: HappeSim, tmp_path: Path, step:
     assert b"Traceback" not in demo.said
 
 
-@pytest.mark.parametrize("name", ["there", "file/kept"])
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path, name: str) -> None:
-    (tmp_path / "there").mkdir()
-    (tmp_path / "file").touch()
-    command = [sys.executable, str(ROOT / "demo"), "--keep", str(tmp_path / name)]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert ran.returncode == os.EX_CANTCREAT
-    assert ran.stderr.startswith(f"demo: {tmp_path / name}: ")
-    assert len(ran.stderr.splitlines()) == 1
-
-
-def test_a_second_ctrl_c_and_a_hang_up_disturb_nothing(happe_sim: HappeSim, tmp_path: Path) -> None:
-    demo = Demo(happe_sim, tmp_path / "tmp", "--participants", "2")
-    try:
-        demo.says(b"they play")
-        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
-            os.killpg(demo.process.pid, number)
-        assert demo.interrupted() == 130
-    finally:
-        demo.close()
-    assert not demo.left()
-    assert not list((tmp_path / "tmp").iterdir())
-
-
 @pytest.mark.parametrize("step", [b"an empty server", b"they play"])
 def test_a_killed_demonstration_leaves_no_process(happe_sim: HappeSim, tmp_path: Path, step: bytes) -> None:
     demo = Demo(happe_sim, tmp_path / "tmp", "--participants", "2")

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from happed_stand_in import HIDDEN, INTERFACE, NAME, OBJECT, T61_KHZ, UAFP_KHZ, 
 from happed_world import IS_ROOT
 from patience import PATIENCE_S
 from private_bus import stand_in
+from program import ROOT
 
 EX_USAGE, EX_DATAERR, EX_NOINPUT, EX_UNAVAILABLE = 64, 65, 66, 69
 EX_CANTCREAT, EX_IOERR, EX_TEMPFAIL, EX_PROTOCOL, EX_NOPERM = 73, 74, 75, 76, 77
@@ -135,12 +137,6 @@ def test_no_escape_sequence_from_happed_reaches_the_terminal(happectl: HappeCtl)
             shown = ran.stdout + ran.stderr
             assert not [c for c in shown if c != "\n" and not c.isprintable()], command
             assert "\\x1b]0;owned\\x07" in shown, command
-
-
-def test_a_long_ladder_is_shown_as_far_as_it_goes(happectl: HappeCtl) -> None:
-    ladder = list(range(800_000, 2_720_000, 30_000))
-    with happectl.daemon({"Ladders": [[0, list(range(2_000)), ladder]], "Profile": UAFP_KHZ}):
-        assert len(happectl.run("status").stdout.splitlines()) < 40
 
 
 def test_what_no_happed_can_mean_is_another_versions(happectl: HappeCtl) -> None:
@@ -357,14 +353,6 @@ def test_undo_says_what_it_undid(happectl: HappeCtl) -> None:
     assert none == [EX_USAGE] * 4
 
 
-def test_a_megabyte_of_events_is_read_and_an_endless_answer_is_not_asked_for_again(happectl: HappeCtl) -> None:
-    many = [[number, *LESSON[1:]] for number in range(1, 20_001)]
-    with happectl.daemon(ListEvents=[many]) as daemon:
-        ran = happectl.run("events", "torcs", "--json")
-        assert len(daemon.calls()) == 2
-    assert len(ran.stdout.splitlines()) == 20_000
-
-
 def test_feedback_and_reload_are_one_call(happectl: HappeCtl) -> None:
     with happectl.daemon() as daemon:
         for command in (["feedback", "faster"], ["feedback", "save"], ["feedback", "power"], ["reload"]):
@@ -423,7 +411,6 @@ ASKING = [
     ["hold"],
     ["keys", "show"],
     ["keys", "learn"],
-    ["mains", "show"],
     ["run", "fetch", "4f2a", "--out", "-"],
     ["reload"],
     ["feedback", "faster"],
@@ -463,9 +450,6 @@ BAD_ARGUMENTS = [
     ["events", "a", "--after", "-1"],
     ["keys", "learn", "third"],
     ["keys", "learn", "--seconds", "61"],
-    ["mains", "set"],
-    ["mains", "set", "--govern", "yes"],
-    ["mains", "set", "--epp", "default"],
     ["run", "--condition", "fixed-0", "--subject", "P", "--application", "a", "--out", "-"],
     ["run", "--condition", "ondemand", "--subject", "P", "--application", "a"],
     ["run", "--condition", "ondemand", "--subject", "P", "--out", "-"],
@@ -491,21 +475,6 @@ def test_wrong_usage_is_refused_without_asking_happed(happectl: HappeCtl, argume
     assert "--help" in ran.stderr or "--json" in ran.stderr
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ("statsu", "unknown command 'statsu'; did you mean 'status'?"),
-        ("status --jsno", "unknown option '--jsno'; did you mean '--json'?"),
-        ("feedback slower", "KEY: unknown key 'slower'; did you mean 'power'?"),
-        ("keys lern", "unknown command 'lern'; did you mean 'learn'?"),
-        ("frobnicate", "unknown command 'frobnicate'; try `happectl --help`"),
-    ],
-)
-def test_a_mistyped_word_is_named_with_the_nearest(happectl: HappeCtl, arguments: str, said: str) -> None:
-    ran = happectl.run(*arguments.split())
-    assert (ran.returncode, ran.stdout, ran.stderr) == (EX_USAGE, "", f"happectl: {said}\n")
-
-
 def test_output_that_cannot_be_written_is_an_error(happectl: HappeCtl) -> None:
     with happectl.daemon():
         for redirection in (">/dev/full", ">&-"):
@@ -517,30 +486,10 @@ def test_output_that_cannot_be_written_is_an_error(happectl: HappeCtl) -> None:
             assert (ran.returncode, b"standard output" in ran.stderr) == (EX_IOERR, True)
 
 
-def test_every_help_has_examples(happectl: HappeCtl) -> None:
-    commands = [
-        "status",
-        "doctor",
-        "profiles",
-        "events",
-        "explain",
-        "hold",
-        "feedback",
-        "keys",
-        "run",
-        "study",
-        "restore",
-        "check",
-        "reload",
-    ]
-    assert "Examples:\n  sudo happectl setup" in happectl.run("--help").stdout
-    for command in commands:
-        ran = happectl.run(command, "--help")
-        assert (ran.returncode, ran.stderr) == (0, "")
-        assert "Examples:\n" in ran.stdout
-        ours = (line for line in ran.stdout.splitlines() if " Excludes: " not in line)  # a list that CLI11 writes
-        assert max(map(len, ours)) <= 120
-    for command in ("profiles show", "keys learn", "study key", "run fetch"):
-        own = happectl.run(*command.split(), "--help").stdout
-        assert f"  happectl {command.split()[0]}" in own
-        assert "sudo happectl setup" not in own
+def test_bash_completes_every_command(happectl: HappeCtl) -> None:
+    script = (
+        f'. {ROOT}/packaging/happectl.bash; COMP_WORDS=(happectl ""); COMP_CWORD=1; _happectl; echo "${{COMPREPLY[@]}}"'
+    )
+    offered = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    shown = happectl.run("--help").stdout.partition("Subcommands:\n")[2].partition("\n\n")[0]
+    assert offered == sorted(re.findall(r"^  (\w+)", shown, re.MULTILINE))

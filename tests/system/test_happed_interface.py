@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""happed's interface on the bus, the XML file and the policies agree."""
+"""happed's interface on the bus is the XML file's; the policies of the bus and of polkit."""
 
 from __future__ import annotations
 
@@ -77,6 +77,21 @@ def test_pkexec_knows_the_commands_of_the_owners_window_by_their_first_word() ->
     }
     program = "/usr/bin/happectl"
     assert words == {"configure": {"path": program, "argv1": "keys"}}
+
+
+def test_an_administrators_actions_are_nobody_elses() -> None:
+    """For a client of another user, of an inactive session, and of the active session."""
+    policy = ET.parse(POLICY).getroot()  # noqa: S314 - our own
+    defaults = {
+        action.attrib["id"].rpartition(".")[2]: [one.text for one in action.findall("defaults/*")]
+        for action in policy.findall("action")
+    }
+    assert defaults == {
+        "hold": ["auth_admin", "auth_admin", "yes"],
+        "manage-profiles": ["auth_admin", "auth_admin", "auth_admin"],
+        "run-study": ["auth_admin", "auth_admin", "auth_admin_keep"],
+        "configure": ["auth_admin", "auth_admin", "auth_admin_keep"],
+    }
 
 
 def test_only_root_may_have_the_name() -> None:

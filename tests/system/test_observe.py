@@ -187,26 +187,6 @@ def test_nothing_is_pressed_where_there_is_no_standard_input(happe_sim: HappeSim
     assert b'"key":' not in (tmp_path / "run.jsonl").read_bytes()
 
 
-BAD_STAT = [
-    (b"", b"not a CPU's line"),
-    (b"cpu0 1 2\n", b"line 1"),
-    (b"cpu  1 2 3 4\ncpu0 1 2 3 x\n", b"line 2"),
-    (b"cpu0 99999999999999999999999 2 3 4 5 6 7 8 9 10\n", b"line 1"),
-]
-
-
-@pytest.mark.parametrize(("text", "message"), BAD_STAT)
-def test_a_bad_stat_file_is_named_with_its_line(
-    happe_sim: HappeSim, tmp_path: Path, text: bytes, message: bytes
-) -> None:
-    stat = tmp_path / "stat"
-    stat.write_bytes(text)
-    ran = happe_sim.run("observe", "--seconds", "1", "--stat", str(stat))
-    assert ran.returncode == EX_NOINPUT
-    assert str(stat).encode() in ran.stderr
-    assert message in ran.stderr
-
-
 BAD_ARGUMENTS = [
     (["--stat", "/nonexistent"], EX_NOINPUT, b"/nonexistent"),
     (["--record", "/nonexistent/run.jsonl"], EX_CANTCREAT, b"/nonexistent/run.jsonl"),
