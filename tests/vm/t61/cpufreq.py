@@ -59,11 +59,6 @@ class Policy:
         words = self.read("stats/time_in_state").split()
         return {int(khz): int(ticks) / 100 for khz, ticks in zip(words[::2], words[1::2], strict=True)}
 
-    def share_at(self, khz: int) -> float:
-        """Return the part of the time since the reset at a frequency, 0 to 1."""
-        times = self.time_in_state_s()
-        return times[khz] / max(sum(times.values()), 0.01)
-
 
 def tunables() -> dict[str, str]:
     """Return the values of ondemand's tunables. There are none while it governs nothing."""
