@@ -36,7 +36,7 @@ HAPPE_PICTURES=1 build/venv/bin/python -m pytest -q -p no:cacheprovider study-se
 picture study-server/participant-rating participant-rating
 picture study-server/study-locked-1280-light study-locked-1280-light
 picture study-server/run-whole-1280-light run-view 1180
-picture study-server/profile-map-1280-light profile-map
+picture study-server/profiles-1280-light profile-map
 picture study-server/profile-1280-light profile-lessons 2200
 
 # The overlay above a full-screen window, the owner's window, and its dialog of the keys.

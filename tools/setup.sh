@@ -33,7 +33,7 @@ test="$demo $desktop libgtest-dev umockdev dbus python3-dbusmock python3-gi git 
 # browsers for the study server, and desktops. npm need not come from Debian.
 all="$test clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev lld-19 llvm-19 shellcheck appstream desktop-file-utils
     qemu-system-x86 seabios acpica-tools mmdebstrap libarchive-tools kmod uidmap
-    postgresql chromium firefox-esr
+    postgresql chromium
     xfwm4 picom sway xwayland weston grim qt6-wayland x11-xserver-utils gnome-shell kwin-wayland libglib2.0-bin"
 
 # To make the governor's package.

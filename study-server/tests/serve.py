@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A world on a port, and real browsers, for tests."""
+"""A world on a port, and a real browser, for tests."""
 
 from __future__ import annotations
 
 import os
 import threading
 from contextlib import closing, contextmanager
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,7 +16,7 @@ import given_accounts
 from patience import PATIENCE_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
     from playwright.sync_api import Browser, Page, StorageState
@@ -25,12 +24,12 @@ if TYPE_CHECKING:
     from world import World
 
 CHROMIUM = "/usr/bin/chromium"
-FIREFOX = "/usr/bin/firefox-esr"
 STUDY_SERVER = Path(__file__).parents[1]
 AXE = STUDY_SERVER / "node_modules/axe-core/axe.min.js"
 PICTURES = STUDY_SERVER.parent / "build/pictures/study-server"
 EVERYTHING = {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 HEIGHT = 800  # CSS pixels
+WIDE, NARROW = 1280, 320
 MOST_TABS = 200
 COLOURS = {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
 
@@ -75,26 +74,13 @@ class WorldServer:
 
 
 @contextmanager
-def browsers() -> Iterator[Callable[[str], Browser]]:
-    """A function that returns the headless browser of a name: chromium, firefox, or firefox-dark, with dark pages."""
+def chromium() -> Iterator[Browser]:
+    """A headless Chromium."""
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
     patience: dict[str, Any] = {"timeout": 1000 * PATIENCE_S}
     expect.set_options(**patience)
     with sync_playwright() as playwright:
-
-        @cache
-        def browser(name: str) -> Browser:
-            if name == "chromium":
-                return playwright.chromium.launch(executable_path=CHROMIUM, args=arguments, **patience)
-            # This drives Debian's Firefox by WebDriver BiDi, which cannot change a window's colour scheme.
-            return playwright.firefox.launch(
-                channel="moz-firefox",
-                executable_path=FIREFOX,
-                firefox_user_prefs={"layout.css.prefers-color-scheme.content-override": int(name != "firefox-dark")},
-                **patience,
-            )
-
-        yield browser
+        yield playwright.chromium.launch(executable_path=CHROMIUM, args=arguments, **patience)
 
 
 class Watched:
@@ -104,7 +90,7 @@ class Watched:
         self,
         browser: Browser,
         url: str,
-        width: int = 1280,
+        width: int = WIDE,
         height: int = HEIGHT,
         scale: float = 1,
         *,
@@ -153,6 +139,21 @@ class Watched:
                 return
         raise AssertionError(selector)
 
+    def looks_well(self, name: str) -> None:
+        """Assert that a page is accessible and fits, light and dark, wide and narrow, and keep pictures of it."""
+        width = self.page.viewport_size["width"] if self.page.viewport_size else WIDE
+        assert self.page.locator("h1").count() == 1, name
+        assert self.page.title().endswith(" \N{MIDDLE DOT} HAPPE"), name
+        for scheme in ("dark", "light"):
+            assert self.axe(scheme) == [], name
+            self.picture(f"{name}-{width}-{scheme}")
+        for each in (width, NARROW):
+            self.resize(each)
+            assert self.overflow() == 0, (name, each)
+        self.picture(f"{name}-{NARROW}-light")
+        self.resize(width)
+        assert self.wrong == [], name
+
     def axe(self, scheme: str = "light") -> list[str]:
         """The faults that axe-core finds on the page: rule and place. With `dark` it checks only colours."""
         self.page.emulate_media(color_scheme="dark" if scheme == "dark" else "light", reduced_motion="reduce")
@@ -177,9 +178,7 @@ class Watched:
         """Keep a picture of the whole page, if HAPPE_PICTURES is set."""
         if os.environ.get("HAPPE_PICTURES"):
             PICTURES.mkdir(parents=True, exist_ok=True)
-            already = len(self.wrong)
             self.page.screenshot(path=PICTURES / f"{name}.png", full_page=True)
-            del self.wrong[already:]  # Firefox complains when Playwright takes a picture
 
     def _same_origin(self, url: str) -> None:
         if not url.startswith(self.url + "/"):

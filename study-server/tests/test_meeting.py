@@ -320,8 +320,8 @@ def download(session: Session) -> None:
 def assign(session: Session) -> int:
     """Assign every profile to the only reviewer, and return the number of new assignments."""
     made = session.scalars(select(Study)).one()
-    reviewers = {row.id: row.email for row in assignments.reviewers(session, made.id)}
-    return assignments.deal(session, made, reviewers, 1, Caller(Who.STAFF, 0, "ada@example.org"))
+    [reviewer] = assignments.reviewers(session, made.id)
+    return assignments.assign(session, made, select(Profile), reviewer, Caller(Who.STAFF, 0, "ada@example.org"))
 
 
 @on_postgresql

@@ -3,14 +3,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 import pytest
 
-from happe_study.base.charts.layers import Marks, Step
-from happe_study.evidence.profiles.comparing import Side, told_apart
-from happe_study.evidence.profiles.drawing import MOST_SIDES, lessons_of, spread, steps, strip
+from happe_study.evidence.profiles.drawing import heat, spread, steps
 from happe_study.evidence.profiles.history import Chapter, told
 from happe_study.evidence.profiles.summaries import summary
 from happe_study.evidence.profiles.words import also, ghz, percent_of, since, spans
@@ -97,45 +94,20 @@ def test_a_summary_counts_what_can_be_searched() -> None:
 
 
 def test_charts_say_in_words_what_they_draw() -> None:
-    history = told([TRAINING])
-    chart = steps("x", "Both", [("before", LOW), ("after", AFTER)], LADDER)
+    chart = steps("x", "Both", [("before", LOW), ("unknown", None), ("after", AFTER)], LADDER)
     assert chart.table
     assert chart.table.rows[5] == ["5", "0.8", "1.2"]
-    layers = lessons_of("x", TRAINING, history.steps).layers
-    assert [len(layer.marks) for layer in layers if isinstance(layer, Marks)] == [2, 1]
-    counted = spread("x", "All", [(LOW, 1), (AFTER, 1)]).table
-    assert counted
-    assert counted.rows[0] == ["1.6", *["0"] * 7, "1", "1", "1"]
-    assert counted.rows[-1] == ["0.8", "2", "2", "2", *["1"] * 7]
-    drawn = strip(AFTER, LADDER, numbered=True)
-    assert 'aria-label="GHz by level: 0.8 0.8 0.8 1.2 1.2 1.2 1.2 1.6 1.6 1.6"' in drawn
-    assert re.findall(r"<text [^>]*>([0-9.]+)</text>", drawn) == [ghz(khz) for khz in AFTER]
-    assert strip(LOW, LADDER[:1]).count("heat-0") == len(LOW)
-
-
-def test_equal_profiles_are_drawn_apart_and_the_last_one_at_its_frequencies() -> None:
-    for many in range(1, MOST_SIDES + 1):
-        chart = steps("x", "Equal", [(str(number), AFTER) for number in range(many)], LADDER)
-        asides = [layer.aside for layer in chart.layers if isinstance(layer, Step)]
-        assert len(set(asides)) == many
-        assert asides[-1] == 0
-        assert max(map(abs, asides)) < 0.5 / len(LADDER), "nearer to its own step than to the next one"
+    assert [each.name for each in chart.series] == ["before", "after"]
+    assert chart.series[1].values == [khz / 1e6 for khz in (*AFTER, AFTER[-1])]
+    assert spread([(LOW, 1), (AFTER, 1)])[0] == (
+        "1.6",
+        [("0\N{NARROW NO-BREAK SPACE}%", 0)] * 7 + [("50\N{NARROW NO-BREAK SPACE}%", 5)] * 3,
+    )
+    assert [heat(khz, LADDER) for khz in LADDER] == [0, 3, 5, 9, 10]
+    assert heat(800_000, LADDER[:1]) == 0
 
 
 def test_frequencies_and_shares_are_written_one_way() -> None:
     assert [ghz(khz) for khz in (800_000, 2_201_000, 2_000_000, 1_234_567)] == ["0.8", "2.201", "2.0", "1.234567"]
     assert [percent_of(*each)[:-2] for each in ((0, 9), (1, 1000), (999, 1000), (9, 9))] == ["0", "1", "99", "100"]
     assert spans([1, 3, 4, 5, 8]) == "1, 3\N{EN DASH}5, 8"
-
-
-def test_profiles_are_named_by_what_they_differ_in() -> None:
-    names = {"torcs": "Torcs", "glest": "Glest"}
-
-    def named(*facts: tuple[str, str, str]) -> tuple[list[str], str]:
-        return told_apart([Side("", *each, LOW, LADDER) for each in facts], names)
-
-    one, other = ("A", "torcs", "at the end"), ("B", "torcs", "at the end")
-    assert named(one, other) == (["A", "B"], "Torcs at the end")
-    assert named(one, ("B", "glest", "at the end")) == (["A Torcs", "B Glest"], "at the end")
-    assert named(one, ("A", "torcs", "after lesson 2")) == (["at the end", "after lesson 2"], "A Torcs")
-    assert named(one, one) == (["A", "A"], "Torcs at the end")

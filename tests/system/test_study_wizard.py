@@ -23,7 +23,7 @@ from sqlalchemy import func, select
 import desktop
 from happe_study.audit.models import AuditEntry
 from patience import PATIENCE_S, is_running, until
-from serve import browsers
+from serve import chromium
 from study_wizard import application, command_lines, play
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ def press(page: Page, name: str) -> None:
 
 def take_part(address: str) -> None:
     """Read, agree and answer in a browser that opens this address."""
-    with browsers() as start:
-        page = start("chromium").new_page()
+    with chromium() as browser:
+        page = browser.new_page()
         page.set_default_timeout(1000 * PATIENCE_S)
         page.goto(address)
         page.wait_for_url("**/p/*")

@@ -15,7 +15,7 @@ import given_reports
 from happe_study.access.rights import Role
 from happe_study.people.devices.models import ClockEstimate, Device
 from happe_study.runs.course.models import Run
-from serve import Watched, WorldServer
+from serve import WIDE, Watched, WorldServer
 from test_rules import LIMITS
 from world import World, sqlite_copy
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser
 
-WIDE, NARROW = 1280, 320
 A4 = 657  # CSS pixels of 174 mm: A4 without the margins
 ANALYST = "analyst@example.org"
 
@@ -65,36 +64,20 @@ def window(browser: Browser, server: WorldServer) -> Watched:
     return made
 
 
-def look(watched: Watched, name: str) -> None:
-    """Check a page, light and dark, wide and narrow, and keep pictures of it."""
-    watched.page.wait_for_load_state()
-    assert watched.page.locator("h1").count() == 1
-    for scheme in ("dark", "light"):
-        assert watched.axe(scheme) == [], name
-        watched.picture(f"{name}-{WIDE}-{scheme}")
-    watched.resize(NARROW)
-    assert watched.axe() == [], name
-    watched.picture(f"{name}-{NARROW}-light")
-    assert watched.overflow() == 0, name
-    watched.resize(WIDE)
-    assert watched.overflow() == 0, name
-    assert watched.wrong == [], name
-
-
 def test_a_report_is_made_and_read(browser: Browser, server: WorldServer) -> None:
     watched = window(browser, server)
     page = watched.page
     page.goto("/studies/running/report")
     assert page.locator("h2").first.inner_text() == "Not before the study is unblinded"
-    look(watched, "report-later")
+    watched.looks_well("report-later")
     page.goto("/studies/finished/report")
-    look(watched, "report-none")
+    watched.looks_well("report-none")
     # When a document is wrong
     page.set_input_files("#measures", {"name": "m.json", "mimeType": "application/json", "buffer": b'{"measures": 1}'})
     page.locator("form[action$=measures] button").click()
     expect(page.locator("#measures")).to_have_attribute("aria-invalid", "true")
     assert page.title().startswith("Error: ")
-    look(watched, "report-wrong")
+    watched.looks_well("report-wrong")
     # When it is right
     raw = given_reports.measures(server.world)
     page.set_input_files("#measures", {"name": "measures.json", "mimeType": "application/json", "buffer": raw})
@@ -102,20 +85,20 @@ def test_a_report_is_made_and_read(browser: Browser, server: WorldServer) -> Non
     page.get_by_text("40 measured, 0 refused").wait_for()
     page.get_by_role("button", name="Make it").click()
     expect(page.get_by_text("The server is making report 1").first).to_be_visible()
-    look(watched, "report-making")
+    watched.looks_well("report-making")
     page.goto("/studies/finished/jobs")
-    look(watched, "jobs")
+    watched.looks_well("jobs")
     page.goto("/studies/finished/report")
     assert given_jobs.work_off(server.world) == ["done"]
     page.get_by_role("link", name="Report 1", exact=True).wait_for()
-    look(watched, "report-there")
+    watched.looks_well("report-there")
     page.get_by_role("link", name="Report 1", exact=True).click()
     page.get_by_role("heading", name="Report 1", exact=True).wait_for()
     broken = "images => images.filter(each => !each.complete || each.naturalWidth === 0).map(each => each.src)"
     page.wait_for_load_state("load")
     assert page.locator("figure img").count() >= 1
     assert page.locator("figure img").evaluate_all(broken) == []
-    look(watched, "report-made")
+    watched.looks_well("report-made")
     with page.expect_download() as started:
         page.get_by_role("link", name="report.html").click()
     assert started.value.suggested_filename == "finished-1-report.html"
@@ -133,16 +116,16 @@ def test_an_export_is_asked_for_and_downloaded(browser: Browser, server: WorldSe
     watched = window(browser, server)
     page = watched.page
     page.goto("/studies/exported/exports")
-    look(watched, "exports-none")
+    watched.looks_well("exports-none")
     page.get_by_label("Format").select_option("Parquet")
     page.get_by_role("button", name="Make it").click()
     page.get_by_role("heading", name="The server is making an export").wait_for()
-    look(watched, "exports-making")
+    watched.looks_well("exports-making")
     given_jobs.work_off(server.world)
     with page.expect_download() as started:
         page.get_by_role("button", name="Download ratings of export").click()
     assert started.value.suggested_filename == "exported-ratings.parquet"
-    look(watched, "exports")
+    watched.looks_well("exports")
     watched.close()
 
 
@@ -152,19 +135,19 @@ def test_a_plan_is_asked_for_and_read(browser: Browser, server: WorldServer) -> 
     page.goto("/studies/running/protocol")
     page.get_by_role("link", name="Plan", exact=True).click()
     page.get_by_role("heading", name="Make a plan").wait_for()
-    look(watched, "plans-none")
+    watched.looks_well("plans-none")
     page.get_by_label("Numbers of participants").fill("many")
     page.get_by_role("button", name="Make it").click()
     expect(page.get_by_label("Numbers of participants")).to_have_attribute("aria-invalid", "true")
-    look(watched, "plans-wrong")
+    watched.looks_well("plans-wrong")
     page.get_by_label("Numbers of participants").fill("12, 24")
     page.get_by_role("button", name="Make it").click()
     page.get_by_role("heading", name="The server is making a plan").wait_for()
-    look(watched, "plans-making")
+    watched.looks_well("plans-making")
     given_jobs.work_off(server.world)
     page.locator("tbody th").nth(1).wait_for()
     assert page.locator("tbody th").all_inner_texts() == ["12", "24"]
-    look(watched, "plans")
+    watched.looks_well("plans")
     watched.close()
 
 
@@ -175,7 +158,7 @@ def test_checks_lead_to_what_is_wrong(browser: Browser, server: WorldServer) -> 
     page.goto("/studies/finished/checks")
     page.get_by_role("button", name="Check now").click()
     page.get_by_role("heading", name="The server is checking the study").wait_for()
-    look(watched, "checks-waiting")
+    watched.looks_well("checks-waiting")
     given_jobs.work_off(server.world)
     page.get_by_role("heading", name="Doubled runs").wait_for()
     verdicts = dict(
@@ -189,7 +172,7 @@ def test_checks_lead_to_what_is_wrong(browser: Browser, server: WorldServer) -> 
     assert verdicts["Conditions"] == "suspect"
     assert verdicts["Doubled runs"] == "ok"
     assert page.get_by_text("its clock went +2.0 s between two estimates 60 s apart").count() == 1
-    look(watched, "checks")
+    watched.looks_well("checks")
     page.goto("/studies/running/checks")
-    look(watched, "checks-blinded")
+    watched.looks_well("checks-blinded")
     watched.close()

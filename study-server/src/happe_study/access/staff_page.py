@@ -21,7 +21,6 @@ from markupsafe import Markup
 
 from happe_study.access.rights import Right
 from happe_study.access.rules import Who, caller, check, rule_of
-from happe_study.base.charts import drawn, swatch, values
 from happe_study.base.clock import now_us
 from happe_study.base.problems import FieldError, Problem, unprocessable
 
@@ -68,9 +67,6 @@ def install(app: Flask, leads_to: Navigation) -> None:
     app.add_template_filter(lead)
     app.add_template_global(may_open)
     app.add_template_global(navigation)
-    app.add_template_global(drawn)
-    app.add_template_global(swatch)
-    app.add_template_global(values)
     app.add_template_global(has_charts)
     app.add_template_global(has_htmx)
     app.add_template_global(caller, "visitor")

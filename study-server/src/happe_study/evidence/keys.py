@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The look of the two keys on every page: name, colour and shape. Pure."""
+"""The look of the two keys on every page. Pure."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ from typing import NamedTuple
 
 
 class Look(NamedTuple):
-    """A name for people, a class of static/charts.css, and a shape of happe_study.base.charts."""
+    """A name for people, a colour --look-N of static/happe.css, and signs of a press that counted and of another."""
 
     name: str
-    colour: str
-    shape: str
+    colour: int
+    sign: str
+    hollow: str
 
 
-KEYS = {"performance": Look("faster", "look-6", "up"), "power": Look("save power", "look-1", "down")}
+KEYS = {
+    "performance": Look("faster", 6, "\N{BLACK UP-POINTING TRIANGLE}", "\N{WHITE UP-POINTING TRIANGLE}"),
+    "power": Look("save power", 1, "\N{BLACK DOWN-POINTING TRIANGLE}", "\N{WHITE DOWN-POINTING TRIANGLE}"),
+}
 
 
 def key_name(key: str) -> str:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Assigning profiles to reviewers. An assignment only distributes work: reviewers may review every profile."""
+"""Assigning profiles to reviewers. An assignment only says who reviews what: reviewers may review every profile."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, insert, or_, select
@@ -19,7 +18,7 @@ from happe_study.people.participants.models import Participant
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import ColumnElement, Row
+    from sqlalchemy import ColumnElement, Row, Select
     from sqlalchemy.orm import Session
 
     from happe_study.access.rules import Caller
@@ -39,35 +38,17 @@ def assigned_to(account_id: int) -> ColumnElement[bool]:
     return Profile.id.in_(select(ProfileAssignment.profile_id).where(ProfileAssignment.account_id == account_id))
 
 
-def deal(session: Session, study: Study, people: dict[int, str], each: int, who: Caller) -> int:
-    """Assign profiles until each has `each` reviewers out of `people` (addresses by id). Returns the number made.
-
-    The most unusual profiles come first, each to the people with the fewest profiles, so that all get equally unusual
-    ones.
-    """
+def assign(session: Session, study: Study, those: Select[Profile], reviewer: Row[int, str], who: Caller) -> int:
+    """Assign the profiles of a query to a reviewer, besides others. Returns the number of new assignments."""
     session.refresh(study, with_for_update=FOR_CHANGE)  # so that two people do not assign at once
     hold(session, Participant.study_id == study.id)
-    has: dict[int, set[int]] = defaultdict(set)
-    load = dict.fromkeys(people, 0)
-    known = select(ProfileAssignment.profile_id, ProfileAssignment.account_id).join(Profile)
-    for profile_id, account_id in session.execute(known.where(Profile.study_id == study.id)):
-        if account_id in people:
-            has[profile_id].add(account_id)
-            load[account_id] += 1
-    made = []
-    ordered = select(Profile.id).where(Profile.study_id == study.id)
-    for profile_id in session.scalars(
-        ordered.order_by(Profile.unusual.desc(), Profile.participant, Profile.application)
-    ):
-        free = sorted(people.keys() - has[profile_id], key=lambda one: (load[one], people[one]))
-        for account_id in free[: max(each - len(has[profile_id]), 0)]:
-            load[account_id] += 1
-            made.append({"profile_id": profile_id, "account_id": account_id})
+    account_id, email = reviewer
+    new = those.with_only_columns(Profile.id).where(~assigned_to(account_id))
+    made = [{"profile_id": profile_id, "account_id": account_id} for profile_id in session.scalars(new)]
     if made:
         session.execute(insert(table(ProfileAssignment)), made)
-    names = sorted(people.values())
     append(
-        session, "profile.assigned", who, study_id=study.id, study=study.name, reviewers=names, assignments=len(made)
+        session, "profile.assigned", who, study_id=study.id, study=study.name, reviewers=[email], assignments=len(made)
     )
     return len(made)
 

@@ -17,63 +17,51 @@ from happe_study.access.rights import Right
 from happe_study.access.rules import caller, staff
 from happe_study.access.staff_page import counted, done, field, mistake, or_again, page
 from happe_study.audit.chain import append
-from happe_study.base.codes import is_code
 from happe_study.base.parts import parts
 from happe_study.base.problems import FieldError, Problem, conflict, not_found, unprocessable
 from happe_study.base.uploads import takes
+from happe_study.design.protocol.conditions import Keys
 from happe_study.design.study import Study, StudyState
 from happe_study.evidence.keys import key_name
 from happe_study.evidence.outcomes import sees_outcomes
-from happe_study.evidence.profiles import (
-    assignments,
-    choices,
-    comparing,
-    downloads,
-    drawing,
-    outcomes,
-    reviews,
-    services,
-    words,
-)
-from happe_study.evidence.profiles.choices import REASONS
+from happe_study.evidence.profiles import assignments, downloads, drawing, outcomes, reviews, services, words
 from happe_study.evidence.profiles.group import group_of
 from happe_study.evidence.profiles.models import Profile, ReviewKind
-from happe_study.evidence.profiles.reading import histories
-from happe_study.evidence.profiles.searching import (
-    LONGEST_CURSOR,
-    Found,
-    Part,
-    Wanted,
-    beside,
-    found,
-    levels_of,
-    matching,
-)
+from happe_study.evidence.profiles.reading import histories, profile_of
+from happe_study.evidence.profiles.searching import FILTERS, ORDERS, Wanted, found, levels_of, matching
 from happe_study.evidence.window import around
+from happe_study.runs.records.demand import LEVELS
 from happe_study.studies.services import protocol_of, seed_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlalchemy import Row
     from sqlalchemy.orm import Session
     from werkzeug.datastructures import MultiDict
     from werkzeug.wrappers import Response as AnyResponse
 
+    from happe_study.base.charts import Chart
     from happe_study.design.protocol.reading import Protocol
-    from happe_study.evidence.profiles.history import History, Step
+    from happe_study.evidence.profiles.history import History, Levels, Step
 
 pages = Blueprint("profile_pages", __name__)
 pages.add_app_template_filter(key_name)
+pages.add_app_template_filter(words.ghz)
 
-Pair = tuple["Profile | None", "Profile | None"]  # before and after
 View = TypeVar("View", bound=Callable[..., Any])
+Choices = list[tuple[str, str]]
 
 MOST_STEPS = 200  # rows of lessons on one page
 MOST_DIGITS = 6
+LONGEST_NAME = 100  # of a profile to compare with
 BLINDED = "Profiles stay sealed until the study is unblinded, because they reveal conditions."
-NO_PARTICIPANT = "HAPPE learned nothing for this participant, or no participant has this code."
-NONE_SUCH = Found([], None, 0)
+
+# Suggested reasons for a flag; reviewers may write others.
+REASONS = (
+    "The ladder\N{RIGHT SINGLE QUOTATION MARK}s end limits it",
+    "Presses contradict each other",
+    "Too few presses",
+    "Records and lessons disagree",
+    "Another person or application",
+)
 
 
 def after_unblinding(view: View) -> View:
@@ -95,68 +83,65 @@ def after_unblinding(view: View) -> View:
 @pages.get("/studies/<study>/profiles")
 @staff(Right.PROFILE_READ)
 @after_unblinding
-def profiles(study: str) -> Response:
-    """The list of a study's profiles, searched and sorted."""
+def profiles(study: str, problem: Problem | None = None) -> Response:
+    """The list of a study's profiles, filtered and sorted; of one application with the spread of its frequencies."""
     with parts().database.reading() as session:
         row, protocol = _study(session, study)
-        wanted, problem = _asked(request.args)
-        rows = NONE_SUCH if problem else found(session, row.id, protocol, wanted, _part())
-        more = _facts(protocol, wanted) | {"found": rows, "left": services.left(session, row.id)}
-        return page("evidence/profiles", "Profiles", study=row, problem=problem, **more)
+        wanted, wrong = _asked(request.args)
+        rows, count = ([], 0) if wrong else found(session, row.id, protocol, wanted)
+        more: dict[str, Any] = {"rows": rows, "count": count, "wanted": wanted, "asked": wanted.said()}
+        more |= {"names": _names(protocol), "drawing": drawing, "words": words, "choices": _choices(protocol)}
+        if rows and wanted.application:
+            more["spread"] = drawing.spread(levels_of(session, matching(row.id, protocol, wanted)))
+        more["people"] = [(each.email, each.email) for each in assignments.reviewers(session, row.id)]
+        more["left"] = services.left(session, row.id)
+        return page("evidence/profiles", "Profiles", study=row, problem=problem or wrong, **more)
 
 
-@pages.get("/studies/<study>/profiles/map")
-@staff(Right.PROFILE_READ)
+def _choices(protocol: Protocol) -> dict[str, tuple[str, Choices]]:
+    """The fields of the search with choices: their labels, and their values with words."""
+    teach = [each.label for each in protocol.conditions if each.keys is Keys.ACT]
+    found: dict[str, tuple[str, Choices]] = {
+        "application": ("Application", [("", "all"), *_names(protocol).items()]),
+        "sort": ("Order", [(name, said) for name, (said, _column) in ORDERS.items()]),
+        "condition": ("Taught under", [("", "any condition"), *((label, label) for label in teach)]),
+    }
+    for name, (label, choices) in FILTERS.items():
+        found[name] = (label, [("", "any"), *((value, said) for value, (said, _of) in choices.items())])
+    lower = [(str(level), str(level)) for level in range(LEVELS - 1)]
+    return found | {"level": ("Level", [("", "9, the highest"), *lower])}
+
+
+@pages.post("/studies/<study>/profiles/assignments")
+@staff(Right.PROFILE_ASSIGN)
 @after_unblinding
-def heat_map(study: str) -> Response:
-    """A heat map of one application's profiles, over all participants."""
-    with parts().database.reading() as session:
+@or_again(profiles)
+def assign(study: str) -> AnyResponse:
+    """Assign the profiles of a search to a reviewer, or delete all assignments."""
+    do = request.form.get("do", "")
+    wanted = _asked_or_refused(request.args)
+    with parts().database.writing() as session:
         row, protocol = _study(session, study)
-        wanted, problem = _asked(request.args)
-        wanted = wanted.model_copy(update={"application": wanted.application or protocol.applications[0].key})
-        levels = [] if problem else levels_of(session, matching(row.id, protocol, wanted))
-        count = sum(many for _levels, many in levels)
-        rows = NONE_SUCH if problem else found(session, row.id, protocol, wanted, _part(), count=count)
-        name = _names(protocol).get(wanted.application, wanted.application)
-        chart = drawing.spread("spread", f"{name}: percentage of profiles by frequency", levels)
-        more = _facts(protocol, wanted, every=False) | {"found": rows, "chart": chart, "called": name}
-        return page("evidence/profile_map", f"Map of {name}", study=row, problem=problem, trail=_above(study), **more)
-
-
-@pages.get("/studies/<study>/profiles/comparison")
-@staff(Right.PROFILE_READ)
-@after_unblinding
-def comparison(study: str) -> Response:
-    """A chart of two to eight profiles, or of one profile at several times. Each parameter `profile` names one."""
-    ticked = [text[: comparing.LONGEST] for text in request.args.getlist("profile")][: drawing.MOST_SIDES + 1]
-    fields = {name: request.args.get(name, "")[: comparing.LONGEST] for name in ("one", "other")}
-    texts = {f"profile-{number}": text for number, text in enumerate(ticked, start=1)} or fields
-    with parts().database.reading() as session:
-        row, protocol = _study(session, study)
-        sides, problem = _sides(session, row.id, texts)
-        if len(ticked) > drawing.MOST_SIDES:
-            sides, problem = [], unprocessable(f"At most {drawing.MOST_SIDES} profiles can be compared.")
-        more: dict[str, Any] = {"texts": fields, "sides": sides, "names": _names(protocol), "ghz": words.ghz}
-        if len(sides) == len(texts):
-            more["called"], shared = comparing.told_apart(sides, more["names"])
-            named = [(name, side.levels) for name, side in zip(more["called"], sides, strict=True)]
-            ladder = sorted({khz for side in sides for khz in side.ladder})
-            title = f"Frequency by level{': ' if shared else ''}{shared}"
-            more["chart"] = drawing.steps("both", title, named, ladder)
-        return page(
-            "evidence/profile_comparison", "Compare profiles", study=row, problem=problem, trail=_above(study), **more
-        )
+        if do == "clear":
+            assignments.clear(session, row, caller())
+            return done("No profile is assigned to anybody.", "profile_pages.reviewing", study=study)
+        everybody = assignments.reviewers(session, row.id)
+        chosen = next((each for each in everybody if each.email == request.form.get("reviewer")), None)
+        if do != "assign" or chosen is None:
+            raise mistake("reviewer", "Choose somebody who may review this study.")
+        made = assignments.assign(session, row, matching(row.id, protocol, wanted), chosen, caller())
+    return done(f"{counted(made, 'assignment')} made.", "profile_pages.profiles", study=study, **wanted.said())
 
 
 @pages.get("/studies/<study>/profiles/reviews")
 @staff(Right.PROFILE_READ)
 @after_unblinding
-def reviewing(study: str, problem: Problem | None = None) -> Response:
+def reviewing(study: str) -> Response:
     """The progress of the review, lists of profiles to review, and the agreement between reviewers."""
     with parts().database.reading() as session:
         row, protocol = _study(session, study)
         queues = [
-            (text, wanted, found(session, row.id, protocol, wanted, Part(limit=1)))
+            (text, wanted, *found(session, row.id, protocol, wanted, limit=1))
             for text, wanted in (
                 ("Assigned to you, most unusual first", Wanted(marked="assigned", sort="unusual")),
                 ("Not reviewed by you, most unusual first", Wanted(marked="unreviewed", sort="unusual")),
@@ -165,84 +150,62 @@ def reviewing(study: str, problem: Problem | None = None) -> Response:
                 ("All, most unusual first", Wanted(sort="unusual")),
             )
         ]
-        queues = queues if queues[0][2].rows else queues[1:]  # without the first if the reader has nothing assigned
+        queues = queues if queues[0][2] else queues[1:]  # without the first if the reader has nothing assigned
         more: dict[str, Any] = {"queues": queues, "state": reviews.state(session, row.id), "names": _names(protocol)}
-        more["people"] = assignments.reviewers(session, row.id)
-        return page("evidence/profile_reviews", "Reviews", study=row, problem=problem, trail=_above(study), **more)
-
-
-@pages.post("/studies/<study>/profiles/assignments")
-@staff(Right.PROFILE_ASSIGN)
-@after_unblinding
-@or_again(reviewing)
-def assign(study: str) -> AnyResponse:
-    """Assign every profile to reviewers, or delete all assignments."""
-    do = request.form.get("do", "")
-    if do not in {"deal", "clear"}:
-        raise mistake("do", "This page has no such action.")
-    with parts().database.writing() as session:
-        row = session.get_one(Study, g.happe_study_ids(study))
-        if do == "clear":
-            assignments.clear(session, row, caller())
-            return done("No profile is assigned to anybody.", "profile_pages.reviewing", study=study)
-        made = assignments.deal(session, row, *_dealt(assignments.reviewers(session, row.id)), caller())
-    return done(f"{counted(made, 'assignment')} made.", "profile_pages.reviewing", study=study)
-
-
-def _dealt(everybody: Sequence[Row[int, str]]) -> tuple[dict[int, str], int]:
-    """The reviewers chosen in the form (addresses by id), and how many of them should review each profile."""
-    ticked = set(request.form.getlist("reviewer"))
-    people = {account_id: email for account_id, email in everybody if email in ticked}
-    if not people or len(people) < len(ticked):
-        raise mistake("reviewer", "Tick people who may review this study.")
-    each = request.form.get("each", "")
-    if each not in map(str, range(1, len(people) + 1)):
-        raise mistake("each", f"Must be a number from 1 to {len(people)}, the number of people ticked.")
-    return people, int(each)
-
-
-@pages.get("/studies/<study>/profiles/<code>")
-@staff(Right.PROFILE_READ)
-@after_unblinding
-def participant(study: str, code: str) -> Response:
-    """All profiles of one participant."""
-    with parts().database.reading() as session:
-        row, protocol = _study(session, study)
-        if not is_code(code):
-            raise not_found(NO_PARTICIPANT)
-        wanted = Wanted(participant=code)
-        rows = found(session, row.id, protocol, wanted, _part())
-        if not rows.rows:
-            raise not_found(NO_PARTICIPANT)
-        facts = _facts(protocol, wanted) | {"found": rows, "code": code}
-        return page("evidence/profile_participant", f"Profiles of {code}", study=row, trail=_above(study), **facts)
+        return page("evidence/profile_reviews", "Reviews", study=row, trail=_above(study), **more)
 
 
 @pages.get("/studies/<study>/profiles/<code>/<application>")
 @staff(Right.PROFILE_READ)
 @after_unblinding
 def profile(study: str, code: str, application: str, problem: Problem | None = None) -> Response:
-    """One profile: its levels, its history, and its reviews."""
+    """One profile: its levels, its history, and its reviews. `other`, CODE/application, is drawn beside it."""
     with parts().database.reading() as session:
         row, protocol = _study(session, study)
         one = _profile(session, row.id, code, application)
         history = histories(session, [one.participant_id], application)[one.participant_id, application]
-        names = _names(protocol)
+        names, group = _names(protocol), group_of(session, one)
         name = names.get(application, application)
         wanted, _mistakes = _asked(request.args)
-        asked = _asked_here(wanted)
-        list_address = url_for("profile_pages.profiles", study=study, **asked)
-        trail = ((list_address, "Profiles"), (url_for("profile_pages.participant", study=study, code=code), code))
+        trail = ((url_for("profile_pages.profiles", study=study, **wanted.said()), "Profiles"),)
         more: dict[str, Any] = {"profile": one, "code": code, "called": name, "history": history, "words": words}
-        more |= {"reviews": reviews.of_profile(session, one), "drawing": drawing, **_at(history), "asked": asked}
-        more |= {"beside": _beside(session, row, one, wanted), "moment": _moment, "names": names}
-        more |= {"group": group_of(session, one), "verdict": reviews.verdict(session, one, caller().id)}
-        more |= {"reasons": REASONS, "sees_outcomes": sees_outcomes(caller(), row, protocol)}
+        more |= {"reviews": reviews.of_profile(session, one), "drawing": drawing, **_at(history)}
+        more |= {"asked": wanted.said(), "moment": _moment, "group": group, "reasons": REASONS}
+        more |= {"verdict": reviews.verdict(session, one, caller().id)}
+        more |= {"sees_outcomes": sees_outcomes(caller(), row, protocol), "reference": outcomes.reference(protocol)}
         more["outcomes"] = outcomes.outcomes(session, row, protocol, one) if more["sees_outcomes"] else []
-        more["reference"] = outcomes.reference(protocol)
+        other, wrong = _other(session, row.id)
+        sides: list[tuple[str, Levels | None]] = [(f"median of {group.many} profiles", group.median)]
+        more["chart"] = _state(history, more["after"], other or sides)
         runs = {each.run for each in (*history.chapters, *more["outcomes"])}
         more["run_at"] = {run: url_for("run_view.run", study=study, code=run) for run in runs}
-        return page("evidence/profile", f"{name}, learned for {code}", study=row, problem=problem, trail=trail, **more)
+        title = f"{name}, learned for {code}"
+        return page("evidence/profile", title, study=row, problem=problem or wrong, trail=trail, **more)
+
+
+def _other(session: Session, study_id: int) -> tuple[list[tuple[str, Levels | None]], Problem | None]:
+    """The profile to compare with, if the address names one, or a Problem if there is no such profile."""
+    text = request.args.get("other", "")[:LONGEST_NAME].strip()
+    code, _, application = text.partition("/")
+    if not text:
+        return [], None
+    found = profile_of(session, study_id, code.upper(), application)
+    if found is None:
+        wrong = FieldError("/other", "Must be a participant\N{RIGHT SINGLE QUOTATION MARK}s CODE/application.")
+        return [], unprocessable("There is no such profile.", wrong)
+    return [(f"{found.participant}/{application}", tuple(found.khz))], None
+
+
+def _state(history: History, after: int, sides: list[tuple[str, Levels | None]]) -> Chart:
+    """The profile after so many lessons, with the profile before, and another or the median."""
+    last = after == len(history.steps)
+    if after and not last:
+        sides = [*sides, ("before this lesson", history.after(after - 1))]
+    elif after:
+        sides = [*sides, ("before any lesson", history.after(0))]
+    now = history.levels if last else history.after(after)
+    name = "at the end" if last else f"after lesson {after}"
+    return drawing.steps("profile", "Frequency by level", [*sides, (name, now)], history.chapters[-1].ladder)
 
 
 @pages.post("/studies/<study>/profiles/<code>/<application>")
@@ -251,7 +214,7 @@ def profile(study: str, code: str, application: str, problem: Problem | None = N
 @after_unblinding
 @or_again(profile)
 def review(study: str, code: str, application: str) -> AnyResponse:
-    """Write a note, pass or flag a profile, or take its flag away."""
+    """Write a note, pass or flag a profile, or take its flag away. After a verdict the next of the list is shown."""
     if (do := request.form.get("do", "")) not in set(ReviewKind):
         raise mistake("do", "This page has no such action.")
     kind = ReviewKind(do)
@@ -260,13 +223,16 @@ def review(study: str, code: str, application: str) -> AnyResponse:
     with parts().database.writing() as session:
         row, protocol = _study(session, study)
         one = _profile(session, row.id, code, application)
-        following = beside(session, row.id, protocol, wanted, one)[1] if wanted.said() else None
         reviews.review(session, one, kind, text, caller())
-        then = following if following and kind in {ReviewKind.FLAG, ReviewKind.PASS} else one
-        there = {"study": study, "code": then.participant, "application": then.application, **_asked_here(wanted)}
         said = SAID[kind].format(f"{_names(protocol).get(one.application, one.application)} of {one.participant}")
-        said += _left(session, row.id, protocol, wanted)
-    return done(said, "profile_pages.profile", **there)
+        following = one
+        if wanted.marked in {"unreviewed", "assigned"} and kind in {ReviewKind.FLAG, ReviewKind.PASS}:
+            session.flush()
+            rows, count = found(session, row.id, protocol, wanted, limit=1)
+            said += f" Your list has {counted(count, 'profile')} left." if count else " Your list has none left."
+            following = rows[0] if rows else one
+        there = {"study": study, "code": following.participant, "application": following.application}
+    return done(said, "profile_pages.profile", **there, **wanted.said())
 
 
 SAID = {
@@ -275,14 +241,6 @@ SAID = {
     ReviewKind.UNFLAG: "{} is no longer flagged.",
     ReviewKind.PASS: "{} is passed.",
 }
-
-
-def _left(session: Session, study_id: int, protocol: Protocol, wanted: Wanted) -> str:
-    """A sentence with the number of profiles left; empty for a list in which reviewed profiles stay."""
-    if wanted.marked not in {"unreviewed", "assigned"}:
-        return ""
-    count = found(session, study_id, protocol, wanted, Part(limit=1)).count
-    return f" Your list has {counted(count, 'profile')} left." if count else " Your list has none left."
 
 
 @pages.post("/studies/<study>/profiles/<code>/<application>/lessons")
@@ -307,9 +265,7 @@ def download(study: str) -> Response:
     asked.pop("csrf_token", None)
     if form not in set(downloads.As):
         raise mistake("format", "Must be csv or json.")
-    wanted, problem = _asked(asked)
-    if problem:
-        raise problem
+    wanted = _asked_or_refused(asked)
     database = parts().database
     with database.writing() as session:
         row, protocol = _study(session, study)
@@ -368,9 +324,11 @@ def _asked(values: MultiDict[str, str]) -> tuple[Wanted, Problem | None]:
         return wanted_of({name: value for name, value in said.items() if name not in wrong}), problem
 
 
-def _part() -> Part:
-    cursor = request.args.get("cursor", "")
-    return Part(cursor=cursor[:LONGEST_CURSOR] or None)
+def _asked_or_refused(values: MultiDict[str, str]) -> Wanted:
+    wanted, problem = _asked(values)
+    if problem:
+        raise problem
+    return wanted
 
 
 def _study(session: Session, name: str) -> tuple[Study, Protocol]:
@@ -379,49 +337,14 @@ def _study(session: Session, name: str) -> tuple[Study, Protocol]:
 
 
 def _profile(session: Session, study_id: int, code: str, application: str) -> Profile:
-    one = comparing.profile_of(session, study_id, code, application)
+    one = profile_of(session, study_id, code, application)
     if one is None:
         raise not_found("There is no profile of this participant and application.")
     return one
 
 
-def _facts(protocol: Protocol, wanted: Wanted, *, every: bool = True) -> dict[str, Any]:
-    """The template's values for a list. With `every`, its form offers all applications together."""
-    often = [choices.applications(protocol, every=every), choices.ORDER]
-    facts = {"wanted": wanted, "names": _names(protocol), "often": often, "seldom": choices.seldom(protocol)}
-    return facts | {"drawing": drawing, "words": words, "asked": _asked_here(wanted)}
-
-
 def _names(protocol: Protocol) -> dict[str, str]:
     return {one.key: one.name for one in protocol.applications}
-
-
-def _sides(session: Session, study_id: int, texts: dict[str, str]) -> tuple[list[comparing.Side], Problem | None]:
-    """The profiles that the texts name, and a Problem with all mistakes, or None."""
-    sides: list[comparing.Side] = []
-    wrong: list[FieldError] = []
-    for name, text in texts.items():
-        try:
-            sides += [comparing.side(session, study_id, name, text)] if text.strip() else []
-        except Problem as problem:
-            wrong += problem.errors
-    return sides, unprocessable("At least one of them can't be found.", *wrong) if wrong else None
-
-
-def _beside(session: Session, study: Study, one: Profile, wanted: Wanted) -> list[tuple[str, Pair]]:
-    """The profiles before and after this one, in each list that a reader may page through."""
-    lists = [("This participant", Wanted(participant=one.participant))]
-    lists.append(("This application", Wanted(application=one.application)))
-    if wanted.said():
-        lists.append(("Your list", wanted))
-    protocol = protocol_of(study)
-    return [(text, beside(session, study.id, protocol, those, one)) for text, those in lists]
-
-
-def _asked_here(wanted: Wanted) -> dict[str, Any]:
-    """The address parameters of a list and its page, so that links lead back to the same page."""
-    cursor = _part().cursor
-    return wanted.said() | ({"cursor": cursor} if cursor else {})
 
 
 def _moment(step: Step) -> dict[str, str]:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
 
+from happe_study.base.codes import is_code
 from happe_study.evidence.profiles.history import Chapter, History, told
-from happe_study.evidence.profiles.models import LearningEvent, TaughtRun, Uafp
+from happe_study.evidence.profiles.models import LearningEvent, Profile, TaughtRun, Uafp
 from happe_study.runs.course.models import Run
 from happe_study.runs.records.record import Lesson
 
@@ -40,6 +41,14 @@ def histories(session: Session, participants: Collection[int], application: str 
     for row in session.execute(query.order_by(Run.participant_id, Run.position, Run.attempt)):
         chapters[row.participant_id, row.application].append(_chapter(row, uafps[row.id], lessons[row.id]))
     return {key: told(mine) for key, mine in chapters.items()}
+
+
+def profile_of(session: Session, study_id: int, participant: str, application: str) -> Profile | None:
+    """A participant's profile of an application; None: there is none."""
+    if not is_code(participant) or "\0" in application:
+        return None
+    mine = select(Profile).where(Profile.study_id == study_id, Profile.participant == participant)
+    return session.scalars(mine.where(Profile.application == application)).one_or_none()
 
 
 def _chapter(row: Any, uafps: dict[str, tuple[int, ...]], lessons: list[Lesson]) -> Chapter:  # noqa: ANN401 - a row

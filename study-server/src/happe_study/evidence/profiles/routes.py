@@ -16,12 +16,12 @@ from happe_study.base.parts import parts
 from happe_study.base.problems import conflict, not_found
 from happe_study.base.uploads import takes
 from happe_study.design.study import Study, StudyState
-from happe_study.evidence.profiles import comparing, downloads, reviews
+from happe_study.evidence.profiles import downloads, reviews
 from happe_study.evidence.profiles.models import ReviewKind  # noqa: TC001 - a model's field
 from happe_study.evidence.profiles.pages import BLINDED, attached
-from happe_study.evidence.profiles.reading import histories
+from happe_study.evidence.profiles.reading import histories, profile_of
 from happe_study.evidence.profiles.reviews import LONGEST_NOTE, MOST_BYTES
-from happe_study.evidence.profiles.searching import Part, Wanted, found
+from happe_study.evidence.profiles.searching import MOST_ROWS, Wanted, found
 from happe_study.studies.services import protocol_of
 
 if TYPE_CHECKING:
@@ -68,11 +68,10 @@ class ProfileOut(BaseModel):
 
 
 class ProfilesOut(BaseModel):
-    """A page of profiles, and the number of profiles on all pages."""
+    """The first profiles of a search, and the number of all."""
 
     profiles: list[ProfileOut]
     count: int
-    next: str | None
 
 
 class LessonOut(BaseModel):
@@ -126,8 +125,10 @@ class ReviewIn(Strict):
     text: NoteText
 
 
-class Asked(Wanted, Part):
-    """A search, and the page of its result."""
+class Asked(Wanted):
+    """A search, and how many of its profiles are wanted."""
+
+    limit: Annotated[int, Field(ge=1, le=MOST_ROWS)] = MOST_ROWS
 
 
 class FileAsked(Wanted):
@@ -143,12 +144,10 @@ class FileAsked(Wanted):
 @api.doc(responses=SEALED)
 def list_profiles(study: str, query_data: Asked) -> dict[str, Any]:
     """List the profiles that match a search."""
-    part = Part(cursor=query_data.cursor, limit=query_data.limit)
     with parts().database.reading() as session:
         row = _unblinded(session, study)
-        page = found(session, row.id, protocol_of(row), query_data, part)
-        rows = [_shown(profile) for profile in page.rows]
-    return {"profiles": rows, "count": page.count, "next": page.following}
+        rows, count = found(session, row.id, protocol_of(row), query_data, query_data.limit)
+        return {"profiles": [_shown(profile) for profile in rows], "count": count}
 
 
 @api.get("/studies/<study>/profiles/<code>/<application>")
@@ -200,7 +199,7 @@ def _unblinded(session: Session, study: str) -> Study:
 
 
 def _profile(session: Session, study: str, code: str, application: str) -> Profile:
-    one = comparing.profile_of(session, _unblinded(session, study).id, code, application)
+    one = profile_of(session, _unblinded(session, study).id, code, application)
     if one is None:
         raise not_found()
     return one

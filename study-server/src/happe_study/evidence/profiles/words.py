@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from happe_study.base.charts.axes import minutes
+from happe_study.base.charts import minutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -19,9 +19,8 @@ from happe_study.base.problems import Problem
 from happe_study.design.allocation.sealing import SealError
 from happe_study.design.study import Study, StudyState
 from happe_study.evidence.outcomes import sees_outcomes
-from happe_study.evidence.profiles.comparing import profile_of
+from happe_study.evidence.profiles.reading import profile_of
 from happe_study.evidence.run_page import figure
-from happe_study.evidence.run_page.neighbours import neighbours
 from happe_study.evidence.run_page.series import run_series
 from happe_study.evidence.traces.sealed import TraceFiles
 from happe_study.evidence.traces.stores import storage_of
@@ -47,9 +46,7 @@ pages = Blueprint("run_view", __name__)
 
 COLUMNS = 1000  # columns of a chart of power
 
-# The pages above a run's page: of all participants, and of one. PEOPLE: for callers who may read runs; else PROFILES.
-PEOPLE = (("participant_staff.participants", "Participants"), "participant_staff.participant")
-PROFILES = (("profile_pages.profiles", "Profiles"), "profile_pages.participant")
+PROFILES = "profile_pages.profiles"  # above a run's page, for callers who may not read runs
 
 
 @dataclass(frozen=True)
@@ -92,19 +89,23 @@ def run(study: str, code: str) -> Response:
         facts = shown(session, found.id, [row])[0] | ({} if outcomes or reads else {"guess": None})
         facts |= {"rating": row.rating} if outcomes else {}
         application = protocol.application(row.application).name
-        others = neighbours(session, row, facts["participant"])
         has_profile = profile_of(session, found.id, facts["participant"], row.application) is not None
         closed = _closed(found, row)
         record = None if closed else _record(session, row)
         traces = measured(session, row, record, _files()) if record and outcomes else []
-    every, one = PEOPLE if reads else PROFILES
-    whose = url_for(one, study=study, code=facts["participant"])
-    above = ((url_for(every[0], study=study), every[1]), (whose, facts["participant"]))
+    whose = url_for(PROFILES, study=study, participant=facts["participant"])
+    above: tuple[tuple[str, str], ...] = ((url_for(PROFILES, study=study), "Profiles"),)
+    if reads:
+        whose = url_for("participant_staff.participant", study=study, code=facts["participant"])
+        above = (
+            (url_for("participant_staff.participants", study=study), "Participants"),
+            (whose, facts["participant"]),
+        )
     drawn, problem = _drawn(record, traces) if record else (None, None)
     if not closed and record is None:
         closed = "The record does not open: it was changed, or the server's key changed after it arrived."
     more: dict[str, Any] = {"run": facts, "application": application, "closed": closed, "figure": drawn}
-    more |= {"others": others, "outcomes": outcomes, "whose": whose, "has_profile": has_profile}
+    more |= {"outcomes": outcomes, "whose": whose, "has_profile": has_profile}
     return page("evidence/run", f"Run {code}", study=found, problem=problem, trail=above, **more)
 
 
@@ -143,8 +144,7 @@ def _drawn(record: Json, traces: list[Measured]) -> tuple[Figure, Problem | None
     except Problem as wrong:
         part, problem = Window(0, series.seconds, series.seconds), wrong
     powers = [_power(number, each, part) for number, each in enumerate(traces, start=1)]
-    drawn = [each.chart for each in powers if each.chart]
-    charts = [*figure.charts(series, part, shows_x=not drawn), *drawn]
+    charts = [*figure.charts(series, part), *(each.chart for each in powers if each.chart)]
     measures = [
         (f"mean of {each.of.meter}" if len(powers) > 1 else "mean", each.of.placed, each.found)
         for each in powers

@@ -4,31 +4,30 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from happe_study.base.charts.axes import shortest
+from happe_study.base.charts import shortest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from happe_contract.strict_json import Json
 
 SECOND_US = 1_000_000
 SERIES_US = 1_000_000  # a press sooner than this after the key's last press belongs to its series (docs/traces.md)
 KHZ_A_GHZ = 1_000_000
-SLACK = 1e-9  # seconds
 LONGEST_PERIOD = 2  # sample periods; values between observations further apart are unknown
 
 
 @dataclass(frozen=True)
-class Held:
-    """A value that lasted from `begin` to `end`, in seconds."""
+class Period:
+    """Values from `begin` to `end`, in seconds: utilisation in percent by CPU, frequency in GHz by policy."""
 
     begin: float
     end: float
-    value: float
+    busy: dict[str, float]
+    ghz: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -48,35 +47,31 @@ class Press:
 
 @dataclass(frozen=True)
 class RunSeries:
-    """A run of `seconds` length. Utilisation is in percent by CPU, frequency in GHz by policy."""
+    """A run of `seconds` length, its periods in the order of time."""
 
     seconds: float
-    utilisation: dict[str, list[Held]]
-    frequency: dict[str, list[Held]]
+    periods: list[Period]
     ladder_ghz: list[float]  # of every policy, ascending
     presses: list[Press]
-    interruptions: list[tuple[float, float, str]]
+    interruptions: list[tuple[float, float]]
 
 
 def run_series(record: Json) -> RunSeries:
     """The series of a checked record."""
     started = record["started_us"]
-    length = (record["ended_us"] - started) / SECOND_US
-    utilisation: dict[str, list[Held]] = defaultdict(list)
-    frequency: dict[str, list[Held]] = defaultdict(list)
     longest = LONGEST_PERIOD * record["header"]["period_us"]
-    before = started
+    before, periods = started, []
     for line in record["observations"]:
-        begin = (max(before, line["t_us"] - longest) - started) / SECOND_US
-        end = (line["t_us"] - started) / SECOND_US
-        for name, percent in _cpus(line):
-            utilisation[name].append(Held(begin, end, percent))
-        for policy in line["policies"]:
-            if "cur_khz" in policy:
-                frequency[f"policy {policy['id']}"].append(Held(begin, end, policy["cur_khz"] / KHZ_A_GHZ))
+        begin, end = ((at - started) / SECOND_US for at in (max(before, line["t_us"] - longest), line["t_us"]))
+        ghz = {f"policy {each['id']}": each["cur_khz"] / KHZ_A_GHZ for each in line["policies"] if "cur_khz" in each}
+        periods.append(Period(begin, end, dict(_cpus(line)), ghz))
         before = line["t_us"]
     steps = sorted({khz / KHZ_A_GHZ for ladder in record["header"]["ladders_khz"].values() for khz in ladder})
-    return RunSeries(length, dict(utilisation), dict(frequency), steps, list(_presses(record)), _stops(record))
+    stops = [
+        ((each["t_us"] - started) / SECOND_US, (each.get("until_us", each["t_us"]) - started) / SECOND_US)
+        for each in record.get("interruptions", ())
+    ]
+    return RunSeries((record["ended_us"] - started) / SECOND_US, periods, steps, list(_presses(record)), stops)
 
 
 def _cpus(line: Json) -> Iterator[tuple[str, float]]:
@@ -113,39 +108,7 @@ def _taught(lesson: Json | None) -> str:
     return f"level {lesson['level']}: {shortest(lesson['from_khz'] / 1e6)} to {shortest(lesson['to_khz'] / 1e6)} GHz"
 
 
-def _stops(record: Json) -> list[tuple[float, float, str]]:
-    """The interruptions of a run: begin and end in seconds, and the reason."""
-    found = []
-    for each in record.get("interruptions", ()):
-        begin = (each["t_us"] - record["started_us"]) / SECOND_US
-        end = (each.get("until_us", each["t_us"]) - record["started_us"]) / SECOND_US
-        found.append((begin, end, each["reason"]))
-    return found
-
-
-def joined(held: list[Held]) -> list[tuple[float, float] | None]:
-    """The points of a step line, one at each value's begin; None marks a stretch without values."""
-    points: list[tuple[float, float] | None] = []
-    for number, each in enumerate(held):
-        points.append((each.begin, each.value))
-        if number + 1 == len(held) or held[number + 1].begin > each.end + SLACK:
-            points += [(each.end, each.value), None]
-    return points
-
-
-def seen(held: list[Held], begin: float, end: float) -> list[Held]:
-    """The values that overlap `begin` to `end`. `held` must be in the order of time."""
-    first = bisect_right(held, begin, key=lambda each: each.end)
-    return held[first : bisect_left(held, end, key=lambda each: each.begin)]
-
-
-def together(values: dict[str, list[Held]]) -> list[Held]:
-    """The values of all names in one list, in the order of time."""
-    return sorted((each for held in values.values() for each in held), key=lambda each: each.begin)
-
-
-def mean(held: list[Held], begin: float, end: float) -> float | None:
-    """The mean over the known values from `begin` to `end`, weighted by time; None if there are none."""
-    known = [(min(each.end, end) - max(each.begin, begin), each.value) for each in seen(held, begin, end)]
-    length = sum(share for share, _value in known)
-    return sum(share * value for share, value in known) / length if length else None
+def seen(periods: Sequence[Period], begin: float, end: float) -> Sequence[Period]:
+    """The periods that overlap `begin` to `end`."""
+    first = bisect_right(periods, begin, key=lambda each: each.end)
+    return periods[first : bisect_left(periods, end, key=lambda each: each.begin)]
