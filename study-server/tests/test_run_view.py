@@ -124,8 +124,6 @@ def test_each_key_press_is_drawn_and_said_to_have_counted_or_not(measured: Given
     assert text.count("<td>yes</td>") == len(run.record["learned"])
 
 
-
-
 def test_only_who_may_export_sees_what_was_recorded(measured: Given) -> None:
     world, run = measured.world, measured.run
     for client in (measured.client, world.staff(Role.INVESTIGATOR)):

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from functools import wraps
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from flask import current_app, flash, make_response, redirect, render_template, request, url_for
 from markupsafe import Markup
@@ -25,6 +25,8 @@ from happe_study.base.clock import now_us
 from happe_study.base.problems import FieldError, Problem, unprocessable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from flask import Flask, Response
     from werkzeug.wrappers import Response as AnyResponse
 
@@ -89,6 +91,27 @@ def page(
     facts = {"title": title, "study": study, "problem": problem, "errors": wrong, "trail": above, "form": request.form}
     text = render_template(f"staff/{name}.html", **facts, **more)
     return make_response(text, problem.status if problem else HTTPStatus.OK)
+
+
+class Input(NamedTuple):
+    """A field of a small form; with `options`, (value, text), a list to choose from."""
+
+    name: str
+    label: str
+    hint: str = ""
+    type: str = "text"
+    value: str = ""
+    options: Sequence[tuple[str, str]] = ()
+
+
+def form_page(title: str, button: str, *fields: Input, about: str = "", **more: Any) -> Response:  # noqa: ANN401 - as above
+    """Render a page with a small form. `back`: the address of "Not now"; `danger`: a red button."""
+    return page("form", title, button=button, fields=fields, about=about, **more)
+
+
+def once_page(title: str, key: str, label: str, secret: str, **more: Any) -> Response:  # noqa: ANN401 - as above
+    """Render a page that shows a secret once, with the text `about` and the address `then` of the next page."""
+    return page("once", title, key=key, label=label, secret=secret, **more)
 
 
 def _of_study(study: Study) -> tuple[tuple[str, str], ...]:

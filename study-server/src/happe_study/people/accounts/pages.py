@@ -10,11 +10,12 @@ import secrets
 from typing import TYPE_CHECKING, Any
 
 from flask import Blueprint, request, url_for
+from markupsafe import Markup
 from sqlalchemy import select
 
 from happe_study.access.rights import Right, Role
 from happe_study.access.rules import caller, signed_in, signed_in_again, staff
-from happe_study.access.staff_page import done, field, mistake, or_again, page
+from happe_study.access.staff_page import Input, counted, done, field, form_page, mistake, once_page, or_again, page
 from happe_study.base.parts import parts
 from happe_study.base.problems import not_found
 from happe_study.design.study import Study
@@ -33,6 +34,10 @@ pages = Blueprint("account_pages", __name__)
 
 ONE = "account_pages.account"
 EVERY_STUDY = "*"
+NEW = Markup(
+    "<p>The server makes a first password and shows it once, on the next page. The owner changes it when they first "
+    "sign in. Roles come afterwards.</p>"
+)
 PASSWORD_BYTES = 15  # of a password that the server makes: 20 characters
 
 
@@ -49,7 +54,8 @@ def accounts() -> Response:
 @staff(Right.ACCOUNT_MANAGE, everywhere=True, fresh=True)
 def new_account_form(problem: Problem | None = None) -> Response:
     """The form for a new account's address."""
-    return page("people/account_new", "New account", problem=problem, trail=_above())
+    fields = (Input("email", "E-mail address", type="email"),)
+    return form_page("New account", "Make the account", *fields, about=NEW, here="New", problem=problem, trail=_above())
 
 
 @pages.post("/new-account")
@@ -138,7 +144,9 @@ def end_second_factor() -> AnyResponse:
 @signed_in_again
 def token_form(problem: Problem | None = None) -> Response:
     """The form that asks how long a new access token is valid."""
-    return page("people/token", "New access token", problem=problem, trail=_mine(), longest=services.LONGEST_TOKEN_DAYS)
+    hint = f"1 to {services.LONGEST_TOKEN_DAYS}"
+    fields = (Input("days", "Valid for how many days", hint, "number", "30"),)
+    return form_page("New access token", "Make it", *fields, here="New token", problem=problem, trail=_mine())
 
 
 @pages.post("/me/token")
@@ -151,7 +159,10 @@ def token() -> Response:
         raise mistake("days", f"Must be a number from 1 to {services.LONGEST_TOKEN_DAYS}.")
     with parts().database.writing() as session:
         made = services.issue_token(session, caller(), services.get(session, caller().name), int(days))
-        return page("people/token_made", "Your access token", trail=_mine(), token=made, days=int(days))
+    about = f"Whoever has it can do what you can do, for {counted(int(days), 'day')}. "
+    about += "Keep it in a file that only you can read."
+    more = {"about": about, "then": url_for("account_pages.me"), "here": "Your token", "trail": _mine()}
+    return once_page("Your access token", "token", "Access token", made, **more)
 
 
 @pages.post("/me/tokens/end")
@@ -212,9 +223,9 @@ def _role_and_study(session: Session) -> tuple[Role, Study | None]:
 
 
 def _password_page(account: Account, password: str) -> Response:
-    return page(
-        "people/password_given", "The password of the account", trail=_above(), account=account, password=password
-    )
+    about = f"Hand it to the owner of the account, {account.email}. They choose one of their own when they sign in."
+    more = {"about": about, "then": url_for(ONE, email=account.email), "here": "Password", "trail": _above()}
+    return once_page("The password of the account", "password", "Password", password, **more)
 
 
 def _above() -> tuple[tuple[str, str], ...]:

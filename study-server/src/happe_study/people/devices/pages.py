@@ -6,11 +6,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from flask import Blueprint, g, request, url_for
+from markupsafe import Markup
 from sqlalchemy import select
 
 from happe_study.access.rights import Right
 from happe_study.access.rules import DeviceKind, caller, staff
-from happe_study.access.staff_page import done, field, mistake, or_again, page
+from happe_study.access.staff_page import Input, done, field, form_page, mistake, once_page, or_again, page, when
 from happe_study.base.clock import now_us
 from happe_study.base.parts import parts
 from happe_study.base.problems import not_found
@@ -28,6 +29,15 @@ if TYPE_CHECKING:
 pages = Blueprint("device_pages", __name__)
 
 LONGEST_NAME = 64
+HINT = "As on the device\N{RIGHT SINGLE QUOTATION MARK}s label, such as: laptop 3."
+RENEW = Markup(
+    "<p>Let <strong>{}</strong> enrol again, for example after its disk was replaced. Its token ends now. A "
+    "participant who is using it must sign in to a sitting again afterwards.</p>"
+)
+REVOKE = Markup(
+    "<p>Revoke <strong>{}</strong> if it is lost, or no longer belongs to the study. Its token ends now: it can no "
+    "longer start runs or upload anything. Its earlier uploads stay.</p>"
+)
 KINDS = (
     (DeviceKind.LAPTOP, "Laptop: participants use it and start runs on it"),
     (DeviceKind.METER, "Meter: measures power"),
@@ -54,7 +64,10 @@ def new_device_form(study: str, problem: Problem | None = None) -> Response:
     """The form for a new device's name and kind."""
     with parts().database.reading() as session:
         found = _study(session, study)
-        return page("people/device_new", "New device", study=found, problem=problem, trail=_above(study), kinds=KINDS)
+        fields = (Input("name", "Name", HINT), Input("kind", "Kind", options=KINDS))
+        return form_page(
+            "New device", "Make its code", *fields, here="New", study=found, problem=problem, trail=_above(study)
+        )
 
 
 @pages.post("/studies/<study>/new-device")
@@ -76,7 +89,9 @@ def new_device(study: str) -> Response:
 @staff(Right.DEVICE_MANAGE)
 def renew_form(study: str, code: str, problem: Problem | None = None) -> Response:
     """The form that explains a new enrolment code and asks for confirmation."""
-    return _about_one("people/device_renew", "New enrolment code", study, code, problem)
+    device, more = _about_one(study, code, problem)
+    about = RENEW.format(device.name)
+    return form_page("New enrolment code", "Make a new code", about=about, here="New code", **more)
 
 
 @pages.post("/studies/<study>/devices/<code>/renew")
@@ -94,7 +109,9 @@ def renew(study: str, code: str) -> Response:
 @staff(Right.DEVICE_MANAGE)
 def revoke_form(study: str, code: str, problem: Problem | None = None) -> Response:
     """The form that explains revoking and asks for confirmation."""
-    return _about_one("people/device_revoke", "Revoke a device", study, code, problem)
+    device, more = _about_one(study, code, problem)
+    about, button = REVOKE.format(device.name), f"Revoke {device.name}"
+    return form_page("Revoke a device", button, about=about, here="Revoke", danger=True, **more)
 
 
 @pages.post("/studies/<study>/devices/<code>/revoke")
@@ -118,14 +135,19 @@ def _above(study: str) -> tuple[tuple[str, str], ...]:
 
 
 def _code(study: Study, device: Device, code: str) -> Response:
-    title = f"Enrolment code of {device.name}"
-    return page("people/device_code", title, study=study, trail=_above(study.name), device=device, code=code)
+    about = Markup("Type it at the device. It works once, until {}.").format(when(device.enrol_expires_us))
+    title, then = f"Enrolment code of {device.name}", url_for("device_pages.devices", study=study.name)
+    return once_page(
+        title, "code", title, code, about=about, then=then, here="Code", study=study, trail=_above(study.name)
+    )
 
 
-def _about_one(name: str, title: str, study: str, code: str, problem: Problem | None) -> Response:
+def _about_one(study: str, code: str, problem: Problem | None) -> tuple[Device, dict[str, Any]]:
+    """A device, and the arguments that its forms share."""
     with parts().database.reading() as session:
         found = _study(session, study)
         device = session.scalar(select(Device).where(Device.code == code, Device.study_id == found.id))
         if device is None:
             raise not_found()
-        return page(name, title, study=found, problem=problem, trail=_above(study), device=device)
+        above = _above(study)
+        return device, {"study": found, "problem": problem, "trail": above, "back": above[0][0]}

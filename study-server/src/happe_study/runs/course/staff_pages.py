@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from flask import Blueprint, g, url_for
+from markupsafe import Markup
 
 from happe_study.access.rights import Right
 from happe_study.access.rules import caller, staff
-from happe_study.access.staff_page import done, field, or_again, page
+from happe_study.access.staff_page import Input, done, field, form_page, or_again
 from happe_study.base.parts import parts
 from happe_study.design.study import Study
 from happe_study.people.participants.models import Participant
@@ -27,13 +28,24 @@ if TYPE_CHECKING:
 pages = Blueprint("run_staff", __name__)
 
 LONGEST_REASON = 500
+ABORT = Markup(
+    '<p>Run <span class="code">{}</span> is number {} of participant <span class="code">{}</span>: {}. An aborted run '
+    "does not count. Its recorded data stay. You can plan it again, under the same sealed condition.</p>"
+)
+REPEAT = Markup(
+    '<p>Run <span class="code">{}</span> was aborted{}. A new attempt takes its place, number {} of participant '
+    '<span class="code">{}</span> ({}), the same sealed condition, and a new code.</p>'
+)
 
 
 @pages.get("/studies/<study>/runs/<code>/abort")
 @staff(Right.RUN_MANAGE)
 def abort_form(study: str, code: str, problem: Problem | None = None) -> Response:
     """The form that explains aborting and asks for a reason."""
-    return _form("runs/abort", f"Abort run {code}", study, code, problem)
+    run, about, more = _form(study, code, problem)
+    said = ABORT.format(code, run.position, *about)
+    fields = (Input("reason", "Why", "For the audit log. Do not name anybody."),)
+    return form_page(f"Abort run {code}", "Abort the run", *fields, about=said, here="Abort", danger=True, **more)
 
 
 @pages.post("/studies/<study>/runs/<code>/abort")
@@ -52,7 +64,12 @@ def abort(study: str, code: str) -> AnyResponse:
 @staff(Right.RUN_MANAGE)
 def repeat_form(study: str, code: str, problem: Problem | None = None) -> Response:
     """The form that explains planning a run again and asks for confirmation."""
-    return _form("runs/repeat", f"Plan run {code} again", study, code, problem)
+    run, about, more = _form(study, code, problem)
+    why = (
+        f": \N{LEFT DOUBLE QUOTATION MARK}{run.abort_reason}\N{RIGHT DOUBLE QUOTATION MARK}" if run.abort_reason else ""
+    )
+    said = REPEAT.format(code, why, run.position, *about)
+    return form_page(f"Plan run {code} again", "Plan it again", about=said, here="Plan again", **more)
 
 
 @pages.post("/studies/<study>/runs/<code>/repeat")
@@ -66,18 +83,17 @@ def repeat(study: str, code: str) -> AnyResponse:
         return _back(session, run, study, f"Run {new.code} is planned in the place of {code}.")
 
 
-def _form(name: str, title: str, study: str, code: str, problem: Problem | None) -> Response:
+def _form(study: str, code: str, problem: Problem | None) -> tuple[Run, tuple[str, str], dict[str, Any]]:
+    """A run, its participant and application, and the arguments that its forms share."""
     with parts().database.reading() as session:
         found = session.get_one(Study, g.happe_study_ids(study))
         run = services.find(session, found.id, code)
         participant = session.get_one(Participant, run.participant_id).code
-        above = (
-            (url_for("participant_staff.participants", study=study), "Participants"),
-            (url_for("participant_staff.participant", study=study, code=participant), participant),
-        )
+        back = url_for("participant_staff.participant", study=study, code=participant)
+        above = ((url_for("participant_staff.participants", study=study), "Participants"), (back, participant))
         application = protocol_of(found).application(run.application).name
-        facts = {"run": run, "participant": participant, "application": application}
-        return page(name, title, study=found, problem=problem, trail=above, **facts)
+        more = {"study": found, "problem": problem, "trail": above, "back": back}
+        return run, (participant, application), more
 
 
 def _back(session: Session, run: Run, study: str, said: str) -> AnyResponse:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from flask import Blueprint, g, request, url_for
+from markupsafe import Markup
 from sqlalchemy import select
 
 from happe_study.access.rights import Right
 from happe_study.access.rules import caller, staff
-from happe_study.access.staff_page import done, field, mistake, or_again, page
+from happe_study.access.staff_page import Input, done, field, form_page, mistake, or_again, page
 from happe_study.base.paging import MOST_ROWS, Page, rows_after
 from happe_study.base.parts import parts
 from happe_study.base.problems import conflict
@@ -35,6 +36,11 @@ if TYPE_CHECKING:
 pages = Blueprint("participant_staff", __name__)
 
 LONGEST_REASON = 500
+INVITE = Markup(
+    "<p>Each participant gets their own link, which leads through the whole study. The next page shows it once. The "
+    "server knows participants only by a random code. Do not write down which person has which code, unless the "
+    "protocol asks for it.</p>"
+)
 
 
 @pages.get("/studies/<study>/participants")
@@ -65,7 +71,15 @@ def invite_form(study: str, problem: Problem | None = None) -> Response:
     """The form that asks how many participants to invite."""
     with parts().database.reading() as session:
         found = _study(session, study)
-        return page("runs/invite", "Invite participants", study=found, problem=problem, trail=_above(study))
+        fields = (Input("count", "How many", f"1 to {MOST_INVITED}", "number", "1"),)
+        more: dict[str, Any] = {
+            "about": INVITE,
+            "here": "Invite",
+            "study": found,
+            "problem": problem,
+            "trail": _above(study),
+        }
+        return form_page("Invite participants", "Invite", *fields, **more)
 
 
 @pages.post("/studies/<study>/invite")
