@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from happe_study.evidence.traces.stores import storage_of
 from sqlalchemy import select
 
 import given_studies
@@ -16,6 +15,7 @@ from given_devices import device, header, put_part, put_trace
 from happe_study.evidence.traces.models import Trace, TracePart
 from happe_study.evidence.traces.sealed import seal_of
 from happe_study.evidence.traces.storage import Folder, Part
+from happe_study.evidence.traces.stores import storage_of
 from world import fixed_secrets
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ import resource
 from typing import TYPE_CHECKING
 
 import pytest
-from happe_study.evidence.traces.stores import storage_of
 
 import given_jobs
 import given_traces
 from happe_cli.disk import UNFINISHED
+from happe_study.evidence.traces.stores import storage_of
 from happe_study.jobs import services as jobs
 from happe_study.jobs.models import JobState
 from happe_study.operations.backup import job as backing

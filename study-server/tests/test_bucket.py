@@ -11,7 +11,6 @@ from uuid import UUID
 
 import obstore
 import pytest
-from happe_study.evidence.traces.stores import storage_of
 from sqlalchemy import select
 
 import given_jobs
@@ -31,6 +30,7 @@ from happe_study.evidence.traces.bucket import OWNER, Bucket
 from happe_study.evidence.traces.erased import ERASING
 from happe_study.evidence.traces.models import TracePart
 from happe_study.evidence.traces.storage import Part
+from happe_study.evidence.traces.stores import storage_of
 from happe_study.jobs import services as jobs
 from happe_study.jobs.models import JobState
 from happe_study.operations.backup import making, restoring

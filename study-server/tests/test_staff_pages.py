@@ -150,13 +150,6 @@ def test_links_are_shown_once_and_work(small_world: World) -> None:
         assert post(client, "/studies/small/invite", count=count).status_code == HTTPStatus.UNPROCESSABLE_ENTITY
 
 
-def test_a_study_that_is_not_locked_invites_nobody(small_world: World) -> None:
-    client = browser(small_world, Role.INVESTIGATOR)
-    given_studies.study(small_world, protocol=given_studies.small(), locked=False)
-    answer = post(client, "/studies/small/invite", count="1")
-    assert (answer.status_code, "it is not locked yet" in answer.text) == (HTTPStatus.CONFLICT, True)
-
-
 def test_participants_are_filtered_by_state_and_paged(small_world: World) -> None:
     client = browser(small_world, Role.EXPERIMENTER)
     given_studies.study(small_world, protocol=given_studies.small())

@@ -17,12 +17,11 @@ from http.client import HTTPConnection, HTTPException
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, Self
 
-from happe_study.evidence.traces.stores import storage_of
-
 from forked import Program
 from happe_demo.ports import reserved_port
 from happe_study.base.config import SECRET_NAMES, load_config
 from happe_study.cli.program import main
+from happe_study.evidence.traces.stores import storage_of
 from happe_study.operations.setting_up import write_secret
 from operated import happe_server
 from patience import PATIENCE_S, until

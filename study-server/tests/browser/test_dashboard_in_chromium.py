@@ -195,15 +195,3 @@ def test_who_is_signed_out_meanwhile_is_led_to_the_sign_in(lab: Lab) -> None:
 def _ask(page: Page) -> None:
     """Let the page ask now, as after five seconds."""
     page.evaluate("askForNews()")
-
-
-def test_no_page_weakens_the_policy_for_scripts_and_styles(lab: Lab) -> None:
-    window = lab.open(lab.run.path)
-    answer = window.page.request.get(lab.run.path)
-    policy = answer.headers["content-security-policy"]
-    assert "unsafe" not in policy
-    assert "script-src 'self'" in policy
-    text = answer.text()
-    assert not re.search(r"<style|\sstyle=|\son[a-z]+=|javascript:|hx-on|hx-vals", text)
-    assert set(re.findall(r"<script[^>]*>(.*?)</script>", text)) == {""}
-    window.close()

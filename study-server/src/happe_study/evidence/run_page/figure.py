@@ -42,7 +42,7 @@ def charts(of: RunSeries, window: Window) -> list[Chart]:
     room = (high - low) * ROOM or high * ROOM
     ends, marks = (low - room, high + room), tuple(_marks(of.presses))
     return [
-        _chart(of, window, UNITS[0], key="utilisation", title="Utilisation", ends=(0, 100), ticks=(0, 50, 100)),
+        _chart(of, window, UNITS[0], key="utilisation", title="Utilisation", ends=(-2, 102), ticks=(0, 50, 100)),
         _chart(of, window, UNITS[1], key="frequency", title="Frequency", ends=ends, ticks=of.ladder_ghz, marks=marks),
     ]
 
