@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/bus/run_request.h"
 
+#include "governor/documents/conditions.h"
+
 #include <fmt/format.h>
 #include <cstdint>
 #include <string_view>
@@ -74,7 +76,7 @@ Answer<RunRequest> request_of(const Fields& fields) {
                                    .sampling_rate_us = fields.sampling_rate_us,
                                    .up_threshold = fields.up_threshold,
                                    .epp = fields.epp.value_or(""),
-                                   .indicator = fields.indicator.value_or(condition == "B-HAPPE")},
+                                   .indicator = fields.indicator.value_or(condition == condition::kIndicated)},
                           .sealed = {},
                           .blind = fields.blind.value_or(true)};
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/documents/sealed_condition.h"
 
+#include "governor/documents/conditions.h"
 #include "governor/documents/epp.h"
 #include "governor/documents/json_document.h"
 
@@ -42,18 +43,9 @@ std::string slug(const Field& field) {
     return text;
 }
 
-// A number from 1 to 64, without zeros before it.
-bool is_step(std::string_view digits) {
-    const bool plain = !digits.empty() && digits.size() <= 2 && consists_of(digits, kDigits) && digits[0] != '0';
-    return plain && (digits.size() == 1 || digits <= "64");
-}
-
-std::string condition(const Field& field) {
-    constexpr std::string_view kFixed = "fixed-";
+std::string condition_of(const Field& field) {
     std::string text = field.name();
-    const bool known =
-        text == "ondemand" || text == "T-HAPPE" || text == "O-HAPPE" || text == "B-HAPPE" || text == "L-HAPPE";
-    if (!known && !(text.starts_with(kFixed) && is_step(std::string_view(text).substr(kFixed.size())))) {
+    if (!condition::is_known(text)) {
         field.refuse("no condition");
     }
     return text;
@@ -66,13 +58,13 @@ std::optional<std::uint32_t> tunable(const Field& document, const char* name, st
 
 // Refuses fields that contradict each other.
 void check(const Field& document, const RunPlan& plan) {
-    if (plan.condition != "ondemand" && (plan.sampling_rate_us || plan.up_threshold)) {
+    if (plan.condition != condition::kOndemand && (plan.sampling_rate_us || plan.up_threshold)) {
         document.refuse("tunables of ondemand");
     }
-    if (plan.condition == "B-HAPPE" && !plan.indicator) {
+    if (plan.condition == condition::kIndicated && !plan.indicator) {
         document.refuse("B-HAPPE without the indicator");
     }
-    if (plan.condition != "L-HAPPE" && plan.condition != "O-HAPPE" && plan.raised) {
+    if (plan.condition != condition::kExtended && plan.condition != condition::kOperating && plan.raised) {
         document.refuse("a raised profile of O-HAPPE or L-HAPPE");
     }
     if (!plan.condition.ends_with("-HAPPE") && !plan.sham) {
@@ -83,7 +75,7 @@ void check(const Field& document, const RunPlan& plan) {
 RunPlan plan_of(const Field& document) {
     const auto preferred = document.find("epp");
     const auto raised = document.find("raised");
-    RunPlan plan{.condition = condition(document.at("condition")),
+    RunPlan plan{.condition = condition_of(document.at("condition")),
                  .subject = code(document.at("subject")),
                  .application = slug(document.at("application")),
                  .sampling_rate_us = tunable(document, "sampling_rate_us", kLongestRateUs),

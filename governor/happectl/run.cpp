@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // happectl run: a study's run, and its trace.
+#include "governor/documents/conditions.h"
 #include "governor/documents/epp.h"
 #include "governor/happectl/commands.h"
 #include "governor/happectl/files.h"
@@ -267,16 +268,9 @@ Outcome<int> show_facts(const std::string& run) {
     });
 }
 
-std::string condition_mistake(const std::string& condition) {
-    for (const char* const known : {"ondemand", "T-HAPPE", "O-HAPPE", "B-HAPPE", "L-HAPPE"}) {
-        if (condition == known) {
-            return "";
-        }
-    }
-    const std::string step = condition.starts_with("fixed-") ? condition.substr(6) : "";
-    const bool number = !step.empty() && step.size() <= 3 && step.find_first_not_of("0123456789") == std::string::npos;
-    return number && step[0] != '0' ? ""
-                                    : "must be ondemand, T-HAPPE, O-HAPPE, B-HAPPE, L-HAPPE or fixed-N with N from 1";
+std::string condition_mistake(const std::string& name) {
+    return condition::is_known(name) ? ""
+                                     : "must be ondemand, T-HAPPE, O-HAPPE, B-HAPPE, L-HAPPE or fixed-N with N from 1";
 }
 
 void add_plan(CLI::App& command, RunOptions& options) {

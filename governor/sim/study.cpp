@@ -3,6 +3,7 @@
 
 #include "governor/core/loop.h"
 #include "governor/core/memory_profiles.h"
+#include "governor/documents/conditions.h"
 #include "governor/documents/trace_writer.h"
 #include "governor/sim/machine.h"
 #include "governor/sim/power_model.h"
@@ -20,17 +21,18 @@ namespace {
 constexpr Micros kStep = kStudyStep;
 constexpr double kStepSeconds = std::chrono::duration<double>(kStep).count();
 
+using Named = std::pair<std::string_view, Rule>;
 constexpr std::array kNames{
-    std::pair{"ondemand", Rule::Ondemand},
-    std::pair{"ondemand-now", Rule::OndemandNow},
-    std::pair{"conservative", Rule::Conservative},
-    std::pair{"performance", Rule::Performance},
-    std::pair{"powersave", Rule::Powersave},
-    std::pair{"UDFS", Rule::Udfs},
-    std::pair{"oracle", Rule::Oracle},
-    std::pair{"T-HAPPE", Rule::THappe},
-    std::pair{"O-HAPPE", Rule::OHappe},
-    std::pair{"B-HAPPE", Rule::BHappe},
+    Named{condition::kOndemand, Rule::Ondemand},
+    Named{"ondemand-now", Rule::OndemandNow},
+    Named{"conservative", Rule::Conservative},
+    Named{"performance", Rule::Performance},
+    Named{"powersave", Rule::Powersave},
+    Named{"UDFS", Rule::Udfs},
+    Named{"oracle", Rule::Oracle},
+    Named{condition::kTraining, Rule::THappe},
+    Named{condition::kOperating, Rule::OHappe},
+    Named{condition::kIndicated, Rule::BHappe},
 };
 
 // The purposes of a run's random streams.
@@ -234,9 +236,9 @@ std::vector<Condition> order(const StudyPlan& plan, sim::Random random) {
 
 std::string Condition::name() const {
     if (rule == Rule::FixedLevel) {
-        return fmt::format("fixed-{}", level);
+        return fmt::format("{}{}", condition::kFixed, level);
     }
-    return std::ranges::find(kNames, rule, &std::pair<const char*, Rule>::second)->first;
+    return std::string(std::ranges::find(kNames, rule, &Named::second)->first);
 }
 
 std::optional<Condition> Condition::named(std::string_view name) {
@@ -246,7 +248,7 @@ std::optional<Condition> Condition::named(std::string_view name) {
             return fixed;
         }
     }
-    const auto* const found = std::ranges::find(kNames, name, &std::pair<const char*, Rule>::first);
+    const auto* const found = std::ranges::find(kNames, name, &Named::first);
     return found == kNames.end() ? std::nullopt : std::optional(Condition{found->second, 0});
 }
 

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/happed/runs/run_condition.h"
 
+#include "governor/documents/conditions.h"
 #include "governor/documents/epp.h"
 #include "governor/system/process.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <algorithm>
-#include <charconv>
 #include <string>
-#include <string_view>
-#include <system_error>
 
 namespace happe {
 namespace {
@@ -18,26 +16,20 @@ namespace {
 using Rule = RunCondition::Rule;
 
 Result<RunCondition> parse(const std::string& name, std::size_t steps) {
-    if (name == "ondemand") {
+    if (name == condition::kOndemand) {
         return RunCondition{.rule = Rule::Ondemand};
     }
-    if (name == "T-HAPPE") {
+    if (name == condition::kTraining) {
         return RunCondition{.rule = Rule::Training};
     }
-    if (name == "O-HAPPE" || name == "B-HAPPE") {
+    if (name == condition::kOperating || name == condition::kIndicated) {
         return RunCondition{.rule = Rule::Operating};
     }
-    if (name == "L-HAPPE") {
+    if (name == condition::kExtended) {
         return RunCondition{.rule = Rule::Operating, .extended = true};
     }
-    constexpr std::string_view kFixed = "fixed-";
-    std::size_t step = 0;
-    if (name.starts_with(kFixed)) {
-        const char* const end = name.data() + name.size();
-        const auto [stop, error] = std::from_chars(name.data() + kFixed.size(), end, step);
-        step = error == std::errc() && stop == end && step <= steps ? step : 0;
-    }
-    if (step == 0) {
+    const std::size_t step = condition::fixed_level(name);
+    if (step == 0 || step > steps) {
         return failure(fmt::format(
             "condition: must be ondemand, T-HAPPE, O-HAPPE, B-HAPPE, L-HAPPE, or fixed-1 to fixed-{} on this machine",
             steps));
@@ -55,7 +47,7 @@ std::string fault_of(const RunPlan& plan, Rule rule) {
     if (!plan.application.empty() && !is_application_name(plan.application)) {
         return "application: not a name that an application can have";
     }
-    if (plan.condition == "B-HAPPE" && !plan.indicator) {
+    if (plan.condition == condition::kIndicated && !plan.indicator) {
         return "indicator: B-HAPPE has it";
     }
     if (rule != Rule::Ondemand && (plan.sampling_rate_us || plan.up_threshold)) {

@@ -85,7 +85,7 @@ def blinding_section(study: Study) -> Section:
 
 def _tries(study: Study) -> bool:
     """Whether HAPPE tries lower frequencies by itself in some runs."""
-    return "L-HAPPE" in study.runs.conditions
+    return names.L_HAPPE in study.runs.conditions
 
 
 def _guesses(study: Study) -> list[Guess]:
