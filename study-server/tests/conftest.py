@@ -62,10 +62,11 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture
 def database_url(request: pytest.FixtureRequest) -> str:
-    """A migrated, empty database. The test runs on both kinds."""
-    url: str = request.getfixturevalue({"sqlite": "sqlite_url", "postgresql": "postgres_url"}[request.param])
+    """A migrated, empty database: SQLite, or of the kinds that a test names (`postgres.ON_BOTH`)."""
+    kind = getattr(request, "param", "sqlite")
+    url: str = request.getfixturevalue({"sqlite": "sqlite_url", "postgresql": "postgres_url"}[kind])
     return url
 
 
@@ -85,7 +86,7 @@ def postgres_url(postgres: Postgres) -> Iterator[str]:
 
 @pytest.fixture
 def world(database_url: str, tmp_path: Path) -> Iterator[World]:
-    """An empty server on each kind of database."""
+    """An empty server."""
     made = World(tmp_path, database_url)
     yield made
     made.close()
@@ -101,7 +102,7 @@ def small_world(sqlite_url: str, tmp_path: Path) -> Iterator[World]:
 
 @pytest.fixture
 def operated(database_url: str, tmp_path: Path) -> Iterator[Operated]:
-    """A server with its files, on each kind of database."""
+    """A server with its files."""
     made = Operated(tmp_path, database_url)
     yield made
     made.close()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psycopg
+import pytest
 
 from patience import PATIENCE_S
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 MEMORY, ROOM = Path("/dev/shm"), 2 << 30  # noqa: S108 - the folder of a cluster there has a name of its own
 DEBIAN = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+# A test of what differs between the two kinds of database: locks, constraints, counting, types. Others run on SQLite.
+ON_BOTH = pytest.mark.parametrize("database_url", ["sqlite", "postgresql"], indirect=True)
 WAIT = ("-w", "-t", str(int(PATIENCE_S)))
 
 

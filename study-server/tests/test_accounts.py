@@ -26,6 +26,7 @@ from happe_study.base.problems import Problem
 from happe_study.people import callers
 from happe_study.people.accounts import services
 from happe_study.people.accounts.models import Account, Token
+from postgres import ON_BOTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -353,6 +354,7 @@ def test_an_account_is_made_with_a_password_that_is_shown_once(small_world: Worl
     assert password not in str(details)
 
 
+@ON_BOTH
 @pytest.mark.parametrize(
     ("email", "status"),
     [("ada@example.org", 409), ("ADA@example.org", 409), ("ada", 422), ("a/b@example.org", 422), ("a@b\0.org", 422),

@@ -20,6 +20,7 @@ from happe_study.runs.course import planning
 from happe_study.runs.course.models import Run
 from happe_study.studies.models import Slot
 from happe_study.studies.services import protocol_of
+from postgres import ON_BOTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -63,6 +64,7 @@ def try_to_enrol(world: World, study_id: int) -> int | None:
         return None
 
 
+@ON_BOTH
 def test_two_hundred_who_enrol_at_once_are_exactly_balanced(world: World) -> None:
     study = given_studies.study(world, protocol=given_studies.small(participants=EVERYBODY))
     participants = all_at_once(EVERYBODY, lambda _number: enrol(world, study.id))
@@ -83,6 +85,7 @@ def test_more_than_there_are_slots_for_fill_them_and_no_more(world: World) -> No
         assert session.scalar(select(func.count()).select_from(Run)) == 400
 
 
+@ON_BOTH
 def test_drop_outs_are_replaced_while_others_enrol(world: World) -> None:
     study = given_studies.study(world, protocol=given_studies.small(participants=EVERYBODY))
     early = [enrol(world, study.id) for _ in range(EVERYBODY // 2)]

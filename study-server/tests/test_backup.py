@@ -31,6 +31,7 @@ from happe_study.runs.course.models import Run, RunRecord
 from happe_study.runs.records.stored import opened
 from operated import Operated, happe_server
 from patience import PATIENCE_S
+from postgres import ON_BOTH
 from test_erasure import played
 from world import fixed_secrets
 
@@ -82,6 +83,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return tmp_path / str(request.param)
 
 
+@ON_BOTH
 def test_a_backup_under_load_restores_to_a_server_that_verifies(
     operated: Operated, elsewhere: Elsewhere, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -230,6 +232,7 @@ def test_a_server_is_not_restored_over(operated: Operated, place: Path) -> None:
     assert operated.done("audit", "head").out == head
 
 
+@ON_BOTH
 def test_a_database_with_tables_is_refused(operated: Operated, place: Path, tmp_path: Path) -> None:
     operated.done("backup", place)
     other = Elsewhere(tmp_path / "other", operated.database_url)

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from given_traces import Uploading
     from happe_study.operations.checking import Finding
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 NUMBERS = itertools.count()
 

@@ -43,6 +43,7 @@ from happe_study.runs.course.models import Run, RunRecord
 from happe_study.runs.records.stored import opened
 from happe_study.studies.models import Slot
 from patience import PATIENCE_S, until
+from postgres import ON_BOTH
 from world import fixed_secrets
 
 if TYPE_CHECKING:
@@ -128,6 +129,7 @@ def study(world: World) -> Study:
     return given_studies.study(world, protocol=given_studies.small())
 
 
+@ON_BOTH
 def test_erasing_leaves_stubs_that_tell_nothing(world: World, study: Study) -> None:
     someone = played(world, study)
     take_out(world)
@@ -328,6 +330,7 @@ def trace(world: World, study: Study, laptop: Enrolled, start_us: int, end_us: i
     return row
 
 
+@ON_BOTH
 def test_power_traces_that_are_theirs_alone_go_and_others_stay(world: World, study: Study) -> None:
     laptop, elsewhere = given_devices.device(world, study), given_devices.device(world, study)
     now = now_us()

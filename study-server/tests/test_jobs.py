@@ -27,6 +27,7 @@ from happe_study.operations.working.worker import GENTLE, sweep
 from happe_study.results.reports.models import ReportFile
 from operated import Running, happe_server_forked
 from patience import PATIENCE_S, is_running, until
+from postgres import ON_BOTH
 
 if TYPE_CHECKING:
     from flask.testing import FlaskClient
@@ -138,6 +139,7 @@ def test_a_server_does_jobs_by_itself_and_says_how_far_they_are(small_operated: 
     assert small_operated.run("job", "cancel", "7").status == 66
 
 
+@ON_BOTH
 def test_only_who_holds_the_lease_changes_a_job(world: World) -> None:
     with world.database.writing() as session:
         number = services.ask(session, "checks", "anna@example.org").id

@@ -12,6 +12,7 @@ from sqlalchemy import select
 from enrolled import sequences
 from happe_study.studies.models import Slot
 from joining import PLACES, Browser, all_join, invited
+from postgres import ON_BOTH
 from server_process import ServerProcess
 from world import World
 
@@ -24,6 +25,7 @@ TOO_MANY = 5
 OPENINGS = 3  # of a link: a preview, the page, and once more
 
 
+@ON_BOTH
 def test_two_hundred_and_five_join_at_once_and_five_are_told_that_it_is_full(database_url: str, tmp_path: Path) -> None:
     # given
     world = World(tmp_path, database_url)

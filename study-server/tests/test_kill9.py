@@ -17,7 +17,7 @@ from given_uploads import Underway, part_items, record_items, require_all, under
 from happe_study import migrations
 from happe_study.base.database import Database
 from happe_study.evidence.traces.storage import Folder
-from postgres import cluster
+from postgres import ON_BOTH, cluster
 from server_process import ServerProcess
 from small_disk import SmallDisk
 from uploader import Crowd
@@ -55,6 +55,7 @@ def world_of_processes(database_url: str, tmp_path: Path) -> Iterator[tuple[Worl
     world.close()
 
 
+@ON_BOTH
 def test_what_was_acknowledged_outlives_kills(world_of_processes: tuple[World, ServerProcess]) -> None:
     # given
     world, server = world_of_processes
@@ -115,6 +116,7 @@ def durable_postgres() -> Iterator[Postgres]:
         yield made
 
 
+@pytest.mark.long
 def test_crashes_of_postgresql_are_answered_with_503_and_lose_nothing(
     durable_postgres: Postgres, tmp_path: Path
 ) -> None:

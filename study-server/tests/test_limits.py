@@ -20,6 +20,7 @@ from happe_study.base.clock import now_us
 from happe_study.base.codes import new_secret
 from happe_study.base.limits import RateHits
 from happe_study.people.devices import services as devices
+from postgres import ON_BOTH
 from world import World
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ def test_a_known_browser_has_a_count_of_its_own_for_its_account_alone(sqlite_url
     world.close()
 
 
+@ON_BOTH
 def test_processes_and_servers_count_together_also_what_they_are_asked_at_once(
     database_url: str, tmp_path: Path
 ) -> None:

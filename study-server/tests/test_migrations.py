@@ -15,10 +15,14 @@ from happe_study import migrations
 from happe_study.base.config import ConfigError
 from happe_study.base.database import Database
 from happe_study.migrations.tables import Base
+from postgres import ON_BOTH
 from world import fixed_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+pytestmark = ON_BOTH
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ from happe_study.runs.course import services as runs
 from happe_study.runs.participation import services
 from happe_study.studies.models import Slot
 from happe_study.studies.services import protocol_of
+from postgres import ON_BOTH
 from world import fixed_secrets
 
 if TYPE_CHECKING:
@@ -218,6 +219,7 @@ def at_once(count: int, act: Callable[[int], object]) -> list[object]:
         return list(pool.map(one, range(count)))
 
 
+@ON_BOTH
 def test_one_of_many_ratings_at_once_counts(world: World) -> None:
     # Given
     made = study(world, protocol=small())
@@ -239,6 +241,7 @@ def test_one_of_many_ratings_at_once_counts(world: World) -> None:
     assert sorted(map(str, got)) == sorted(["rated"] * 4 + [str(stored)])
 
 
+@ON_BOTH
 def test_many_replacements_at_once_make_one_attempt(world: World) -> None:
     # Given
     made = study(world, protocol=small())
@@ -260,6 +263,7 @@ def test_many_replacements_at_once_make_one_attempt(world: World) -> None:
     assert len(people.runs_of(world, row)) == 11
 
 
+@ON_BOTH
 def test_the_same_answers_from_many_tabs_at_once_enrol_once(world: World) -> None:
     made = study(world, protocol=small())
     row, _ = people.participant(world, made, enrolled=False)

@@ -22,6 +22,7 @@ from happe_study.evidence.profiles.models import LearningEvent, Uafp
 from happe_study.results.withdrawal import services as withdrawal
 from happe_study.runs.course.models import Run, RunRecord
 from happe_study.runs.records.stored import opened
+from postgres import ON_BOTH
 from world import World, fixed_secrets
 
 if TYPE_CHECKING:
@@ -151,6 +152,7 @@ def test_a_withdrawn_participants_record_is_refused(world: World) -> None:
     assert count(world, RunRecord) == 0
 
 
+@ON_BOTH
 def test_a_record_that_comes_eight_times_at_once_is_kept_once(world: World) -> None:
     # given
     sitting = Sitting(world)

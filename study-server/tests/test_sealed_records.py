@@ -30,6 +30,7 @@ from happe_study.results.unblinding.services import Order
 from happe_study.runs.course.models import Run, RunRecord
 from happe_study.runs.records.stored import Stored, opened, stored
 from leaks import LABELS, SOME_DIFFER, same_chances, server
+from postgres import ON_BOTH
 from test_erasure import played, withdraw
 from world import World, fixed_secrets
 
@@ -158,6 +159,7 @@ def unpacked(content: bytes) -> bytes:
     return whole
 
 
+@ON_BOTH
 @pytest.mark.usefixtures("players")
 def test_a_stolen_database_has_no_word_of_a_record(world: World, tmp_path: Path) -> None:
     assert told(stolen(world, tmp_path)) == set()

@@ -26,6 +26,7 @@ from happe_study.evidence.traces import upkeep
 from happe_study.evidence.traces.models import TracePart
 from happe_study.evidence.traces.sealed import sealed_bytes
 from happe_study.evidence.traces.storage import Folder, Part
+from postgres import ON_BOTH
 from world import World
 
 if TYPE_CHECKING:
@@ -200,6 +201,7 @@ def test_a_trace_is_its_meters_alone(world: World) -> None:
     assert begun.files() == ["00000"]
 
 
+@ON_BOTH
 def test_uploads_of_one_part_at_once_both_end_well_and_make_one_file(world: World) -> None:
     # given
     begun, gate, at_once = begin(world), threading.Barrier(8), 8

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from happe_study.design.study import Study
     from world import World
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 KILLS = int(os.environ.get("HAPPE_KILLS", "2"))
 PARTICIPANTS = int(os.environ.get("HAPPE_PARTICIPANTS", "1"))

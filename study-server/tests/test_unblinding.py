@@ -23,6 +23,7 @@ from happe_study.results.unblinding.services import Order
 from happe_study.runs.course.models import Run
 from happe_study.studies.models import Slot
 from happe_study.studies.services import protocol_of
+from postgres import ON_BOTH
 from world import fixed_secrets
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def study(world: World) -> StudyRow:
     return made
 
 
+@ON_BOTH
 def test_unblinding_writes_every_condition_and_reveals_the_seed(world: World, study: StudyRow) -> None:
     check = unblind(world)
     assert check.summary() == {

@@ -17,6 +17,7 @@ import given_studies
 from happe_study.access.rights import Role
 from happe_study.audit.chain import GENESIS, detail_digest, link
 from happe_study.audit.verify import ERASED, Fault, Head, Link, noted_head, verify, verify_log
+from postgres import ON_BOTH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -177,6 +178,7 @@ def test_a_noted_head_reads_back() -> None:
     assert noted_head(f" {head}\n") == head
 
 
+@ON_BOTH
 def test_the_log_in_the_database_verifies_and_shows_what_is_done_to_it(world: World) -> None:
     given_studies.study(world, protocol=given_studies.small())
     with world.database.reading() as session:
