@@ -25,8 +25,9 @@ from forked import Program
 from happe_study import migrations
 from happe_study.base.database import Database
 from happe_study.base.identity import identity
-from happe_study.operations.backup import making, restoring, snapshots
-from happe_study.operations.backup.manifest import NAME, NoBackupError
+from happe_study.operations import backup as backups
+from happe_study.operations import restoring
+from happe_study.operations.backup import NAME
 from happe_study.runs.course.models import Run, RunRecord
 from happe_study.runs.records.stored import opened
 from operated import Operated, happe_server
@@ -77,10 +78,16 @@ def elsewhere(request: pytest.FixtureRequest, operated: Operated, tmp_path: Path
     cluster.execute("DROP DATABASE elsewhere WITH (FORCE)")
 
 
-@pytest.fixture(params=["backup", "backup.tar"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """The place of a backup: a folder or a tar."""
-    return tmp_path / str(request.param)
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """The place of a backup."""
+    return tmp_path / "backup.tar"
+
+
+def files_of(place: Path) -> dict[str, bytes]:
+    """The files in a backup."""
+    with tarfile.open(place) as archive:
+        return {member.name: archive.extractfile(member).read() for member in archive}  # type: ignore[union-attr] # all are files
 
 
 @ON_BOTH
@@ -98,9 +105,9 @@ def test_a_backup_under_load_restores_to_a_server_that_verifies(
             number += 1
             began.set()
 
-    taken = snapshots.take
+    taken = backups.take
 
-    def take_while_uploading(*arguments: Any) -> snapshots.Snapshot:  # noqa: ANN401 - handed on
+    def take_while_uploading(*arguments: Any) -> backups.Snapshot:  # noqa: ANN401 - handed on
         began.clear()
         assert began.wait(PATIENCE_S)
         found = taken(*arguments)
@@ -108,7 +115,7 @@ def test_a_backup_under_load_restores_to_a_server_that_verifies(
         assert began.wait(PATIENCE_S)
         return found
 
-    monkeypatch.setattr(snapshots, "take", take_while_uploading)
+    monkeypatch.setattr(backups, "take", take_while_uploading)
     uploader = threading.Thread(target=upload)
     uploader.start()
     try:
@@ -128,9 +135,8 @@ def test_a_backup_under_load_restores_to_a_server_that_verifies(
     assert {finding["verdict"] for finding in checked.json()} == {"ok"}, checked.out
     assert elsewhere.run("audit", "verify", "--expect", made.json()["audit_head"]).status == 0
     for number, content in before.items():
-        path = f"traces/{meter.trace[:2]}/{meter.trace}/{number:05d}.sealed"
-        with (elsewhere.data / path).open("rb") as file:
-            assert given_traces.seal(operated.world, meter.trace, number).opened(file.read()) == content
+        (path,) = (elsewhere.data / "traces" / meter.trace[:2] / meter.trace).glob(f"{number:05d}-*.sealed")
+        assert given_traces.seal(operated.world, meter.trace, number).opened(path.read_bytes()) == content
     assert len(meter.acknowledged) > len(before) + 1
 
 
@@ -152,26 +158,21 @@ def test_a_record_is_sealed_in_a_backup_too_and_opens_with_the_servers_secrets(
     assert json.loads(opened(fixed_secrets().allocation, code, document)) == someone.record
 
 
-def test_a_backup_says_what_is_in_it(operated: Operated, tmp_path: Path) -> None:
+def test_a_backup_says_what_is_in_it_and_only_its_owner_can_read_it(operated: Operated, place: Path) -> None:
     given_traces.uploaded(operated.world, 2)
-    made = operated.done("backup", tmp_path / "b", "--json").json()
-    manifest = json.loads((tmp_path / "b" / NAME).read_text())
-    files = {str(path.relative_to(tmp_path / "b")) for path in (tmp_path / "b").rglob("*") if path.is_file()}
-    assert {entry["path"] for entry in manifest["files"]} | {NAME} == files
+    made = operated.done("backup", place, "--json").json()
+    files = files_of(place)
+    manifest = json.loads(files[NAME])
+    assert {entry["path"] for entry in manifest["files"]} | {NAME} == set(files)
     assert made["audit_head"] == f"{manifest['audit']['number']}:{manifest['audit']['chain_sha256']}"
     assert (manifest["format"], manifest["revision"], manifest["missing"]) == (1, migrations.head(), [])
     assert made["bytes"] == sum(entry["size"] for entry in manifest["files"])
-
-
-def test_nobody_but_its_owner_can_read_a_backup(operated: Operated, place: Path) -> None:
-    operated.done("backup", place)
-    paths = [place, *place.rglob("*")]
-    assert {path.stat().st_mode & 0o077 for path in paths} == {0}
+    assert place.stat().st_mode & 0o077 == 0
 
 
 def test_secrets_are_in_a_backup_only_if_asked_for(operated: Operated, place: Path) -> None:
     operated.done("backup", place)
-    content = b"".join(path.read_bytes() for path in [place, *place.rglob("*")] if path.is_file())
+    content = place.read_bytes()
     for key in (operated.data / "secrets").iterdir():
         assert key.read_text().strip().encode() not in content
         assert bytes.fromhex(key.read_text()) not in content
@@ -198,22 +199,15 @@ def test_without_secrets_it_is_said_that_they_are_missing(
     assert elsewhere.run("check").status == 0
 
 
-def test_secrets_that_are_there_are_compared(operated: Operated, elsewhere: Elsewhere, place: Path) -> None:
-    operated.done("backup", place)
-    elsewhere.give_secrets(operated)
-    (elsewhere.data / "secrets/allocation.key").write_text("11" * 32)
-    ran = elsewhere.run("restore", place)
-    assert ran.status == 0, ran.err
-    assert "belong to another server" in ran.out
-
-
 def test_secrets_that_are_there_are_never_replaced(operated: Operated, elsewhere: Elsewhere, place: Path) -> None:
-    operated.done("backup", place, "--with-secrets")
+    for name, asked in ((place, ()), (place.with_name("secret.tar"), ("--with-secrets",))):
+        operated.done("backup", name, *asked)
     elsewhere.give_secrets(operated)
     (elsewhere.data / "secrets/allocation.key").write_text("11" * 32)
-    refused = elsewhere.run("restore", place)
+    refused = elsewhere.run("restore", place.with_name("secret.tar"))
     assert refused.status == os.EX_CANTCREAT
     assert [each.name for each in elsewhere.data.iterdir()] == ["secrets"]
+    assert "belong to another server" in elsewhere.run("restore", place).out
     assert (elsewhere.data / "secrets/allocation.key").read_text() == "11" * 32
 
 
@@ -250,21 +244,11 @@ def test_a_backup_of_the_other_kind_of_database_is_refused(operated: Operated, p
     assert "the configuration names another kind of database" in refused.err
 
 
-def test_an_older_backup_is_restored_and_says_that_it_must_be_migrated(
-    operated: Operated, elsewhere: Elsewhere, place: Path
-) -> None:
-    source = making.Source(operated.world.config, fixed_secrets(), operated.world.database)
-    with operated.world.database.writing() as session:
-        session.execute(text("UPDATE alembic_version SET version_num = '0001'"))
-    making.make(source, place)
-    assert "Next: happe-server migrate" in elsewhere.run("restore", place).out
-
-
-def test_a_newer_backup_is_refused(operated: Operated, elsewhere: Elsewhere, place: Path) -> None:
-    source = making.Source(operated.world.config, fixed_secrets(), operated.world.database)
+def test_a_backup_of_another_revision_is_refused(operated: Operated, elsewhere: Elsewhere, place: Path) -> None:
+    source = backups.Source(operated.world.config, fixed_secrets(), operated.world.database)
     with operated.world.database.writing() as session:
         session.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    making.make(source, place)
+    backups.make(source, place)
     refused = elsewhere.run("restore", place)
     assert refused.status == os.EX_DATAERR
     assert "revision 9999" in refused.err
@@ -278,7 +262,7 @@ def test_a_name_that_is_taken_is_refused(operated: Operated, place: Path) -> Non
 
 
 def test_a_folder_that_is_not_there_is_said(small_operated: Operated, tmp_path: Path) -> None:
-    refused = small_operated.run("backup", tmp_path / "none/backup")
+    refused = small_operated.run("backup", tmp_path / "none/backup.tar")
     assert refused.status == os.EX_NOINPUT
     assert f"{tmp_path}/none: no such folder; make it first" in refused.err
 
@@ -301,81 +285,68 @@ def test_parts_that_the_server_has_lost_are_said_and_the_rest_is_backed_up(
 
 
 def cut(place: Path) -> None:
-    """Cut a tar short, or remove a file of a folder."""
-    if place.is_dir():
-        next(place.rglob("*.sealed")).unlink()
-    else:
-        os.truncate(place, place.stat().st_size // 2)
+    """Cut it short."""
+    os.truncate(place, place.stat().st_size // 2)
 
 
 def flip(place: Path) -> None:
-    """Change a bit in the middle of the largest file."""
-    file = max((path for path in [place, *place.rglob("*")] if path.is_file()), key=lambda path: path.stat().st_size)
-    content = bytearray(file.read_bytes())
+    """Change a bit."""
+    content = bytearray(place.read_bytes())
     content[len(content) // 3] ^= 16
-    file.write_bytes(content)
+    place.write_bytes(content)
 
 
 def lengthen(place: Path) -> None:
-    """Add a byte to a part."""
-    if place.is_dir():
-        with next(place.rglob("*.sealed")).open("ab") as file:
-            file.write(b"x")
-    else:
-        rewrite(place, lambda path, content: (path, content + b"x" if path.endswith(".sealed") else content))
+    """Add a byte to the parts."""
+    rewrite(place, lambda path, content: content + b"x" if path.endswith(".sealed") else content)
 
 
 def climb(place: Path) -> None:
     """Let the manifest name a file outside of the place."""
-    rewrite(
-        place, lambda path, content: (path, content.replace(b"traces/", b"traces/../../") if path == NAME else content)
-    )
+    rewrite(place, lambda path, content: content.replace(b"traces/", b"traces/../../") if path == NAME else content)
+
+
+def without_a_part(place: Path) -> None:
+    """Leave the parts out."""
+    rewrite(place, lambda path, content: None if path.endswith(".sealed") else content)
 
 
 def no_manifest(place: Path) -> None:
-    """Remove the manifest."""
-    rewrite(place, lambda path, content: (None if path == NAME else path, content))
+    """Leave the manifest out."""
+    rewrite(place, lambda path, content: None if path == NAME else content)
 
 
 def no_json(place: Path) -> None:
     """Spoil the manifest."""
-    rewrite(place, lambda path, content: (path, content[:-9] if path == NAME else content))
+    rewrite(place, lambda path, content: content[:-9] if path == NAME else content)
 
 
 def twice(place: Path) -> None:
     """Let the manifest name a file twice."""
 
-    def change(path: str, content: bytes) -> tuple[str, bytes]:
+    def change(path: str, content: bytes) -> bytes:
         if path != NAME:
-            return path, content
+            return content
         manifest = json.loads(content)
         manifest["files"].append(manifest["files"][0])
-        return path, json.dumps(manifest).encode()
+        return json.dumps(manifest).encode()
 
     rewrite(place, change)
 
 
-def rewrite(place: Path, change: Callable[[str, bytes], tuple[str | None, bytes]]) -> None:
-    """Write a backup again after `change` has changed each file. The name None leaves a file out."""
-    if place.is_dir():
-        for path in [path for path in place.rglob("*") if path.is_file()]:
-            name, content = change(str(path.relative_to(place)), path.read_bytes())
-            path.unlink()
-            if name is not None:
-                path.write_bytes(content)
-        return
-    with tarfile.open(place) as old:
-        files = [(member.name, old.extractfile(member).read()) for member in old]  # type: ignore[union-attr] # all are files
+def rewrite(place: Path, change: Callable[[str, bytes], bytes | None]) -> None:
+    """Write a backup again after `change` has changed each file. None leaves a file out."""
+    files = files_of(place)
     with tarfile.open(place, "w") as new:
-        for known, content in files:
-            name, changed = change(known, content)
-            if name is not None:
+        for name, content in files.items():
+            changed = change(name, content)
+            if changed is not None:
                 member = tarfile.TarInfo(name)
                 member.size = len(changed)
                 new.addfile(member, io.BytesIO(changed))
 
 
-@pytest.mark.parametrize("damage", [cut, flip, lengthen, climb, no_manifest, no_json, twice])
+@pytest.mark.parametrize("damage", [cut, flip, lengthen, climb, without_a_part, no_manifest, no_json, twice])
 def test_a_damaged_backup_is_refused_and_leaves_no_server(
     small_operated: Operated, tmp_path: Path, place: Path, damage: Callable[[Path], None]
 ) -> None:
@@ -389,16 +360,10 @@ def test_a_damaged_backup_is_refused_and_leaves_no_server(
     left = {path.name for path in elsewhere.data.glob("*")} if elsewhere.data.exists() else set()
     assert left <= {restoring.STAGE}
     assert not (tmp_path / "elsewhere/traces").exists()
-
-
-def test_a_refused_backup_does_not_stand_in_the_way_of_a_good_one(small_operated: Operated, tmp_path: Path) -> None:
-    given_traces.uploaded(small_operated.world, 2)
-    small_operated.done("backup", tmp_path / "good")
-    small_operated.done("backup", tmp_path / "bad")
-    flip(tmp_path / "bad")
-    elsewhere = Elsewhere(tmp_path / "elsewhere", None)
-    assert elsewhere.run("restore", tmp_path / "bad").status == os.EX_DATAERR
-    assert elsewhere.run("restore", tmp_path / "good").status == 0
+    # and it does not stand in the way of a good one
+    good = tmp_path / "good.tar"
+    small_operated.done("backup", good)
+    assert elsewhere.run("restore", good).status == 0
     assert not (elsewhere.data / restoring.STAGE).exists()
 
 
@@ -413,15 +378,12 @@ def test_a_file_that_is_no_backup_is_refused(small_operated: Operated, tmp_path:
 
 
 def test_the_audit_log_of_what_was_restored_must_end_as_the_manifest_says(
-    small_operated: Operated, tmp_path: Path
+    small_operated: Operated, tmp_path: Path, place: Path
 ) -> None:
     given_traces.uploaded(small_operated.world, 1)
-    small_operated.done("backup", tmp_path / "b")
-    rewrite(
-        tmp_path / "b",
-        lambda path, content: (path, content.replace(b'"number": ', b'"number": 9') if path == NAME else content),
-    )
-    ran = Elsewhere(tmp_path / "elsewhere", None).run("restore", tmp_path / "b")
+    small_operated.done("backup", place)
+    rewrite(place, lambda path, content: content.replace(b'"number": ', b'"number": 9') if path == NAME else content)
+    ran = Elsewhere(tmp_path / "elsewhere", None).run("restore", place)
     assert ran.status == 1
     assert "truncated" in ran.err
 
@@ -467,23 +429,25 @@ def test_a_backup_killed_at_any_moment_is_none(small_operated: Operated, place: 
         if place.exists():
             break
         assert status == -signal.SIGKILL
-        for left in tmp_path.glob(f".{place.name}-*"):
-            with pytest.raises((NoBackupError, OSError)):
+        for left in tmp_path.glob(f".{place.name}-*/backup"):
+            with pytest.raises((backups.NoBackupError, OSError)):
                 restoring.restore(small_operated.world.config, left)
     assert moment > 1, "it was killed"
     elsewhere = Elsewhere(tmp_path / "elsewhere", None)
     assert elsewhere.run("restore", place).status == 0
 
 
-def test_a_restoring_killed_at_any_moment_can_be_done_again(small_operated: Operated, tmp_path: Path) -> None:
+def test_a_restoring_killed_at_any_moment_can_be_done_again(
+    small_operated: Operated, tmp_path: Path, place: Path
+) -> None:
     given_traces.uploaded(small_operated.world, 2)
-    small_operated.done("backup", tmp_path / "b", "--with-secrets")
+    small_operated.done("backup", place, "--with-secrets")
     for moment in range(1, 60, 4):
         elsewhere = Elsewhere(tmp_path / f"elsewhere{moment}", None)
-        if killed_at(moment, "--config", elsewhere.file, "restore", tmp_path / "b") == 0:
+        if killed_at(moment, "--config", elsewhere.file, "restore", place) == 0:
             break
         whole = (elsewhere.data / "server.db").exists()
-        again = elsewhere.run("restore", tmp_path / "b")
+        again = elsewhere.run("restore", place)
         assert again.status == (os.EX_CANTCREAT if whole else 0), again.err
         assert elsewhere.run("check", "--deep").status == 0
     assert moment > 1, "it was killed"

@@ -33,8 +33,9 @@ from happe_study.evidence.traces.storage import Part
 from happe_study.evidence.traces.stores import storage_of
 from happe_study.jobs import services as jobs
 from happe_study.jobs.models import JobState
-from happe_study.operations.backup import making, restoring
-from happe_study.operations.backup.manifest import NoBackupError
+from happe_study.operations import backup as backups
+from happe_study.operations import restoring
+from happe_study.operations.backup import NoBackupError
 from happe_study.operations.checking import Verdict, check
 from happe_study.people.participants.models import Participant
 from leaks import SOME_DIFFER, masked, same_chances, server
@@ -228,8 +229,8 @@ def test_a_backup_names_the_objects_and_restoring_reads_them(operated: Operated,
     # given
     world = operated.world
     made = given_traces.uploaded(world, 3)
-    place = tmp_path / "backup"
-    written = making.make(making.Source(world.config, fixed_secrets(), world.database), place, with_secrets=True)
+    place = tmp_path / "backup.tar"
+    written = backups.make(backups.Source(world.config, fixed_secrets(), world.database), place, with_secrets=True)
     assert [each.key for each in written.objects] == objects(world)
     assert not (place / "traces").exists()
     # when
@@ -277,7 +278,7 @@ class Rehearsal:
 
 @pytest.fixture
 def rehearsal(operated: Operated, moto: Moto, bucket: str, tmp_path: Path) -> Iterator[Rehearsal]:
-    meter, backup = given_traces.uploaded(operated.world, 2), tmp_path / "backup"
+    meter, backup = given_traces.uploaded(operated.world, 2), tmp_path / "backup.tar"
     said = operated.done("backup", backup, "--with-secrets").out
     assert "aws s3 sync" in said.splitlines()[0]
     copies = [Copy(tmp_path / f"copy-{number}", backup, moto.settings(bucket)) for number in range(2)]
@@ -428,8 +429,8 @@ def test_two_buckets_that_differ_in_the_allocation_alone_have_objects_of_the_sam
         # When we list and back up their objects
         storage = storage_of(made.world.config, made.world.database)
         listed = [(each.key, each.bytes) for trace in storage.traces() for each in storage.stored(trace)]
-        source = making.Source(made.world.config, fixed_secrets(), made.world.database)
-        kept = making.make(source, folder / "backup")
+        source = backups.Source(made.world.config, fixed_secrets(), made.world.database)
+        kept = backups.make(source, folder / "backup.tar")
         made.world.close()
         # Then they differ only in digests
         assert sorted(listed) == sorted((each.key, each.size) for each in kept.objects)

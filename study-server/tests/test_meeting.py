@@ -34,7 +34,7 @@ from happe_study.evidence.traces.sealed import new_trace_key
 from happe_study.jobs import pages as job_pages
 from happe_study.jobs import services as jobs
 from happe_study.jobs.models import JobState
-from happe_study.operations.backup import job as backups
+from happe_study.operations import backup as backups
 from happe_study.people import sittings
 from happe_study.people.accounts import services as accounts
 from happe_study.people.devices.models import Sitting

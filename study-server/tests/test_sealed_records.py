@@ -24,7 +24,8 @@ from happe_study.access.rights import Role
 from happe_study.base.database import Base
 from happe_study.design.allocation.sealing import SealError, record_digest
 from happe_study.design.study import Study
-from happe_study.operations.backup import making, postgresql
+from happe_study.operations import backup as backups
+from happe_study.operations import postgresql
 from happe_study.results.unblinding import services as unblinding
 from happe_study.results.unblinding.services import Order
 from happe_study.runs.course.models import Run, RunRecord
@@ -177,7 +178,7 @@ def test_two_databases_that_differ_in_the_allocation_alone_differ_in_seals_alone
         with capture_logs() as entries:
             made = server(folder, f"sqlite:///{folder / 'server.db'}", seed)
         rows.append(dict(cells(made.world)))
-        making.make(making.Source(made.world.config, fixed_secrets(), made.world.database), folder / "backup")
+        backups.make(backups.Source(made.world.config, fixed_secrets(), made.world.database), folder / "backup.tar")
         made.world.close()
         sizes.append({str(path.relative_to(folder)): path.stat().st_size for path in folder.rglob("*")})
         told_besides.append([sorted(counted(made.world)), [known(entry) for entry in entries]])

@@ -13,9 +13,9 @@ from happe_cli.errors import EX_CHECK_FAILED, Failure
 from happe_study.cli.errors import PROGRAM
 from happe_study.cli.progress import progress_bar
 from happe_study.cli.server import Server, pass_server
-from happe_study.operations.backup import job, making, restoring
-from happe_study.operations.backup.manifest import Manifest, NoBackupError
-from happe_study.operations.backup.postgresql import ProgramError
+from happe_study.operations import backup as backups
+from happe_study.operations import restoring
+from happe_study.operations.postgresql import ProgramError
 
 BACKUP = """The server may run. The backup has everything that the server acknowledged before it began. The backup gets
 its name when all of it is on the disk. A killed backup leaves a name that begins with a dot; you can remove
@@ -31,7 +31,7 @@ A backup has no secrets unless you ask for them. Keep a backup with secrets apar
 every study. Backups from before a withdrawal still have that participant's data, so delete old backups.
 
 Examples:
-  happe-server backup /var/backups/happe/$(date +%F)
+  happe-server backup /var/backups/happe/$(date +%F).tar
   happe-server backup monday.tar --json
   happe-server backup --job
   happe-server backup --with-secrets /media/safe/happe.tar"""
@@ -42,7 +42,7 @@ place, and afterwards the audit log and the power traces in the bucket that the 
 server only reads the bucket, until `happe-server takeover`.
 
 Examples:
-  happe-server restore /var/backups/happe/2026-11-02
+  happe-server restore /var/backups/happe/2026-11-02.tar
   happe-server --config ./rehearsal.toml restore monday.tar
   happe-server --config ./rehearsal.toml check --deep"""
 
@@ -57,15 +57,15 @@ SECRETS = {
 
 
 @click.command(cls=Command, epilog=BACKUP)
-@click.argument("place", metavar="FOLDER|FILE.tar", type=click.Path(path_type=Path), required=False)
+@click.argument("place", metavar="FILE.tar", type=click.Path(path_type=Path), required=False)
 @click.option("--with-secrets", is_flag=True, help="Include the secrets")
 @click.option("--job", "as_job", is_flag=True, help="Let a worker make it in the folder `backups`")
 @json_option
 @pass_server
 def backup(server: Server, place: Path | None, with_secrets: bool, as_job: bool, as_json: bool) -> None:  # noqa: FBT001 - click's flags
-    """Copy database and traces to a new folder or tar, while the server runs."""
+    """Copy database and traces to a new tar, while the server runs."""
     if (place is not None or with_secrets) if as_job else place is None:
-        raise Failure(os.EX_USAGE, "give FOLDER, FILE.tar or --job; a backup by --job never has the secrets")
+        raise Failure(os.EX_USAGE, "give FILE.tar or --job; a backup by --job never has the secrets")
     server.require_fit()
     if place is None:
         _ask(server, as_json=as_json)
@@ -75,9 +75,9 @@ def backup(server: Server, place: Path | None, with_secrets: bool, as_job: bool,
 
 def _ask(server: Server, *, as_json: bool) -> None:
     if server.config.backups is None:
-        raise Failure(os.EX_CONFIG, job.NO_FOLDER)
+        raise Failure(os.EX_CONFIG, backups.NO_FOLDER)
     with server.writing() as session:
-        asked = job.ask(session)
+        asked = backups.ask(session)
         number, place = asked.id, server.config.backups / asked.arguments["name"]
     if as_json:
         print_json({"job": number, "backup": str(place)})
@@ -88,16 +88,14 @@ def _ask(server: Server, *, as_json: bool) -> None:
 
 
 def _back_up(server: Server, place: Path, *, with_secrets: bool, as_json: bool) -> None:
-    source = making.Source(server.config, server.secrets, server.database)
+    source = backups.Source(server.config, server.secrets, server.database)
     try:
         with progress_bar("Backing up") as progress:
-            made = making.make(source, place.absolute(), with_secrets=with_secrets, progress=progress)
+            made = backups.make(source, place.absolute(), with_secrets=with_secrets, progress=progress)
     except ProgramError as error:
         raise Failure(os.EX_UNAVAILABLE, str(error)) from error
     if with_secrets:
-        PROGRAM.show(
-            [f"{place}: holds the secrets, which can unblind everybody; keep it safe (its mode is 0600 or 0700)"]
-        )
+        PROGRAM.show([f"{place}: holds the secrets, which can unblind everybody; keep it safe (its mode is 0600)"])
     if as_json:
         print_json(_document(place, made))
     else:
@@ -111,7 +109,7 @@ def _back_up(server: Server, place: Path, *, with_secrets: bool, as_json: bool) 
 
 
 @click.command(cls=Command, epilog=RESTORE)
-@click.argument("place", metavar="FOLDER|FILE.tar", type=click.Path(exists=True, path_type=Path))
+@click.argument("place", metavar="FILE.tar", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @json_option
 @pass_server
 def restore(server: Server, place: Path, as_json: bool) -> None:  # noqa: FBT001 - click's flag
@@ -120,20 +118,18 @@ def restore(server: Server, place: Path, as_json: bool) -> None:  # noqa: FBT001
     try:
         with progress_bar("Restoring") as progress:
             done = restoring.restore(config, place.absolute(), progress)
-    except NoBackupError as error:
+    except backups.NoBackupError as error:
         raise Failure(os.EX_DATAERR, f"{place}: {error}") from error
     except ProgramError as error:
         raise Failure(os.EX_UNAVAILABLE, str(error)) from error
     if as_json:
-        facts = {"secrets": done.secrets, "audit_whole": done.is_whole, "needs_migration": done.needs_migration}
+        facts = {"secrets": done.secrets, "audit_whole": done.is_whole}
         print_json(_document(place, done.manifest) | facts)
     else:
         click.echo(f"{config.data}: restored {len(done.manifest.files)} files. Audit head {_head(done.manifest)}")
         click.echo(SECRETS[done.secrets].format(folder=config.secrets_folder))
         if config.s3:
             click.echo(f"It only reads {config.s3.address}. If it replaces the former server: happe-server takeover")
-        if done.needs_migration:
-            click.echo("The database belongs to an older program. Next: happe-server migrate")
     if done.lost:
         wrong = f"{len(done.lost)} parts of power traces are not in the bucket as the backup names them"
         raise Failure(EX_CHECK_FAILED, f"{wrong}; the rest is restored", *done.lost[:20])
@@ -141,11 +137,11 @@ def restore(server: Server, place: Path, as_json: bool) -> None:  # noqa: FBT001
         raise Failure(EX_CHECK_FAILED, *(f"audit entry {number}: {fault}" for number, fault in done.report.faults))
 
 
-def _head(made: Manifest) -> str:
+def _head(made: backups.Manifest) -> str:
     return f"{made.audit.number}:{made.audit.chain_sha256}"
 
 
-def _document(place: Path, made: Manifest) -> dict[str, object]:
+def _document(place: Path, made: backups.Manifest) -> dict[str, object]:
     return {
         "note": made.note,
         "backup": str(place),

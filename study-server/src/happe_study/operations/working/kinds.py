@@ -2,6 +2,6 @@
 """Every kind of job that a worker does: those of studies, and the server's own."""
 
 from happe_study.app.job_kinds import KINDS as OF_STUDIES
-from happe_study.operations.backup import job as backup
+from happe_study.operations import backup
 
 KINDS = {**OF_STUDIES, backup.KIND.name: backup.KIND}

@@ -11,7 +11,7 @@ import tarfile
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING
 from uuid import UUID
 
 from sqlalchemy import inspect
@@ -24,27 +24,17 @@ from happe_study.base.config import ConfigError, load_secrets
 from happe_study.base.database import Database
 from happe_study.evidence.traces.storage import Part
 from happe_study.evidence.traces.stores import storage_of
-from happe_study.operations.backup import manifest, postgresql
-from happe_study.operations.backup.making import PIECE
-from happe_study.operations.backup.manifest import Entry, Manifest, NoBackupError
+from happe_study.operations import postgresql
+from happe_study.operations.backup import DATABASES, Entry, Manifest, NoBackupError, manifest_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from happe_study.base.config import Config
 
+PIECE = 1 << 20
 STAGE = ".restoring"
 MAY_BE_THERE = frozenset({"secrets", "lost+found", STAGE})
-
-
-class Source(Protocol):
-    """A readable backup."""
-
-    manifest: Manifest
-
-    def open(self, path: str) -> IO[bytes]:
-        """Open a file of the backup. Raises NoBackupError, OSError."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -61,31 +51,26 @@ class Restored:
         """Whether the audit log is complete and ends with the manifest's head."""
         return self.report.is_whole
 
-    @property
-    def needs_migration(self) -> bool:
-        """Whether the backup's database revision is older than this program's."""
-        return self.manifest.revision != migrations.head()
-
 
 def restore(config: Config, place: Path, progress: Callable[[int, int], None] = lambda _d, _t: None) -> Restored:
-    """Restore a backup (folder or tar) to the places in a configuration, and verify the audit log.
+    """Restore a backup to the places in a configuration, and verify the audit log.
 
     Raises NoBackupError: it is no complete backup, or does not fit the configuration; OSError: a place is not empty, a
     file can't be written, or the bucket does not answer; ConfigError; SQLAlchemyError; ProgramError. After an error,
     the next attempt starts from the beginning.
     """
-    with _opened(place) as source:
-        database = Database(config.url)
+    with _opened(place) as archive:
+        found, database = manifest_of(archive), Database(config.url)
         try:
-            _require_fit(source.manifest, config, database)
+            _require_fit(found, config, database)
             stage = config.data / STAGE
             shutil.rmtree(stage, ignore_errors=True)
             stage.mkdir(mode=0o700, parents=True)
-            _stage(source, stage, progress)
-            lost = list(_lost(source.manifest, config, database, progress))
-            secrets = _put_in_place(source.manifest, stage, config, database)
+            _stage(archive, found, stage, progress)
+            lost = list(_lost(found, config, database, progress))
+            secrets = _put_in_place(found, stage, config, database)
             shutil.rmtree(stage)
-            return Restored(source.manifest, _verified(source.manifest, database), secrets, lost)
+            return Restored(found, _verified(found, database), secrets, lost)
         finally:
             database.dispose()
 
@@ -111,16 +96,19 @@ def _require_fit(found: Manifest, config: Config, database: Database) -> None:
         raise FileExistsError(errno.ENOTEMPTY, "has tables; make it again, empty", database.url.database)
 
 
-def _stage(source: Source, stage: Path, progress: Callable[[int, int], None]) -> None:
-    """Copy every file to the folder `stage`, and verify it."""
-    done, total = 0, source.manifest.size
-    for entry in source.manifest.files:
+def _stage(archive: tarfile.TarFile, found: Manifest, stage: Path, progress: Callable[[int, int], None]) -> None:
+    """Copy every file to the folder `stage`, and verify it. It never uses the archive's names or modes to write."""
+    members = {member.name: member for member in archive.getmembers() if member.isreg()}
+    done = 0
+    for entry in found.files:
         target = stage / entry.path
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with source.open(entry.path) as opened:
-            _copy(opened, target, entry)
+        opened = archive.extractfile(members[entry.path]) if entry.path in members else None
+        if opened is None:
+            raise NoBackupError(f"{entry.path} is missing; nothing was restored")
+        _copy(opened, target, entry)
         done += entry.size
-        progress(done, total)
+        progress(done, found.size)
     for folder, _folders, _files in os.walk(stage, topdown=False):
         sync_folder(Path(folder))
 
@@ -129,7 +117,7 @@ def _copy(source: IO[bytes], target: Path, entry: Entry) -> None:
     digest, size = hashlib.sha256(), 0
     descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
-        while piece := _read(source, entry):
+        while piece := source.read(PIECE):
             file.write(piece)
             digest.update(piece)
             size += len(piece)
@@ -138,24 +126,17 @@ def _copy(source: IO[bytes], target: Path, entry: Entry) -> None:
         raise NoBackupError(f"{entry.path} differs from the manifest; nothing was restored")
 
 
-def _read(source: IO[bytes], entry: Entry) -> bytes:
-    try:
-        return source.read(PIECE)
-    except tarfile.ReadError as error:
-        raise NoBackupError(f"the archive ends within {entry.path}; nothing was restored") from error
-
-
 def _put_in_place(found: Manifest, stage: Path, config: Config, database: Database) -> str:
     """Move the files to their places. SQLite's file comes last: without a database, the server can't start."""
     secrets = _put_secrets(found, stage, config)
     if not database.is_sqlite:
-        postgresql.restore(database.engine, stage / manifest.POSTGRESQL_FILE)
+        postgresql.restore(database.engine, stage / DATABASES["postgresql"])
     traces = stage / "traces"
     traces.mkdir(mode=0o700, exist_ok=True)
     traces.rename(config.traces_folder)
     if database.is_sqlite:
         target = Path(str(database.url.database))
-        (stage / manifest.SQLITE_FILE).rename(target)
+        (stage / DATABASES["sqlite"]).rename(target)
         sync_folder(target.parent)
     sync_folder(config.data)
     return secrets
@@ -205,50 +186,9 @@ def _verified(found: Manifest, database: Database) -> Report:
 
 
 @contextmanager
-def _opened(place: Path) -> Iterator[Source]:
-    if place.is_dir():
-        yield _Folder(place)
-        return
+def _opened(place: Path) -> Iterator[tarfile.TarFile]:
     try:
         with tarfile.open(place, "r:") as archive:
-            yield _Tar(archive)
+            yield archive
     except tarfile.ReadError as error:
-        raise NoBackupError(f"the archive is incomplete: {error}") from error
-
-
-class _Folder:
-    """A backup that is a folder."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        if not (root / manifest.NAME).is_file():
-            raise NoBackupError(f"it has no {manifest.NAME}: it is not a backup, or an incomplete one")
-        self.manifest = manifest.read((root / manifest.NAME).read_bytes())
-
-    def open(self, path: str) -> IO[bytes]:
-        """Open a file of the backup. Raises NoBackupError if it is missing."""
-        try:
-            return (self._root / path).open("rb")
-        except FileNotFoundError as error:
-            raise NoBackupError(f"{path} is missing; nothing was restored") from error
-
-
-class _Tar:
-    """A backup that is a tar. It reads files as streams, and never uses the archive's names or modes to write."""
-
-    def __init__(self, archive: tarfile.TarFile) -> None:
-        self._archive = archive
-        self._members = {member.name: member for member in archive if member.isreg()}
-        last = self._members.get(manifest.NAME)
-        raw = archive.extractfile(last) if last and last.size <= manifest.MOST_BYTES else None
-        if raw is None:
-            raise NoBackupError(f"it has no {manifest.NAME}: it is not a backup, or an incomplete one")
-        self.manifest = manifest.read(raw.read())
-
-    def open(self, path: str) -> IO[bytes]:
-        """Open a file of the backup. Raises NoBackupError if it is missing."""
-        member = self._members.get(path)
-        opened = self._archive.extractfile(member) if member else None
-        if opened is None:
-            raise NoBackupError(f"{path} is missing; nothing was restored")
-        return opened
+        raise NoBackupError(f"the archive is incomplete: {error}; nothing was restored") from error
