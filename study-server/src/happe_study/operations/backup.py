@@ -277,7 +277,7 @@ class _Writing:
     def _member(self, path: str, content: IO[bytes] | _Hashing, size: int) -> None:
         member = tarfile.TarInfo(path)
         member.size, member.mode, member.mtime = size, 0o600, now_us() // 1_000_000
-        self.archive.addfile(member, content)  # type: ignore[arg-type] # it only reads
+        self.archive.addfile(member, content)
 
 
 class _Hashing:
