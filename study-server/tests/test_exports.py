@@ -6,8 +6,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
@@ -24,7 +22,6 @@ from happe_study.design.study import Study
 from happe_study.evidence.profiles.models import LearningEvent, Uafp
 from happe_study.people.participants.models import Participant
 from happe_study.results.exports import services
-from happe_study.results.exports.services import Wish
 from happe_study.results.exports.table import Table
 from happe_study.results.unblinding import services as unblinding
 from happe_study.results.unblinding.services import Order
@@ -250,32 +247,6 @@ def many_runs(world: World, study_id: int, many: int = MANY) -> None:
                 for position in range(1, each + 1)
             ]
             session.execute(insert(Run), rows)
-
-
-def resident_bytes() -> int:
-    """The memory of this process, with that of C libraries."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("database_url", [pytest.param("sqlite", marks=pytest.mark.long), "postgresql"], indirect=True)
-def test_memory_does_not_grow_with_the_number_of_rows(world: World) -> None:
-    """The rows would take more than 60 MB as tuples. The database, not the format, decides how rows arrive."""
-    made = given_studies.study(world, protocol=given_studies.small())
-    many_runs(world, made.id)
-    for form in Format if world.database.is_sqlite else [Format.CSV]:
-        with world.database.writing() as session:
-            export = services.prepare(
-                session, session.get_one(Study, made.id), fixed_secrets(), Wish("runs", form, None)
-            )
-        pieces = services.stream(world.database, export, form)
-        first, most, size = next(pieces), resident_bytes(), 0
-        before = most
-        for piece in pieces:
-            most, size = max(most, resident_bytes()), size + len(piece)
-        assert first
-        assert size > MANY
-        assert most - before < 32 << 20, form
 
 
 def test_rows_of_a_table_are_asked_for_as_they_are_needed() -> None:
