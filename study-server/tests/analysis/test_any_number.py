@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 
 import given_exports as given
 from happe_study.design.protocol.reading import read_protocol
+from happe_study.evidence.documents.machines import T61
 from happe_study.jobs.work import GoneError
 from happe_study.results.analysis import making
-from happe_study.results.analysis.best_possible import T61
 from happe_study.results.analysis.intervals import FEWEST
 from happe_study.results.analysis.making import Given, make
 from happe_study.results.analysis.pages import html, results

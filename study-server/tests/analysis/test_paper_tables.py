@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import given_exports as given
+from happe_study.evidence.documents.machines import T61
 from happe_study.evidence.documents.reading import PowerModel
-from happe_study.results.analysis import best_possible, paper_tables, savings
+from happe_study.results.analysis import paper_tables, savings
 from happe_study.results.analysis.paper_tables import rounded
 from happe_study.results.analysis.refusal import Refusal
 from happe_study.results.analysis.study import fixed, percent
@@ -92,19 +93,18 @@ def test_rounding_is_half_away_from_zero_of_what_was_meant() -> None:
 
 def test_the_t61_is_table_a2_and_gives_section_a53() -> None:
     rows = given.table("a2")
-    assert best_possible.T61.watts == tuple(tuple(float(row[str(n)]) for n in range(0, 101, 10)) for row in rows)
+    assert T61.watts == tuple(tuple(float(row[str(n)]) for n in range(0, 101, 10)) for row in rows)
     model = list(csv.reader((ROOT / "profiles/machines/t61-power.csv").read_text().splitlines()[2:]))[1:]
     assert [(khz, *map(float, cells)) for khz, *cells in model] == [
-        (str(khz), *cells)
-        for khz, cells in zip(best_possible.T61.frequencies_khz, best_possible.T61.watts, strict=True)
+        (str(khz), *cells) for khz, cells in zip(T61.frequencies_khz, T61.watts, strict=True)
     ]
-    assert [percent(best_possible.best(best_possible.T61, at)) for at in (80, 90, 100)] == ["37.03", "38.81", "40.63"]
+    assert [percent(savings.best(T61, at)) for at in (80, 90, 100)] == ["37.03", "38.81", "40.63"]
 
 
 def test_between_utilisations_the_best_possible_is_reckoned_from_straight_lines() -> None:
     model = PowerModel("m", "2026-01-01", (1, 2), (0.0, 100.0), ((10.0, 20.0), (20.0, 40.0)))
-    assert best_possible.best(model, 50) == pytest.approx(1 - 15 / 30)
-    assert [bound.share for bound in best_possible.bounds(model, 0.25, (0, 100))] == pytest.approx([0.5, 0.5])
+    assert savings.best(model, 50) == pytest.approx(1 - 15 / 30)
+    assert [bound.share for bound in savings.bounds(model, 0.25, (0, 100))] == pytest.approx([0.5, 0.5])
 
 
 def test_without_presses_there_is_no_table_a3() -> None:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from happe_study.base.version import VERSION
 from happe_study.design.protocol.reading import ProtocolError, read_protocol
+from happe_study.evidence.documents.machines import T61
 from happe_study.evidence.documents.reading import InputError, read_measures, read_model
-from happe_study.results.analysis import best_possible
 from happe_study.results.analysis.reading import read_export, with_power
 from happe_study.results.analysis.report import Report, Section, Weight
 from happe_study.results.analysis.sections import (
@@ -109,7 +109,7 @@ def _study(given: Given, export: Export) -> tuple[Study, list[str]]:
     measures = read_measures(given.power) if given.power else {}
     measured, notes = with_power(export.runs, measures) if given.power else (export.runs, _NO_POWER)
     protocol = _protocol(given, export)
-    model = read_model(given.machine) if given.machine else best_possible.T61
+    model = read_model(given.machine) if given.machine else T61
     study, faults = _on_scale(Study(export, measured, protocol, measures, model))
     return study, [*faults, *_order_warnings(study), *_folded(notes)]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from happe_study.results.analysis import best_possible, intervals, power_model, savings
+from happe_study.results.analysis import intervals, power_model, savings
 from happe_study.results.analysis.design import (
     NOTHING,
     changing_places,
@@ -135,7 +135,7 @@ def _bounds(study: Study, found: Sequence[Saving]) -> Table:
         )
         for each in found
         if each.application is None and each.treatment in (study.happe or study.treatments)
-        for bound in best_possible.bounds(study.model, each.paper)
+        for bound in savings.bounds(study.model, each.paper)
     ]
     notes = (
         (
