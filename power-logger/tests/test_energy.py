@@ -19,7 +19,7 @@ from happe_contract.measuring.budget import Budget, Contribution, Kind, budget_o
 from happe_contract.measuring.energy import Figure, Interval, measure
 from happe_contract.measuring.refusal import Limits, Refusal, Why
 from happe_contract.measuring.rig import rig_of
-from happe_contract.measuring.sums import Stretches, differences
+from happe_contract.measuring.sums import differences
 from happe_contract.rig import Rig
 from happe_contract.server_time import Part
 from happe_contract.traces import Block, Channel, Filter, Measures
@@ -333,20 +333,3 @@ def test_no_power_has_no_ratio() -> None:
     found = improvement(some, none)
     assert isinstance(found, Refusal)
     assert found.why is Why.NO_POWER
-
-
-def test_stretches_have_their_own_means_and_none_where_half_is_missing() -> None:
-    stretches = Stretches(0, 4 * Stretches.MOST)
-    values = np.arange(4 * Stretches.MOST, dtype=np.float64)
-    stretches.add(0, values[:10])
-    stretches.add(14, values[14:])
-    means = stretches.means
-    assert (stretches.length, len(means)) == (4, Stretches.MOST)
-    assert means[0] == 1.5
-    assert means[2] == 8.5
-    assert means[3] == 14.5
-    assert means[-1] == values[-4:].mean()
-    assert not np.isnan(means).any()
-    gappy = Stretches(0, 4 * Stretches.MOST)
-    gappy.add(0, values[:5])
-    assert np.isnan(gappy.means[1])

@@ -27,7 +27,6 @@ from happe_power.recording.writer import MOST_WAITING, Writer
 from happe_power.sources.source import EndedError, Reading, SourceError
 from happe_power.trace import Trace, TraceError
 from happe_power.verify import verify
-from patience import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -133,24 +132,6 @@ def test_a_mistake_while_parts_are_closed_ends_the_recording_and_leaves_all_for_
     report = verify(recorder.folders[0])
     assert (report.problems, report.state) == ([], "ended")
     assert report.samples == recorder.rows > 0
-
-
-@pytest.mark.slow
-def test_a_recording_whose_parts_can_not_be_closed_ends_when_it_is_told_to(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    recorder = Recorder(Tended(Given(steady(1000, 100, 60))), tmp_path / "study", Purpose("test", part_seconds=1))
-    with monkeypatch.context() as broken:
-        broken.setattr(closing, "close_part", full)
-        recorder.start()
-        until(lambda: recorder.trouble, "trouble")
-        recorder.stop()
-    assert (recorder.errors, "No space left on device" in recorder.failed[0]) == ([], True)
-    assert [found.problem for found in store.recover(tmp_path)] == [""]
-    assert Trace.open(recorder.folders[0]).end_index >= 1000
 
 
 def test_a_source_that_can_not_be_started_leaves_nothing_behind(tmp_path: Path) -> None:

@@ -151,14 +151,6 @@ def test_rows_of_one_time_are_samples_one_after_the_other(
         assert -1e-3 - 2e-6 <= late_s <= coarse + 2e-6
 
 
-def test_a_jump_between_rows_of_one_time_is_a_gap_as_long_as_it_is(tmp_path: Path) -> None:
-    # Given ten rows each hundredth of a second, none for 0.1 s, then fifty delayed ones at once
-    times = [0.01 * (number // 10) for number in range(100)] + [0.2] * 10 + [0.25] * 50 + [0.26] * 10
-    text = "".join(f"{time:.2f},{number},20\n" for number, time in enumerate(times))
-    taken = import_all(csv_of(tmp_path, "t,shunt_v,supply_v\n" + text) | {"time": "t"})
-    assert taken.gaps == [Gap(100, 200, Reason.STALL)]
-
-
 @pytest.mark.parametrize("chunk", [700, 1 << 20])
 def test_a_time_that_is_only_late_is_no_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
     # Given a row each millisecond; row 20 is 0.8 ms late, rows 40 to 49 come late and at once, and after row 60 five
@@ -172,12 +164,6 @@ def test_a_time_that_is_only_late_is_no_loss(tmp_path: Path, monkeypatch: pytest
     # Then only these five are lost
     assert taken.gaps == [Gap(61, 66, Reason.STALL)]
     assert taken.column(0).tolist() == list(range(200))
-
-
-def test_where_rows_have_one_time_each_unreadable_row_is_a_lost_sample(tmp_path: Path) -> None:
-    rows = "0,1,2 0,oops 0,oops 0,2,2 0.004,4,2 0.004,5,2 0.004,oops 0.004,6,2 0.008,oops"
-    taken = import_all(csv_of(tmp_path, "\n".join(["t,shunt_v,supply_v", *rows.split()])) | {"time": "t"})
-    assert taken.gaps == [Gap(1, 3, Reason.INVALID), Gap(6, 7, Reason.INVALID), Gap(8, 9, Reason.INVALID)]
 
 
 @pytest.mark.parametrize(

@@ -163,11 +163,3 @@ def test_record_keeps_the_relays_checks_beside_the_trace_and_counts_nothing_as_l
     assert {gap["reason"] for gap in trace.manifest["gaps"]} == {"zero"}
     readings = json.loads((folder / zero_check.NAME).read_text())["during"]
     assert [each["mean"] for each in readings] == pytest.approx([24.4 / 20 * 0.1] * 4, rel=1e-3)
-
-
-def test_a_file_has_no_inputs_to_short(tmp_path: Path) -> None:
-    (tmp_path / "rig.csv").write_text("a,b\n1,2\n")
-    source = source_file(tmp_path, kind="file", place=f"{tmp_path}/rig.csv", channels=["a", "b"])
-    what = ("--source", source, "--study", "t", "--spool", tmp_path, "--no-upload")
-    ran = happe_power("record", *what, "--zero-switch", "true")
-    assert (ran.status, "rig.csv has no inputs" in ran.err) == (64, True)
