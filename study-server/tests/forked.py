@@ -12,14 +12,14 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from happe_study.operations.working import worker
+from happe_study.operations import worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from multiprocessing.context import ForkServerProcess
     from pathlib import Path
 
-IMPORTED = ["happe_study.app.assembly", "happe_study.operations.serving", "happe_study.operations.working.worker"]
+IMPORTED = ["happe_study.app.assembly", "happe_study.operations.serving", "happe_study.operations.worker"]
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(IMPORTED)
 
@@ -95,5 +95,6 @@ def _program(main: Callable[..., None], arguments: tuple[object, ...], log: Path
 
 def work_beside(order: dict[str, object]) -> None:
     """Be the worker beside a server. The process that forks this one stands for the server."""
+    multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined] # noqa: SLF001 - a worker starts processes
     sys.stdin = io.TextIOWrapper(io.BytesIO(json.dumps(order | {"parent": os.getppid()}).encode()))
     worker.main()

@@ -13,7 +13,7 @@ from sqlalchemy import select
 from forked import Program, work_beside
 from happe_study.jobs import services
 from happe_study.jobs.models import OPEN, Job
-from happe_study.operations.working.process import do
+from happe_study.operations.worker import do
 from patience import PATIENCE_S, until
 
 if TYPE_CHECKING:
@@ -24,20 +24,26 @@ if TYPE_CHECKING:
 def work_off(world: World) -> list[str]:
     """Do every waiting job in this process, and return the states of all jobs, newest first."""
     parts = world.app.extensions["happe"]
-    while services.waiting(world.database, ()) is not None:
+    while (begun := services.take(world.database, "test")) is not None:
         with TemporaryDirectory() as folder:
-            do(parts, taken(world), Path(folder))
+            do(parts, begun, Path(folder))
     with world.database.reading() as session:
         return list(session.scalars(select(Job.state).order_by(Job.id.desc())))
 
 
 def taken(world: World) -> Job:
     """Take the job that has waited longest."""
-    number = services.waiting(world.database, ())
-    assert number is not None
-    begun = services.take(world.database, number, "test")
+    begun = services.take(world.database, "test")
     assert begun is not None
     return begun
+
+
+def worker_died(world: World, number: int = 1) -> None:
+    """Let the time pass after which others take the job of a dead worker."""
+    with world.database.writing() as session:
+        job = session.get_one(Job, number)
+        assert job.alive_us is not None
+        job.alive_us -= services.STALLED_US
 
 
 def job(world: World, number: int = 1) -> Job:
@@ -75,9 +81,9 @@ class Working:
 
 
 def _does_a_job(pid: str) -> bool:
-    """Whether a process does a job. A worker that starts has other children for a moment, which look for libraries."""
+    """Whether a process does a job. A worker has other children, too, such as multiprocessing's tracker."""
     with suppress(OSError):  # it has ended
-        return b"happe_study.operations.working.process" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        return b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
     return False
 
 

@@ -13,10 +13,9 @@ import given_jobs
 import given_traces
 from happe_cli.disk import UNFINISHED
 from happe_study.evidence.traces.stores import storage_of
-from happe_study.jobs import services as jobs
 from happe_study.jobs.models import JobState
 from happe_study.operations import backup as backing
-from happe_study.operations.working.process import FULL_DISK, do
+from happe_study.operations.worker import FULL_DISK, do
 from patience import until
 from test_backup import elsewhere as elsewhere  # noqa: PLC0414 - a fixture
 from test_backup import files_of
@@ -67,8 +66,8 @@ def test_a_backup_of_a_job_restores_though_its_worker_is_killed(
     # Then no backup has its name
     assert not place.exists()
     # When another worker starts the job again
-    again = jobs.take(operated.world.database, 1, "b:1")
-    assert again
+    given_jobs.worker_died(operated.world)
+    again = given_jobs.taken(operated.world)
     (tmp_path / "again").mkdir()
     do(operated.world.app.extensions["happe"], again, tmp_path / "again")
     ended = given_jobs.job(operated.world)

@@ -185,7 +185,7 @@ def test_an_erasure_waits_for_the_store_and_is_audited_once(world: World, monkey
         real(self, trace)
 
     monkeypatch.setattr(Bucket, "remove", remove)
-    monkeypatch.setattr("happe_study.operations.working.process.AWAY_SECONDS", (0.0,))
+    monkeypatch.setattr("happe_study.operations.worker.AWAY_SECONDS", (0.0,))
     # when
     assert given_jobs.work_off(world) == [JobState.DONE]
     # then

@@ -267,7 +267,7 @@ def test_a_withdrawal_waits_for_a_job_that_takes_effect(world: World, study: Stu
         number = jobs.ask(session, "measuring", "anna@example.org", study.id).id
     with ThreadPoolExecutor(1) as thread:
         with world.database.writing() as session:
-            assert jobs.locked(session, Job.id == number)
+            assert jobs.find(session, number)
             left = thread.submit(withdraw, world, someone)
             until(world.waits, "the withdrawal, which waits")
             append(session, "power.measured", None, study_id=study.id)
@@ -500,6 +500,8 @@ def test_a_worker_erases_identities_by_itself_and_a_killed_one_is_followed(
     with given_jobs.Working(world.config, tmp_path / "log") as first:
         until(lambda: len(left_over(world, study)) < len(people), "a first erasure")
         first.process.kill()
+        first.process.wait()
+    given_jobs.worker_died(world)
     with given_jobs.Working(world.config, tmp_path / "log"):
         assert given_jobs.until_ended(world).state == "done"
     assert left_over(world, study) == []

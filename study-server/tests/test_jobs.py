@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
@@ -16,16 +15,15 @@ from sqlalchemy import select
 
 import given_jobs
 import given_reports
-import given_studies
 from given_accounts import browser, post
 from happe_study.access.rights import Role
 from happe_study.audit.models import AuditEntry
 from happe_study.jobs import services
-from happe_study.jobs.models import Job, JobState
+from happe_study.jobs.models import JobState
 from happe_study.jobs.work import GoneError, Work
-from happe_study.operations.working.worker import GENTLE, sweep
+from happe_study.operations.worker import sweep
 from happe_study.results.reports.models import ReportFile
-from operated import Running, happe_server_forked
+from operated import Running
 from patience import PATIENCE_S, is_running, until
 from postgres import ON_BOTH
 
@@ -55,7 +53,6 @@ def elsewhere(world: World, folder: Path) -> Config:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("database_url", [pytest.param("sqlite", marks=pytest.mark.long), "postgresql"], indirect=True)
 def test_a_job_takes_effect_once_though_its_worker_is_killed(operated: Operated, tmp_path: Path) -> None:
     world = operated.world
     ask(world)
@@ -63,16 +60,16 @@ def test_a_job_takes_effect_once_though_its_worker_is_killed(operated: Operated,
     here, log = world.config, tmp_path / "log"
     with given_jobs.Working(here, log) as first:
         until(lambda: given_jobs.job(world).step > 1, "the report's beginning")
-        (running,) = first.children()
         first.process.kill()
         first.process.wait()
-        # Then the process of its job dies with it
-        until(lambda: not is_running(running), "the end of the job's process")
     assert given_jobs.job(world).state == JobState.RUNNING
+    # Then nobody takes its job while it may be alive
+    assert services.take(world.database, "b:1") is None
+    given_jobs.worker_died(world)
     # And another worker, on PostgreSQL on another machine, does the job
     with given_jobs.Working(here if world.database.is_sqlite else elsewhere(world, tmp_path / "b"), log) as second:
         ended = given_jobs.until_ended(world)
-        assert (ended.state, ended.tries >= 2) == (JobState.DONE, True), log.read_text()
+        assert (ended.state, ended.tries) == (JobState.DONE, 2), log.read_text()
         second.process.terminate()
         assert second.process.wait() == 0
         assert list(second.folder.glob("[0-9]*")) == []
@@ -80,7 +77,7 @@ def test_a_job_takes_effect_once_though_its_worker_is_killed(operated: Operated,
         names = list(session.scalars(select(ReportFile.name)))
     assert len(names) == len(set(names)) > 5
     # And its next start removes what the first worker left on its disk
-    sweep(here.data)
+    sweep(world.database, here.data)
     assert list((here.data / "jobs").glob("[0-9]*")) == []
 
 
@@ -91,19 +88,15 @@ def test_a_job_that_is_cancelled_ends_and_one_of_a_worker_that_stops_waits(opera
     with given_jobs.Working(world.config, tmp_path / "log") as worker:
         until(lambda: given_jobs.job(world).step > 1, "the report's beginning")
         (running,) = worker.children()
-        # Then the server's own processes have precedence, even if the kernel shares time among sessions
-        assert os.getpriority(os.PRIO_PROCESS, running) == min(os.getpriority(os.PRIO_PROCESS, 0) + GENTLE, 19)
-        group = Path(f"/proc/{running}/autogroup")
-        assert not group.exists() or group.read_text().endswith(f" nice {GENTLE}\n")
         # When somebody cancels the job
-        assert "Cancel" in analyst.get(f"{PAGE}/jobs").text
-        post(analyst, f"{PAGE}/jobs/1/cancel", page=f"{PAGE}/jobs")
+        assert "Cancel" in analyst.get(f"{PAGE}/report").text
+        post(analyst, f"{PAGE}/jobs/1/cancel", page=f"{PAGE}/report")
         until(
             lambda: not is_running(running) and not list(worker.folder.glob("[0-9]*")), "the end of the job's process"
         )
-        assert "cancelled" in analyst.get(f"{PAGE}/jobs").text
+        assert "cancelled" in analyst.get(f"{PAGE}/report").text
         # When somebody retries the job, and the worker stops in order
-        post(analyst, f"{PAGE}/jobs/1/retry", page=f"{PAGE}/jobs")
+        operated.done("job", "retry", "1")
         until(lambda: given_jobs.job(world).step > 1, "the report's beginning")
         worker.process.terminate()
         assert worker.process.wait() == 0
@@ -124,10 +117,6 @@ def test_a_server_does_jobs_by_itself_and_says_how_far_they_are(small_operated: 
     post(analyst, f"{PAGE}/checks")
     with Running(small_operated.file, tmp_path) as server:
         server.until("worker ready")
-        # And no other worker may
-        other = happe_server_forked("--config", small_operated.file, "worker", log=tmp_path / "other")
-        assert other.wait(PATIENCE_S) == os.EX_UNAVAILABLE
-        assert "another process does the jobs" in (tmp_path / "other").read_text()
         assert given_jobs.until_ended(world).state == JobState.DONE
         assert server.stop() == 0
         server.until("worker stopped")
@@ -145,7 +134,9 @@ def test_only_who_holds_the_lease_changes_a_job(world: World) -> None:
         number = services.ask(session, "checks", "anna@example.org").id
     # Given a worker that was cut off, and another that has begun its job
     parts = world.app.extensions["happe"]
-    cut_off, other = (services.take(world.database, number, name) for name in ("a:1", "b:1"))
+    cut_off = services.take(world.database, "a:1")
+    given_jobs.worker_died(world, number)
+    other = services.take(world.database, "b:1")
     assert cut_off
     assert other
     assert cut_off.lease
@@ -156,74 +147,20 @@ def test_only_who_holds_the_lease_changes_a_job(world: World) -> None:
         raise AssertionError
     services.fail(world.database, number, cut_off.lease, "too late")
     assert not services.let_go(world.database, number, cut_off.lease)
+    assert not services.beat(world.database, number, cut_off.lease)
     Work(parts, other, Path()).doing("half", 1, 2)
     # And the other ends it, once
     with Work(parts, other, Path()).taking_effect({"said": 1}):
         pass
     ended = given_jobs.job(world, number)
     assert (ended.state, ended.worker, ended.step, ended.result) == (JobState.DONE, "b:1", 1, {"said": 1})
-    assert services.take(world.database, number, "a:1") is None
-
-
-def test_a_job_in_pieces_waits_for_them_and_ends_with_them(world: World) -> None:
-    parts = world.app.extensions["happe"]
-    study = given_studies.study(world, protocol=given_studies.small())
-
-    def split() -> tuple[Job, list[Job]]:
-        """Make a job in two pieces, which two workers have begun."""
-        with world.database.writing() as session:
-            services.ask(session, "checks", "anna@example.org", study.id)
-        whole = given_jobs.taken(world)
-        Work(parts, whole, Path()).split("checks", [{"piece": 0}, {"piece": 1}])
-        # Nobody starts the whole job again meanwhile, and a later job comes before its pieces
-        assert services.take(world.database, whole.id, "b:1") is None
-        with world.database.writing() as session:
-            later = services.ask(session, "checks", "anna@example.org", study.id).id
-        assert services.waiting(world.database, ()) == later
-        with world.database.writing() as session:
-            services.cancel(session, services.find(session, later))
-        return whole, [given_jobs.taken(world), given_jobs.taken(world)]
-
-    # When both pieces are done, the second first, the job starts again and has their results
-    whole, (first, second) = split()
-    for piece in (second, first):
-        assert services.waiting(world.database, ()) is None
-        with Work(parts, piece, Path()).taking_effect(piece.arguments):
-            pass
-    again = given_jobs.taken(world)
-    assert (again.id, again.tries) == (whole.id, 1)
-    assert Work(parts, again, Path()).results() == [{"piece": 0}, {"piece": 1}]
-    with Work(parts, again, Path()).taking_effect():
-        pass
-    # When one piece fails, the job fails, and the other piece has no effect
-    whole, (first, second) = split()
-    assert second.lease
-    services.fail(world.database, second.id, second.lease, "the disk is full")
-    failed = given_jobs.job(world, whole.id)
-    assert (failed.state, failed.failed) == (JobState.FAILED, "the disk is full")
-    with pytest.raises(GoneError):
-        Work(parts, first, Path()).doing("too late")
-    # When somebody cancels a job, its pieces have no effect
-    whole, (first, second) = split()
-    with world.database.writing() as session:
-        services.cancel(session, services.find(session, whole.id))
-    with pytest.raises(GoneError):
-        Work(parts, first, Path()).doing("too late")
-    # When the server forgets a study's jobs, it deletes their pieces, too
-    whole, (first, second) = split()
-    with world.database.writing() as session:
-        services.forget(session, study.id, ["checks"])
-    with pytest.raises(GoneError):
-        Work(parts, first, Path()).doing("too late")
-    # And no piece is left
-    with world.database.reading() as session:
-        assert session.scalars(select(Job.id).where(Job.whole_id.is_not(None))).all() == []
+    assert services.take(world.database, "a:1") is None
 
 
 def test_a_job_whose_process_always_dies_fails(small_world: World) -> None:
     with small_world.database.writing() as session:
         number = services.ask(session, "checks", "anna@example.org").id
-    while (taken := services.take(small_world.database, number, "a:1")) is not None:
+    while (taken := services.take(small_world.database, "a:1")) is not None:
         assert taken.lease
         assert services.let_go(small_world.database, number, taken.lease)
     failed = given_jobs.job(small_world, number)
@@ -239,30 +176,30 @@ def test_the_newest_jobs_of_a_kind_stay(small_world: World) -> None:
         assert [job.id for job in services.of_study(session, None)] == list(range(25, 5, -1))
 
 
-def test_jobs_are_changed_by_who_may_ask_for_them(small_world: World) -> None:
+def test_jobs_are_cancelled_by_who_may_ask_for_them(small_world: World) -> None:
     analyst = ask(small_world)
     given_reports.finished(small_world, "other", participants=1)
     experimenter = browser(small_world, Role.EXPERIMENTER, email="e@example.org")
-    page = experimenter.get(f"{PAGE}/jobs").text
-    assert "Report 1" in page
-    assert "Cancel" not in page
-    assert post(experimenter, f"{PAGE}/jobs/1/cancel", page=f"{PAGE}/jobs").status_code == HTTPStatus.FORBIDDEN
+    assert post(experimenter, f"{PAGE}/jobs/1/cancel", page=PAGE).status_code == HTTPStatus.FORBIDDEN
     # The other study does not have this job
-    assert post(analyst, "/studies/other/jobs/1/cancel", page=f"{PAGE}/jobs").status_code == HTTPStatus.NOT_FOUND
-    post(analyst, f"{PAGE}/jobs/1/cancel", page=f"{PAGE}/jobs")
-    again = post(analyst, f"{PAGE}/jobs/1/cancel", page=f"{PAGE}/jobs")
+    assert post(analyst, "/studies/other/jobs/1/cancel", page=PAGE).status_code == HTTPStatus.NOT_FOUND
+    told = post(analyst, f"{PAGE}/jobs/1/cancel", page=PAGE)
+    assert told.location == f"{PAGE}/report"
+    assert "Report 1 is cancelled." in analyst.get(told.location).text
+    again = post(analyst, f"{PAGE}/jobs/1/cancel", page=PAGE)
     assert (again.status_code, "The job is cancelled already." in again.text) == (HTTPStatus.CONFLICT, True)
-    assert re.search("Try again.*job 1", analyst.get(f"{PAGE}/jobs").text)
 
 
-def test_a_job_begins_again_only_beside_no_other_of_its_kind(small_world: World) -> None:
-    analyst = ask(small_world)
-    post(analyst, f"{PAGE}/jobs/1/cancel", page=f"{PAGE}/jobs")
+def test_a_job_begins_again_only_beside_no_other_of_its_kind(small_operated: Operated) -> None:
+    world = small_operated.world
+    analyst = ask(world)
+    small_operated.done("job", "cancel", "1")
     post(analyst, f"{PAGE}/report")
-    refused = post(analyst, f"{PAGE}/jobs/1/retry", page=f"{PAGE}/jobs")
-    assert (refused.status_code, "Another job of this kind" in refused.text) == (HTTPStatus.CONFLICT, True)
-    post(analyst, f"{PAGE}/jobs/2/cancel", page=f"{PAGE}/jobs")
-    assert post(analyst, f"{PAGE}/jobs/1/retry", page=f"{PAGE}/jobs").status_code == HTTPStatus.SEE_OTHER
+    refused = small_operated.run("job", "retry", "1")
+    assert (refused.status, "Another job of this kind" in refused.err) == (os.EX_DATAERR, True)
+    small_operated.done("job", "cancel", "2")
+    small_operated.done("job", "retry", "1")
+    assert given_jobs.job(world).state == JobState.WAITING
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)  # SQLite has one writer at a time

@@ -24,14 +24,12 @@ from happe_study.access.rights import Role
 from happe_study.audit.models import AuditEntry
 from happe_study.design.study import Study
 from happe_study.evidence.documents.models import AnalysisDocument
-from happe_study.evidence.measuring import job as measuring
 from happe_study.evidence.measuring import stored
 from happe_study.evidence.measuring.asking import Clocks
 from happe_study.evidence.traces.models import Trace, TracePart
 from happe_study.evidence.traces.part_files import opened
 from happe_study.evidence.traces.storage import Folder
 from happe_study.jobs.models import JobState
-from happe_study.operations.working.process import do
 from patience import until
 
 if TYPE_CHECKING:
@@ -100,33 +98,13 @@ def test_unblinding_measures_each_run_and_nobody_can_before(world: World) -> Non
     assert actions(world) == ["power.measured", "power.asked", "power.measured"]
 
 
-def test_what_is_measured_depends_neither_on_pieces_nor_on_workers(
-    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Given a study with four traces, measured in one piece
+def test_each_trace_of_a_study_is_measured(world: World) -> None:
     study = given_power.several(world, 4)
     given_power.unblind(world, study)
-    analyst = browser(world, Role.ANALYST, email="analyst@example.org")
     assert given_jobs.work_off(world) == [JobState.DONE]
-    whole = measures(world)
-    assert len({each["trace"] for each in whole}) == len(whole) == 4
-    assert [each["run"] for each in whole] == sorted(each["run"] for each in whole)
-    # When each trace is a piece
-    monkeypatch.setattr(measuring, "PIECE_BYTES", 1)
-    assert post(analyst, f"{REPORT}/power", page=REPORT).status_code == HTTPStatus.SEE_OTHER
-    parts = world.app.extensions["happe"]
-    asked = given_jobs.taken(world)
-    do(parts, asked, tmp_path)
-    # Then workers do the pieces, and the page shows one job
-    split = given_jobs.job(world, asked.id)
-    assert (split.state, split.lease, split.step, split.steps) == (JobState.RUNNING, None, 0, 4)
-    page = analyst.get(f"{STUDY}/jobs").text
-    assert ("Step 0 of 4: measuring runs" in page, "some runs" in page) == (True, False)
-    # And after the last piece, whichever it is, the measures are the same
-    for piece in reversed([given_jobs.taken(world) for _ in range(4)]):
-        do(parts, piece, tmp_path)
-    assert given_jobs.work_off(world) == [JobState.DONE, JobState.DONE]
-    assert measures(world) == whole
+    found = measures(world)
+    assert len({each["trace"] for each in found}) == len(found) == 4
+    assert [each["run"] for each in found] == sorted(each["run"] for each in found)
 
 
 def test_only_parts_around_a_run_are_read(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,6 +181,7 @@ def test_measuring_takes_effect_once_though_its_worker_is_killed(small_operated:
         first.process.kill()
         first.process.wait()
     # When another worker runs, it does the job once
+    given_jobs.worker_died(world)
     with given_jobs.Working(world.config, log):
         assert given_jobs.until_ended(world).state == JobState.DONE, log.read_text()
     assert [each["run"] for each in measures(world)] == [run.code]

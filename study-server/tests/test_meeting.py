@@ -16,7 +16,6 @@ import given_accounts
 import given_participants as people
 import given_profiles
 import records
-from given_accounts import browser
 from given_devices import device, header, put_record, put_trace
 from given_jobs import job as job_now
 from given_studies import small, study
@@ -31,7 +30,6 @@ from happe_study.evidence.profiles.models import Profile, ReviewKind
 from happe_study.evidence.profiles.services import Taken, take_out
 from happe_study.evidence.traces import services as traces
 from happe_study.evidence.traces.sealed import new_trace_key
-from happe_study.jobs import pages as job_pages
 from happe_study.jobs import services as jobs
 from happe_study.jobs.models import JobState
 from happe_study.operations import backup as backups
@@ -201,20 +199,17 @@ def statuses(
 
 
 @on_postgresql
-def test_of_two_jobs_of_a_kind_that_are_tried_again_at_once_one_begins(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_two_jobs_of_a_kind_that_are_tried_again_at_once_one_begins(world: World) -> None:
     made = study(world, protocol=small())
     with world.database.writing() as session:
         for _ in range(2):
             jobs.ask(session, "checks", "anna@example.org", made.id, conditions=False).state = JobState.FAILED
-    page, clients = f"/studies/{made.name}/jobs", [browser(world, Role.EXPERIMENTER, email=each) for each in EMAILS]
-    tokens = [given_accounts.token_of(client.get(page)) for client in clients]
 
-    def retry(number: int) -> TestResponse:
-        return clients[number].post(f"{page}/{number + 1}/retry", data={"csrf_token": tokens[number]})
+    def retry(number: int) -> Callable[[Session], None]:
+        return lambda session: jobs.retry(session, jobs.find(session, number, to_retry=True))
 
-    assert statuses(world, monkeypatch, job_pages, lambda: retry(0), lambda: retry(1)) == [303, 409]
+    with pytest.raises(Problem, match="Another job of this kind"):
+        second_of_two(world, retry(1), retry(2))
     assert [job_now(world, number).state for number in (1, 2)] == ["waiting", "failed"]
 
 

@@ -31,8 +31,8 @@ OTHER_NAMES = {
     "argon2-cffi": "argon2",
     "happe-shared": "happe_contract",
 }
-# Flask-Security imports the first by its scheme's name, Procrastinate the second.
-INDIRECT = {"argon2", "psycopg_pool"}
+# Flask-Security imports it by its scheme's name.
+INDIRECT = {"argon2"}
 BELONGS = {"pydantic_core": "pydantic", "happe_cli": "happe_contract"}  # each comes with the library behind it
 
 

@@ -3,10 +3,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import signal
-from contextlib import ExitStack
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -18,19 +15,15 @@ import given_studies
 from given_accounts import browser, post
 from happe_study.access.rights import Role
 from happe_study.audit.models import AuditDetail, AuditEntry
-from happe_study.jobs.models import Job, JobState
-from happe_study.operations.working.process import do
+from happe_study.jobs.models import JobState
 from happe_study.results.analysis.plan import ASSUMPTIONS, Plan
-from happe_study.results.planning import job as planning
 from operated import happe_server
-from patience import until
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from flask.testing import FlaskClient
 
-    from operated import Operated
     from world import World
 
 PROTOCOL = given_studies.small() + "\n[analysis]\nmargin = 0.25\n"
@@ -58,40 +51,27 @@ def printed(folder: Path, *options: str, protocol: str = PROTOCOL) -> str:
     return happe_server("plan", file, *options, "--json").out
 
 
-def test_a_plan_is_the_commands_with_any_pieces_and_workers(
-    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_plan_is_the_commands(world: World, tmp_path: Path) -> None:
     custodian = planner(world)
     assumed = {"minority": "0.02", "dropout": "0.2", "saving": "0.22", "difference": "-0.02"}
     expected = printed(tmp_path, *OPTIONS, *(word for name in assumed for word in (f"--{name}", assumed[name])))
-    # When one worker makes the plan in one piece
+    # When a worker makes the plan
     assert ask(custodian, **assumed) == HTTPStatus.SEE_OTHER
     assert "It waits for a free worker" in custodian.get(f"{PAGE}/plan").text
     assert given_jobs.work_off(world) == [JobState.DONE]
-    # And when each batch is a piece, and three workers finish them in another order
-    monkeypatch.setattr(planning, "PIECE_PEOPLE", 1)
-    assert ask(custodian, **assumed) == HTTPStatus.SEE_OTHER
-    parts, whole = world.app.extensions["happe"], given_jobs.taken(world)
-    do(parts, whole, tmp_path)
-    assert f"Step 0 of {BATCHES}: simulating studies" in custodian.get(f"{PAGE}/plan").text
-    for _ in range(BATCHES // 3):
-        for piece in reversed([given_jobs.taken(world) for _ in range(3)]):
-            do(parts, piece, tmp_path)
-    assert given_jobs.work_off(world) == [JobState.DONE, JobState.DONE]
-    # Then both equal the command's output to the byte, and the page has them
-    for number in (1, whole.id):
-        answer = custodian.get(f"{PAGE}/plan/{number}.json")
-        assert (answer.text, answer.content_type) == (expected, "application/json")
+    # Then it equals the command's output to the byte, and the page has it
+    answer = custodian.get(f"{PAGE}/plan/1.json")
+    assert (answer.text, answer.content_type) == (expected, "application/json")
     page = custodian.get(f"{PAGE}/plan").text
-    assert (page.count("<h2 id="), "minority 0.02, dislike 2" in page) == (2, True)
+    assert (page.count("<h2 id="), "minority 0.02, dislike 2" in page) == (1, True)
     assert re.search(r'row" class="number">40</th><td class="number">32</td><td class="number">\d+\.\d %', page)
     # And the job gets the same as the command, and no more: numbers of the protocol and of the form
-    asked = given_jobs.job(world, whole.id)
-    assert set(asked.arguments) == set(Plan.__dataclass_fields__)
+    asked = given_jobs.job(world)
+    assert (set(asked.arguments), asked.steps) == (set(Plan.__dataclass_fields__), BATCHES)
     assert "small" not in str(asked.arguments)
     with world.database.reading() as session:
         logged = session.scalars(select(AuditDetail.detail).join(AuditEntry).where(AuditEntry.action == "plan.asked"))
-        assert [each["job"] for each in logged] == [1, whole.id]
+        assert [each["job"] for each in logged] == [1]
 
 
 @pytest.mark.parametrize(
@@ -147,34 +127,3 @@ def test_what_cannot_be_planned_says_why(small_world: World, tmp_path: Path) -> 
     file.write_text(tiny)
     ran = happe_server("plan", file)
     assert (ran.status, "three times as many are fewer than 5" in ran.err) == (65, True)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("database_url", [pytest.param("sqlite", marks=pytest.mark.long), "postgresql"], indirect=True)
-def test_three_at_a_time_plan_the_same_though_the_process_of_one_is_killed(
-    operated: Operated, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    world = operated.world
-    # Given a plan of one size, in three pieces
-    monkeypatch.setattr(planning, "PIECE_PEOPLE", 1)
-    client = planner(world)
-    assert ask(client, sizes="40") == HTTPStatus.SEE_OTHER
-    whole, log = given_jobs.taken(world), tmp_path / "log"
-    do(world.app.extensions["happe"], whole, tmp_path)
-    # When three workers, or one with three at a time, do the pieces, and one of their processes is killed
-    secrets, alone = world.config.secrets_folder, world.database.is_sqlite
-    with ExitStack() as workers:
-        every = []
-        for number in range(1 if alone else 3):
-            data = tmp_path / f"worker {number}"
-            data.mkdir()
-            changed = {"data": data, "secrets": secrets, "jobs": 3 if alone else 1}
-            every.append(workers.enter_context(given_jobs.Working(world.config.model_copy(update=changed), log)))
-        os.kill(until(lambda: [pid for each in every for pid in each.children()], "a process")[0], signal.SIGKILL)
-        ended = given_jobs.until_ended(world, whole.id)
-    # Then the answer equals the command's
-    assert ended.state == JobState.DONE, log.read_text()
-    assert '"again": true' in log.read_text()
-    assert client.get(f"{PAGE}/plan/{whole.id}.json").text == printed(tmp_path, *OPTIONS[2:])
-    with world.database.reading() as session:
-        assert session.scalars(select(Job.id)).all() == [whole.id]

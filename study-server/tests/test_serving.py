@@ -11,7 +11,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +19,8 @@ from sqlalchemy import text
 
 import given_jobs
 from happe_study.access.rights import Role
-from happe_study.base.config import Config
-from happe_study.operations.working.beside import Beside
 from operated import SOURCES, Operated, Running, happe_server_forked, happe_server_process
-from patience import PATIENCE_S, until
+from patience import PATIENCE_S, is_running, until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -190,40 +187,22 @@ def test_a_killed_worker_is_replaced(running: Running) -> None:
     until(lambda: running.get(running.metrics)[0] == 200, "the metrics of the new processes are read")
 
 
-def test_the_thread_that_forks_beside_the_workers_writes_no_model(
-    small_operated: Operated, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.slow
+def test_a_killed_worker_of_jobs_is_replaced_and_none_outlives_the_server(
+    small_operated: Operated, tmp_path: Path
 ) -> None:
-    # given
-    threads, write = [], Config.model_dump
+    small_operated.configure(**FREE_PORTS)
+    with Running(small_operated.file, tmp_path) as running:
 
-    def watched(self: Config, *, mode: str) -> dict[str, Any]:
-        threads.append(threading.current_thread())
-        return write(self, mode=mode)
+        def workers() -> list[int]:
+            return [int(each["worker"].partition(":")[2]) for each in running.entries() if "jobs_at_once" in each]
 
-    monkeypatch.setattr(Config, "model_dump", watched)
-    # when
-    Beside(small_operated.world.config).stop()
-    # then
-    assert threads == [threading.current_thread()], "a web worker that is forked meanwhile would inherit its lock"
-
-
-def test_the_master_forks_no_web_worker_before_the_worker_beside_them_has_begun(
-    small_operated: Operated, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # given
-    goes_on, late, begin = threading.Event(), [], subprocess.Popen
-
-    def slow(*command: Any, **options: Any) -> subprocess.Popen[bytes]:  # noqa: ANN401 - the arguments of Popen
-        late.append(goes_on.wait(0.2))
-        return begin(*command, **options)
-
-    monkeypatch.setattr(subprocess, "Popen", slow)
-    # when
-    beside = Beside(small_operated.world.config)
-    goes_on.set()
-    beside.stop()
-    # then
-    assert late == [False], "a web worker that is forked meanwhile would keep its pipe open"
+        running.until("worker ready")
+        os.kill(workers()[0], signal.SIGKILL)
+        until(lambda: len(workers()) > 1, "another worker")
+        running.process.kill()
+        running.until("worker stopped")
+        until(lambda: not is_running(workers()[1]), "the end of the worker")
 
 
 @pytest.mark.slow

@@ -262,19 +262,19 @@ def test_somebody_signs_in_and_locks_a_study_by_keyboard_alone(lab: Lab) -> None
     window.close()
 
 
-EVERY_TAB = "Overview Participants Profiles Devices Checks Report Exports Jobs Protocol Roles"
+EVERY_TAB = "Overview Participants Profiles Devices Checks Report Exports Protocol Roles"
 
 
 @pytest.mark.parametrize(
     ("who", "of_a_study"),
     [
         (INVESTIGATOR, EVERY_TAB),
-        (EXPERIMENTER, "Overview Participants Devices Checks Jobs Protocol Roles"),
+        (EXPERIMENTER, "Overview Participants Devices Checks Protocol Roles"),
         (Role.ANALYST, EVERY_TAB.replace("Devices ", "")),
-        (Role.REVIEWER, "Overview Profiles Jobs Protocol Roles"),
-        (CUSTODIAN, "Overview Jobs Protocol Roles Unblinding"),
-        (AUDITOR, "Overview Jobs Protocol Roles"),
-        (ADMINISTRATOR, "Overview Devices Jobs Protocol Roles"),
+        (Role.REVIEWER, "Overview Profiles Protocol Roles"),
+        (CUSTODIAN, "Overview Protocol Roles Unblinding"),
+        (AUDITOR, "Overview Protocol Roles"),
+        (ADMINISTRATOR, "Overview Devices Protocol Roles"),
         (NOBODY, ""),
     ],
 )

@@ -73,7 +73,6 @@ NAVIGATION = staff_page.Navigation(
         ("check_pages.checks", "Checks"),
         ("report_pages.report", "Report"),
         ("export_pages.exports", "Exports"),
-        ("job_pages.jobs", "Jobs"),
         ("study_pages.protocol", "Protocol"),
         ("study_pages.roles", "Roles"),
         ("unblinding_pages.unblinding", "Unblinding"),

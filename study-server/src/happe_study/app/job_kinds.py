@@ -9,15 +9,5 @@ from happe_study.results.reports import job as reports
 from happe_study.results.withdrawal import job as withdrawal
 from happe_study.results.withdrawal import retaining
 
-_EVERY = (
-    checks.KIND,
-    measuring.KIND,
-    measuring.KIND_OF_PIECE,
-    exports.KIND,
-    planning.KIND,
-    planning.KIND_OF_PIECE,
-    reports.KIND,
-    withdrawal.KIND,
-    retaining.KIND,
-)
-KINDS = {kind.name: kind for kind in _EVERY}
+_EVERY = (checks, measuring, exports, planning, reports, withdrawal, retaining)
+KINDS = {module.KIND.name: module.KIND for module in _EVERY}

@@ -12,9 +12,9 @@ from happe_cli.errors import EX_CHECK_FAILED
 from happe_study.cli.server import Server, pass_server
 from happe_study.evidence.traces import upkeep
 from happe_study.evidence.traces.stores import storage_of
+from happe_study.operations import worker
 from happe_study.operations.checking import Verdict
 from happe_study.operations.checking import check as look
-from happe_study.operations.working import worker
 
 MORE = """The server may run. Prints ok, warn or fail for each check, and what to do. The exit status is 1 if a check
 fails. --deep also reads every part of every trace and compares it with its SHA-256. --sweep first removes
@@ -38,7 +38,7 @@ def check(context: click.Context, server: Server, deep: bool, sweep: bool, as_js
     if sweep:
         server.require_revision()
         upkeep.sweep(server.database, storage_of(server.config, server.database))
-        worker.sweep(server.config.data)
+        worker.sweep(server.database, server.config.data)
     findings = list(look(server.path, server.config, server.database, deep=deep))
     if as_json:
         print_json([asdict(finding) for finding in findings])

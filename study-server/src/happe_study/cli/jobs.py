@@ -19,14 +19,14 @@ from happe_study.cli.server import Server, pass_server
 from happe_study.design.study import Study
 from happe_study.jobs import services
 from happe_study.jobs.models import Job, JobState
-from happe_study.operations.working import worker as working
-from happe_study.operations.working.kinds import KINDS
+from happe_study.operations import worker as working
+from happe_study.operations.worker import KINDS
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
-MORE = """Reports, exports, checks, measuring power and backups are jobs. A page of each study shows its own. A job
-takes effect once, even if its worker is killed: another one begins it again.
+MORE = """Reports, exports, checks, measuring power and backups are jobs. Their pages show how far they are. A job takes
+effect once, even if its worker is killed: another one begins it again.
 
 Examples:
   happe-server job list
@@ -34,9 +34,9 @@ Examples:
   happe-server job retry 12"""
 
 WORKER = """`happe-server run` has a worker of its own; `jobs` of the configuration says how many it does at a time.
-With PostgreSQL, this command adds another one, here or on another machine with the same secrets. If a worker
-dies, another one does its jobs after half a minute. With SQLite there is one worker: set `jobs = 0` before
-you use this command. It stops on SIGTERM, SIGINT or Ctrl-C; unfinished jobs wait for another worker.
+This command adds another one; with PostgreSQL also on another machine with the same secrets. If a worker
+dies, another one does its jobs after half a minute. It stops on SIGTERM, SIGINT or Ctrl-C; unfinished jobs
+wait for another worker.
 
 Examples:
   happe-server worker
@@ -60,7 +60,7 @@ def list_(server: Server, study: str | None, as_json: bool) -> None:  # noqa: FB
     """List jobs, the newest first."""
     with server.reading() as session:
         query = select(Job, Study.name).outerjoin(Study, Study.id == Job.study_id)
-        query = query.where(Job.whole_id.is_(None)).order_by(Job.id.desc())
+        query = query.order_by(Job.id.desc())
         if study is not None:
             query = query.where(Job.study_id == named.study(session, study).id)
         rows = [_facts(each, name) for each, name in session.execute(query)]
@@ -91,7 +91,7 @@ def cancel(server: Server, number: int) -> None:
     """End a waiting or running job, so that it has no effect."""
     with server.writing() as session:
         found = _found(session, number)
-        services.cancel(session, found)
+        services.cancel(found)
         append(session, "job.cancelled", None, study_id=found.study_id, job=number, kind=found.kind)
 
 
@@ -125,10 +125,4 @@ def worker(server: Server, jobs: int | None) -> None:
     """Do jobs until a signal ends the worker."""
     server.require_fit()
     server.database.dispose()
-    try:
-        working.run(server.config, server.secrets, jobs or max(1, server.config.jobs))
-    except working.OtherWorkerError:
-        advice = "another process does the jobs of this SQLite database: `happe-server run` does, unless `jobs` is 0"
-        raise Failure(os.EX_UNAVAILABLE, advice) from None
-    except working.LostError:
-        raise Failure(os.EX_UNAVAILABLE, "the database was lost; start the worker again when it answers") from None
+    working.run(server.config, server.secrets, jobs or max(1, server.config.jobs))

@@ -26,25 +26,19 @@ OPEN = (JobState.WAITING, JobState.RUNNING)
 
 
 class Job(Base):
-    """A job. The worker with the `lease` does it; the work of any other worker has no effect.
-
-    A job with a `whole_id` is a piece of the job with that number, and exists while that job is open. `whole_id` is no
-    foreign key: to add one, SQLite must copy the table, and dropping the old table would delete reports.
-    """
+    """A job. The worker with the `lease` does it; the work of any other worker has no effect."""
 
     __tablename__ = "jobs"
     __table_args__ = (
         CheckConstraint("state IN ('waiting', 'running', 'done', 'failed', 'cancelled')", "state"),
         Index("ix_jobs_study_id_kind_id", "study_id", "kind", "id"),
         Index("ix_jobs_state", "state"),
-        Index("ix_jobs_whole_id", "whole_id"),
         {"sqlite_autoincrement": True},  # it never uses a number again
     )
 
     id: Mapped[int] = mapped_column(Serial, primary_key=True)
     kind: Mapped[str] = mapped_column(Name)
     study_id: Mapped[int | None] = mapped_column(ForeignKey("studies.id", ondelete="CASCADE"))
-    whole_id: Mapped[int | None] = mapped_column(Serial)
     asked_by: Mapped[str] = mapped_column(Name)
     arguments: Mapped[dict[str, Any]]
     state: Mapped[str] = mapped_column(Name, default=JobState.WAITING)
@@ -53,6 +47,7 @@ class Job(Base):
     finished_us: Mapped[int | None] = mapped_column(Micros)
     tries: Mapped[int] = mapped_column(default=0)  # how often a worker has begun it since somebody asked for it
     lease: Mapped[str | None] = mapped_column(Code)
+    alive_us: Mapped[int | None] = mapped_column(Micros)  # when the worker said last that it is alive
     worker: Mapped[str] = mapped_column(Name, default="")  # HOST:PID, of the last try
     step: Mapped[int] = mapped_column(default=0)
     steps: Mapped[int] = mapped_column(default=0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The interface between a job and the function that does it: arguments, progress, pieces, and the result."""
+"""The interface between a job and the function that does it: arguments, progress, and the result."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from happe_study.jobs import services
 from happe_study.jobs.models import Job
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from sqlalchemy.orm import Session
@@ -39,13 +39,14 @@ class Kind:
     """A kind of job: name in the database, title (a format of the arguments), right to cancel it, and its function.
 
     Before `run` calls `Work.taking_effect`, it changes nothing outside of `Work.folder`, except what is safe to do
-    twice. It may raise FailedError. After `Work.split` it returns; it runs again when the pieces are done.
+    twice. It may raise FailedError. Its page has the endpoint `page`, where somebody asks for it.
     """
 
     name: str
     title: str
     right: Right
     run: Callable[[Work], None]
+    page: str = "overview_pages.study"
 
     def titled(self, job: Job) -> str:
         """The title of a job of this kind."""
@@ -85,29 +86,12 @@ class Work:
             if session.scalar(told) is None:
                 raise GoneError
 
-    def split(self, kind: str, pieces: Iterable[dict[str, Any]]) -> None:
-        """Make a job of `kind` for each of `pieces` (arguments). `run` must then return, and runs again after them.
-
-        Raises GoneError.
-        """
-        with self.database.writing() as session:
-            services.split(session, self._held(session), kind, pieces)
-
-    def results(self) -> list[Any]:
-        """The results of the pieces, in their order, when all are done; empty if the job is not split yet."""
-        return services.results(self.database, self.id)
-
     @contextmanager
     def taking_effect(self, result: dict[str, Any] | None = None) -> Iterator[Session]:
         """A transaction for the job's effect, which also marks the job as done. It commits at most once. GoneError."""
         with self.database.writing() as session:
-            job = self._held(session)
+            job = session.scalar(select(Job).where(*self._mine).with_for_update())
+            if job is None:
+                raise GoneError
             yield session
-            services.finish(session, job, result)
-
-    def _held(self, session: Session) -> Job:
-        """The job's row, locked. Raises GoneError."""
-        job = services.locked(session, *self._mine)
-        if job is None:
-            raise GoneError
-        return job
+            services.finish(job, result)

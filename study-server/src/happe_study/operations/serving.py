@@ -8,24 +8,25 @@ import os
 import signal
 import socket
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import structlog
 from gunicorn.app.base import BaseApplication
+from gunicorn.arbiter import Arbiter
 from gunicorn.glogging import Logger
 
 from happe_study.app import metrics
 from happe_study.app.assembly import create_app
 from happe_study.base.config import OFF, host_and_port, is_loopback
-from happe_study.operations import logs
-from happe_study.operations.working.beside import Beside
+from happe_study.operations import logs, worker
 
 if TYPE_CHECKING:
+    import subprocess
     from pathlib import Path
     from wsgiref.simple_server import WSGIServer
 
     from flask import Flask
-    from gunicorn.arbiter import Arbiter
     from gunicorn.workers.base import Worker
 
     from happe_study.base.config import Config, Secrets
@@ -37,6 +38,7 @@ MOST_HEADERS = 64
 LONGEST_HEADER = 8190
 STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
 SWITCH_SECONDS = 0.001
+PAUSE_SECONDS = 2.0  # before another worker of jobs starts
 SILENT_SECONDS = 60  # gunicorn replaces a worker whose loop stops for so long
 
 
@@ -88,6 +90,15 @@ class GunicornLog(Logger):  # type: ignore[misc] # gunicorn has no types
         return {"message": str(msg).partition(" from ")[0], **failed}
 
 
+class Master(Arbiter):  # type: ignore[misc] # gunicorn has no types
+    """gunicorn's master, which also keeps the worker of jobs running."""
+
+    def manage_workers(self) -> None:
+        """Start processes that are missing. gunicorn calls this every second."""
+        super().manage_workers()
+        self.app.keep_worker()
+
+
 class Serving(BaseApplication):  # type: ignore[misc] # gunicorn has no types
     """A server with a configuration. `run` ends by SystemExit when the server has stopped."""
 
@@ -98,7 +109,8 @@ class Serving(BaseApplication):  # type: ignore[misc] # gunicorn has no types
         self._pid_file = pid_file
         self._shared: metrics.Shared | None = None
         self._metrics: WSGIServer | None = None
-        self._beside: Beside | None = None
+        self._worker: subprocess.Popen[bytes] | None = None
+        self._worker_begun = 0.0
         super().__init__()
 
     def load_config(self) -> None:
@@ -110,6 +122,20 @@ class Serving(BaseApplication):  # type: ignore[misc] # gunicorn has no types
     def load(self) -> Flask:
         """Make a worker's application."""
         return create_app(self._config, self._secrets)
+
+    def run(self) -> None:
+        """Serve until a signal stops the server."""
+        Master(self).run()
+
+    def keep_worker(self) -> None:
+        """Start the worker of jobs, or another one if it has died."""
+        if not self._config.jobs or time.monotonic() < self._worker_begun + PAUSE_SECONDS:
+            return
+        if self._worker is None or self._worker.poll() is not None:
+            if self._worker is not None:
+                log.error("worker died")
+            self._worker = worker.start(self._config)
+            self._worker_begun = time.monotonic()
 
     def _processes(self) -> dict[str, Any]:
         return {
@@ -147,8 +173,6 @@ class Serving(BaseApplication):  # type: ignore[misc] # gunicorn has no types
             host, port = host_and_port(self._config.metrics_listen)
             self._metrics, _thread = metrics.serve(self._shared, host, port)
             where = {"metrics": f"{host}:{self._metrics.server_port}"}
-        if self._config.jobs:
-            self._beside = Beside(self._config)
         log.info("ready", listens=[str(each) for each in arbiter.LISTENERS], pid=os.getpid(), **where)
 
     def _forked(self, _arbiter: Arbiter, _worker: Worker) -> None:
@@ -162,8 +186,9 @@ class Serving(BaseApplication):  # type: ignore[misc] # gunicorn has no types
             metrics.forget(self._shared, worker.pid)
 
     def _end(self, _arbiter: Arbiter) -> None:
-        if self._beside is not None:
-            self._beside.stop()
+        if self._worker is not None:
+            self._worker.terminate()
+            self._worker.wait()
         if self._shared is not None:
             metrics.end(self._shared)
         log.info("stopped", pid=os.getpid())

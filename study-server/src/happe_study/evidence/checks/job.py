@@ -36,4 +36,4 @@ def _shown(check: Check) -> dict[str, Any]:
     return document | {"findings": document["findings"][:MOST], "more": max(0, len(check.findings) - MOST)}
 
 
-KIND = Kind(CHECKS, "Checks", Right.RUN_READ, check)
+KIND = Kind(CHECKS, "Checks", Right.RUN_READ, check, "check_pages.checks")

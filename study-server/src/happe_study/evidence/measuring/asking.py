@@ -8,7 +8,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import select, true
+from sqlalchemy import select
 from sqlalchemy.orm import defer
 
 from happe_contract.measuring.refusal import Refusal, Why
@@ -22,7 +22,7 @@ from happe_study.runs.course.models import Run, RunRecord
 from happe_study.runs.records.stored import opened
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
     from sqlalchemy.orm import Session
 
@@ -77,8 +77,8 @@ class Clocks:
         return self._known[device_id, name]
 
 
-def asked(session: Session, study_id: int, key: bytes, codes: Collection[str] | None = None) -> Asked:
-    """Every complete run of an unblinded study, or only those with these codes. `key` opens records."""
+def asked(session: Session, study_id: int, key: bytes) -> Asked:
+    """Every complete run of an unblinded study. `key` opens records."""
     clocks, found = Clocks(session), Asked()
     traces, untold = _traces(session, study_id, clocks)
     query = (
@@ -88,7 +88,6 @@ def asked(session: Session, study_id: int, key: bytes, codes: Collection[str] | 
         .where(
             Run.study_id == study_id,
             Run.state == "complete",
-            true() if codes is None else Run.code.in_(codes),
         )
         .order_by(Run.code)
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The job that measures every complete run of an unblinded study, in pieces that workers do in parallel."""
+"""The job that measures every complete run of an unblinded study."""
 
 from __future__ import annotations
 
@@ -26,31 +26,19 @@ from happe_study.evidence.traces.stores import storage_of
 from happe_study.jobs.work import FailedError, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from happe_contract.measuring.runs import StudyRun
     from happe_contract.server_time import ServerClock
     from happe_study.jobs.work import Work
 
 MEASURING = "measuring"
-PIECE = "measuring-piece"
-PIECE_BYTES = 64 << 20  # a piece has at least so many bytes of parts, since a process takes seconds to start
-RUN_BYTES = 1 << 20  # a run's own work takes as long as so many bytes of parts
 LIMITS = Limits()
 
 
 def measure(work: Work) -> None:
-    """Measure the study as it is now, and replace its document of measured power.
-
-    The result does not depend on the number of workers: the pieces follow from the study alone, and no run affects the
-    measurement of another.
-    """
-    done = work.results()
-    if not done and (pieces := _pieces(work)):
-        work.doing("measuring runs")
-        work.split(PIECE, [{"runs": codes} for codes in pieces])
-        return
-    made = sorted((each for piece in done for each in piece["measures"]), key=itemgetter("run"))
+    """Measure the study as it is now, and replace its document of measured power."""
+    made = sorted(_documents(work), key=itemgetter("run"))
     document = {"format": FORMAT, "measures": made}
     check(Document.POWER_MEASURES, document)
     raw = json.dumps(document, ensure_ascii=False, allow_nan=False).encode()
@@ -61,41 +49,13 @@ def measure(work: Work) -> None:
         documents.keep_measured(session, session.get_one(Study, work.study_id), raw, work.asked_by)
 
 
-def measure_piece(work: Work) -> None:
-    """Measure the runs of one piece."""
-    made = list(_documents(work, work.arguments["runs"]))
-    with work.taking_effect({"measures": made}):
-        pass
+KIND = Kind(MEASURING, "Measured power", Right.EXPORT, measure, "report_pages.report")
 
 
-KIND = Kind(MEASURING, "Measured power", Right.EXPORT, measure)
-KIND_OF_PIECE = Kind(PIECE, "Measured power of some runs", Right.EXPORT, measure_piece)
-
-
-def _pieces(work: Work) -> list[list[str]]:
-    """The codes of the runs of each piece. Runs of a trace stay together, so that a worker opens a shared part once."""
+def _documents(work: Work) -> Iterator[dict[str, Any]]:
     work.doing("reading records and clocks")
     with work.database.reading() as session:
         wanted = asked(session, work.study_id, work.server.secrets.allocation)
-        rows = select(Trace.id, Trace.stored_bytes).where(Trace.study_id == work.study_id)
-        sizes = dict(session.execute(rows).all())
-    groups = [(0, [run.run]) for run, _refusal in wanted.without]
-    groups += [(sizes.get(trace, 0), [each.run for each in runs]) for trace, runs in sorted(wanted.of_trace.items())]
-    pieces: list[list[str]] = []
-    room = 0
-    for size, codes in groups:
-        if room <= 0:
-            pieces.append([])
-            room = PIECE_BYTES
-        pieces[-1] += codes
-        room -= size + RUN_BYTES * len(codes)
-    return pieces
-
-
-def _documents(work: Work, codes: Collection[str]) -> Iterator[dict[str, Any]]:
-    work.doing("reading records and clocks")
-    with work.database.reading() as session:
-        wanted = asked(session, work.study_id, work.server.secrets.allocation, codes)
     for run, refusal in wanted.without:
         yield Measured(run, refusal).document()
     done = len(wanted.without)

@@ -49,7 +49,7 @@ def give_up(session: Session, study: Study) -> None:
     """Cancel the study's measuring job, because an upload takes its place."""
     job = jobs.open_one(session, MEASURING, study.id, for_change=True)
     if job is not None:
-        jobs.cancel(session, job)
+        jobs.cancel(job)
 
 
 def _ask(session: Session, study: Study, who: Caller | None) -> Job:

@@ -6,7 +6,6 @@ Before the next release a change of the models changes this file. After it, each
 
 import sqlalchemy as sa
 from alembic import op
-from procrastinate.schema import SchemaManager
 
 revision = "0001_all_tables"
 down_revision = None
@@ -27,16 +26,6 @@ POSTGRESQL = [
     "ALTER TABLE run_records ALTER COLUMN document SET STORAGE EXTERNAL",  # ciphers don't compress
     "ALTER TABLE traces ALTER COLUMN manifest_sealed SET STORAGE EXTERNAL",
 ]
-PROCRASTINATE = """
-    DO $$ DECLARE each record; BEGIN
-        DROP TABLE procrastinate_events, procrastinate_periodic_defers, procrastinate_jobs, procrastinate_workers CASCADE;
-        FOR each IN SELECT oid::regprocedure AS name FROM pg_proc
-                    WHERE proname LIKE 'procrastinate\\_%' AND pronamespace = current_schema()::regnamespace LOOP
-            EXECUTE 'DROP FUNCTION ' || each.name || ' CASCADE';
-        END LOOP;
-        DROP TYPE procrastinate_job_status, procrastinate_job_event_type, procrastinate_job_to_defer_v1 CASCADE;
-    END $$
-"""
 
 
 def upgrade() -> None:
@@ -156,7 +145,6 @@ def upgrade() -> None:
         sa.Column("id", SERIAL, primary_key=True),
         sa.Column("kind", sa.String(255), nullable=False),
         sa.Column("study_id", SERIAL, sa.ForeignKey("studies.id", ondelete="CASCADE")),
-        sa.Column("whole_id", SERIAL),
         sa.Column("asked_by", sa.String(255), nullable=False),
         sa.Column("arguments", sa.JSON(), nullable=False),
         sa.Column("state", sa.String(255), nullable=False),
@@ -165,6 +153,7 @@ def upgrade() -> None:
         sa.Column("finished_us", sa.BigInteger()),
         sa.Column("tries", sa.Integer(), nullable=False),
         sa.Column("lease", sa.String(16)),
+        sa.Column("alive_us", sa.BigInteger()),
         sa.Column("worker", sa.String(255), nullable=False),
         sa.Column("step", sa.Integer(), nullable=False),
         sa.Column("steps", sa.Integer(), nullable=False),
@@ -176,7 +165,6 @@ def upgrade() -> None:
     )
     op.create_index("ix_jobs_state", "jobs", ["state"])
     op.create_index("ix_jobs_study_id_kind_id", "jobs", ["study_id", "kind", "id"])
-    op.create_index("ix_jobs_whole_id", "jobs", ["whole_id"])
     op.create_table(
         "participants",
         sa.Column("id", SERIAL, primary_key=True),
@@ -483,8 +471,6 @@ def upgrade() -> None:
     )
     for statement in SQLITE if op.get_bind().dialect.name == "sqlite" else POSTGRESQL:
         op.execute(statement)
-    if op.get_bind().dialect.name == "postgresql":
-        op.get_bind().exec_driver_sql(SchemaManager.get_schema().replace("%", "%%"))
 
 
 def downgrade() -> None:
@@ -492,10 +478,6 @@ def downgrade() -> None:
     tables = sa.MetaData()
     tables.reflect(op.get_bind())
     tables.remove(tables.tables["alembic_version"])
-    if op.get_bind().dialect.name == "postgresql":
-        op.execute(PROCRASTINATE)
-    for name in [name for name in tables.tables if name.startswith("procrastinate_")]:
-        tables.remove(tables.tables[name])
     tables.drop_all(op.get_bind())
     if op.get_bind().dialect.name == "postgresql":
         op.execute("DROP FUNCTION audit_entries_refuse")

@@ -43,7 +43,7 @@ def make(work: Work) -> None:
             _keep(session, work.id, name, file)
 
 
-KIND = Kind(EXPORT, "Export as {format}", Right.EXPORT, make)
+KIND = Kind(EXPORT, "Export as {format}", Right.EXPORT, make, "export_pages.exports")
 
 
 def _written(work: Work, table: dict[str, list[str]], form: Format) -> Path:

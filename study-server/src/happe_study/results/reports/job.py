@@ -65,7 +65,7 @@ def make(work: Work) -> None:
         )
 
 
-KIND = Kind(REPORT, "Report {number}", Right.EXPORT, make)
+KIND = Kind(REPORT, "Report {number}", Right.EXPORT, make, "report_pages.report")
 
 
 def _inputs_of(files: Files) -> dict[DocumentKind, str]:
