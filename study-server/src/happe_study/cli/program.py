@@ -76,7 +76,7 @@ COMMANDS = {
     "backup": ("happe_study.cli.backups", "Copy database and traces to a new folder or tar, while the server runs"),
     "restore": ("happe_study.cli.backups", "Put a backup into an empty place, and verify it"),
     "takeover": ("happe_study.cli.takeovers", "Let this server change its bucket, in place of the server that did"),
-    "check": ("happe_study.cli.checks", "Check the configuration, secrets, database, audit log, traces and free room"),
+    "check": ("happe_study.cli.audits", "Check the configuration, secrets, database, audit log, traces and free room"),
     "openapi": ("happe_study.cli.serve", "Print the OpenAPI document of the HTTP interface"),
 }
 

@@ -10,7 +10,7 @@ import click
 from sqlalchemy import select
 
 from happe_cli.commands import Group, examples, json_option, print_json, print_table
-from happe_study.cli import allocating, exporting, measuring, named, retaining, tracing, unblinding, verifying
+from happe_study.cli import allocating, data, exporting, named, tracing, unblinding
 from happe_study.cli.protocols import STANDARD_INPUT, checked, file_argument, protocol_text
 from happe_study.cli.server import Server, pass_server
 from happe_study.design.protocol import placeholders, registration
@@ -168,9 +168,9 @@ study.add_command(unblinding.unblind)
 study.add_command(allocating.allocation)
 study.add_command(exporting.export)
 study.add_command(tracing.traces)
-study.add_command(measuring.measure)
-study.add_command(verifying.verify)
-study.add_command(retaining.retention)
+study.add_command(data.measure)
+study.add_command(data.verify)
+study.add_command(data.retention)
 
 
 def _status_rows(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
