@@ -15,7 +15,7 @@ style() {
     git ls-files -co --exclude-standard '*.h' '*.cpp' '*.c' | xargs clang-format-19 --dry-run -Werror
 
     echo "lint: shell"
-    git ls-files -co --exclude-standard '*.sh' .ci/run tests/vm/root/usr/local/sbin | xargs shellcheck
+    git ls-files -co --exclude-standard '*.sh' .ci/run tests/vm/vm-install tests/vm/vm-run | xargs shellcheck
 
     echo "lint: what menus and software centres show"
     appstreamcli validate --no-net packaging/desktop/org.happe.Window.metainfo.xml

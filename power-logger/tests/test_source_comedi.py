@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The comedi source on a simulated board. tests/vm/guest_tests/power uses the kernel's own board."""
+"""The comedi source on a simulated board. tests/vm/guest_tests/test_power_comedi.py uses the kernel's own board."""
 
 from __future__ import annotations
 

@@ -77,6 +77,13 @@ MASKED = [
     "systemd-random-seed.service", "systemd-modules-load.service", "modprobe@.service", "sys-fs-fuse-connections.mount",
     "dev-hugepages.mount", "sys-kernel-debug.mount", "sys-kernel-tracing.mount", "getty@tty1.service",
 ]  # fmt: skip
+# Files beside this script, and where they lie in the system.
+OURS = {
+    "vm.conf": "etc/systemd/logind.conf.d",
+    "vm-run.service": "etc/systemd/system",
+    "vm-install": "usr/local/sbin",
+    "vm-run": "usr/local/sbin",
+}
 # Started by the tests that are about them, and by nothing else.
 DISABLED = ["power-profiles-daemon.service", "tuned.service", "thermald.service"]
 NEVER_UNPACKED = ["usr/share/doc", "usr/share/locale", "usr/share/man"]
@@ -151,8 +158,7 @@ class Image:
 
 def inputs() -> list[Path]:
     """Everything here that goes into the image."""
-    files = [Path(__file__), HERE / "t61.asl", HERE / "per_cpu_table.py", FROM_DEBIAN]
-    return files + sorted(path for path in (HERE / "root").rglob("*") if path.is_file())
+    return [Path(__file__), HERE / "t61.asl", HERE / "per_cpu_table.py", FROM_DEBIAN, *(HERE / name for name in OURS)]
 
 
 def key_of(files: Iterable[Path]) -> str:
@@ -254,9 +260,11 @@ def pack_additions(tree: Path, version: str, unpacked: list[Path], tar: Path) ->
     with tarfile.open(tar, "w") as archive:
         for name in [*needed_modules(tree, version), *lists]:
             archive.add(tree / name, f"usr/{name}", filter=by_root)
-        for folder, to in [*((tree, f"opt/{tree.name}/") for tree in unpacked), (HERE / "root", "")]:
-            for file, name in files_below(folder):
-                archive.add(file, to + name, filter=by_root)
+        for package in unpacked:
+            for file, name in files_below(package):
+                archive.add(file, f"opt/{package.name}/{name}", filter=by_root)
+        for name, folder in OURS.items():
+            archive.add(HERE / name, f"{folder}/{name}", filter=by_root)
 
 
 def privilege() -> list[str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs the tests inside the emulated T61, with a boot for each folder of guest_tests/.
+"""Runs the tests inside the emulated T61, with a boot for each kind of machine (BOOTS).
 
 usage: suite.py [--root TREE] [--with [BOOT=]FOLDER]... [--results FOLDER] [--boot NAME]... [-- PYTEST'S ARGUMENTS]
 
@@ -21,8 +21,8 @@ from pathlib import Path
 from image import BUILD, HERE, Image, build
 from machine import BROKEN, Boot, Work, run, tidy_when_terminated
 
-# The folders of guest_tests/, in this order. A test whose result must not depend on the host's load belongs in
-# virtual_time.
+# The boots, in this order. The tests of each are the folder guest_tests/NAME, or the files guest_tests/test_NAME*.py.
+# A test whose result must not depend on the host's load belongs in virtual_time.
 BOOTS = {
     "real_time": Boot(timeout_s=2400),
     "virtual_time": Boot(virtual_time=True, timeout_s=2400),
@@ -47,7 +47,8 @@ CLOSING_LINE = re.compile(r"=+ .* in \d+\.\d+s.* =+$")
 def pytest_in(boot: str, arguments: list[str]) -> str:
     """Return the guest's shell command for pytest."""
     options = ["--junitxml=../results/junit.xml", f"--timeout={TEST_TIMEOUT_S[boot]}", *arguments]
-    return f"cd guest_tests && {shlex.join(['/usr/bin/python3', '-B', '-m', 'pytest', *options, boot])}"
+    files = sorted(file.name for file in (HERE / "guest_tests").glob(f"test_{boot}*.py")) or [boot]
+    return f"cd guest_tests && {shlex.join(['/usr/bin/python3', '-B', '-m', 'pytest', *options, *files])}"
 
 
 def beside(more: list[str], boot: str) -> list[Path]:

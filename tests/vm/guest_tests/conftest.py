@@ -100,6 +100,15 @@ def bob(alice: Session) -> Iterator[Session]:
     session.close()
 
 
+@pytest.fixture(scope="session")
+def comedi() -> Iterator[str]:
+    """The simulated board of the module comedi_test: /dev/comedi0."""
+    subprocess.run(["modprobe", "-a", "comedi", "comedi_test"], check=True)
+    wait_until(Path("/dev/comedi0").exists, "the board is there")
+    yield "/dev/comedi0"
+    subprocess.run(["modprobe", "-r", "comedi_test"], check=True)
+
+
 @pytest.fixture
 def happed(policy: Policy, alice: Session) -> Iterator[Happed]:
     """Start the installed daemon, which governs for Alice. Stopped, it has restored the machine."""

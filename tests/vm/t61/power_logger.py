@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PACKAGES = Path(__file__).resolve().parents[1] / "power"
+sys.path.insert(0, str(PACKAGES))  # numpy and pyarrow, to look into traces with
 PROGRAM = [sys.executable, "-B", "-m", "happe_power"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(PACKAGES)}
 STUDY = "in-the-guest"

@@ -18,13 +18,29 @@ if TYPE_CHECKING:
     from t61.happe import Happed
     from t61.sessions import Session
 
+HERE = Path(__file__).parent
 UNITS_OF_PEOPLE = Path("/home/alice/.config")
+UNITS = Path("/etc/systemd/user")
+# Files beside this one, and where they lie in the guest.
+FILES = {
+    "headless.conf": UNITS / "org.gnome.Shell@wayland.service.d",
+    "light-session.target": UNITS,
+    "shell.conf": UNITS / "gnome-session@shell.target.d",
+    "shell.session": Path("/usr/share/gnome-session/sessions"),
+    "silent-x.service": UNITS,
+    "silent-x.socket": UNITS,
+    "sway.conf": Path("/etc/sway"),
+    "sway.service": UNITS,
+    "weston.service": UNITS,
+}
 
 
 @pytest.fixture(scope="session", autouse=True)
 def desktops() -> None:
     """Install units and settings with which desktops run without a screen."""
-    shutil.copytree(Path(__file__).parent / "root", "/", dirs_exist_ok=True)
+    for name, folder in FILES.items():
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copy(HERE / name, folder)
 
 
 @pytest.fixture
