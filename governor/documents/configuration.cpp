@@ -187,11 +187,6 @@ bool is_section(std::string_view name) {
     });
 }
 
-// True if an earlier version had this option. happed must start with the file that its owner wrote for that version.
-bool is_obsolete(std::string_view name) {
-    return name == "algorithm.hysteresis_ppm" || name == "algorithm.fixed_point";
-}
-
 // Advice for a name that is not an option or section. Finds an option outside of its section by its last part.
 std::string advice(std::string_view name) {
     std::vector<std::string_view> names;
@@ -229,9 +224,6 @@ private:
             const std::size_t line = key.source().begin.line;
             if (const ConfigurationOption* const option = find_option(name)) {
                 read_option(*option, node, line);
-            } else if (is_obsolete(name)) {
-                configuration_.obsolete.push_back(fmt::format(
-                    "{}: {}: HAPPE no longer has this option and ignores it; remove the line", file_, name));
             } else if (!is_section(name)) {
                 mistakes_.push_back({line, fmt::format("{}: {}", name, advice(name))});
             } else if (const auto* const section = node.as_table()) {

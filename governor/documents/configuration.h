@@ -37,7 +37,6 @@ struct Configuration {
     std::string power_key = "KEY_PROG2";
     Settings algorithm;
     Calibration calibration;
-    std::vector<std::string> obsolete;  // a line "NAME: OPTION: message" for each option that only earlier versions had
     bool operator==(const Configuration&) const = default;
 };
 

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <fstream>
 #include <regex>
-#include <sstream>
 
 namespace happe {
 namespace {
@@ -61,16 +60,6 @@ TEST(Configuration, NothingGivenIsTheDefault) {
 
 TEST(Configuration, EveryOptionIsRead) {
     EXPECT_EQ(*read_configuration(kWhole, "f"), whole());
-}
-
-TEST(Configuration, OtherSpellingsOfTomlAreTheSame) {
-    const std::string other =
-        "\xEF\xBB\xBFmode='observe'\r\nfeedback=\"next\\u002Dsample\"\r\nperiod_ms=5_00\r\n"
-        "domains='policy'\r\nladder_steps=0x20\r\n"
-        "keys.performance='LEFTCTRL+KEY_F12'\r\n\"keys\".power='LEFTCTRL+KEY_F11'\r\n"
-        "algorithm={mode='extended',warm_start=true}\r\n"
-        "calibration={\"800000\"=800000,2201000=2300000}";
-    EXPECT_EQ(*read_configuration(other, "f"), whole());
 }
 
 TEST(Configuration, AnErrorNamesFileLineAndOption) {
@@ -176,16 +165,6 @@ TEST(Configuration, WhatThePaperDoesNotHaveIsRefusedUnlessExtended) {
     EXPECT_EQ(complaint("[algorithm]\nmode = \"extended\"\nwarm_start = false"), "");
 }
 
-TEST(Configuration, AFileOfAnEarlierVersionIsReadAndItsObsoleteOptionsAreNamed) {
-    const auto read =
-        read_configuration("[algorithm]\nmode = 'extended'\nhysteresis_ppm = 2000\nfixed_point = true", "f");
-    const std::string message = "HAPPE no longer has this option and ignores it; remove the line";
-    EXPECT_TRUE(read->algorithm.extended);
-    EXPECT_EQ(read->obsolete, std::vector<std::string>(
-                                  {"f: algorithm.fixed_point: " + message, "f: algorithm.hysteresis_ppm: " + message}));
-    EXPECT_EQ(complaint("fixed_point = true"), "f:1: fixed_point: unknown");  // never an option at the top level
-}
-
 TEST(Configuration, TheTwoKeysDiffer) {
     EXPECT_EQ(complaint("[keys]\nperformance = 'KEY_PROG2'"), "f:2: keys.performance: both keys are \"KEY_PROG2\"");
     EXPECT_EQ(complaint("[keys]\nperformance = 'A'\npower = 'A'"), "f:3: keys.power: both keys are \"A\"");
@@ -234,12 +213,6 @@ TEST(Configuration, CalibrationHas64EntriesAtMost) {
     }
     EXPECT_EQ(complaint(text), "");
     EXPECT_TRUE(complaint(text + "65 = 65\n").ends_with("both columns ascending, has 65"));
-}
-
-TEST(Configuration, WhatIsGivenTwiceIsRefusedWhereItIsGivenAgain) {
-    EXPECT_TRUE(complaint("mode = 'govern'\nmode = 'observe'").starts_with("f:2: not TOML: "));
-    EXPECT_TRUE(complaint("[keys]\n\n[keys]\n").starts_with("f:3: not TOML: "));
-    EXPECT_TRUE(complaint("[calibration]\n1 = 1\n'1' = 2").starts_with("f:3: not TOML: "));
 }
 
 TEST(Configuration, TextThatIsNotTomlIsRefusedWithItsLine) {
@@ -311,14 +284,6 @@ TEST(Configuration, WhatAMessageQuotesIsShortAndOnOneLine) {
     EXPECT_EQ(complaint("'" + std::string(99, 'k') + "éé' = 1"), "f:1: \"" + std::string(99, 'k') + "é...\": unknown");
 }
 
-TEST(Configuration, ManyUnknownOptionsAreReadInNoTime) {
-    std::string text;
-    while (text.size() < 65'000) {
-        text += fmt::format("k{} = 1\n", text.size());
-    }
-    EXPECT_NE(complaint(text).find("more mistakes"), std::string::npos);
-}
-
 TEST(Configuration, SettingsAreDescribedWholeAndReadBackAsTheyWere) {
     std::string text;
     for (const auto& [name, value] : describe_settings(whole())) {
@@ -343,11 +308,6 @@ TEST(ConfigurationOptions, AnExampleIsGoodAndNotTheDefault) {
     }
 }
 
-// The comments of a file as one line, so that the test finds a description wherever its lines break.
-std::string unfolded(const std::string& text, const std::string& between) {
-    return std::regex_replace(text, std::regex(between), " ");
-}
-
 std::string without_comments(const std::string& text) {
     return std::regex_replace(text, std::regex("(^|\n)#(?=[a-z0-9_]+ = )"), "$1");
 }
@@ -357,12 +317,11 @@ TEST(DefaultFile, SetsTheOwnersModeAndNothingElse) {
               *read_configuration("algorithm.mode = 'extended'", "f"));
 }
 
-TEST(DefaultFile, HasEveryOptionWithItsDescriptionAndNoOther) {
+TEST(DefaultFile, HasEveryOptionAndIsValidWithoutItsCommentSigns) {
     const std::string text = file("packaging/happe.toml");
-    const std::string prose = unfolded(text, "\n# ");
     for (const ConfigurationOption& option : configuration_options()) {
-        EXPECT_NE(prose.find(std::string(option.description)), std::string::npos) << option.name;
-        EXPECT_NE(prose.find("Takes " + in_words(option.accepts)), std::string::npos) << option.name;
+        const std::string name(option.name.substr(option.name.rfind('.') + 1));
+        EXPECT_NE(text.find(option.name == "calibration" ? "[calibration]" : name + " = "), std::string::npos) << name;
     }
     const auto read = read_configuration(without_comments(text), "happe.toml");
     ASSERT_TRUE(read) << read.error().message;

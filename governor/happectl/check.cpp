@@ -89,9 +89,6 @@ Outcome<int> check(const CheckOptions& options) {
         configuration = Configuration();
     }
     if (configuration) {
-        for (const std::string& notice : configuration->obsolete) {
-            remark(notice);
-        }
         say(options.json ? as_json(*configuration) : as_text(*configuration));
         return EX_OK;
     }

@@ -157,9 +157,6 @@ def test_check_prints_the_settings_in_force(happectl: HappeCtl, tmp_path: Path) 
     assert shown["valid"] is True
     assert shown["settings"]["mode"] == "observe"
     assert happectl.run("check", ROOT / "packaging/happe.toml").returncode == 0
-    file.write_text("algorithm.fixed_point = true\n")
-    old = happectl.run("check", file)
-    assert (old.returncode, "HAPPE no longer has this option" in old.stderr) == (0, True)
 
 
 def test_check_names_each_mistake_with_its_line(happectl: HappeCtl, tmp_path: Path) -> None:

@@ -154,12 +154,6 @@ def test_a_configuration_that_cannot_be_read_is_not_taken_for_an_empty_one(stopp
     assert f"{stopped.folder}/happe.toml: Is a directory" in stopped.log
 
 
-def test_a_configuration_of_happe_0_1_starts_it_with_a_warning(stopped: Happed) -> None:
-    stopped.configure(QUICK + '[algorithm]\nmode = "extended"\nfixed_point = true\n')
-    assert stopped.start().serves().get("Settings")["algorithm.mode"] == "extended"
-    assert "algorithm.fixed_point: HAPPE no longer has this option" in stopped.log
-
-
 def test_a_second_one_does_not_start(happed: Happed, me: Client, tmp_path: Path) -> None:
     (tmp_path / "second").mkdir()
     second = Happed(happed.program, happed.world, tmp_path / "second")
