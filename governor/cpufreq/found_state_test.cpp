@@ -201,12 +201,6 @@ TEST_F(Restore, GivesBackGovernorAndTunablesAndRemovesTheFile) {
     EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-TEST_F(Restore, DoesNothingWhereNothingWasFound) {
-    restore();
-    EXPECT_EQ(policy(0).governor, "userspace");
-    EXPECT_EQ(policy(0).writes, 0);
-}
-
 TEST_F(Restore, MayRunTwice) {
     found({ondemand(0), ondemand(1)});
     restore();
@@ -258,14 +252,6 @@ TEST_F(Restore, KeepsAndNamesWhatWasRefusedAndGoesOn) {
     EXPECT_EQ(status.error().message, "policy0/scaling_governor: Invalid argument");
     EXPECT_EQ(policy(1).governor, "ondemand");
     EXPECT_EQ(loaded(), FoundState{ondemand(0)});
-}
-
-TEST_F(Restore, LiftsACap) {
-    kernel.add_pstate(2, {2}).user_max = {1'300'000};
-    found({capped(2)});
-    restore();
-    EXPECT_EQ(policy(2).user_max, Khz{3'000'000});
-    EXPECT_EQ(policy(2).governor, "powersave");
 }
 
 TEST_F(Restore, LiftsACapBelowALimitOfTheKernelToo) {

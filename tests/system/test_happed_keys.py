@@ -107,28 +107,6 @@ def test_what_is_not_a_question_is_refused(helper: Helper, question: bytes) -> N
     assert helper.ended() == EX_PROTOCOL
 
 
-def test_who_says_nothing_and_leaves_is_no_trouble(helper: Helper) -> None:
-    helper.mine.shutdown(socket.SHUT_WR)
-    assert helper.ended() == EX_PROTOCOL
-
-
-def test_keys_that_are_not_configured_are_refused(helper: Helper, tmp_path: Path) -> None:
-    (tmp_path / "happe.toml").write_text('[keys]\nperformance = "CTRL+KEY_F11"\npower = "CTRL+KEY_F12"\n')
-
-    [answer] = helper.asked(OPEN_ALL)
-
-    assert (
-        answer == b"error the request names other keys than the configuration: after changing it, run `happectl reload`"
-    )
-    assert helper.ended() == EX_UNAVAILABLE
-
-
-def test_the_configured_keys_are_not_refused(helper: Helper, tmp_path: Path) -> None:
-    (tmp_path / "happe.toml").write_text('[keys]\nperformance = "CTRL+KEY_F11"\npower = "CTRL+KEY_F12"\n')
-
-    assert helper.asked(b"happe-keys 1 open all CTRL+KEY_F11 CTRL+KEY_F12") == [b"end"]
-
-
 def test_with_a_configuration_that_cannot_be_read_nothing_is_handed_out(helper: Helper, tmp_path: Path) -> None:
     (tmp_path / "happe.toml").write_text("[keys\n")
 
@@ -136,10 +114,6 @@ def test_with_a_configuration_that_cannot_be_read_nothing_is_handed_out(helper: 
 
     assert answer.startswith(f"error {tmp_path}/happe.toml:1:".encode())
     assert helper.ended() == EX_UNAVAILABLE
-
-
-def test_without_a_keyboard_no_key_is_learned(helper: Helper) -> None:
-    assert helper.asked(b"happe-keys 1 learn 60000") == [b"error there is no keyboard with a key that can be learned"]
 
 
 @pytest.mark.parametrize("kind", [socket.SOCK_STREAM, socket.SOCK_DGRAM])

@@ -7,7 +7,6 @@ import contextlib
 import ctypes
 import json
 import os
-import random
 import signal
 import socket
 import subprocess
@@ -149,54 +148,6 @@ def test_while_nobody_reads_what_happed_sends_it_governs_and_later_all_is_heard(
     while heard[-1:] != limits[-1:]:
         heard += [most for _, _, most in me.changed("Limits")]
     assert heard == limits
-
-
-def test_a_limit_of_the_start_is_lifted_later(stopped: Happed) -> None:
-    stopped.configure("period_ms = 100\n")
-    machine = T61(stopped.cpus, **CAPPED, scaling_max_freq=str(LIMIT))
-    me = stopped.start().serves()
-    me.sees("Limits", [(0, LOWEST, LIMIT)])
-    until(lambda: machine["scaling_max_freq"] == str(LOWEST), "the new profile's cap")
-    always_wants(me, WANTED)
-    until(lambda: machine["scaling_max_freq"] == str(LIMIT), "the limit is reached")
-    machine["scaling_max_freq"] = str(TOP)
-    until(lambda: machine["scaling_max_freq"] == str(WANTED), "the limit was lifted")
-    stopped.kill()
-    machine["scaling_max_freq"] = str(LOWEST)  # as happed may have left it
-    stopped.start().serves()
-    assert stopped.stop() == 0
-    assert machine["scaling_max_freq"] == str(TOP)
-
-
-def test_a_floor_is_kept_to(stopped: Happed) -> None:
-    stopped.configure("period_ms = 100\n")
-    machine = T61(stopped.cpus, **CAPPED)
-    me = stopped.start().serves()
-    until(lambda: machine["scaling_max_freq"] == str(LOWEST), "the new profile's cap")
-    machine["scaling_min_freq"] = "1200000"
-    until(lambda: machine["scaling_max_freq"] == "1200000", "the floor is kept to")
-    me.sees("Limits", [(0, 1_200_000, TOP)])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("found", [{}, CAPPED], ids=["setspeed", "cap"])
-def test_forty_changes_are_never_exceeded_for_longer_than_a_period(stopped: Happed, found: dict[str, str]) -> None:
-    stopped.configure("period_ms = 100\n")
-    machine = T61(stopped.cpus, **found)
-    file = "scaling_max_freq" if found else "scaling_setspeed"
-    me = stopped.start().serves()
-    always_wants(me, TOP)
-    until(lambda: machine[file] == str(TOP), "the profile's frequency is set")
-    chance = random.Random(18)
-    for _ in range(40):  # `tools/validate.sh emulated` makes a hundred changes on a real kernel
-        limit = chance.choice(KHZ)
-        machine["scaling_max_freq"] = str(limit)
-        turns(stopped, 2)
-        assert int(machine[file]) <= limit
-        shows(machine, file, limit)
-    assert me.get("State") == "governing"
-    assert stopped.stop() == 0
-    assert machine["scaling_max_freq"] == str(limit)
 
 
 def test_a_contest_ends_when_the_other_is_quiet(governing: Client, stopped: Happed, t61: T61) -> None:
