@@ -2,6 +2,7 @@
 #include "governor/bus/power_profiles.h"
 
 #include <fmt/format.h>
+#include <algorithm>
 #include <utility>
 
 namespace happe {
@@ -25,6 +26,13 @@ bool is_absent(sd_bus_message* answer) {
 
 }  // namespace
 
+bool PowerProfiles::has_daemon(sd_bus* bus) {
+    return std::ranges::any_of(kFaces, [bus](const Face& face) { return bus::find_owner(bus, face.name) >= 0; });
+}
+
+PowerProfiles::PowerProfiles(sd_bus* bus, std::function<void()> changed)
+    : bus_(bus), changed_(std::move(changed)), has_daemon_(has_daemon(bus)), active_(has_daemon_ ? kUnknown : "") {}
+
 Status PowerProfiles::start() {
     for (std::size_t face = 0; face < kFaces.size(); ++face) {
         const auto& [name, path] = kFaces.at(face);
@@ -43,9 +51,7 @@ Status PowerProfiles::start() {
                 return tl::unexpected<Error>(bus::error_of(status));
             }
         }
-        has_daemon_ = has_daemon_ || bus::find_owner(bus_, name) >= 0;
     }
-    active_ = has_daemon_ ? kUnknown : "";
     ask(0);
     return {};
 }

@@ -17,12 +17,15 @@ public:
     static constexpr const char* kPowerSaver = "power-saver";
 
     // The bus's event loop calls `changed` after anything below has changed.
-    PowerProfiles(sd_bus* bus, std::function<void()> changed) : bus_(bus), changed_(std::move(changed)) {}
+    PowerProfiles(sd_bus* bus, std::function<void()> changed);
     PowerProfiles(const PowerProfiles&) = delete;
     PowerProfiles& operator=(const PowerProfiles&) = delete;
     ~PowerProfiles() = default;
 
-    // Learns at once whether a daemon runs, and soon its profile. An error if the bus accepts no watch.
+    // True if such a daemon runs now.
+    [[nodiscard]] static bool has_daemon(sd_bus* bus);
+
+    // Soon learns the profile. An error if the bus accepts no watch.
     [[nodiscard]] Status start();
 
     [[nodiscard]] bool has_daemon() const { return has_daemon_; }
@@ -37,7 +40,7 @@ private:
 
     sd_bus* bus_;
     std::function<void()> changed_;
-    bool has_daemon_ = false;
+    bool has_daemon_;
     std::string active_;
     std::size_t asked_ = 0;  // the name whose owner has been asked
     std::array<bus::Slot, 4> watches_;

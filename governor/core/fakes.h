@@ -7,8 +7,8 @@
 #include "governor/core/frequency_control.h"
 #include "governor/core/key_source.h"
 #include "governor/core/memory_profiles.h"
+#include "governor/core/turn_observer.h"
 #include "governor/core/utilisation_source.h"
-#include "governor/core/witness.h"
 
 #include <map>
 #include <string>
@@ -86,7 +86,7 @@ struct Focus : FocusSource {
     bool saves_power() const override { return saving; }
 };
 
-struct Watcher : Witness {
+struct Watcher : TurnObserver {
     int turns = 0;
     std::size_t presses = 0;
     std::vector<Key> counted;

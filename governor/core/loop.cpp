@@ -16,7 +16,7 @@ void Loop::begin(MonoTime now) {
     last_ = now;
     due_ = now + settings_.period;
     if (const auto started = ports_.utilisation.sample(); !started) {
-        ports_.witness.failed(started.error());
+        ports_.observer.failed(started.error());
     }
 }
 
@@ -56,19 +56,19 @@ void Loop::turn(MonoTime now) {
     if (decision.lesson) {
         remember(*before, *decision.lesson);
     }
-    ports_.witness.turned({.at = now,
-                           .served = served_ ? &*served_ : nullptr,
-                           .policies = samples_,
-                           .presses = presses_,
-                           .power_saver = saving,
-                           .present = present,
-                           .idle = idle,
-                           .counted = counted,
-                           .decision = decision,
-                           .uafp = uafp_ ? &*uafp_ : nullptr,
-                           .patience = patience,
-                           .probe = governor_.probe() ? &*governor_.probe() : nullptr,
-                           .lasted = now - last_});
+    ports_.observer.turned({.at = now,
+                            .served = served_ ? &*served_ : nullptr,
+                            .policies = samples_,
+                            .presses = presses_,
+                            .power_saver = saving,
+                            .present = present,
+                            .idle = idle,
+                            .counted = counted,
+                            .decision = decision,
+                            .uafp = uafp_ ? &*uafp_ : nullptr,
+                            .patience = patience,
+                            .probe = governor_.probe() ? &*governor_.probe() : nullptr,
+                            .lasted = now - last_});
     due_ = (now - due_ < settings_.period ? due_ : now) + settings_.period;  // periods neither drift nor pile up
     last_ = now;
 }
@@ -79,7 +79,7 @@ void Loop::measure() {
     samples_.clear();
     const auto sampled = ports_.utilisation.sample();
     if (!sampled) {
-        ports_.witness.failed(sampled.error());
+        ports_.observer.failed(sampled.error());
         return;
     }
     std::size_t room = 0;
@@ -126,7 +126,7 @@ void Loop::serve(const Served* whom) {
     uafp_.reset();
     if (const Status read = book_.knows(*whom) ? Status() : read_profiles(*whom); !read) {
         // HAPPE serves nobody until it can read the profile. Otherwise a new lesson could replace the stored profile.
-        ports_.witness.failed(read.error());
+        ports_.observer.failed(read.error());
         return;
     }
     if (book_.patience(*whom) == nullptr) {
@@ -180,7 +180,7 @@ void Loop::remember(const Uafp& before, const Lesson& lesson) {
 
 void Loop::report(const Status& status) {
     if (!status) {
-        ports_.witness.failed(status.error());
+        ports_.observer.failed(status.error());
     }
 }
 

@@ -10,8 +10,8 @@
 #include "governor/core/press_series.h"
 #include "governor/core/profile_book.h"
 #include "governor/core/profile_store.h"
+#include "governor/core/turn_observer.h"
 #include "governor/core/utilisation_source.h"
-#include "governor/core/witness.h"
 
 #include <optional>
 #include <vector>
@@ -25,7 +25,7 @@ struct LoopSettings {
     Settings algorithm;
     Feedback feedback = Feedback::NextSample;
     Micros period = std::chrono::seconds{1};
-    bool sham = false;  // the witness sees presses, but they have no effect
+    bool sham = false;  // the observer sees presses, but they have no effect
     Domains domains;    // of the machine's policies
 };
 
@@ -35,7 +35,7 @@ struct Ports {
     KeySource& keys;
     FocusSource& focus;
     ProfileStore& profiles;
-    Witness& witness;
+    TurnObserver& observer;
 };
 
 class Loop {

@@ -74,7 +74,7 @@ TEST_F(LoopTest, applies_and_stores_what_a_press_teaches) {
     EXPECT_EQ(watcher.turns, 1);
 }
 
-TEST_F(LoopTest, sham_keys_are_told_to_the_witness_and_change_nothing) {
+TEST_F(LoopTest, sham_keys_are_told_to_the_observer_and_change_nothing) {
     settings.sham = true;
     profiles.profiles.insert_or_assign(kAlice, Uafp(Khz{1'600'000}));
     Loop loop = this->loop();
@@ -300,7 +300,7 @@ TEST_F(LoopTest, moves_the_policies_of_a_domain_together_by_the_speed_below_thei
     EXPECT_EQ(frequency.khz.at(PolicyId{1}), Khz{1'200'000});
 }
 
-TEST_F(LoopTest, tells_the_witness_what_every_cpu_of_every_policy_did) {
+TEST_F(LoopTest, tells_the_observer_what_every_cpu_of_every_policy_did) {
     frequency.list.push_back({PolicyId{1}, {2, 3}, *Ladder::from(kT61)});
     utilisation.cpus = {Ppm{1}, Ppm{2}, Ppm{3}, Ppm{4}};
     Loop loop = this->loop();

@@ -98,7 +98,7 @@ public:
             const bool fresh = seen_.contains(cpu) && now_ - seen_[cpu] <= kFresh;
             policy.runs_at = fresh ? std::min(kernel_.max(policy), work.fastest) : kernel_.min(policy);
         }
-        EXPECT_TRUE(control_->tend(now_));
+        EXPECT_TRUE(control_->keep_up(now_));
         loop_->turn(now_);
     }
 

@@ -404,7 +404,7 @@ Status CpufreqControl::seize(Hold& hold) {
         return failure(fmt::format("policy{}: scaling_governor is \"{}\" after \"{}\" was written", hold.id.value,
                                    (*now)->governor, ours_.name));
     }
-    return {};  // tend() notices if the policy went off line meanwhile
+    return {};  // keep_up() notices if the policy went off line meanwhile
 }
 
 Status CpufreqControl::set_tunables(Hold& hold) {

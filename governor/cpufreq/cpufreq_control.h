@@ -66,7 +66,7 @@ public:
     [[nodiscard]] std::span<const Policy> policies() const override { return policies_; }
 
     // While HAPPE controls the frequencies: the request to the driver within all limits (SETSPEED) or the cap in force
-    // (CAP), as tend() or set() last saw it. Otherwise the frequency that the kernel reports.
+    // (CAP), as keep_up() or set() last saw it. Otherwise the frequency that the kernel reports.
     [[nodiscard]] std::optional<Khz> current(PolicyId policy) const override;
 
     [[nodiscard]] std::optional<Khz> limit(PolicyId policy) const override;
@@ -78,13 +78,14 @@ public:
     // Takes control of all policies or of none. Does nothing if HAPPE has control. Ends a contest.
     [[nodiscard]] Status acquire() override;
 
-    // Sets frequencies within the limits of others; tend() follows changes of these limits. An error without control.
-    // Does nothing during a contest. Leaves policies that are off line, or that another program took, to tend().
+    // Sets frequencies within the limits of others; keep_up() follows changes of these limits. An error without
+    // control. Does nothing during a contest. Leaves policies that are off line, or that another program took, to
+    // keep_up().
     [[nodiscard]] Status set(PolicyId policy, Khz khz) override;
 
     // The energy performance preference for the next acquire(), lend() or fix(); empty: leave it unchanged. If it is
     // `required`, HAPPE governs all policies with it or none. Otherwise it governs without it where it cannot be set,
-    // and tend() sets it once the governor allows.
+    // and keep_up() sets it once the governor allows.
     void prefer(std::string epp, bool required = false) {
         epp_ = std::move(epp);
         epp_required_ = required;
@@ -117,20 +118,20 @@ public:
     // another program has changed. Returns an error if that fails, and once when HAPPE gives up. After giving up, HAPPE
     // has restored all policies that others have not taken, and contested() is true until acquire(), lend(), fix() or
     // release().
-    [[nodiscard]] Status tend(MonoTime now);
+    [[nodiscard]] Status keep_up(MonoTime now);
     [[nodiscard]] bool contested() const { return contested_; }
 
-    // The policies with limits by others below the driver's range, as tend() or acquire() last saw them.
+    // The policies with limits by others below the driver's range, as keep_up() or acquire() last saw them.
     [[nodiscard]] std::vector<PolicyLimits> limits() const;
 
     // The present governors and speeds. A program that governs changes them, so a comparison reveals it.
     [[nodiscard]] std::string scene() const;
 
-    // Why HAPPE does not govern every policy: the errors of acquire(), or of tend() and of later settings.
+    // Why HAPPE does not govern every policy: the errors of acquire(), or of keep_up() and of later settings.
     [[nodiscard]] std::span<const PolicyError> errors() const { return errors_; }
 
-    // True if tend() saw another driver or mode of the driver, or another range or table: release this object and open
-    // another. With another driver this object sets nothing any more. With another range it keeps its ladders.
+    // True if keep_up() saw another driver or mode of the driver, or another range or table: release this object and
+    // open another. With another driver this object sets nothing any more. With another range it keeps its ladders.
     [[nodiscard]] bool outdated() const { return replaced_ || reranged_; }
 
     // True if a new policy is on line, or a known one has changed (another driver, boost switched). Release this object
@@ -240,7 +241,7 @@ private:
     bool reranged_ = false;
     bool unsaved_ = false;  // found_ differs from the file
     std::vector<PolicyError> errors_;
-    std::size_t looks_ = 0;               // the number of looks by tend()
+    std::size_t looks_ = 0;               // the number of looks by keep_up()
     std::vector<PolicySample*> by_work_;  // a member so that its memory is reused
 };
 

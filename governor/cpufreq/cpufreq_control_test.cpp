@@ -69,7 +69,7 @@ TEST_F(Control, SetsTheFrequencyAndSaysWhatTheKernelMadeOfIt) {
     EXPECT_EQ(control->current({1}), kMiddle);
     policy(0).kernel_max = kMiddle;  // the firmware's limit
     EXPECT_EQ(control->current({0}), kHigh) << "as it was last looked at";
-    good(control->tend(MonoTime()));
+    good(control->keep_up(MonoTime()));
     EXPECT_EQ(control->current({0}), kMiddle);
 }
 
@@ -116,43 +116,11 @@ TEST_F(Control, SaysWhyAFrequencyWasRefused) {
     good(control->set({0}, kMiddle));
 }
 
-TEST_F(Control, GivesBackGovernorAndTunables) {
-    given_a_t61();
-    good(control->acquire());
-    EXPECT_FALSE(kernel.shared.contains("ondemand"));
-    good(control->release());
-    EXPECT_EQ(policy(0).governor, "ondemand");
-    EXPECT_EQ(policy(1).governor, "ondemand");
-    EXPECT_EQ(kernel.shared["ondemand"]["up_threshold"], "80");
-    EXPECT_FALSE(is_file_there());
-}
-
-TEST_F(Control, GivesBackTheTargetOfAUserspaceGovernor) {
-    given_a_t61();
-    policy(0).governor = "userspace";
-    policy(0).setspeed = kMiddle;
-    good(control->acquire());
-    good(control->set({0}, kHigh));
-    good(control->release());
-    EXPECT_EQ(policy(0).governor, "userspace");
-    EXPECT_EQ(runs_at(0), kMiddle);
-}
-
 TEST_F(Control, GivesBackWhenItEnds) {
     given_a_t61();
     good(control->acquire());
     control.reset();
     EXPECT_EQ(policy(0).governor, "ondemand");
-    EXPECT_FALSE(is_file_there());
-}
-
-TEST_F(Control, LeavesWhatAnotherProgramHasChanged) {
-    given_a_t61();
-    good(control->acquire());
-    policy(1).governor = "performance";
-    good(control->release());
-    EXPECT_EQ(policy(0).governor, "ondemand");
-    EXPECT_EQ(policy(1).governor, "performance");
     EXPECT_FALSE(is_file_there());
 }
 
@@ -232,14 +200,6 @@ TEST_F(Control, LendsTheMachineToAKernelGovernor) {
     EXPECT_EQ(kernel.shared["ondemand"], (Tunables{{"sampling_rate", "10000"}, {"up_threshold", "80"}}));
 }
 
-TEST_F(Control, LendsToAGovernorThatTheKernelLoads) {
-    given_a_t61();
-    good(control->lend({.name = "conservative", .tunables = {}}));
-    EXPECT_EQ(policy(1).governor, "conservative");
-    good(control->release());
-    EXPECT_EQ(policy(1).governor, "ondemand");
-}
-
 TEST_F(Control, LendsNothingToAGovernorThatIsNotThere) {
     given_a_t61();
     EXPECT_EQ(error_of(control->lend({.name = "interactive", .tunables = {}})),
@@ -304,7 +264,7 @@ TEST_F(Control, SaysHowFastAPolicyLastRanBelowItsCap) {
     good(control->set({0}, Khz{2'100'000}));
     const auto tended = [this](Khz shown) {
         policy(0).runs_at = shown;
-        good(control->tend(MonoTime()));
+        good(control->keep_up(MonoTime()));
         return speed();
     };
     EXPECT_EQ(tended(Khz{400'000}), std::nullopt) << "idle: the lower limit";
@@ -358,7 +318,7 @@ TEST_F(Control, PrefersTheAverageSpeedWhereTheKernelHasIt) {
     policy(0).runs_at = Khz{4'000'000};
     open();
     good(control->acquire());
-    good(control->tend(MonoTime()));
+    good(control->keep_up(MonoTime()));
     EXPECT_EQ(speed(), Khz{1'000'000});
 }
 
@@ -366,7 +326,7 @@ TEST_F(Control, HasNoSpeedBelowAFrequencyThatIsSet) {
     given_a_t61();
     good(control->acquire());
     good(control->set({0}, kMiddle));
-    good(control->tend(MonoTime()));
+    good(control->keep_up(MonoTime()));
     EXPECT_EQ(speed(), std::nullopt);
 }
 

@@ -86,7 +86,7 @@ TEST_F(Epp, ThatCannotBeSetHindersNothingUnlessItIsRequired) {
         ASSERT_EQ(control->epp_errors().size(), 1U);
         EXPECT_EQ(control->epp_errors().front(), (PolicyError{PolicyId{1}, why}));
         for (int period = 0; period < 3; ++period) {
-            good(control->tend(MonoTime()));
+            good(control->keep_up(MonoTime()));
             good(control->set({1}, {800'000}));
         }
         EXPECT_EQ(policy(0).epp, kWanted);
@@ -107,7 +107,7 @@ TEST_F(Epp, IsSetWhenTheGovernorAllowsIt) {
     good(control->acquire());
     policy(1).governor = "powersave";
     policy(1).epp = "balance_power";  // as the kernel had it before
-    good(control->tend(MonoTime()));
+    good(control->keep_up(MonoTime()));
     EXPECT_EQ(policy(1).epp, kWanted);
     EXPECT_TRUE(control->epp_errors().empty());
     good(control->release());
@@ -127,7 +127,7 @@ TEST_F(Epp, IsGivenBackLaterWhereAGovernorHidesIt) {
     EXPECT_EQ(policy(0).epp, kWanted);
     policy(1).governor = "powersave";
     policy(1).epp = kWanted;
-    good(control->tend(MonoTime()));
+    good(control->keep_up(MonoTime()));
     good(control->release());
     EXPECT_EQ(policy(1).epp, kFound);
     EXPECT_FALSE(is_file_there());
@@ -142,10 +142,10 @@ TEST_F(Epp, OfTheOtherSourceIsGivenBackWhenTheGovernorShowsItAgain) {
     good(control->release());
     control->prefer("");
     good(control->acquire());
-    good(control->tend(MonoTime()));
+    good(control->keep_up(MonoTime()));
     policy(1).governor = "powersave";
     policy(1).epp = kWanted;
-    good(control->tend(MonoTime()));
+    good(control->keep_up(MonoTime()));
     EXPECT_EQ(policy(1).epp, kFound);
     good(control->release());
     EXPECT_FALSE(is_file_there());
@@ -159,7 +159,7 @@ TEST_F(Epp, PerformanceIsSetAfterTheGovernorOfThatName) {
     EXPECT_TRUE(control->epp_errors().empty());
     policy(1).governor = "powersave";
     policy(1).epp = kFound;
-    good(control->tend(MonoTime()));
+    good(control->keep_up(MonoTime()));
     EXPECT_EQ(policy(1).epp, "performance");
     good(control->release());
     EXPECT_EQ(policy(1).epp, kFound);
@@ -189,7 +189,7 @@ TEST_F(Epp, ThatAnotherProgramHasSetSinceIsLeftAlone) {
     control->prefer(kWanted);
     good(control->acquire());
     policy(0).epp = "performance";
-    good(control->tend(MonoTime()));
+    good(control->keep_up(MonoTime()));
     good(control->release());
     EXPECT_EQ(policy(0).epp, "performance");
     EXPECT_EQ(policy(1).epp, kFound);
@@ -213,11 +213,11 @@ TEST_F(Epp, ThatAnotherProgramHasSetWhileThePolicyWasAwayIsLeftAlone) {
     control->prefer(kWanted);
     good(control->acquire());
     kernel.off_line(1);
-    good(control->tend(MonoTime()));
+    good(control->keep_up(MonoTime()));
     kernel.on_line(1);
     policy(1).epp = "performance";
     control->prefer("");
-    good(control->tend(MonoTime()));
+    good(control->keep_up(MonoTime()));
     EXPECT_EQ(policy(1).epp, "performance");
 }
 

@@ -56,7 +56,7 @@ Status CpufreqControl::bring_about_cap(Hold& hold) {
     const Khz cap = within_limits(hold);
     const std::optional<Khz> unknown = found(hold.id)->unknown_max;
     if (hold.probed) {
-        return {};  // the next tend() sees the answer
+        return {};  // the next keep_up() sees the answer
     }
     if (unknown && cap < *unknown) {
         return probe(hold, *unknown);

@@ -50,7 +50,7 @@ protected:
     // Lets a period pass.
     void tended() {
         kernel.wait_for_maximum();
-        good(control->tend(MonoTime{now += std::chrono::seconds{1}}));
+        good(control->keep_up(MonoTime{now += std::chrono::seconds{1}}));
     }
     void tended_thrice() {
         for (int i = 0; i < 3; ++i) {
@@ -383,7 +383,7 @@ struct LimitsOfMany : testing::Test {
     void open() { control = *CpufreqControl::open(kernel, {.found = directory.path() / "found.json", .speeds = {}}); }
     void tended() {
         kernel.wait_for_maximum();
-        EXPECT_TRUE(control->tend(now += std::chrono::seconds{1}));
+        EXPECT_TRUE(control->keep_up(now += std::chrono::seconds{1}));
     }
     void want(Khz khz) {
         EXPECT_TRUE(control->acquire());

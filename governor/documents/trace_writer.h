@@ -2,7 +2,7 @@
 // Writes traces and decisions, each a line with its newline: docs/traces.md.
 #pragma once
 
-#include "governor/core/witness.h"
+#include "governor/core/turn_observer.h"
 #include "governor/documents/trace_reader.h"
 
 #include <string>

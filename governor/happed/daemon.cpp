@@ -9,6 +9,7 @@
 #include <sys/signalfd.h>
 #include <sysexits.h>
 #include <csignal>
+#include <system_error>
 #include <utility>
 
 namespace happe {
@@ -41,6 +42,21 @@ KeyBindings bindings_of(const Configuration& configuration) {
     return *parse_key_bindings(configuration.performance_key, configuration.power_key);
 }
 
+// Restores what an earlier happed could not, and opens the machine by the configuration.
+Status open_machine(Hardware& hardware, const Configuration& configuration, bool epp_is_others) {
+    const Status left = hardware.leave_epp(epp_is_others);
+    if (const Status restored = left ? hardware.restore() : left; !restored) {
+        SystemLog().warning("the state that an earlier happed found cannot be restored: " + restored.error().message);
+    }
+    auto control = hardware.open(configuration);
+    if (!control) {
+        return failure(control.error().message +
+                       "; in a virtual machine or container set mode = \"observe\" in happe.toml");
+    }
+    hardware.take(*std::move(control), configuration.observe);
+    return {};
+}
+
 }  // namespace
 
 // Construction.
@@ -59,98 +75,81 @@ tl::expected<std::unique_ptr<Daemon>, Daemon::Failure> Daemon::start(EventLoop& 
     if (!store) {
         return failed(store.error(), EX_IOERR);
     }
-    std::unique_ptr<Daemon> daemon(new Daemon(event, bus, files, *std::move(configuration), *std::move(store)));
-    if (const Status watched = daemon->power_profiles_.start(); !watched) {
-        return failed(watched.error(), EX_TEMPFAIL);
+    auto hardware = std::make_unique<Hardware>(files.cpus, files.stat, files.found);
+    if (const Status machine = open_machine(*hardware, *configuration, PowerProfiles::has_daemon(bus)); !machine) {
+        return failed(machine.error(), EX_UNAVAILABLE);
     }
-    if (const Status opened = daemon->open_machine(); !opened) {
-        return failed(opened.error(), EX_UNAVAILABLE);
+    try {
+        std::unique_ptr<Daemon> daemon(
+            new Daemon(event, bus, files, *std::move(configuration), *std::move(store), std::move(hardware)));
+        if (const Status listens = daemon->listen(); !listens) {
+            return failed(listens.error(), EX_TEMPFAIL);
+        }
+        return daemon;
+    } catch (const std::system_error& no_timer) {
+        return failed(Error{no_timer.what()}, EX_TEMPFAIL);
     }
-    const Status begun = daemon->begin_turns_of(event).and_then([&] { return daemon->bus_.start(); }).and_then([&] {
-        return daemon->logind_.start();
-    });
-    if (!begun) {
-        return failed(begun.error(), EX_TEMPFAIL);
-    }
-    return daemon;
 }
 
 Daemon::Daemon(EventLoop& event, sd_bus* bus, const DaemonFiles& files, Configuration configuration,
-               std::unique_ptr<SqliteProfileStore> store)
+               std::unique_ptr<SqliteProfileStore> store, std::unique_ptr<Hardware> hardware)
     : configuration_file_(files.configuration),
       configuration_(std::move(configuration)),
       store_(std::move(store)),
-      hardware_(files.cpus, files.stat, files.found),
+      hardware_(std::move(hardware)),
       power_(files.power, [this] { source_changed(); }),
       presses_(event, bindings_of(configuration_),
                {.pressed = [this] { pressed(); },
                 .keyboards_changed = [this] { show(); },
-                .failed = [this](const Error& error) { journal_.trouble(error.message, monotonic_now()); }},
+                .failed = [this](const Error& error) { log_.trouble(error.message, monotonic_now()); }},
                files.keys),
-      attention_desk_(attention_, {.changed = [this] { attend(); }, .pressed = [this](Key key) { return said(key); }}),
-      profile_desk_(*store_, shown_, journal_,
-                    [this] {
-                        if (runs_.session() == nullptr) {  // a run's loop knows only its subject's profile
-                            profiles_changed();
-                        }
-                    }),
-      runs_({.runs = files.runs, .device_key = files.device_key}, hardware_, attention_, *store_, journal_,
+      attention_requests_(attention_,
+                          {.changed = [this] { attend(); }, .pressed = [this](Key key) { return said(key); }}),
+      profile_requests_(*store_, shown_, log_,
+                        [this] {
+                            if (runs_.session() == nullptr) {  // a run's loop knows only its subject's profile
+                                profiles_changed();
+                            }
+                        }),
+      runs_({.runs = files.runs, .device_key = files.device_key}, *hardware_, attention_, *store_, log_,
             {.begins = [this] { look_at_hardware(); },
              .changed = [this] { run_changed(); },
-             .failed = [this](const Error& error) { chronicle_.failed(error); }}),
-      settings_desk_(event, files.keys.helper, [this] { return reload(); }),
+             .failed = [this](const Error& error) { recorder_.failed(error); }}),
+      settings_requests_(event, files.keys.helper, [this] { return reload(); }),
       day_(wall_now, DayTally::local_day),
-      chronicle_(shown_, journal_, runs_, power_, day_, [this](Key key) { bus_.key_counted(key); }),
-      bus_(bus, {attention_desk_, profile_desk_, runs_, settings_desk_, day_}, shown_,
+      recorder_(shown_, log_, runs_, power_, day_, [this](Key key) { bus_.key_counted(key); }),
+      timer_(event, {.before = [this](MonoTime now) { before_turn(now); },
+                     .after = [this](MonoTime now) { after_turn(now); }}),
+      contest_wait_(
+          event, [this] { return hardware_->scene(); },
+          [this] {
+              attention_.contested("");
+              attend();
+          }),
+      bus_(bus, {attention_requests_, profile_requests_, runs_, settings_requests_, day_}, shown_,
            [this](const std::string& left) { caller_left(left); }),
       logind_(bus, files.seat, [this] { session_changed(); }),
       power_profiles_(bus, [this] { power_profile_changed(); }) {
     shown_.version = HAPPE_VERSION;
-}
-
-Status Daemon::open_machine() {
-    follow_power_profiles();
-    if (const Status restored = hardware_.restore(); !restored) {
-        journal_.warning("the state that an earlier happed found cannot be restored: " + restored.error().message);
-    }
-    auto control = hardware_.open(configuration_);
-    if (!control) {
-        return failure(control.error().message +
-                       "; in a virtual machine or container set mode = \"observe\" in happe.toml");
-    }
-    use(*std::move(control));
-    return {};
-}
-
-Status Daemon::begin_turns_of(EventLoop& event) {
-    auto turns = Turns::create(event, {.before = [this](MonoTime now) { before_turn(now); },
-                                       .after = [this](MonoTime now) { after_turn(now); }});
-    if (!turns) {
-        return tl::unexpected<Error>(turns.error());
-    }
-    turns_ = *std::move(turns);
     if (const Status watched = power_.watch(event); !watched) {
-        journal_.warning(watched.error().message);
+        log_.warning(watched.error().message);
     }
-    auto truce = Truce::create(
-        event, [this] { return hardware_.scene(); },
-        [this] {
-            attention_.contested("");
-            attend();
-        });
-    if (!truce) {
-        return tl::unexpected<Error>(truce.error());
-    }
-    truce_ = *std::move(truce);
+    EventSource::pointer source = nullptr;
+    sd_event_add_signal(event.get(), &source, SIGHUP, on_hangup, this);
+    hangup_.reset(source);
+    follow_power_profiles();
     follow_source();
+    show_machine();
     new_loop();
     show_settings();
     show();
     follow_store();
-    EventSource::pointer source = nullptr;
-    sd_event_add_signal(event.get(), &source, SIGHUP, on_hangup, this);
-    hangup_.reset(source);
-    return {};
+}
+
+Status Daemon::listen() {
+    return power_profiles_.start().and_then([this] { return bus_.start(); }).and_then([this] {
+        return logind_.start();
+    });
 }
 
 Status Daemon::stop() {
@@ -170,13 +169,13 @@ Status Daemon::stop() {
 void Daemon::attend() {
     runs_.follow_attention();
     const bool wanted = attention_.served() != nullptr || attention_.state() == State::Run;
-    if (wanted && !turns_->on()) {
+    if (wanted && !timer_.on()) {
         begin_turns();
-    } else if (!wanted && turns_->on()) {
-        turns_->end();
-        turns_->turn_once(monotonic_now());  // serves nobody, and so restores the machine
+    } else if (!wanted && timer_.on()) {
+        timer_.end();
+        timer_.turn_once(monotonic_now());  // serves nobody, and so restores the machine
         if (const Status stored = store_->store_patience(); !stored) {
-            chronicle_.failed(stored.error());
+            recorder_.failed(stored.error());
         }
     }
     if (attention_.state() == State::Released && logind_.asleep()) {
@@ -189,48 +188,48 @@ void Daemon::begin_turns() {
     if (runs_.session() == nullptr) {
         look_at_hardware();
     }
-    turns_->begin(monotonic_now());
+    timer_.begin(monotonic_now());
 }
 
 // If another program governs too, happed serves nobody from now on.
 void Daemon::before_turn(MonoTime now) {
-    const Status tended = hardware_.tend(now);
+    const Status tended = hardware_->keep_up(now);
     if (!tended) {
-        chronicle_.failed(tended.error());
+        recorder_.failed(tended.error());
     }
-    if (hardware_.outdated() && runs_.session() == nullptr) {
+    if (hardware_->outdated() && runs_.session() == nullptr) {
         follow_hardware();
         show();
         return;
     }
-    if (hardware_.outdated()) {
+    if (hardware_->outdated()) {
         runs_.session()->facts().happened(now, "other", "the machine's cpufreq policies have changed");
     }
     tell_limits(now);
     tell_epp(now);
-    if (hardware_.contested() && attention_.state() != State::Contested) {
+    if (hardware_->contested() && attention_.state() != State::Contested) {
         const RunSession* const run = runs_.session();
         const bool told = !tended && (run == nullptr || !run->blind());
         contest(told ? tended.error().message : "another program governs", now);
     }
 }
 
-// The truce ends when the other program has been quiet for long enough.
+// The contest ends when the other program has been quiet for long enough.
 void Daemon::contest(std::string reason, MonoTime now) {
     attention_.contested(std::move(reason));
-    truce_->begin(now, configuration_.period);
+    contest_wait_.begin(now, configuration_.period);
     attend();
 }
 
 // Call when another session is active, or after happed has read the configuration again. HAPPE then tries again.
 void Daemon::end_contest() {
     attention_.contested("");
-    truce_->cancel();
+    contest_wait_.cancel();
 }
 
 // During a blind run the limits go into the run's facts: the journal must not show frequencies.
 void Daemon::tell_limits(MonoTime now) {
-    auto limits = hardware_.limits();
+    auto limits = hardware_->limits();
     if (limits == told_limits_) {
         return;
     }
@@ -239,15 +238,15 @@ void Daemon::tell_limits(MonoTime now) {
     if (run != nullptr && run->blind()) {
         run->facts().happened(now, "other", in_words(told_limits_));
     } else {
-        journal_.notice(in_words(told_limits_), now);
+        log_.notice(in_words(told_limits_), now);
     }
 }
 
 // Once for each text. No run has such errors, because it needs its preference.
 void Daemon::tell_epp(MonoTime now) {
-    std::string text = in_words(hardware_.epp_errors());
+    std::string text = in_words(hardware_->epp_errors());
     if (!text.empty() && text != told_epp_) {
-        journal_.notice(text + ": HAPPE governs without this preference", now);
+        log_.notice(text + ": HAPPE governs without this preference", now);
         told_epp_ = std::move(text);
     }
 }
@@ -257,7 +256,7 @@ void Daemon::after_turn(MonoTime now) {
     look_at_copy(now);
     follow_store();
     runs_.turned();
-    if (attention_.state() == State::Serving && (trouble() != shown_.reason || hardware_.limits() != shown_.limits)) {
+    if (attention_.state() == State::Serving && (trouble() != shown_.reason || hardware_->limits() != shown_.limits)) {
         show();
     }
     bus_.turned();
@@ -268,14 +267,14 @@ void Daemon::look_at_copy(MonoTime now) {
     if (now - looked_at_copy_ >= kBetweenLooks) {
         looked_at_copy_ = now;
         if (const Status copied = store_->copy_if_due(); !copied) {
-            chronicle_.failed(copied.error());
+            recorder_.failed(copied.error());
         }
     }
 }
 
 void Daemon::follow_store() {
     if (const auto notice = store_->take_notice()) {
-        chronicle_.failed(Error{*notice});
+        recorder_.failed(Error{*notice});
         told_of_store_ = *notice;
         show();
     }
@@ -283,7 +282,7 @@ void Daemon::follow_store() {
 
 // Somebody pressed a key or called Feedback. If happed serves nobody, the turn only counts the press.
 void Daemon::pressed() {
-    turns_->pressed(monotonic_now());
+    timer_.pressed(monotonic_now());
 }
 
 bool Daemon::said(Key key) {
@@ -310,15 +309,15 @@ void Daemon::session_changed() {
 }
 
 void Daemon::caller_left(const std::string& bus_name) {
-    attention_desk_.left(bus_name);
-    settings_desk_.left(bus_name);
+    attention_requests_.left(bus_name);
+    settings_requests_.left(bus_name);
     runs_.left(bus_name);
 }
 
 // A run has begun or ended: both need a new loop and another focus.
 void Daemon::run_changed() {
     const RunSession* const run = runs_.session();
-    turns_->end();
+    timer_.end();
     attention_.run(run == nullptr ? std::nullopt
                                   : std::optional(RunFocus{.whom = RunSession::subject_of(run->terms().plan),
                                                            .happe = run->is_happe()}));
@@ -339,7 +338,7 @@ void Daemon::source_changed() {
 
 // The profile changes nothing in a run, which only notes it. The run's preference is the other program's now, too.
 void Daemon::power_profile_changed() {
-    const bool epp_changes = power_profiles_.has_daemon() != hardware_.leaves_epp();
+    const bool epp_changes = power_profiles_.has_daemon() != hardware_->leaves_epp();
     follow_power_profiles();
     if (RunSession* const run = runs_.session()) {
         const std::string& active = power_profiles_.active();
@@ -352,8 +351,8 @@ void Daemon::power_profile_changed() {
 
 void Daemon::follow_power_profiles() {
     attention_.power_profile(power_profiles_.active());
-    if (const Status left = hardware_.leave_epp(power_profiles_.has_daemon()); !left) {
-        chronicle_.failed(left.error());
+    if (const Status left = hardware_->leave_epp(power_profiles_.has_daemon()); !left) {
+        recorder_.failed(left.error());
     }
 }
 
@@ -368,7 +367,7 @@ void Daemon::follow_source() {
 int Daemon::on_hangup(sd_event_source* /*source*/, const signalfd_siginfo* /*info*/, void* data) {
     auto* const self = static_cast<Daemon*>(data);
     if (const auto reloaded = self->reload(); !reloaded) {
-        self->journal_.warning("the old configuration stays in force: " + reloaded.error().message);
+        self->log_.warning("the old configuration stays in force: " + reloaded.error().message);
     }
     return 0;
 }
@@ -383,29 +382,30 @@ Answer<void> Daemon::reload() {
     }
     const bool other = read->observe != configuration_.observe || read->calibration != configuration_.calibration ||
                        read->ladder_steps != configuration_.ladder_steps;
-    auto control = other ? hardware_.open(*read) : nullptr;
-    if (!control) {
-        return refusal(ServiceError::Kind::Failed, control.error().message);
+    std::optional<Hardware::Control> machine;
+    if (other) {
+        auto control = hardware_->open(*read);
+        if (!control) {
+            return refusal(ServiceError::Kind::Failed, control.error().message);
+        }
+        machine = *std::move(control);
     }
     const bool rebound = bindings_of(*read) != bindings_of(configuration_);
     configuration_ = *std::move(read);
-    if (other) {
-        use(*std::move(control));
-    }
     if (rebound) {
         presses_.rebind(bindings_of(configuration_));
     }
     end_contest();
     follow_source();
-    new_loop();
+    new_loop(std::move(machine));
     show_settings();
-    journal_.info("configuration read");
+    log_.info("configuration read");
     attend();
     return {};
 }
 
 void Daemon::look_at_hardware() {
-    if (hardware_.changed()) {
+    if (hardware_->changed()) {
         follow_hardware();
     }
 }
@@ -413,42 +413,34 @@ void Daemon::look_at_hardware() {
 // Call after hotplug, a change of driver, or a switch of boost. If happed cannot govern the new state, it keeps the old
 // one.
 void Daemon::follow_hardware() {
-    auto control = hardware_.open(configuration_);
+    auto control = hardware_->open(configuration_);
     if (!control) {
-        journal_.trouble("the machine's cpufreq policies have changed: " + control.error().message, monotonic_now());
+        log_.trouble("the machine's cpufreq policies have changed: " + control.error().message, monotonic_now());
         return;
     }
-    journal_.info("the machine's cpufreq policies have changed");
-    use(*std::move(control));
-    new_loop();
+    log_.info("the machine's cpufreq policies have changed");
+    new_loop(*std::move(control));
 }
 
-// Replaces the machine. Call new_loop() next.
-void Daemon::use(Hardware::Control control) {
-    if (turns_) {
+// Replaces the loop, and with `machine` also the machine that it runs on. Restores the machine first, so that every
+// loop begins alike. Drops waiting presses: they must not teach the new loop's user, and a run's trace has no press
+// from before the run. Clears the shown state, so that neither a run nor the person before it sees the other's data.
+void Daemon::new_loop(std::optional<Hardware::Control> machine) {
+    if (timer_.has_loop()) {
         give_back();
-        turns_->drop_loop();
     }
-    hardware_.take(std::move(control), configuration_.observe);
-    const auto policies = hardware_.frequency().policies();
-    shown_.policies.assign(policies.begin(), policies.end());
-    shown_.backend = hardware_.backend();
-}
-
-// Restores the machine first, so that every loop begins alike. Drops waiting presses: they must not teach the new
-// loop's user, and a run's trace has no press from before the run. Clears the shown state, so that neither a run nor
-// the person before it sees the other's data.
-void Daemon::new_loop() {
-    if (turns_->has_loop()) {
-        give_back();
+    if (machine) {
+        timer_.drop_loop();  // it uses the old machine
+        hardware_->take(*std::move(machine), configuration_.observe);
+        show_machine();
     }
     const MonoTime now = monotonic_now();
     presses_.forget(runs_.session() != nullptr ? now : MonoTime());
     const LoopSettings settings = loop_settings();
-    hardware_.prefer(epp(), runs_.session() != nullptr);
+    hardware_->prefer(epp(), runs_.session() != nullptr);
     ProfileStore& profiles = runs_.session() != nullptr ? runs_.session()->profiles(*store_) : *store_;
-    turns_->set_loop({hardware_.utilisation(), hardware_.frequency(), presses_, attention_, profiles, chronicle_},
-                     settings, now);
+    timer_.set_loop({hardware_->utilisation(), hardware_->frequency(), presses_, attention_, profiles, recorder_},
+                    settings, now);
     shown_.domains = settings.domains;
     shown_.targets.clear();
     shown_.profile.reset();
@@ -459,7 +451,7 @@ void Daemon::new_loop() {
 // Drops waiting presses: presses from before the change teach nothing.
 void Daemon::profiles_changed() {
     presses_.forget(MonoTime());
-    turns_->profiles_changed();
+    timer_.profiles_changed();
     shown_.profile.reset();
     shown_.descent = {};
 }
@@ -479,12 +471,12 @@ LoopSettings Daemon::loop_settings() const {
     return {.algorithm = configuration_.algorithm,
             .feedback = configuration_.immediate ? Feedback::Immediate : Feedback::NextSample,
             .period = configuration_.period,
-            .domains = domains_of(hardware_.frequency().policies(), configuration_.together)};
+            .domains = domains_of(hardware_->frequency().policies(), configuration_.together)};
 }
 
 void Daemon::give_back() {
-    if (const Status released = hardware_.release(); !released) {
-        chronicle_.failed(released.error());
+    if (const Status released = hardware_->release(); !released) {
+        recorder_.failed(released.error());
     }
 }
 
@@ -496,8 +488,8 @@ void Daemon::show() {
         run->facts().happened(monotonic_now(), "keyboard-lost", "");
     }
     shown_.keyboards = keyboards;
-    shown_.holds = attention_desk_.holds();
-    shown_.savers = attention_desk_.savers();
+    shown_.holds = attention_requests_.holds();
+    shown_.savers = attention_requests_.savers();
     shown_.power_profile = power_profiles_.active();
     if (shown_.power_profile == PowerProfiles::kPowerSaver) {
         shown_.savers.push_back({"power profile", shown_.power_profile});
@@ -510,20 +502,23 @@ void Daemon::show() {
     bus_.changed();
 }
 
+void Daemon::show_machine() {
+    const auto policies = hardware_->frequency().policies();
+    shown_.policies.assign(policies.begin(), policies.end());
+    shown_.backend = hardware_->backend();
+}
+
 void Daemon::show_settings() {
     shown_.settings.clear();
     for (auto& [name, value] : describe_settings(configuration_)) {
         shown_.settings.emplace(name, std::move(value));
     }
-    for (const std::string& notice : configuration_.obsolete) {
-        journal_.warning(notice);
-    }
 }
 
 void Daemon::show_attention() {
     const bool serving = attention_.state() == State::Serving;
-    const bool failing = serving && !hardware_.errors().empty();
-    shown_.state = failing ? kFailing : state_name(attention_.state(), hardware_.observes());
+    const bool failing = serving && !hardware_->errors().empty();
+    shown_.state = failing ? kFailing : state_name(attention_.state(), hardware_->observes());
     shown_.reason = serving ? trouble() : attention_.reason();
     const auto& session = attention_.active_session();
     shown_.served_uid = session ? std::optional(session->uid) : std::nullopt;
@@ -541,7 +536,7 @@ void Daemon::show_attention() {
 
 // Why HAPPE does not govern a policy, or governs without its preference.
 std::string Daemon::trouble() const {
-    return in_words(hardware_.errors().empty() ? hardware_.epp_errors() : hardware_.errors());
+    return in_words(hardware_->errors().empty() ? hardware_->epp_errors() : hardware_->errors());
 }
 
 void Daemon::show_run() {
@@ -564,10 +559,10 @@ void Daemon::show_hardware() {
         return;
     }
     const bool prefers =
-        !hardware_.observes() && !hardware_.leaves_epp() && hardware_.epp_errors().size() < shown_.policies.size();
+        !hardware_->observes() && !hardware_->leaves_epp() && hardware_->epp_errors().size() < shown_.policies.size();
     shown_.epp = prefers ? epp() : std::string();
-    shown_.limits = hardware_.limits();
-    for (const PolicyError& error : hardware_.errors()) {
+    shown_.limits = hardware_->limits();
+    for (const PolicyError& error : hardware_->errors()) {
         if (error.policy) {
             shown_.errors.push_back({*error.policy, error.message});
         }

@@ -8,17 +8,17 @@
 #include "governor/bus/power_profiles.h"
 #include "governor/documents/configuration.h"
 #include "governor/happed/attention.h"
-#include "governor/happed/attention_desk.h"
-#include "governor/happed/chronicle.h"
+#include "governor/happed/attention_requests.h"
+#include "governor/happed/contest_wait.h"
 #include "governor/happed/day_tally.h"
 #include "governor/happed/hardware.h"
-#include "governor/happed/journal.h"
+#include "governor/happed/loop_timer.h"
 #include "governor/happed/presses.h"
-#include "governor/happed/profile_desk.h"
-#include "governor/happed/runs/run_desk.h"
-#include "governor/happed/settings_desk.h"
-#include "governor/happed/truce.h"
-#include "governor/happed/turns.h"
+#include "governor/happed/profile_requests.h"
+#include "governor/happed/runs/run_requests.h"
+#include "governor/happed/settings_requests.h"
+#include "governor/happed/system_log.h"
+#include "governor/happed/turn_recorder.h"
 #include "governor/store/sqlite_profile_store.h"
 #include "governor/system/event_loop.h"
 #include "governor/system/monotonic_clock.h"
@@ -26,6 +26,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace happe {
@@ -45,9 +46,9 @@ struct DaemonFiles {
     std::string seat = "seat0";
 };
 
-// Creates happed's parts and connects them. logind and the desks report who is at the machine; Attention decides whom
-// happed serves; meanwhile the loop turns on the hardware. The chronicle records each turn. Desks answer requests on
-// the bus.
+// Creates happed's parts and connects them. logind and callers on the bus report who is at the machine; Attention
+// decides whom happed serves; meanwhile the loop turns on the hardware. TurnRecorder records each turn. The classes
+// named Requests answer callers on the bus.
 class Daemon final {
 public:
     // The event loop's exit codes: after a signal, and when the bus is gone.
@@ -71,10 +72,10 @@ public:
     [[nodiscard]] Status stop();
 
 private:
+    // `hardware` has a machine.
     Daemon(EventLoop& event, sd_bus* bus, const DaemonFiles& files, Configuration configuration,
-           std::unique_ptr<SqliteProfileStore> store);
-    [[nodiscard]] Status open_machine();
-    [[nodiscard]] Status begin_turns_of(EventLoop& event);
+           std::unique_ptr<SqliteProfileStore> store, std::unique_ptr<Hardware> hardware);
+    [[nodiscard]] Status listen();
 
     void attend();
     void begin_turns();
@@ -95,8 +96,7 @@ private:
     Answer<void> reload();
     void look_at_hardware();
     void follow_hardware();
-    void use(Hardware::Control control);
-    void new_loop();
+    void new_loop(std::optional<Hardware::Control> machine = std::nullopt);
     void profiles_changed();
     [[nodiscard]] LoopSettings loop_settings() const;
     [[nodiscard]] std::string epp() const;
@@ -106,6 +106,7 @@ private:
     void give_back();
 
     void show();
+    void show_machine();
     void show_settings();
     void show_run();
     void show_attention();
@@ -117,21 +118,21 @@ private:
 
     std::filesystem::path configuration_file_;
     Configuration configuration_;
-    Journal journal_;
+    SystemLog log_;
     Shown shown_;
     std::unique_ptr<SqliteProfileStore> store_;
-    Hardware hardware_;
+    std::unique_ptr<Hardware> hardware_;
     PowerSupplies power_;
     Attention attention_;
     Presses presses_;
-    AttentionDesk attention_desk_;
-    ProfileDesk profile_desk_;
-    RunDesk runs_;
-    SettingsDesk settings_desk_;
+    AttentionRequests attention_requests_;
+    ProfileRequests profile_requests_;
+    RunRequests runs_;
+    SettingsRequests settings_requests_;
     DayTally day_;
-    Chronicle chronicle_;
-    std::unique_ptr<Turns> turns_;  // start() sets it and truce_
-    std::unique_ptr<Truce> truce_;
+    TurnRecorder recorder_;
+    LoopTimer timer_;
+    ContestWait contest_wait_;
     std::vector<PolicyLimits> told_limits_;
     std::string told_epp_;
     std::string told_of_store_;

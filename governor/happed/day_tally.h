@@ -2,7 +2,7 @@
 #pragma once
 
 #include "governor/bus/services.h"
-#include "governor/core/witness.h"
+#include "governor/core/turn_observer.h"
 #include "governor/store/learning_event.h"
 
 #include <chrono>

@@ -38,14 +38,14 @@ public:
     // Replaces the machine. Release the old one first; no loop may use it any more.
     void take(Control control, bool observe);
 
-    // Valid after the first take().
+    // Call take() before these, and everything below.
     [[nodiscard]] UtilisationSource& utilisation();
     [[nodiscard]] FrequencyControl& frequency() const;
     [[nodiscard]] bool observes() const { return borrowed_ != nullptr; }
     [[nodiscard]] const char* backend() const;  // its name on the bus
 
     // As in CpufreqControl. While happed only observes, all of these report that nothing is wrong.
-    [[nodiscard]] Status tend(MonoTime now) { return control_ ? control_->tend(now) : Status(); }
+    [[nodiscard]] Status keep_up(MonoTime now) { return control_ ? control_->keep_up(now) : Status(); }
     [[nodiscard]] bool contested() const { return control_ && control_->contested(); }
     [[nodiscard]] bool changed() const { return control_ && control_->changed(); }
     [[nodiscard]] bool outdated() const { return control_ && control_->outdated(); }

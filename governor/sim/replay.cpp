@@ -62,7 +62,7 @@ private:
     TraceObservation seen_;
 };
 
-class DecisionPrinter : public Witness {
+class DecisionPrinter : public TurnObserver {
 public:
     explicit DecisionPrinter(std::ostream& out) : out_(out) {}
     void turned(const Turn& turn) override { out_ << decision_line(turn); }

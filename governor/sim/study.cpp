@@ -48,10 +48,10 @@ private:
     const Served* whom_;
 };
 
-class StudyWitness : public Witness {
+class StudyObserver : public TurnObserver {
 public:
     // `udfs`: acts on the keys in HAPPE's place; null if nobody does.
-    StudyWitness(RunResult& result, const StudyHooks& hooks, sim::Udfs* udfs)
+    StudyObserver(RunResult& result, const StudyHooks& hooks, sim::Udfs* udfs)
         : result_(result), hooks_(hooks), udfs_(udfs) {}
     void turned(const Turn& turn) override {
         if (turn.uafp != nullptr) {
@@ -137,9 +137,9 @@ public:
                   {has_keys_, result.condition.rule == Rule::BHappe}, stream(result, application_, kPlayer)),
           workload_(application_.workload, result.taste.style, stream(result, application_, kWorkload)),
           focus_(whom_, result.condition.is_happe()),
-          witness_(result, hooks, udfs_),
+          observer_(result, hooks, udfs_),
           settings_{.feedback = udfs_ != nullptr ? Feedback::Immediate : Feedback::NextSample},
-          loop_({machine_, machine_, player_, focus_, fresh(profiles), witness_}, settings_, clock_.now()) {
+          loop_({machine_, machine_, player_, focus_, fresh(profiles), observer_}, settings_, clock_.now()) {
         if (hooks.trace) {
             hooks.trace(result, header_line(trace_header(profiles)));
         }
@@ -217,7 +217,7 @@ private:
     sim::Player player_;
     sim::Workload workload_;
     StudyFocus focus_;
-    StudyWitness witness_;
+    StudyObserver observer_;
     LoopSettings settings_;
     Loop loop_;
 };

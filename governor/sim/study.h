@@ -3,8 +3,8 @@
 #pragma once
 
 #include "governor/core/memory_profiles.h"
+#include "governor/core/turn_observer.h"
 #include "governor/core/uafp.h"
-#include "governor/core/witness.h"
 #include "governor/sim/participants_document.h"
 
 #include <array>

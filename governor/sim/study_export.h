@@ -4,7 +4,7 @@
 #pragma once
 
 #include "governor/core/result.h"
-#include "governor/core/witness.h"
+#include "governor/core/turn_observer.h"
 #include "governor/sim/study.h"
 
 #include <filesystem>

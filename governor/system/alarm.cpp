@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/system/alarm.h"
 
-#include <fmt/format.h>
 #include <sys/timerfd.h>
 #include <algorithm>
 #include <system_error>
@@ -9,13 +8,17 @@
 
 namespace happe {
 
-Result<std::unique_ptr<Alarm>> Alarm::create(EventLoop& loop, std::function<void()> due) {
-    auto alarm = std::unique_ptr<Alarm>(new Alarm(loop, std::move(due)));
-    const int result = alarm->watch(FileDescriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)));
+Alarm::Alarm(EventLoop& loop, std::function<void()> due) : Watched(loop), due_(std::move(due)) {
+    const int result = watch(FileDescriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)));
     if (result < 0) {
-        return failure(fmt::format("no timer: {}", std::generic_category().message(-result)));
+        throw std::system_error(-result, std::generic_category(), "no timer");
     }
-    return alarm;
+}
+
+Result<std::unique_ptr<Alarm>> Alarm::create(EventLoop& loop, std::function<void()> due) try {
+    return std::make_unique<Alarm>(loop, std::move(due));
+} catch (const std::system_error& error) {
+    return failure(error.what());
 }
 
 // Setting the timer also makes it unreadable, so nobody must read it.

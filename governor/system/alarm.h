@@ -14,7 +14,9 @@ namespace happe {
 
 class Alarm final : Watched {
 public:
-    // `loop` must outlive the alarm. `due` may set or cancel the alarm.
+    // `loop` must outlive the alarm. `due` may set or cancel the alarm. The constructor throws std::system_error if the
+    // kernel has no timer left; create() returns that.
+    Alarm(EventLoop& loop, std::function<void()> due);
     [[nodiscard]] static Result<std::unique_ptr<Alarm>> create(EventLoop& loop, std::function<void()> due);
 
     // Calls `due` at this time of CLOCK_MONOTONIC, or at once if it has passed. Replaces the time set before.
@@ -22,7 +24,6 @@ public:
     void cancel();
 
 private:
-    Alarm(EventLoop& loop, std::function<void()> due) : Watched(loop), due_(std::move(due)) {}
     void readable() override;
 
     std::function<void()> due_;

@@ -7,6 +7,9 @@ namespace happe {
 
 // The machine's CLOCK_MONOTONIC, which stands still while it sleeps. Only main programs use it; all other code gets
 // the time as an argument.
-MonoTime monotonic_now();
+inline MonoTime monotonic_now() {
+    const auto since_boot = std::chrono::steady_clock::now().time_since_epoch();
+    return MonoTime(std::chrono::duration_cast<Micros>(since_boot));
+}
 
 }  // namespace happe

@@ -3,7 +3,7 @@
 // profile before and after, interruptions, and the machine.
 #pragma once
 
-#include "governor/core/witness.h"
+#include "governor/core/turn_observer.h"
 #include "governor/cpufreq/cpufreq.h"
 
 #include <optional>

@@ -59,7 +59,7 @@ double gigahertz(Khz khz) {
 }
 
 // Shows each turn and records it.
-class Screen : public Witness {
+class Screen : public TurnObserver {
 public:
     Screen(const ObserveOptions& options, int record) : options_(options), record_(record) {}
 

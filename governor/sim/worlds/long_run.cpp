@@ -43,7 +43,7 @@ struct Familiar {
 };
 
 // One person's hours.
-class Life : FocusSource, KeySource, Witness {
+class Life : FocusSource, KeySource, TurnObserver {
 public:
     Life(const LongRunPlan& plan, Contender contender, std::uint64_t seed, std::size_t who, const sim::Person& person)
         : plan_(plan),

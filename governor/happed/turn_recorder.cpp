@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "governor/happed/chronicle.h"
+#include "governor/happed/turn_recorder.h"
 
 #include <algorithm>
 #include <optional>
@@ -36,7 +36,7 @@ std::size_t domain_of(const Turn& turn, PolicyId policy) {
 
 }  // namespace
 
-void Chronicle::turned(const Turn& turn) {
+void TurnRecorder::turned(const Turn& turn) {
     now_ = turn.at;
     RunSession* const run = runs_.session();
     if (run != nullptr) {
@@ -56,16 +56,16 @@ void Chronicle::turned(const Turn& turn) {
     }
 }
 
-void Chronicle::failed(const Error& error) {
+void TurnRecorder::failed(const Error& error) {
     RunSession* const run = runs_.session();
     if (run != nullptr && run->blind()) {
         run->facts().happened(now_, "other", error.message);
     } else {
-        journal_.trouble(error.message, now_);
+        log_.trouble(error.message, now_);
     }
 }
 
-void Chronicle::show(const Turn& turn) {
+void TurnRecorder::show(const Turn& turn) {
     shown_.sample.clear();
     for (std::size_t i = 0; i < turn.policies.size(); ++i) {
         const Running& policy = turn.decision.running[i];
@@ -81,7 +81,7 @@ void Chronicle::show(const Turn& turn) {
 }
 
 // A decision names only the frequencies that change. Every other policy keeps its frequency.
-void Chronicle::show_targets(const Turn& turn) {
+void TurnRecorder::show_targets(const Turn& turn) {
     shown_.targets.clear();
     if (turn.decision.released) {
         return;
@@ -94,14 +94,14 @@ void Chronicle::show_targets(const Turn& turn) {
     }
 }
 
-void Chronicle::tell(const Turn& turn) {
+void TurnRecorder::tell(const Turn& turn) {
     if (turn.decision.lesson) {
-        journal_.learned(*turn.served, *turn.decision.lesson);
+        log_.learned(*turn.served, *turn.decision.lesson);
     }
     for (const Target& target : turn.decision.targets) {
         const bool taught =
             turn.decision.lesson && domain_of(turn, turn.decision.lesson->policy) == domain_of(turn, target.policy);
-        journal_.decided(*turn.served, target, taught ? "key" : "profile");
+        log_.decided(*turn.served, target, taught ? "key" : "profile");
     }
 }
 

@@ -29,12 +29,12 @@ struct Turn {
 };
 
 // Observes the loop: the trace recorder, the terminal, the study's accounts.
-class Witness {
+class TurnObserver {
 public:
     virtual void turned(const Turn& turn) = 0;
     virtual void failed(const Error& error) = 0;
 
-    virtual ~Witness() = default;
+    virtual ~TurnObserver() = default;
 };
 
 }  // namespace happe

@@ -15,7 +15,7 @@ void append(std::string& text, std::string_view more) {
 
 }  // namespace
 
-Status CpufreqControl::tend(MonoTime now) {
+Status CpufreqControl::keep_up(MonoTime now) {
     if (mode_ == Mode::Released) {
         return {};
     }

@@ -10,9 +10,9 @@
 
 namespace happe {
 
-class Journal {
+class SystemLog {
 public:
-    Journal();
+    SystemLog();
 
     void info(const std::string& message) const;
     void warning(const std::string& message) const;

@@ -3,10 +3,10 @@
 #pragma once
 
 #include "governor/bus/services.h"
-#include "governor/core/witness.h"
+#include "governor/core/turn_observer.h"
 #include "governor/happed/day_tally.h"
-#include "governor/happed/journal.h"
-#include "governor/happed/runs/run_desk.h"
+#include "governor/happed/runs/run_requests.h"
+#include "governor/happed/system_log.h"
 #include "governor/system/power_supplies.h"
 
 #include <functional>
@@ -15,12 +15,12 @@ namespace happe {
 
 // During a run it writes no lesson and no decision into the journal, and during a blind run no error either, because
 // they would reveal the condition. The run's facts contain them.
-class Chronicle final : public Witness {
+class TurnRecorder final : public TurnObserver {
 public:
     // Calls `counted` once for each series of presses while somebody is served or a run is on.
-    Chronicle(Shown& shown, Journal& journal, const RunDesk& runs, const PowerSupplies& power, DayTally& day,
-              std::function<void(Key)> counted)
-        : shown_(shown), journal_(journal), runs_(runs), power_(power), day_(day), counted_(std::move(counted)) {}
+    TurnRecorder(Shown& shown, SystemLog& journal, const RunRequests& runs, const PowerSupplies& power, DayTally& day,
+                 std::function<void(Key)> counted)
+        : shown_(shown), log_(journal), runs_(runs), power_(power), day_(day), counted_(std::move(counted)) {}
 
     void turned(const Turn& turn) override;
     void failed(const Error& error) override;
@@ -31,8 +31,8 @@ private:
     void tell(const Turn& turn);
 
     Shown& shown_;
-    Journal& journal_;
-    const RunDesk& runs_;
+    SystemLog& log_;
+    const RunRequests& runs_;
     const PowerSupplies& power_;
     DayTally& day_;
     std::function<void(Key)> counted_;

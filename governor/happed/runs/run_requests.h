@@ -4,8 +4,8 @@
 #include "governor/bus/services.h"
 #include "governor/happed/attention.h"
 #include "governor/happed/hardware.h"
-#include "governor/happed/journal.h"
 #include "governor/happed/runs/run_session.h"
+#include "governor/happed/system_log.h"
 #include "governor/store/sqlite_profile_store.h"
 
 #include <filesystem>
@@ -16,7 +16,7 @@
 namespace happe {
 
 // Answers requests on the bus about study runs. Begins and ends runs, and lends the machine to the current one.
-class RunDesk final : public RunService {
+class RunRequests final : public RunService {
 public:
     struct Hooks {
         std::function<void()> begins;   // a run is about to begin: look at the machine again
@@ -28,13 +28,13 @@ public:
         std::filesystem::path device_key;
     };
 
-    // All arguments by reference must outlive the desk.
-    RunDesk(const Files& files, Hardware& hardware, Attention& attention, SqliteProfileStore& store, Journal& journal,
-            Hooks hooks)
+    // All arguments by reference must outlive the object.
+    RunRequests(const Files& files, Hardware& hardware, Attention& attention, SqliteProfileStore& store,
+                SystemLog& journal, Hooks hooks)
         : hardware_(hardware),
           attention_(attention),
           store_(store),
-          journal_(journal),
+          log_(journal),
           hooks_(std::move(hooks)),
           traces_(files.runs),
           device_key_(files.device_key) {}
@@ -76,7 +76,7 @@ private:
     Hardware& hardware_;
     Attention& attention_;
     SqliteProfileStore& store_;
-    Journal& journal_;
+    SystemLog& log_;
     Hooks hooks_;
     RunTraces traces_;
     DeviceKey device_key_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "governor/happed/journal.h"
+#include "governor/happed/system_log.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -40,42 +40,42 @@ const char* key_of(const Lesson& lesson) {
 
 }  // namespace
 
-Journal::Journal() : to_journal_(writes_to_journal()) {}
+SystemLog::SystemLog() : to_journal_(writes_to_journal()) {}
 
-void Journal::info(const std::string& message) const {
+void SystemLog::info(const std::string& message) const {
     write(to_journal_, LOG_INFO, message);
 }
 
-void Journal::warning(const std::string& message) const {
+void SystemLog::warning(const std::string& message) const {
     write(to_journal_, LOG_WARNING, message);
 }
 
-void Journal::trouble(const std::string& message, MonoTime now) {
+void SystemLog::trouble(const std::string& message, MonoTime now) {
     write_once(LOG_ERR, message, now);
 }
 
-void Journal::notice(const std::string& message, MonoTime now) {
+void SystemLog::notice(const std::string& message, MonoTime now) {
     write_once(LOG_NOTICE, message, now);
 }
 
-void Journal::write_once(int priority, const std::string& message, MonoTime now) {
+void SystemLog::write_once(int priority, const std::string& message, MonoTime now) {
     std::erase_if(told_, [now](const auto& told) { return now - told.second >= kSilence; });
     if (told_.size() < kMostTold && told_.try_emplace(message, now).second) {
         write(to_journal_, priority, message);
     }
 }
 
-void Journal::learned(const Served& whom, const Lesson& lesson) const {
+void SystemLog::learned(const Served& whom, const Lesson& lesson) const {
     changed(whom, lesson, key_of(lesson));
 }
 
-void Journal::undone(const Served& whom, const Lesson& lesson) const {
+void SystemLog::undone(const Served& whom, const Lesson& lesson) const {
     Lesson back = lesson;
     std::swap(back.from, back.to);
     changed(whom, back, "undo");
 }
 
-void Journal::changed(const Served& whom, const Lesson& lesson, const char* why) const {
+void SystemLog::changed(const Served& whom, const Lesson& lesson, const char* why) const {
     const std::string profile = profile_name(whom);
     const std::string message = fmt::format("{} using {}: level {} is {} kHz now, was {} kHz ({})", whom.user, profile,
                                             lesson.level.value, lesson.to.value, lesson.from.value, why);
@@ -89,7 +89,7 @@ void Journal::changed(const Served& whom, const Lesson& lesson, const char* why)
                     "HAPPE_TO_KHZ=%u", lesson.to.value, "HAPPE_WHY=%s", why, nullptr);
 }
 
-void Journal::decided(const Served& whom, const Target& target, const char* why) const {
+void SystemLog::decided(const Served& whom, const Target& target, const char* why) const {
     if (to_journal_) {
         sd_journal_send("MESSAGE=policy %u: %u kHz", unsigned{target.policy.value}, target.khz.value, "PRIORITY=%i",
                         LOG_DEBUG, "HAPPE_USER=%s", whom.user.c_str(), "HAPPE_APPLICATION=%s",

@@ -11,7 +11,7 @@
 
 namespace happe {
 
-class AttentionDesk final : public AttentionService {
+class AttentionRequests final : public AttentionService {
 public:
     static constexpr std::size_t kMostHolds = 16;  // for each caller, both kinds together
 
@@ -20,7 +20,7 @@ public:
         std::function<bool(Key)> pressed;  // false: the caller presses too often
     };
 
-    AttentionDesk(Attention& attention, Hooks hooks) : attention_(attention), hooks_(std::move(hooks)) {}
+    AttentionRequests(Attention& attention, Hooks hooks) : attention_(attention), hooks_(std::move(hooks)) {}
 
     Answer<void> feedback(const Caller& caller, Key key) override;
     Answer<std::string> set_focus(const Caller& caller, const FileDescriptor& pidfd, const std::string& hint) override;

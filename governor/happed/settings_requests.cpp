@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "governor/happed/settings_desk.h"
+#include "governor/happed/settings_requests.h"
 
 #include "governor/keys/key_binding.h"
 
@@ -13,7 +13,8 @@ using Kind = ServiceError::Kind;
 
 }  // namespace
 
-void SettingsDesk::learn_key(const Caller& caller, Micros timeout, std::function<void(Answer<std::string>)> learned) {
+void SettingsRequests::learn_key(const Caller& caller, Micros timeout,
+                                 std::function<void(Answer<std::string>)> learned) {
     if (learning_) {
         learned(refusal(Kind::Busy, "a key is being learned already"));
         return;
@@ -40,7 +41,7 @@ void SettingsDesk::learn_key(const Caller& caller, Micros timeout, std::function
     learner_ = caller.bus_name;
 }
 
-void SettingsDesk::left(const std::string& bus_name) {
+void SettingsRequests::left(const std::string& bus_name) {
     if (learning_ && learner_ == bus_name) {
         learning_.reset();
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "governor/happed/runs/run_desk.h"
+#include "governor/happed/runs/run_requests.h"
 
 #include "governor/documents/sealed_condition.h"
 #include "governor/system/monotonic_clock.h"
@@ -15,7 +15,7 @@ using Sight = RunSession::Sight;
 
 }  // namespace
 
-Answer<std::string> RunDesk::start(const Caller& caller, const RunRequest& request) {
+Answer<std::string> RunRequests::start(const Caller& caller, const RunRequest& request) {
     if (session_) {
         return refusal(Kind::Busy, fmt::format("run {} is in progress", session_->code()));
     }
@@ -39,7 +39,7 @@ Answer<std::string> RunDesk::start(const Caller& caller, const RunRequest& reque
     });
 }
 
-Answer<RunPlan> RunDesk::unseal(const SealedRun& sealed) const {
+Answer<RunPlan> RunRequests::unseal(const SealedRun& sealed) const {
     const auto opened = device_key_.open(sealed.seal).and_then(read_sealed_condition);
     if (!opened) {
         return refusal(Kind::InvalidArgument, "sealed: " + opened.error().message);
@@ -50,7 +50,7 @@ Answer<RunPlan> RunDesk::unseal(const SealedRun& sealed) const {
     return opened->plan;
 }
 
-Answer<std::string> RunDesk::start(const Caller& caller, const RunPlan& plan, Sight sight) {
+Answer<std::string> RunRequests::start(const Caller& caller, const RunPlan& plan, Sight sight) {
     const auto condition = condition_of(plan, hardware_.frequency().policies().front().ladder.size());
     if (!condition) {
         return refusal(Kind::InvalidArgument, condition.error().message);
@@ -76,11 +76,11 @@ Answer<std::string> RunDesk::start(const Caller& caller, const RunPlan& plan, Si
         static_cast<void>(end());
         return refusal(Kind::Failed, "epp: " + set.error().message);
     }
-    journal_.info(fmt::format("run {} begins", session_->code()));
+    log_.info(fmt::format("run {} begins", session_->code()));
     return session_->code();
 }
 
-Result<std::unique_ptr<RunSession>> RunDesk::make(RunSession::Terms terms) {
+Result<std::unique_ptr<RunSession>> RunRequests::make(RunSession::Terms terms) {
     const bool training = terms.condition.rule == RunCondition::Rule::Training;
     return (training ? erase(terms.plan) : Status())
         .and_then([&] { return known(terms.plan); })
@@ -91,7 +91,7 @@ Result<std::unique_ptr<RunSession>> RunDesk::make(RunSession::Terms terms) {
 }
 
 // Training begins without a profile: happed erases the profiles that the run would serve.
-Status RunDesk::erase(const RunPlan& plan) {
+Status RunRequests::erase(const RunPlan& plan) {
     return known(plan).and_then([this](const std::vector<RunSession::Known>& known) {
         Status erased;
         for (const RunSession::Known& each : known) {
@@ -102,7 +102,7 @@ Status RunDesk::erase(const RunPlan& plan) {
 }
 
 // Returns HAPPE's knowledge of the plan's application, or of each application with a profile of the subject.
-Result<std::vector<RunSession::Known>> RunDesk::known(const RunPlan& plan) {
+Result<std::vector<RunSession::Known>> RunRequests::known(const RunPlan& plan) {
     const Served whom = RunSession::subject_of(plan);
     std::vector<RunSession::Known> all;
     if (!whom.app.empty()) {
@@ -120,7 +120,7 @@ Result<std::vector<RunSession::Known>> RunDesk::known(const RunPlan& plan) {
 }
 
 // A run that is on belongs to a bus name; a run that has ended belongs to the user who started it.
-bool RunDesk::owns(const Caller& caller, const std::string& run) const {
+bool RunRequests::owns(const Caller& caller, const std::string& run) const {
     if (is_on(run)) {
         return session_->terms().owner.bus_name == caller.bus_name;
     }
@@ -129,7 +129,7 @@ bool RunDesk::owns(const Caller& caller, const std::string& run) const {
 }
 
 // The files of a blind run reveal its condition.
-Answer<KeptRun> RunDesk::kept_for(const Caller& caller, const std::string& run) const {
+Answer<KeptRun> RunRequests::kept_for(const Caller& caller, const std::string& run) const {
     auto kept = traces_.kept(run);
     if (kept && kept->blind && kept->uid != caller.uid && caller.uid != 0) {
         return refusal(Kind::AccessDenied, "a blind run: only the client that started it may do this");
@@ -137,7 +137,7 @@ Answer<KeptRun> RunDesk::kept_for(const Caller& caller, const std::string& run) 
     return kept;
 }
 
-Answer<FileDescriptor> RunDesk::stop(const Caller& caller, const std::string& run) {
+Answer<FileDescriptor> RunRequests::stop(const Caller& caller, const std::string& run) {
     if (const auto kept = kept_for(caller, run); !kept) {
         return tl::unexpected<ServiceError>(kept.error());
     }
@@ -149,7 +149,7 @@ Answer<FileDescriptor> RunDesk::stop(const Caller& caller, const std::string& ru
     return traces_.open(run);
 }
 
-Answer<std::string> RunDesk::facts(const Caller& caller, const std::string& run) {
+Answer<std::string> RunRequests::facts(const Caller& caller, const std::string& run) {
     if (is_on(run)) {
         return refusal(Kind::Busy, fmt::format("run {} is in progress", run));
     }
@@ -159,12 +159,12 @@ Answer<std::string> RunDesk::facts(const Caller& caller, const std::string& run)
     });
 }
 
-Answer<PublicKey> RunDesk::device_key() {
+Answer<PublicKey> RunRequests::device_key() {
     return device_key_.public_key().map_error(
         [](const Error& error) { return ServiceError{Kind::Failed, error.message}; });
 }
 
-void RunDesk::follow_attention() {
+void RunRequests::follow_attention() {
     lend_or_take_back();
     if (!session_) {
         return;
@@ -185,7 +185,7 @@ void RunDesk::follow_attention() {
     }
 }
 
-void RunDesk::lend_or_take_back() {
+void RunRequests::lend_or_take_back() {
     const bool wanted = session_ && !session_->is_happe() && attention_.state() == State::Run;
     if (wanted && !hardware_.lent()) {
         if (const Status lent = hardware_.lend(session_->terms().condition, session_->terms().plan); !lent) {
@@ -197,33 +197,33 @@ void RunDesk::lend_or_take_back() {
     }
 }
 
-void RunDesk::take_back() {
+void RunRequests::take_back() {
     if (const Status released = hardware_.release(); !released) {
         hooks_.failed(released.error());
     }
 }
 
-void RunDesk::turned() {
+void RunRequests::turned() {
     if (session_ && !session_->facts().knows_machine() && attention_.state() == State::Run) {
         session_->facts().runs_on(hardware_.facts());
     }
 }
 
-void RunDesk::left(const std::string& bus_name) {
+void RunRequests::left(const std::string& bus_name) {
     if (session_ && session_->terms().owner.bus_name == bus_name) {
-        journal_.warning(fmt::format("run {} ends: the client that started it has left the bus; its trace is kept",
-                                     session_->code()));
+        log_.warning(fmt::format("run {} ends: the client that started it has left the bus; its trace is kept",
+                                 session_->code()));
         if (const Status ended = end(); !ended) {
-            journal_.warning(ended.error().message);
+            log_.warning(ended.error().message);
         }
     }
 }
 
-Status RunDesk::end() {
+Status RunRequests::end() {
     if (!session_) {
         return {};
     }
-    journal_.info(fmt::format("run {} ends", session_->code()));
+    log_.info(fmt::format("run {} ends", session_->code()));
     turned();
     take_back();
     const Status ended = session_->end(monotonic_now());

@@ -12,18 +12,18 @@ namespace happe {
 
 // Owns the loop and turns it at the end of each period and at a press, from begin() until end(). Meanwhile it also
 // sends systemd's watchdog its messages (sd_watchdog_enabled(3)).
-class Turns {
+class LoopTimer {
 public:
     struct Hooks {
         std::function<void(MonoTime)> before;  // may end the turns or set another loop, which cancels this turn
         std::function<void(MonoTime)> after;
     };
 
-    // An error if the event loop accepts no alarm. `event` must outlive the object.
-    static Result<std::unique_ptr<Turns>> create(EventLoop& event, Hooks hooks);
-    Turns(const Turns&) = delete;
-    Turns& operator=(const Turns&) = delete;
-    ~Turns() = default;
+    // Throws std::system_error if there is no timer left. `event` must outlive the object. Call set_loop() next.
+    LoopTimer(EventLoop& event, Hooks hooks);
+    LoopTimer(const LoopTimer&) = delete;
+    LoopTimer& operator=(const LoopTimer&) = delete;
+    ~LoopTimer() = default;
 
     // Replaces the loop. If turns are off, the new one waits for begin().
     void set_loop(Ports ports, const LoopSettings& settings, MonoTime now);
@@ -43,13 +43,12 @@ public:
     void pressed(MonoTime now);
 
 private:
-    explicit Turns(Hooks hooks);
     void came_due(MonoTime now);
     void turn(MonoTime now);
     void tell_watchdog(MonoTime now);
 
     Hooks hooks_;
-    std::unique_ptr<Alarm> alarm_;
+    Alarm alarm_;
     std::unique_ptr<Loop> loop_;
     Micros period_{0};
     bool on_ = false;

@@ -4,7 +4,6 @@
 #include "governor/system/alarm.h"
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -12,27 +11,24 @@ namespace happe {
 
 // Decides when HAPPE may try again after a contest: when the other program has been quiet for 30 periods. This wait
 // doubles, up to an hour, whenever the next contest begins before HAPPE has governed for as long as the wait.
-class Truce {
+class ContestWait {
 public:
     // `scene`: the current values of the settings that the other program changes. Calls `over` once for each begin(),
-    // unless cancel() comes first. An error if the event loop accepts no alarm. `event` must outlive the truce.
-    static Result<std::unique_ptr<Truce>> create(EventLoop& event, std::function<std::string()> scene,
-                                                 std::function<void()> over);
-    Truce(const Truce&) = delete;
-    Truce& operator=(const Truce&) = delete;
-    ~Truce() = default;
+    // unless cancel() comes first. Throws std::system_error if there is no timer left. `event` must outlive the object.
+    ContestWait(EventLoop& event, std::function<std::string()> scene, std::function<void()> over);
+    ContestWait(const ContestWait&) = delete;
+    ContestWait& operator=(const ContestWait&) = delete;
+    ~ContestWait() = default;
 
     void begin(MonoTime now, Micros period);
     void cancel();  // the next wait is 30 periods again
 
 private:
-    Truce(std::function<std::string()> scene, std::function<void()> over)
-        : scene_(std::move(scene)), over_(std::move(over)) {}
     void look(MonoTime now);
 
     std::function<std::string()> scene_;
     std::function<void()> over_;
-    std::unique_ptr<Alarm> alarm_;
+    Alarm alarm_;
     std::string seen_;
     MonoTime quiet_since_;
     Micros pause_{0};  // between looks

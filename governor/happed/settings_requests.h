@@ -11,10 +11,10 @@
 namespace happe {
 
 // Answers requests on the bus about the settings.
-class SettingsDesk final : public SettingsService {
+class SettingsRequests final : public SettingsService {
 public:
-    // `helper`: the socket of happed-keys; `event` must outlive the desk.
-    SettingsDesk(EventLoop& event, std::string helper, std::function<Answer<void>()> reload)
+    // `helper`: the socket of happed-keys; `event` must outlive the object.
+    SettingsRequests(EventLoop& event, std::string helper, std::function<Answer<void>()> reload)
         : event_(event), helper_(std::move(helper)), reload_(std::move(reload)) {}
 
     Answer<void> reload() override { return reload_(); }

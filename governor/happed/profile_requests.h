@@ -2,7 +2,7 @@
 #pragma once
 
 #include "governor/bus/services.h"
-#include "governor/happed/journal.h"
+#include "governor/happed/system_log.h"
 #include "governor/store/sqlite_profile_store.h"
 
 #include <algorithm>
@@ -12,12 +12,13 @@
 namespace happe {
 
 // Answers requests on the bus about the device database.
-class ProfileDesk final : public ProfileService {
+class ProfileRequests final : public ProfileService {
 public:
     // Reads the policies from `shown`. Calls `changed` after each change to stored profiles, which the loop must read
     // again.
-    ProfileDesk(SqliteProfileStore& store, const Shown& shown, const Journal& journal, std::function<void()> changed)
-        : store_(store), shown_(shown), journal_(journal), changed_(std::move(changed)) {}
+    ProfileRequests(SqliteProfileStore& store, const Shown& shown, const SystemLog& journal,
+                    std::function<void()> changed)
+        : store_(store), shown_(shown), log_(journal), changed_(std::move(changed)) {}
 
     Answer<std::vector<StoredProfile>> list(const std::string& user) override {
         return in_terms_of_service(store_.of_user(user));
@@ -36,7 +37,7 @@ public:
                     return refusal(ServiceError::Kind::NotFound, undone.end);
                 }
                 for (const UndoneLesson& lesson : undone.lessons) {
-                    journal_.undone(lesson.whom, lesson.event.lesson);
+                    log_.undone(lesson.whom, lesson.event.lesson);
                 }
                 changed_();
                 return std::move(undone.lessons);
@@ -63,7 +64,7 @@ private:
 
     SqliteProfileStore& store_;
     const Shown& shown_;
-    const Journal& journal_;
+    const SystemLog& log_;
     std::function<void()> changed_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "governor/happed/press_allowance.h"
+#include "governor/happed/presses.h"
 
 #include <gtest/gtest.h>
 

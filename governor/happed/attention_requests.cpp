@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "governor/happed/attention_desk.h"
+#include "governor/happed/attention_requests.h"
 
 #include "governor/system/process.h"
 
@@ -27,7 +27,7 @@ std::string session_of(pid_t pid) {
 
 }  // namespace
 
-Answer<void> AttentionDesk::at_the_machine(const Caller& caller) const {
+Answer<void> AttentionRequests::at_the_machine(const Caller& caller) const {
     const auto& active = attention_.active_session();
     if (!active || active->uid != caller.uid) {
         return refusal(Kind::NotActive, "your session is not the active one on this seat");
@@ -38,15 +38,15 @@ Answer<void> AttentionDesk::at_the_machine(const Caller& caller) const {
     return {};
 }
 
-Answer<void> AttentionDesk::feedback(const Caller& caller, Key key) {
+Answer<void> AttentionRequests::feedback(const Caller& caller, Key key) {
     return at_the_machine(caller).and_then([&] {
         return hooks_.pressed(key) ? Answer<void>()
                                    : refusal(Kind::LimitsExceeded, "more presses than a person could make");
     });
 }
 
-Answer<std::string> AttentionDesk::set_focus(const Caller& caller, const FileDescriptor& pidfd,
-                                             const std::string& hint) {
+Answer<std::string> AttentionRequests::set_focus(const Caller& caller, const FileDescriptor& pidfd,
+                                                 const std::string& hint) {
     if (const auto allowed = at_the_machine(caller); !allowed) {
         return tl::unexpected<ServiceError>(allowed.error());
     }
@@ -64,7 +64,7 @@ Answer<std::string> AttentionDesk::set_focus(const Caller& caller, const FileDes
     return application;
 }
 
-Answer<void> AttentionDesk::clear_focus(const Caller& caller) {
+Answer<void> AttentionRequests::clear_focus(const Caller& caller) {
     if (caller.bus_name != focus_owner_) {
         return refusal(Kind::NotFound, "you have not set the focus");
     }
@@ -74,16 +74,17 @@ Answer<void> AttentionDesk::clear_focus(const Caller& caller) {
     return {};
 }
 
-Answer<std::uint32_t> AttentionDesk::hold(const Caller& caller, const std::string& program, const std::string& reason) {
+Answer<std::uint32_t> AttentionRequests::hold(const Caller& caller, const std::string& program,
+                                              const std::string& reason) {
     return keep({.kind = Kept::Hold, .bus_name = caller.bus_name, .program = program, .reason = reason});
 }
 
-Answer<std::uint32_t> AttentionDesk::save_power(const Caller& caller, const std::string& program,
-                                                const std::string& reason) {
+Answer<std::uint32_t> AttentionRequests::save_power(const Caller& caller, const std::string& program,
+                                                    const std::string& reason) {
     return keep({.kind = Kept::Saver, .bus_name = caller.bus_name, .program = program, .reason = reason});
 }
 
-Answer<std::uint32_t> AttentionDesk::keep(Held wanted) {
+Answer<std::uint32_t> AttentionRequests::keep(Held wanted) {
     if (wanted.program.empty()) {
         return refusal(Kind::InvalidArgument, "application: empty");
     }
@@ -100,7 +101,7 @@ Answer<std::uint32_t> AttentionDesk::keep(Held wanted) {
     return last_cookie_;
 }
 
-Answer<void> AttentionDesk::release(const Caller& caller, std::uint32_t cookie) {
+Answer<void> AttentionRequests::release(const Caller& caller, std::uint32_t cookie) {
     const auto found = holds_.find(cookie);
     if (found == holds_.end() || found->second.bus_name != caller.bus_name) {
         return refusal(Kind::NotFound, "cookie: not one of your holds");
@@ -110,7 +111,7 @@ Answer<void> AttentionDesk::release(const Caller& caller, std::uint32_t cookie) 
     return {};
 }
 
-void AttentionDesk::left(const std::string& bus_name) {
+void AttentionRequests::left(const std::string& bus_name) {
     const bool held = std::erase_if(holds_, [&](const auto& entry) { return entry.second.bus_name == bus_name; }) > 0;
     if (bus_name == focus_owner_) {
         focus_owner_.clear();
@@ -122,7 +123,7 @@ void AttentionDesk::left(const std::string& bus_name) {
     }
 }
 
-std::vector<ShownHold> AttentionDesk::shown(Kept kind) const {
+std::vector<ShownHold> AttentionRequests::shown(Kept kind) const {
     std::vector<ShownHold> all;
     for (const auto& [cookie, held] : holds_) {
         if (held.kind == kind) {
@@ -132,7 +133,7 @@ std::vector<ShownHold> AttentionDesk::shown(Kept kind) const {
     return all;
 }
 
-void AttentionDesk::tell_holders() {
+void AttentionRequests::tell_holders() {
     std::string holder;
     if (const auto all = holds(); !all.empty()) {
         const auto& [program, reason] = all.front();

@@ -7,7 +7,7 @@
 namespace happe {
 namespace {
 
-class Tend : public ControlTest {
+class Upkeep : public ControlTest {
 protected:
     void given_both_policies_at(Khz khz) {
         given_a_t61();
@@ -15,12 +15,12 @@ protected:
         good(control->set({0}, khz));
         good(control->set({1}, khz));
     }
-    Status tend() { return tend_at(now + std::chrono::seconds{1}); }
+    Status keep_up() { return tend_at(now + std::chrono::seconds{1}); }
     Status tend_at(Micros then) {
         kernel.wait_for_maximum();
-        return control->tend(MonoTime{now = then});
+        return control->keep_up(MonoTime{now = then});
     }
-    void tended() { good(tend()); }
+    void tended() { good(keep_up()); }
     [[nodiscard]] int writes() { return policy(0).writes + policy(1).writes; }
 
     // Another program sets a governor as often as HAPPE tolerates, for the first time at `kFirstRetake`.
@@ -36,7 +36,7 @@ protected:
     Micros now{};
 };
 
-TEST_F(Tend, WritesNothingWhileAllIsWell) {
+TEST_F(Upkeep, WritesNothingWhileAllIsWell) {
     given_both_policies_at(kHigh);
     const int before = writes();
     tended();
@@ -44,13 +44,7 @@ TEST_F(Tend, WritesNothingWhileAllIsWell) {
     EXPECT_EQ(writes(), before);
 }
 
-TEST_F(Tend, DoesNothingWithoutPoliciesInHand) {
-    given_a_t61();
-    tended();
-    EXPECT_EQ(writes(), 0);
-}
-
-TEST_F(Tend, SetsGovernorAndTargetAgain) {
+TEST_F(Upkeep, SetsGovernorAndTargetAgain) {
     given_both_policies_at(kHigh);
     policy(1).governor = "performance";
     tended();
@@ -60,7 +54,7 @@ TEST_F(Tend, SetsGovernorAndTargetAgain) {
     EXPECT_EQ(runs_at(1), kLowest);
 }
 
-TEST_F(Tend, SaysWhyNotEveryPolicyIsGovernedUntilEveryOneIs) {
+TEST_F(Upkeep, SaysWhyNotEveryPolicyIsGovernedUntilEveryOneIs) {
     given_a_t61();
     kernel.refused["policy1/scaling_governor"] = "Input/output error";
     EXPECT_FALSE(control->acquire());
@@ -80,20 +74,13 @@ TEST_F(Tend, SaysWhyNotEveryPolicyIsGovernedUntilEveryOneIs) {
 
     policy(1).governor = "performance";
     kernel.refused["policy1/scaling_governor"] = "Input/output error";
-    EXPECT_EQ(error_of(control->tend(MonoTime())), "policy1/scaling_governor: Input/output error");
+    EXPECT_EQ(error_of(control->keep_up(MonoTime())), "policy1/scaling_governor: Input/output error");
     EXPECT_EQ(in_words(control->errors()), "policy1/scaling_governor: Input/output error");
     good(control->release());
     EXPECT_EQ(in_words(control->errors()), "");
 }
 
-TEST_F(Tend, SetsATargetAgain) {
-    given_both_policies_at(kHigh);
-    policy(0).setspeed = kLowest;
-    tended();
-    EXPECT_EQ(runs_at(0), kHigh);
-}
-
-TEST_F(Tend, TakesALimitOfTheKernelForNoFight) {
+TEST_F(Upkeep, TakesALimitOfTheKernelForNoFight) {
     given_both_policies_at(kHigh);
     for (int i = 0; i < 10; ++i) {
         policy(0).kernel_max = i % 2 == 0 ? kMiddle : kTop;
@@ -103,17 +90,7 @@ TEST_F(Tend, TakesALimitOfTheKernelForNoFight) {
     EXPECT_FALSE(control->contested());
 }
 
-TEST_F(Tend, TakesALimitOfAnotherProgramForNoFightInSetspeed) {
-    given_both_policies_at(kHigh);
-    for (int i = 0; i < 10; ++i) {
-        policy(0).user_max = i % 2 == 0 ? kMiddle : kTop;
-        tended();
-    }
-    EXPECT_FALSE(control->contested());
-    EXPECT_EQ(policy(0).user_max, kTop);
-}
-
-TEST_F(Tend, SetsGovernorAndTargetAgainAfterHotplugHoweverOften) {
+TEST_F(Upkeep, SetsGovernorAndTargetAgainAfterHotplugHoweverOften) {
     given_both_policies_at(kMiddle);
     for (int i = 0; i < 10; ++i) {
         kernel.off_line(1);
@@ -132,7 +109,7 @@ TEST_F(Tend, SetsGovernorAndTargetAgainAfterHotplugHoweverOften) {
     EXPECT_EQ(policy(1).governor, "ondemand");
 }
 
-TEST_F(Tend, TakesAPolicyThatWasOffLineAtFirst) {
+TEST_F(Upkeep, TakesAPolicyThatWasOffLineAtFirst) {
     given_a_t61();
     kernel.off_line(1);
     good(control->acquire());
@@ -145,7 +122,7 @@ TEST_F(Tend, TakesAPolicyThatWasOffLineAtFirst) {
 }
 
 // As after an unannounced resume: all governors have changed, and all targets are gone.
-TEST_F(Tend, CountsWhatHappensToAllPoliciesAtOnceAsOne) {
+TEST_F(Upkeep, CountsWhatHappensToAllPoliciesAtOnceAsOne) {
     given_both_policies_at(kHigh);
     for (std::size_t i = 0; i < CpufreqControl::kMostRetakes; ++i) {
         policy(0).governor = "ondemand";
@@ -157,11 +134,11 @@ TEST_F(Tend, CountsWhatHappensToAllPoliciesAtOnceAsOne) {
     EXPECT_FALSE(control->contested());
 }
 
-TEST_F(Tend, GivesUpAfterThreeRetakesAndSaysSoOnce) {
+TEST_F(Upkeep, GivesUpAfterThreeRetakesAndSaysSoOnce) {
     given_both_policies_at(kHigh);
     given_retakes_are_used_up();
     policy(1).governor = "performance";
-    const std::string error = error_of(tend());
+    const std::string error = error_of(keep_up());
     EXPECT_EQ(
         error,
         "policy1: scaling_governor was set to \"performance\" by another program, again after 3 corrections within "
@@ -176,17 +153,17 @@ TEST_F(Tend, GivesUpAfterThreeRetakesAndSaysSoOnce) {
     EXPECT_EQ(writes(), before);
 }
 
-TEST_F(Tend, LeavesTheOthersTargetWhenItGivesUp) {
+TEST_F(Upkeep, LeavesTheOthersTargetWhenItGivesUp) {
     given_both_policies_at(kHigh);
     given_retakes_are_used_up();
     policy(0).setspeed = kLowest;
-    EXPECT_TRUE(error_of(tend()).starts_with("policy0: scaling_setspeed was set to 800000 by another program"));
+    EXPECT_TRUE(error_of(keep_up()).starts_with("policy0: scaling_setspeed was set to 800000 by another program"));
     EXPECT_EQ(policy(0).governor, "userspace");
     EXPECT_EQ(runs_at(0), kLowest);
     EXPECT_EQ(policy(1).governor, "ondemand");
 }
 
-TEST_F(Tend, CountsARetakeForLessThanAMinute) {
+TEST_F(Upkeep, CountsARetakeForLessThanAMinute) {
     given_both_policies_at(kHigh);
     given_retakes_are_used_up();
     policy(1).governor = "performance";
@@ -194,7 +171,7 @@ TEST_F(Tend, CountsARetakeForLessThanAMinute) {
     EXPECT_TRUE(control->contested());
 }
 
-TEST_F(Tend, ForgetsARetakeAfterAMinuteAndNoOther) {
+TEST_F(Upkeep, ForgetsARetakeAfterAMinuteAndNoOther) {
     given_both_policies_at(kHigh);
     given_retakes_are_used_up();
     policy(1).governor = "performance";
@@ -205,11 +182,11 @@ TEST_F(Tend, ForgetsARetakeAfterAMinuteAndNoOther) {
     EXPECT_TRUE(control->contested());
 }
 
-TEST_F(Tend, BeginsAnewAfterAContest) {
+TEST_F(Upkeep, BeginsAnewAfterAContest) {
     given_both_policies_at(kHigh);
     given_retakes_are_used_up();
     policy(1).governor = "performance";
-    EXPECT_FALSE(tend());
+    EXPECT_FALSE(keep_up());
     good(control->acquire());
     EXPECT_FALSE(control->contested());
     policy(1).governor = "ondemand";
@@ -220,27 +197,27 @@ TEST_F(Tend, BeginsAnewAfterAContest) {
     EXPECT_EQ(policy(0).governor, "ondemand");
 }
 
-TEST_F(Tend, ReleaseEndsAContestAndTouchesNothing) {
+TEST_F(Upkeep, ReleaseEndsAContestAndTouchesNothing) {
     given_both_policies_at(kHigh);
     given_retakes_are_used_up();
     policy(1).governor = "performance";
-    EXPECT_FALSE(tend());
+    EXPECT_FALSE(keep_up());
     const int before = writes();
     good(control->release());
     EXPECT_FALSE(control->contested());
     EXPECT_EQ(writes(), before);
 }
 
-TEST_F(Tend, SaysWhyAPolicyCannotBeRetakenAndGoesOnWithTheOthers) {
+TEST_F(Upkeep, SaysWhyAPolicyCannotBeRetakenAndGoesOnWithTheOthers) {
     given_both_policies_at(kHigh);
     policy(0).governor = "performance";
     policy(1).governor = "performance";
     kernel.refused["policy0/scaling_governor"] = "Invalid argument";
-    EXPECT_EQ(error_of(tend()), "policy0/scaling_governor: Invalid argument");
+    EXPECT_EQ(error_of(keep_up()), "policy0/scaling_governor: Invalid argument");
     EXPECT_EQ(policy(1).governor, "userspace");
 }
 
-TEST_F(Tend, LeavesASetToARobbedPolicyToItself) {
+TEST_F(Upkeep, LeavesASetToARobbedPolicyToItself) {
     given_both_policies_at(kHigh);
     policy(0).governor = "performance";
     good(control->set({0}, kLowest));
@@ -249,7 +226,7 @@ TEST_F(Tend, LeavesASetToARobbedPolicyToItself) {
     EXPECT_EQ(runs_at(0), kLowest);
 }
 
-TEST_F(Tend, KeepsALentGovernorAndItsTunables) {
+TEST_F(Upkeep, KeepsALentGovernorAndItsTunables) {
     given_a_t61();
     good(control->lend({.name = "ondemand", .tunables = {{"sampling_rate", "80000"}}}));
     const int before = writes();
@@ -267,12 +244,12 @@ TEST_F(Tend, KeepsALentGovernorAndItsTunables) {
     EXPECT_EQ(policy(0).governor, "ondemand");
 }
 
-TEST_F(Tend, NoticesAnotherDriverAndTouchesNothing) {
+TEST_F(Upkeep, NoticesAnotherDriverAndTouchesNothing) {
     given_both_policies_at(kHigh);
     policy(0).is.driver = policy(1).is.driver = "intel_pstate";
     policy(0).governor = "powersave";
     const int before = writes();
-    EXPECT_EQ(error_of(tend()),
+    EXPECT_EQ(error_of(keep_up()),
               "the driver acpi-cpufreq is gone or has changed its mode: HAPPE looks for the present driver");
     EXPECT_TRUE(control->outdated());
     good(control->set({0}, kLowest));
@@ -283,7 +260,7 @@ TEST_F(Tend, NoticesAnotherDriverAndTouchesNothing) {
 }
 
 // Switching boost changes cpuinfo_max_freq (intel_pstate, amd-pstate), or only the table (acpi-cpufreq).
-TEST_F(Tend, NoticesAnotherRangeOrTableOfAnyPolicyAndGovernsOn) {
+TEST_F(Upkeep, NoticesAnotherRangeOrTableOfAnyPolicyAndGovernsOn) {
     for (const std::uint16_t changed : std::initializer_list<std::uint16_t>{0, 1}) {
         for (const bool table : {false, true}) {
             kernel = fake::Kernel();
@@ -305,7 +282,7 @@ TEST_F(Tend, NoticesAnotherRangeOrTableOfAnyPolicyAndGovernsOn) {
     }
 }
 
-TEST_F(Tend, GivesThePreferenceBackWhenItGivesUp) {
+TEST_F(Upkeep, GivesThePreferenceBackWhenItGivesUp) {
     given_a_t61();
     for (const std::uint16_t id : std::initializer_list<std::uint16_t>{0, 1}) {
         policy(id).is.epps = {"balance_performance", "power"};
@@ -316,7 +293,7 @@ TEST_F(Tend, GivesThePreferenceBackWhenItGivesUp) {
     good(control->acquire());
     given_retakes_are_used_up();
     policy(1).governor = "ondemand";
-    EXPECT_FALSE(tend());
+    EXPECT_FALSE(keep_up());
     EXPECT_TRUE(control->contested());
     EXPECT_EQ(policy(1).governor, "ondemand");
     EXPECT_EQ(policy(0).epp, "balance_performance");
@@ -324,12 +301,12 @@ TEST_F(Tend, GivesThePreferenceBackWhenItGivesUp) {
     EXPECT_FALSE(is_file_there());
 }
 
-TEST_F(Tend, SaysThatEveryPolicyIsOffLine) {
+TEST_F(Upkeep, SaysThatEveryPolicyIsOffLine) {
     given_both_policies_at(kHigh);
     kernel.off_line(0);
     tended();
     kernel.off_line(1);
-    EXPECT_EQ(error_of(tend()), "every policy is off line");
+    EXPECT_EQ(error_of(keep_up()), "every policy is off line");
     kernel.on_line(0);
     tended();
 }
