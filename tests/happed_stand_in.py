@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 NAME = "org.happe.Governor1"
 OBJECT = "/org/happe/Governor1"
-INTERFACE = (ROOT / "profiles/dbus/org.happe.Governor1.xml").read_text()
+INTERFACE = (ROOT / "profiles/org.happe.Governor1.xml").read_text()
 T61_KHZ = [800_000, 1_200_000, 1_600_000, 2_200_000, 2_300_000]
 UAFP_KHZ = [800_000] * 3 + [1_200_000] * 4 + [2_200_000] * 2 + [2_300_000]
 

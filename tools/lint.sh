@@ -18,8 +18,8 @@ style() {
     git ls-files -co --exclude-standard '*.sh' .ci/run tests/vm/vm-install tests/vm/vm-run | xargs shellcheck
 
     echo "lint: what menus and software centres show"
-    appstreamcli validate --no-net packaging/desktop/org.happe.Window.metainfo.xml
-    desktop-file-validate packaging/desktop/*.desktop
+    appstreamcli validate --no-net packaging/org.happe.Window.metainfo.xml
+    desktop-file-validate packaging/*.desktop
 
     echo "lint: units (exposure at most 1.5)"
     for unit in happed.service happed-keys@.service happe-server.service happe-server-worker.service happe-power@.service; do

@@ -37,7 +37,8 @@ run() { # PART
             for target in build/fuzz/bin/fuzz-*; do
                 name=${target##*/fuzz-}
                 mkdir -p "build/fuzz/corpus/$name"
-                "$target" -max_total_time=600 -timeout=30 -rss_limit_mb=2048 -print_final_stats=1 "build/fuzz/corpus/$name" "tests/fuzz/corpus/$name"
+                cp tests/fuzz/corpus/"$name"-* "build/fuzz/corpus/$name"
+                "$target" -max_total_time=600 -timeout=30 -rss_limit_mb=2048 -print_final_stats=1 "build/fuzz/corpus/$name"
             done
             ;;
         sanitizers)

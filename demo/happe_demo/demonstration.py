@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-PAPER = ROOT / "study-server/tests/data/paper"
+PAPER = ROOT / "study-server/tests/data"
 HAPPE_SIM = Path(os.environ.get("HAPPE_SIM", ROOT / "build/bin/happe-sim")).absolute()
 
 BEGINS_HOUR = 9

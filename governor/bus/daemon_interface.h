@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // org.happe.Governor1 in the governor's types, for happed and its clients. A test compares it with
-// profiles/dbus/org.happe.Governor1.xml. docs/dbus.md explains each member.
+// profiles/org.happe.Governor1.xml. docs/dbus.md explains each member.
 #pragma once
 
 #include "governor/bus/run_request.h"

@@ -45,7 +45,7 @@ sd_bus_vtable property_entry(const Property<Member>& property) {
                            flags_of(property.announced));
 }
 
-// profiles/dbus/org.happe.Governor1.xml, as sd-bus's table.
+// profiles/org.happe.Governor1.xml, as sd-bus's table.
 std::vector<sd_bus_vtable> interface_table() {
     std::vector<sd_bus_vtable> table = method_entries();
     table.insert(table.begin(), SD_BUS_VTABLE_START(0));

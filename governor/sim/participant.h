@@ -3,7 +3,7 @@
 //
 // A participant needs `need_khz` while the application wants that much or more. A lower frequency causes a shortfall, a
 // share from 0 to 1. The four categories of section A.3 follow from where the need lies on the ladder. Every parameter
-// is fitted to the paper (governor/sim/fit) or assumed; nobody has measured one.
+// is fitted to the paper (governor/sim/commands/fit.py) or assumed; nobody has measured one.
 #pragma once
 
 #include "governor/core/key_source.h"

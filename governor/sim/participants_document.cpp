@@ -124,7 +124,7 @@ const Participants& fitted_participants() {
     static const Participants fitted = [] {
         auto read = read_participants(embedded::fitted_participants());
         if (!read) {
-            throw std::logic_error("governor/sim/fit/fitted.json: " + read.error().message);
+            throw std::logic_error("governor/sim/fitted.json: " + read.error().message);
         }
         return *std::move(read);
     }();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The parameters of simulated participants and applications, as JSON: governor/sim/fit/fitted.json and others like it.
+// The parameters of simulated participants and applications, as JSON: governor/sim/fitted.json and others like it.
 #pragma once
 
 #include "governor/core/result.h"

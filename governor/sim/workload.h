@@ -7,7 +7,7 @@
 
 namespace happe::sim {
 
-// All values are fitted to the paper; see governor/sim/fit.
+// All values are fitted to the paper; see governor/sim/commands/fit.py.
 struct WorkloadParameters {
     double busy_khz = 0.0;            // demand of a busy game, for the median participant
     double participant_spread = 0.0;  // standard deviation of its logarithm between participants

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Lessons in the device database: the table learning_event of profiles/sql.
+// Lessons in the device database: the table learning_event of profiles/profiles.sql.
 #pragma once
 
 #include "governor/core/governor.h"
@@ -21,7 +21,7 @@ using WallClock = std::function<WallTime()>;
 // Limits that keep the device database from growing without end.
 inline constexpr std::size_t kMostProfiles = 1000;  // a user's; beyond it the profile taught longest ago goes
 inline constexpr std::size_t kMostEvents =
-    10'000;  // a profile's; beyond it the oldest event goes (profiles/sql/0002_bounds.sql)
+    10'000;  // a profile's; beyond it the oldest event goes (profiles/profiles.sql)
 
 struct LearningEvent {
     std::int64_t seq = 0;  // the order of learning in a database, from 1; 0: not stored yet

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t kApplicationId = 0x48415050;  // "HAPP"
 
-constexpr std::int64_t kVersion = 3;  // of the tables in profiles/sql/profiles.sql
+constexpr std::int64_t kVersion = 3;  // of the tables in profiles/profiles.sql
 
 constexpr const char* kFind =
     "SELECT khz_0, khz_1, khz_2, khz_3, khz_4, khz_5, khz_6, khz_7, khz_8, khz_9 FROM uafp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The device database: profiles/sql/.
+// The device database: profiles/profiles.sql.
 #pragma once
 
 #include "governor/core/profile_store.h"

@@ -6,7 +6,7 @@
 
 namespace happe::embedded {
 
-std::string_view sql_profiles();         // profiles/sql/profiles.sql
-std::string_view fitted_participants();  // governor/sim/fit/fitted.json; in happe_app
+std::string_view sql_profiles();         // profiles/profiles.sql
+std::string_view fitted_participants();  // governor/sim/fitted.json; in happe_app
 
 }  // namespace happe::embedded

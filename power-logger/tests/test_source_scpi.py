@@ -19,7 +19,7 @@ from happe_power.sources.clock import VirtualClock
 from happe_power.sources.scpi import MODELS, Scpi, Setting
 from happe_power.sources.source import SourceError, UnpluggedError
 
-SIMULATED = f"{Path(__file__).parent}/data/instruments.yaml@sim"
+SIMULATED = f"{Path(__file__).parent}/instruments.yaml@sim"
 HOUR_S, RATE_HZ = 3600, 2.0
 
 

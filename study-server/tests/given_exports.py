@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-PAPER = Path(__file__).parent / "data/paper"
+DATA = Path(__file__).parent / "data"
 PROTOCOLS = Path(protocol_module.__file__).with_name("examples")
 USERS = 24
 SECONDS = 120
@@ -44,7 +44,7 @@ LEVELS = ("beginner", "moderate", "master")
 
 def table(name: str) -> list[dict[str, str]]:
     """A table of the paper."""
-    lines = (PAPER / f"table-{name}.csv").read_text().splitlines()
+    lines = (DATA / f"table-{name}.csv").read_text().splitlines()
     return list(csv.DictReader(line for line in lines if not line.startswith("#")))
 
 

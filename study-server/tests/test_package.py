@@ -98,11 +98,11 @@ def test_the_package_takes_along_what_it_reads(tmp_path: Path) -> None:
         assert f"happe_study/static/vendor/{script}" in made  # git does not have it: tools/setup.sh puts it there
 
 
-def test_what_programs_share_takes_the_schemas_and_machines_along(tmp_path: Path) -> None:
+def test_what_programs_share_takes_the_schemas_and_the_table_along(tmp_path: Path) -> None:
     made = built(ROOT.parent / "profiles/python", tmp_path)
     profiles = ROOT.parent / "profiles"
-    for folder in ("schema", "machines"):
-        assert {f"happe_contract/{folder}/{path.name}" for path in (profiles / folder).iterdir()} <= made
+    assert {f"happe_contract/schema/{path.name}" for path in (profiles / "schema").iterdir()} <= made
+    assert "happe_contract/t61-power.csv" in made
     assert "happe_cli/program.py" in made
 
 

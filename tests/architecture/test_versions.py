@@ -10,7 +10,7 @@ STATED = {
     "CMakeLists.txt": r"project\(happe VERSION (\S+)",
     "CITATION.cff": r"^version: \"?([^\"\n]+)",
     "packaging/debian/changelog": r"^happe \((\S+)\)",
-    "packaging/desktop/org.happe.Window.metainfo.xml": r'<release version="(.*?)"',
+    "packaging/org.happe.Window.metainfo.xml": r'<release version="(.*?)"',
     "pyproject.toml": r'^version = "(.*)"',
     "profiles/python/pyproject.toml": r'^version = "(.*)"',
     "power-logger/pyproject.toml": r'^version = "(.*)"',
@@ -23,7 +23,7 @@ STATED = {
 RELEASED = {
     "CHANGELOG.md": r"^## %s \((\S+)\)$",
     "CITATION.cff": r"^date-released: (\S+)$",
-    "packaging/desktop/org.happe.Window.metainfo.xml": r'<release version="%s" date="(\S+)"/>',
+    "packaging/org.happe.Window.metainfo.xml": r'<release version="%s" date="(\S+)"/>',
     "packaging/debian/changelog": r"^happe \(%s\).*?^ -- .*?>  (.*?)$",
 }
 

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("*/README.md"), *ROOT.glob("docs/**/*.md")])
+# Other profiles/ are a server's.
 FOLDERS = (
     *("demo/", "docs/", "governor/", "packaging/", "power-logger/", "study-server/", "tests/", "tools/", "ui/"),
-    *("profiles/machines/", "profiles/schema", "profiles/sql", "profiles/vectors"),  # other profiles/ are a server's
+    *("profiles/org", "profiles/profiles.sql", "profiles/schema", "profiles/t61-power.csv", "profiles/vectors"),
 )
 PATH = re.compile(r"[\w.+@-]+(?:/[\w.+@-]+)+/?")
 NO_WORD = re.compile(r"[^\w\- ]")

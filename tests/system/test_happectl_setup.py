@@ -59,11 +59,10 @@ def root(tmp_path: Path) -> Path:
     (policy / "scaling_available_governors").write_text("ondemand userspace\n")
     (tmp_path / "proc/bus/input").mkdir(parents=True)
     (tmp_path / "proc/bus/input/devices").write_text(DEVICES)
-    for unit, folder in (("*.*", "system"), ("user/*", "user")):
-        (tmp_path / "usr/lib/systemd" / folder).mkdir(parents=True)
-        for file in (ROOT / "packaging/systemd").glob(unit):
-            if file.is_file():
-                shutil.copy(file, tmp_path / "usr/lib/systemd" / folder)
+    units = tmp_path / "usr/lib/systemd"
+    shutil.copytree(ROOT / "packaging/systemd", units / "system")
+    (units / "user").mkdir()
+    (units / "system/happe-indicator.service").rename(units / "user/happe-indicator.service")
     (tmp_path / "usr/lib/systemd/system/tlp.service").write_text(
         "[Service]\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n"
     )

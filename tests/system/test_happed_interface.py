@@ -14,9 +14,9 @@ from program import ROOT
 if TYPE_CHECKING:
     from happed_world import Client
 
-XML = (ROOT / "profiles/dbus/org.happe.Governor1.xml").read_text()
-POLICY = ROOT / "packaging/polkit/org.happe.governor1.policy"
-BUS_POLICY = ROOT / "packaging/dbus/org.happe.Governor1.conf"
+XML = (ROOT / "profiles/org.happe.Governor1.xml").read_text()
+POLICY = ROOT / "packaging/org.happe.governor1.policy"
+BUS_POLICY = ROOT / "packaging/org.happe.Governor1.conf"
 SOURCES = sorted((ROOT / "governor/bus").glob("*.cpp"))
 
 Arguments = list[tuple[str, str, str]]  # direction, type, name

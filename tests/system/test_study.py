@@ -18,7 +18,7 @@ from program import HappeSim
 from study_server import HAPPE_SERVER
 
 EX_USAGE, EX_DATAERR, EX_CANTCREAT, EX_IOERR = 64, 65, 73, 74
-FITTED = Path(__file__).resolve().parents[2] / "governor/sim/fit/fitted.json"
+FITTED = Path(__file__).resolve().parents[2] / "governor/sim/fitted.json"
 
 
 def study(happe_sim: HappeSim, *arguments: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@
 
 namespace happe::embedded {
 
-std::string_view t61_power();  // profiles/machines/t61-power.csv, which the build embeds (cmake/Embed.cmake)
+std::string_view t61_power();  // profiles/t61-power.csv, which the build embeds (cmake/Embed.cmake)
 
 }  // namespace happe::embedded
 

@@ -22,7 +22,7 @@ public:
     };
 
     [[nodiscard]] static tl::expected<PowerModel, ModelError> from(Table table);
-    // profiles/machines/*.csv: apart from lines of '#', first "khz" and utilisations in percent, then kHz and watts.
+    // profiles/t61-power.csv: apart from lines of '#', first "khz" and utilisations in percent, then kHz and watts.
     [[nodiscard]] static tl::expected<PowerModel, ModelError> from_csv(std::string_view text);
     // The study's ThinkPad T61: Table A.2.
     [[nodiscard]] static const PowerModel& t61();

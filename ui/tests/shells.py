@@ -89,7 +89,7 @@ class Shell(Desktop):
         """Put our desktop entry into HOME, for the program of this build."""
         folder = Path(self.environment["HOME"]) / ".local/share/applications"
         folder.mkdir(parents=True, exist_ok=True)
-        entry = (ROOT / "packaging/desktop" / DESKTOP_ENTRY).read_text()
+        entry = (ROOT / "packaging" / DESKTOP_ENTRY).read_text()
         # GLib refuses the entry of a missing program.
         (folder / DESKTOP_ENTRY).write_text(entry.replace("Exec=", f"Exec={ROOT}/build/bin/"))
 

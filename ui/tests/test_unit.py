@@ -41,7 +41,7 @@ def seconds(text: str) -> float:
 def unit_file() -> configparser.ConfigParser:
     """Read the unit's file."""
     file = configparser.ConfigParser(interpolation=None, strict=False)
-    file.read(ROOT / "packaging/systemd/user/happe-indicator.service")
+    file.read(ROOT / "packaging/systemd/happe-indicator.service")
     return file
 
 

@@ -94,7 +94,7 @@ def test_rounding_is_half_away_from_zero_of_what_was_meant() -> None:
 def test_the_t61_is_table_a2_and_gives_section_a53() -> None:
     rows = given.table("a2")
     assert T61.watts == tuple(tuple(float(row[str(n)]) for n in range(0, 101, 10)) for row in rows)
-    model = list(csv.reader((ROOT / "profiles/machines/t61-power.csv").read_text().splitlines()[2:]))[1:]
+    model = list(csv.reader((ROOT / "profiles/t61-power.csv").read_text().splitlines()[2:]))[1:]
     assert [(khz, *map(float, cells)) for khz, *cells in model] == [
         (str(khz), *cells) for khz, cells in zip(T61.frequencies_khz, T61.watts, strict=True)
     ]

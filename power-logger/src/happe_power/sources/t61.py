@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-TABLE = "t61-power.csv"
 SCRIPT_HEAD = ["seconds", "khz", "utilisation"]
 LARGEST_FILE = 8 << 20
 ONE_PPM = 1e-6
@@ -46,9 +45,8 @@ class PowerTable:
 
 @cache
 def table_a2() -> PowerTable:
-    """Table A.2, from profiles/machines."""
-    table = schemas.MACHINES / TABLE
-    lines = [line for line in table.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    """Table A.2, from profiles/t61-power.csv."""
+    lines = [line for line in schemas.T61_POWER.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
     head, *rows = [line.split(",") for line in lines]
     watts = np.array([[float(word) for word in row[1:]] for row in rows])
     return PowerTable(tuple(int(row[0]) for row in rows), tuple(int(word) / 100 for word in head[1:]), watts)

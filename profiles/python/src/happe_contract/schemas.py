@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Checks JSON documents against profiles/schema. A checked document is a dict of that shape; see docs/uploads.md.
 
-`schema` and `machines` beside this file are folders of profiles/: links in the source tree, copies in a wheel.
+`schema` and `t61-power.csv` beside this file are those of profiles/: links in the source tree, copies in a wheel.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from happe_contract.strict_json import Json
 
 SCHEMAS = Path(__file__).parent / "schema"
-MACHINES = Path(__file__).parent / "machines"
+T61_POWER = Path(__file__).parent / "t61-power.csv"
 
 MIB = 1024 * 1024
 MOST_VALUES = 1_000_000  # counted as commas; four hours on 32 CPUs have 0.7 million

@@ -6,7 +6,7 @@ Runs `happe-sim study --json` on seeds of its own (1001 and up; the documents' f
 that the model can reproduce the study; it is no measurement of people. The parameters of the people, which all
 applications share, are assumptions and stay as they are in the file.
 
-    build/venv/bin/python governor/sim/fit/fit.py --program build/bin/happe-sim governor/sim/fit/fitted.json
+    build/venv/bin/python governor/sim/commands/fit.py --program build/bin/happe-sim governor/sim/fitted.json
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any
 import cma
 
 FIRST_SEED = 1001
-PROVENANCE = "fitted to Tables A.1 and A.3 by governor/sim/fit/fit.py"
+PROVENANCE = "fitted to Tables A.1 and A.3 by governor/sim/commands/fit.py"
 CLOSE_ENOUGH = 0.5  # of a figure's tolerance; beyond it the loss grows faster
 
 # Each parameter's range. The order is that of the search's dimensions.
