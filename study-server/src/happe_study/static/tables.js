@@ -94,7 +94,7 @@ class Rows {
 
     head(head, column) {
         const link = head.querySelector("a");
-        const drawn = this.rows[0]?.cells[column]?.querySelector("svg");
+        const drawn = this.rows[0]?.cells[column]?.querySelector("[role=img]");
         if (this.rows.length < 2 || link || drawn || !words(head) || this.rows.every((row) => !row.cells[column] || order(row.cells[column]) === null)) {
             return;
         }
@@ -171,7 +171,7 @@ class Rows {
         const safe = (text) => quoted(/^[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text);
         const cell = (each) => {
             const moment = each.querySelector("time");
-            const text = each.querySelector("svg[aria-label]")?.getAttribute("aria-label") ?? words(each);
+            const text = each.querySelector("[role=img][aria-label]")?.getAttribute("aria-label") ?? words(each);
             return safe(moment && words(moment) === text ? moment.dateTime : text === NONE ? "" : text);
         };
         const ticked = this.heads.map((_head, column) => Boolean(this.rows[0]?.cells[column]?.querySelector("input")));
