@@ -6,8 +6,6 @@ from __future__ import annotations
 import os
 import random
 import signal
-import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -114,36 +112,6 @@ def test_another_user_is_served_when_they_come_to_the_front(happed: Happed, poli
     governs(policy)
 
 
-def test_it_is_given_back_during_sleep(happed: Happed, policy: Policy, owners_choice: dict[str, str]) -> None:
-    """The kernel rehearses sleep, up to the processors. A hook of systemd reads the governor just before."""
-    test = Path("/sys/power/pm_test")
-    seen = Path("/run/seen-in-sleep")
-    hook = Path("/usr/lib/systemd/system-sleep/look")
-    hook.parent.mkdir(parents=True, exist_ok=True)
-    hook.write_text(f"#!/bin/sh\n[ $1 = pre ] && cat {policy.folder}/scaling_governor >{seen}\n:\n")
-    hook.chmod(0o755)
-    test.write_text("processors")
-    try:
-        subprocess.run(["systemctl", "suspend"], check=True)
-        wait_until(lambda: seen.exists() and seen.read_text(), "the machine goes to sleep", timeout_s=40)
-        assert seen.read_text().strip() == owners_choice["scaling_governor"]
-        governs(policy)
-    finally:
-        test.write_text("none")
-        hook.unlink()
-    happed.wait_for("governing")
-
-
-def test_it_is_given_back_while_a_program_holds_it(
-    happed: Happed, policy: Policy, owners_choice: dict[str, str], alice: Session
-) -> None:
-    with alice.start("happectl", "hold", "--reason", "compiling", "--", "sleep", "60") as holder:
-        as_found(policy, owners_choice)
-        assert happed.property("State") == "held"
-        holder.terminate()
-    governs(policy)
-
-
 def test_processor_one_goes_and_comes(happed: Happed, policy: Policy) -> None:
     set_online(1, online=False)
     spend(1.5)
@@ -152,24 +120,6 @@ def test_processor_one_goes_and_comes(happed: Happed, policy: Policy) -> None:
     spend(1.5)
     assert policy.governor == "userspace"
     assert happed.property("State") == "governing"
-
-
-def test_a_governor_set_by_another_is_taken_back_three_times_then_left(happed: Happed, policy: Policy) -> None:
-    for _ in range(3):
-        policy.governor = "performance"
-        governs(policy)
-        happed.wait_for("governing")  # and has read back what it wrote
-    policy.governor = "performance"
-    happed.wait_for("contested")
-    assert "performance" in happed.property("Reason")
-    spend(3)
-    assert policy.governor == "performance"
-    policy.governor = "ondemand"  # the owner ends the contest
-    set_tunable("up_threshold", 71)
-    set_tunable("sampling_rate", 123_000)
-    happed.call("Reload")
-    happed.wait_for("governing")
-    governs(policy)
 
 
 def test_a_limit_of_the_firmware_is_kept_and_is_no_fight(happed: Happed, policy: Policy) -> None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from t61.happe import FOUND, Happed
 from t61.sessions import command
 from t61.waiting import wait_until
 
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from t61.cpufreq import Policy
+    from t61.happe import Happed
     from t61.sessions import Session
 
 NOT_ALLOWED = 77
@@ -111,16 +111,3 @@ def test_doctor_finds_the_daemon_of_power_profiles(taught: Happed, alice: Sessio
     finally:
         command("systemctl", "stop", "power-profiles-daemon.service")
     assert taught.property("State") in ("governing", "contested")
-
-
-def test_doctor_and_restore_work_without_the_daemon(taught: Happed, policy: Policy) -> None:
-    done = happectl("restore")
-    assert done.returncode == 0, done.stderr
-    assert policy.governor == "ondemand"
-    assert not FOUND.exists()
-    without = happectl("doctor")
-    assert without.returncode == 1
-    assert "systemctl" in without.stdout
-    assert happectl("status").returncode == 69
-    taught.start()
-    taught.wait_for("governing")

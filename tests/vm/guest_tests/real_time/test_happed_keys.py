@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -88,28 +87,6 @@ def test_ten_thousand_foreign_key_events_neither_wake_it_nor_are_read(
     assert read_bytes(pid) == count
     keyboard.press(ecodes.KEY_PROG1)
     wait_until(lambda: happed.wake_ups() > wake_ups, "its own key wakes it")
-
-
-def test_the_process_that_goes_on_makes_no_ioctl(happed: Happed, keyboard: Keyboard) -> None:
-    happed.wait_for_keyboards(1)
-    log = Path("/run/ioctls")
-    with subprocess.Popen(
-        ["strace", "-f", "-e", "trace=ioctl,open,openat,read,recvmsg", "-o", log, "-p", str(happed.pid)]
-    ) as tracer:
-        wait_until(lambda: "TracerPid:\t0" not in Path(f"/proc/{happed.pid}/status").read_text(), "strace looks on")
-        type_foreign_keys(keyboard, 100)
-        keyboard.press(ecodes.KEY_PROG1)
-        with Keyboard(name="another") as another:
-            happed.wait_for_keyboards(2)
-            another.press(ecodes.KEY_PROG2)
-            spend(2)
-        tracer.terminate()
-    lines = log.read_text()
-    assert "read(" in lines  # the key
-    assert "recvmsg(" in lines  # the keyboard
-    assert "ioctl(" not in lines
-    assert "/dev/input/event" not in lines
-    happed.call("ResetProfile", "ss", "alice", "desktop")
 
 
 def test_in_its_unit_no_ioctl_is_allowed_and_no_device_can_be_opened(keyboard: Keyboard) -> None:

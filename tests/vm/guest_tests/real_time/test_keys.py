@@ -178,12 +178,6 @@ def test_a_key_is_learned_by_pressing_it_unless_it_types(connection: socket.sock
     assert said == ["key KEY_F12", "end"]
 
 
-def test_learning_ends_with_its_time(connection: socket.socket, keyboard: Keyboard) -> None:
-    connection.send(b"happe-keys 1 learn 300")
-    keyboard.press(ecodes.KEY_A)
-    assert answers(connection) == ([], ["end"])
-
-
 @pytest.mark.usefixtures("connection")
 def test_whoever_is_not_root_cannot_ask() -> None:
     script = f"import socket; socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).connect({SOCKET!r})"

@@ -31,7 +31,6 @@ FILES = {
     "silent-x.socket": UNITS,
     "sway.conf": Path("/etc/sway"),
     "sway.service": UNITS,
-    "weston.service": UNITS,
 }
 
 

@@ -75,12 +75,6 @@ def test_it_outlives_a_compositor_that_is_killed(manager: UserManager, indicator
     indicator.stops()
 
 
-def test_it_goes_on_where_nothing_tells_which_window_is_in_front(manager: UserManager, indicator: UserUnit) -> None:
-    manager.systemctl("start", "weston.service")
-    manager.set_environment("WAYLAND_DISPLAY=wayland-weston")
-    lasts_as_long_as_the_session(manager, indicator)
-
-
 def test_it_goes_on_without_any_display(manager: UserManager, indicator: UserUnit) -> None:
     lasts_as_long_as_the_session(manager, indicator, "no window system: neither WAYLAND_DISPLAY nor DISPLAY is set")
 

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from evdev import ecodes
 
-from t61.cpufreq import LADDER_KHZ, tunables
-from t61.load import game, play
-from t61.power import watts
+from t61.cpufreq import LADDER_KHZ
+from t61.load import play
 from t61.waiting import wait_until
 
 if TYPE_CHECKING:
@@ -145,58 +144,3 @@ def test_user_a_s_game_is_decided_as_in_the_paper(
     assert 1_200_000 in final[:4]
     heading = "user A, seconds at each kHz: the kernel's time_in_state, periods of the trace"
     show("user-a", [heading, *(f"{khz:9} {in_state[khz]:9.2f} {counted[khz]:6}" for khz in LADDER_KHZ)])
-
-
-# A game's minute: the part of the top speed that each second demands.
-DEMANDS = [0.35] * 5 + [0.9] * 25 + [0.6] * 10 + [0.2] * 5 + [0.85] * 15
-
-
-def measured(policy: Policy, condition: str, out: Path, *options: str) -> dict[int, tuple[float, float]]:
-    """Play a game under a condition. Return the kernel's seconds and the mean watts at each kHz."""
-    run = Run(condition, out, *options)
-    run.first_line_s()
-    if condition == "ondemand":
-        asked = ("ondemand", "80000", "80")
-        assert (
-            policy.governor,
-            *(tunables()[f"ondemand/{name}"] for name in ("sampling_rate", "up_threshold")),
-        ) == asked
-    policy.reset_stats()
-    spent = game(policy, DEMANDS)
-    in_state = policy.time_in_state_s()
-    run.end()
-    table = {}
-    for khz in LADDER_KHZ:
-        seconds, busy = spent.get(khz, (0.0, 0.0))
-        table[khz] = (in_state[khz], watts(khz, busy / seconds if seconds else 0.0))
-    return table
-
-
-def test_o_happe_draws_less_than_ondemand_on_the_same_game(
-    happed: Happed, policy: Policy, show: Show, tmp_path: Path
-) -> None:
-    """The profile is the one that user A has taught in the paper."""
-    (vector,) = json.loads(VECTOR.read_text())["cases"]
-    taught = [decision["learned"]["uafp_khz"] for decision in vector["expected"] if "learned" in decision][-1]
-    profile = {"user": SUBJECT, "app": APPLICATION, "khz": taught}
-    document = {"format": "happe-profile/1", "f_max_khz": TOP_KHZ, "profiles": [profile]}
-    happed.call("ImportProfiles", "ss", f"subject:{SUBJECT}", json.dumps(document))
-    ondemand = measured(
-        policy, "ondemand", tmp_path / "o.jsonl", "--sampling-rate-us", "80000", "--up-threshold", "80"
-    )  # fmt: skip
-    happe = measured(policy, "O-HAPPE", tmp_path / "h.jsonl")
-    mean = {name: energy(table) for name, table in (("ondemand", ondemand), ("O-HAPPE", happe))}
-    rows = [
-        f"{khz:9} {ondemand[khz][0]:11.2f} {ondemand[khz][1]:9.2f} {happe[khz][0]:10.2f} {happe[khz][1]:9.2f}"
-        for khz in LADDER_KHZ
-    ]
-    means = f"mean power by Table A.2: ondemand {mean['ondemand']:.2f} W, O-HAPPE {mean['O-HAPPE']:.2f} W"
-    show("ondemand", ["      kHz  ondemand s   W at it  O-HAPPE s   W at it", *rows, means])
-    assert ondemand[TOP_KHZ][0] > happe[TOP_KHZ][0] + 10
-    assert mean["O-HAPPE"] < mean["ondemand"] - 1
-    wait_until(lambda: policy.governor == "userspace", "HAPPE governs again")
-
-
-def energy(table: dict[int, tuple[float, float]]) -> float:
-    """Return the mean watts of (seconds, watts) at each kHz."""
-    return sum(seconds * power for seconds, power in table.values()) / sum(seconds for seconds, _ in table.values())
