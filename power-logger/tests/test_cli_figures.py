@@ -231,18 +231,6 @@ def test_with_samples_at_the_end_of_the_range_there_is_no_figure(folder: Path) -
     )
 
 
-def test_an_expired_record_is_said_on_the_figure(folder: Path, tmp_path: Path) -> None:
-    old = dataclasses.replace(
-        SHIPPED, name="old", date=SHIPPED.date.replace(year=2024), expires=SHIPPED.expires.replace(year=2025)
-    )
-    other = tmp_path / "old.toml"
-    other.write_text(calibration.to_toml(old))
-    ended = happe_power("measure", folder, "--calibration", other)
-    assert ended.status == 0
-    assert "calibration old EXPIRED on 2025-10-01" in ended.out
-    assert "with calibration old; the trace was recorded under rig" in ended.out
-
-
 def test_a_stretch_with_the_laptop_off_is_a_zero_check(folder: Path) -> None:
     # Given a trace without checks; a person names its first and third second as time with the laptop off, one twice
     assert any("no zero check" in note for note in happe_power("measure", folder, "--json").json()["notes"])
@@ -267,14 +255,6 @@ def test_a_stretch_that_is_no_zero_check_is_refused(folder: Path) -> None:
     assert (ended.status, "this file has no zero readings" in ended.err) == (os.EX_DATAERR, True)
     (folder / "manifest.json").unlink()
     assert happe_power("zero", folder, "--from", "0s", "--to", "1s").status == os.EX_TEMPFAIL
-
-
-@pytest.mark.parametrize("content", ["{}", "[1]", '{"before": [{"channel": "shunt"}], "after": []}', "no JSON"])
-def test_zero_checks_that_cannot_be_read_are_told(folder: Path, content: str) -> None:
-    (folder / zero_check.NAME).write_text(content)
-    ended = happe_power("measure", folder)
-    assert ended.status == os.EX_DATAERR
-    assert f"{zero_check.NAME}: this file has no zero readings" in ended.err
 
 
 @pytest.fixture(scope="module")
@@ -454,15 +434,6 @@ def test_calibrate_asks_a_person_for_what_was_not_given(
     assert calibration.parse((tmp_path / "rig.toml").read_bytes(), "rig.toml").shunt_ohm is not None
 
 
-def test_calibrate_without_a_load_makes_a_record_of_zeros(tmp_path: Path, rig: list[str]) -> None:
-    file = tmp_path / "rig.toml"
-    ended = happe_power("calibrate", file, *rig, *WIRED, "--no-wait", "--no-load")
-    record = calibration.parse(file.read_bytes(), "rig.toml")
-    assert ended.status == 0
-    assert "zero of shunt, V" in ended.out
-    assert record.shunt_ohm is None
-
-
 @pytest.mark.parametrize(
     ("value", "says"), [("10", "rig: saturated samples: take a wider range"), ("nan", "rig: invalid samples")]
 )
@@ -479,18 +450,3 @@ def test_calibrate_makes_no_record_of_samples_that_can_not_be_used(
     assert (ended.status, ended.out) == (os.EX_DATAERR, "")
     assert says in ended.err
     assert not (tmp_path / "rig.toml").exists()
-
-
-@pytest.mark.parametrize(("volt", "status"), [(0.09, 0), (-0.09, 0), (0.11, os.EX_DATAERR), (-0.11, os.EX_DATAERR)])
-def test_calibrate_refuses_an_input_that_nobody_has_shorted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, volt: float, status: int
-) -> None:
-    board = Channel("supply", Measures.SUPPLY, "V", np.dtype(np.int16), 0.01, -10.0, 0, 2000)
-    column = np.full(200, round((volt + 10) / 0.01), np.int16)
-    source = Given([Reading((Block(0, (column,)),), None)], channels=(board,), device="rig")
-    monkeypatch.setattr(calibrate, "make", lambda _: source)
-    what = ("--source", source_file(tmp_path), "--name", "x", "--no-load", "--no-wait")
-    ended = happe_power("calibrate", tmp_path / "rig.toml", *what)
-    assert ended.status == status
-    assert ("supply: " in ended.err and "short every input" in ended.err) == bool(status)
-    assert (tmp_path / "rig.toml").exists() == (not status)

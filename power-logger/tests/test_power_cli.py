@@ -140,10 +140,3 @@ def test_a_source_in_a_file_is_checked_with_the_lines_of_the_file(tmp_path: Path
     ran = happe_power("record", "--source", file, "--no-upload", "--study", "x")
     assert ran.status == os.EX_CONFIG
     assert ran.err.startswith(f"happe-power: {file}:3: rate: must be at least 0.01")
-
-
-def test_record_takes_its_defaults_from_the_configuration(tmp_path: Path) -> None:
-    file = tmp_path / "p.toml"
-    file.write_text('state = "s"\n[record]\nsource = {kind = "nonsense"}\nno_upload = true\nstudy = "x"\n')
-    ran = happe_power("--config", file, "record")
-    assert "nonsense" in ran.err

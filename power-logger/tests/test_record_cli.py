@@ -9,13 +9,11 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
 import numpy as np
 import pytest
 
@@ -23,10 +21,9 @@ from fake_study_server import LAPTOP, TOKEN, FakeStudyServer, Said, problem
 from given_sources import SHUNT, SUPPLY, steady
 from happe_contract.measuring.zeros import readings_of
 from happe_contract.traces import Block, Channel, ClockEstimate, Measures
-from happe_power import calibration, config, sources
-from happe_power.cli.host import Host
+from happe_power import calibration, config
 from happe_power.cli.program import Commands
-from happe_power.cli.recording import SEAL_S, SECOND_S, Session, Wanted
+from happe_power.cli.recording import SEAL_S, SECOND_S
 from happe_power.recording import live, zero_check
 from happe_power.recording.live import Figures, Wattmeter
 from happe_power.recording.recorder import LAST_TRIES, RETRY_S
@@ -108,13 +105,6 @@ def test_a_signal_ends_a_recording_cleanly(tmp_path: Path, calibrated: Path, num
     assert figures[1]["watts"] == pytest.approx(45.04, abs=0.3)  # Table A.2: 2.3 GHz, 100 %
     assert figures[1]["rate_hz"] == pytest.approx(2000, rel=0.5)
     assert figures[1]["note"] == ""
-
-
-def test_a_recording_that_loses_samples_says_so_with_its_exit_status(tmp_path: Path) -> None:
-    lossy = {"rate": 1000, "pace": "none", "drop": [[1, 0.5]]}
-    done = run(*command(tmp_path / "spool", "--duration", "3s", **lossy))
-    assert done.returncode == 1
-    assert "500 lost" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -260,39 +250,6 @@ def test_the_zero_is_checked_before_and_after_if_a_person_is_there(tmp_path: Pat
     assert before.mean == pytest.approx(45.04 / 20 * 0.1, rel=0.01)
     assert before.at_us < after.at_us
     assert "W  " in said  # the live line
-
-
-def test_a_zero_that_was_checked_before_is_kept_if_nobody_answers_afterwards(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    answers = iter([""])
-
-    def prompt(*_: object, **__: object) -> str:
-        for answer in answers:
-            return answer
-        raise click.Abort  # Ctrl-D
-
-    told = threading.Event()
-    told.set()
-    monkeypatch.setattr("click.prompt", prompt)
-    source = sources.named({"kind": "sim", "rate": 1000, "pace": "none"})
-    wanted = Wanted(
-        source=source,
-        study=None,
-        measured=None,
-        meter=None,
-        calibration=None,
-        spool=tmp_path,
-        duration=None,
-        no_upload=True,
-        no_zero_check=False,
-        part_seconds=1,
-        as_json=False,
-    )
-    with pytest.raises(click.Abort):
-        Session(Host(None), wanted, "a", (None, None)).run(lambda: told.wait, asks=True)
-    document = json.loads((only_trace(tmp_path) / zero_check.NAME).read_text())
-    assert [len(document[when]) for when in ("before", "after")] == [1, 0]
 
 
 def answered(person: int, prompts: list[str]) -> str:

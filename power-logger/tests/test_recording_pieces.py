@@ -301,12 +301,6 @@ def test_a_source_that_has_no_more_has_ended_and_is_not_in_trouble() -> None:
     assert rig.tended.finish() == NONE
 
 
-def test_what_a_source_skips_without_a_word_is_invalid() -> None:
-    rig = Rig(*given_readings(0, 150))
-    rig.read()
-    assert rig.read()[0] == Gap(100, 150, Reason.INVALID)
-
-
 def test_what_would_fail_again_ends_the_recording_and_is_not_tried_again() -> None:
     rig = Rig(*given_readings(0), FinalError("rig.csv:7: is wrong"))
     rig.read()

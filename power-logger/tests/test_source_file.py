@@ -90,12 +90,6 @@ def test_a_files_clock_that_is_off_loses_nothing_and_is_kept(
     assert last.monotonic_us - taken.began.monotonic_us == pytest.approx((rows - 1) / true_hz * 1e6 + 1000, abs=2)
 
 
-def test_a_jump_of_the_index_is_a_gap(tmp_path: Path) -> None:
-    rows = "".join(f"{index},{index / 10},20\n" for index in (7, 8, 9, 20, 21))
-    table = csv_of(tmp_path, "n,shunt_v,supply_v\n" + rows) | {"index": "n"}
-    assert import_all(table).gaps == [Gap(3, 13, Reason.STALL)]
-
-
 def test_a_malformed_line_is_a_lost_sample(tmp_path: Path) -> None:
     taken = import_all(csv_of(tmp_path, "shunt_v,supply_v\n1,2\noops\n3,4\n"))
     assert taken.gaps == [Gap(1, 2, Reason.INVALID)]

@@ -17,7 +17,7 @@ from happe_power.config import ALWAYS, UNTIL_MEASURED, UNTIL_SEALED
 from happe_power.recording.header import NOBODY, gap_line
 from happe_power.upload import clocks
 from happe_power.upload.outbox import BusyError, Outbox, only_uploader
-from happe_power.upload.server import AddressError, NoAnswerError, RefusedError, Server, pause_s
+from happe_power.upload.server import AddressError, RefusedError, Server, pause_s
 from happe_power.upload.uploader import Uploader, upload, watch
 from small_disk import SmallDisk
 
@@ -101,13 +101,6 @@ def test_a_trace_is_sent_and_sealed_and_its_parts_go_last(bench: Bench) -> None:
     last = [line.rpartition("/")[2] for line in bench.fake.requests]
     assert last[-6:] == ["0", "1", "2", "missing?count=3", "seal", "heartbeat"]
     assert bench.events("deleted") == [{"trace": trace.id, "parts": 3}]
-
-
-def test_a_death_between_seal_and_deletion_leaves_parts_for_the_next_uploader_to_delete(bench: Bench) -> None:
-    trace = power_traces.ended(bench.spool, 2)
-    assert bench.upload(keep=ALWAYS) == 0
-    assert bench.upload(keep=UNTIL_SEALED) == 0
-    assert not list(trace.folder.glob("parts/*"))
 
 
 def test_sealed_parts_stay_until_they_are_measured(bench: Bench) -> None:
@@ -274,15 +267,6 @@ def test_what_the_server_has_lost_is_sent_again(bench: Bench) -> None:
     trace.end()
     assert bench.upload() == 0
     assert_whole(bench, trace)
-
-
-def test_a_server_that_keeps_asking_for_what_it_got_is_given_time(bench: Bench) -> None:
-    trace = power_traces.ended(bench.spool, 2)
-    bench.fake.answers("missing", *[Said(200, b'{"missing":[1]}')] * 20)
-    assert bench.upload() == 0
-    assert_whole(bench, trace)
-    assert 4 <= len(bench.waited) <= 6
-    assert "says are missing" in bench.events("later")[0]["reason"]
 
 
 def test_the_seal_says_which_parts_are_others(bench: Bench) -> None:
@@ -462,26 +446,6 @@ def test_a_full_disk_here_holds_up_the_seal_and_nothing_before_it(bench: Bench) 
         disk.close()
 
 
-def test_a_trace_that_is_stopped_has_its_clock_compared_as_long_as_it_is_recorded(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trace = power_traces.begin(bench.spool)
-    uploader, now_us = bench.uploader(), clocks.now_us
-    bench.fake.answers(r"PUT .*/traces/[^/]*$", problem(422, "another laptop"))
-
-    def estimates(after_s: int) -> int:
-        monkeypatch.setattr(clocks, "now_us", lambda: now_us() + after_s * 1_000_000)
-        assert upload(uploader, bench.wait, bench.report, tries=TRIES) == 0
-        return len(Outbox(trace.folder).estimates())
-
-    assert [estimates(second) for second in (0, 1, 61)] == [1, 1, 2]
-    bench.fake.answers("clock$", problem(404, "no such thing"))
-    assert [estimates(second) for second in (122, 123, 183)] == [2, 2, 3]
-    assert "another laptop" in str(Outbox(trace.folder).stopped)
-    assert len(bench.events("stopped")) == 1
-    assert bench.fake.count("/traces/") == 1
-
-
 @pytest.mark.parametrize("codes", [(power_traces.METER, power_traces.MEASURED), (NOBODY, NOBODY)])
 def test_a_trace_that_is_to_stay_here_is_passed_over(bench: Bench, codes: tuple[str, str]) -> None:
     trace = power_traces.ended(bench.spool, 1, codes=codes)
@@ -530,8 +494,3 @@ def test_the_token_goes_with_every_request_and_into_no_report(bench: Bench) -> N
         path.read_text(errors="replace") for path in bench.spool.rglob("*") if path.is_file()
     )
     assert TOKEN not in everything
-
-
-def test_nobody_answers_is_told_by_its_reason() -> None:
-    with pytest.raises(NoAnswerError, match=r"http://127\.0\.0\.1:9 does not answer: .*refused"):
-        Server("http://127.0.0.1:9", TOKEN).get("clock")

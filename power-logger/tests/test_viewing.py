@@ -19,7 +19,6 @@ import power_traces
 from happe_contract.traces import Gap, Reason
 from happe_power import plot, sources
 from happe_power.recording import closing
-from happe_power.tables import axis, between
 from happe_power.trace import Trace
 from power_program import happe_power
 
@@ -189,13 +188,6 @@ def test_a_range_with_nothing_in_it_is_told(config: Path, given: Given, times: t
     ran = happe_power("--config", config, "export", given.id, "-", *times)
     assert ran.status == os.EX_DATAERR
     assert "it is 4.000 s long" in ran.err
-
-
-def test_seconds_and_indices_are_each_others_inverse(given: Given) -> None:
-    line = axis(Trace.open(given.folder))
-    for index in (0, 1, 999, 2950, 3999, 5000):
-        assert line.at(float(line.seconds(np.array([index]))[0])) == index
-    assert between(Trace.open(given.folder), 1.0, 99.0) == (1000, 4000)
 
 
 def test_a_trace_is_found_by_the_beginning_of_its_name(config: Path, given: Given) -> None:
