@@ -31,7 +31,7 @@ MARGIN = """
 margin = 0.5
 reason = "A demonstration: nobody has asked people how much less satisfaction they would accept."
 """
-PROTOCOLS = ROOT / "study-server/src/happe_study/design/protocol/examples"
+PROTOCOLS = ROOT / "study-server/src/happe_study/study/protocol/examples"
 CONSENT = r'(?<=\n)(text) = """.*?"""'  # the text of the consent, with placeholders for names
 
 WALL_US = 1_700_000  # the errors of the meters' wall clocks

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from happe_demo.children import end_with_input
 from happe_demo.times import StudyTime, hasten_server
 from happe_study import cli
-from happe_study.app.assembly import create_app
 from happe_study.operations import serving
+from happe_study.web.assembly import create_app
 
 if TYPE_CHECKING:
     from flask import Flask, Response

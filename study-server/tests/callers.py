@@ -13,19 +13,19 @@ from sqlalchemy import update
 import given_devices
 import given_participants
 import given_studies
-from happe_study.access.rights import Role
-from happe_study.access.rules import Who
 from happe_study.base.clock import now_us
 from happe_study.base.codes import digest, new_secret
-from happe_study.people.accounts import services, tokens
-from happe_study.people.accounts.models import Account, Token, TokenKind
-from happe_study.people.devices import services as devices
-from happe_study.people.devices.models import Device
+from happe_study.model.accounts import Account, Token, TokenKind
+from happe_study.model.devices import Device
+from happe_study.model.rights import Role
+from happe_study.model.rules import Who
+from happe_study.study.people import accounts as services
+from happe_study.study.people import devices, tokens
 
 if TYPE_CHECKING:
     from werkzeug.routing import Rule as Url
 
-    from happe_study.design.study import Study
+    from happe_study.model.studies import Study
     from world import World
 
 HERE, ELSEWHERE, EVERYWHERE = "here", "elsewhere", "everywhere"

@@ -11,8 +11,8 @@ from hypothesis import settings
 
 import addresses
 import passwords
-from happe_study import migrations
 from happe_study.base.database import Database
+from happe_study.operations import migrations
 from operated import Operated
 from postgres import cluster, memory
 from world import World, fixed_secrets, sqlite_copy

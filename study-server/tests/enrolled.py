@@ -10,12 +10,12 @@ from sqlalchemy import select
 
 from happe_study.base.clock import now_us
 from happe_study.base.codes import new_code
-from happe_study.design.allocation.sealing import open_condition
-from happe_study.design.study import Study
-from happe_study.people.participants.models import OnWithdrawal, Participant
-from happe_study.runs.course import planning
-from happe_study.runs.course.models import Run
-from happe_study.studies.services import protocol_of
+from happe_study.model.participants import OnWithdrawal, Participant
+from happe_study.model.runs import Run
+from happe_study.model.studies import Study
+from happe_study.study.runs import planning
+from happe_study.study.sealing import open_condition
+from happe_study.study.studies.services import protocol_of
 from world import fixed_secrets
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from multiprocessing.context import ForkServerProcess
     from pathlib import Path
 
-IMPORTED = ["happe_study.app.assembly", "happe_study.operations.serving", "happe_study.operations.worker"]
+IMPORTED = ["happe_study.web.assembly", "happe_study.operations.serving", "happe_study.operations.worker"]
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(IMPORTED)
 

@@ -7,14 +7,14 @@ import re
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from happe_study.people.accounts import services
-from happe_study.people.accounts.models import Grant
+from happe_study.model.accounts import Grant
+from happe_study.study.people import accounts as services
 
 if TYPE_CHECKING:
     from flask.testing import FlaskClient
     from werkzeug.test import TestResponse
 
-    from happe_study.access.rights import Role
+    from happe_study.model.rights import Role
     from world import World
 
 PASSWORD = "correct horse battery staple"  # noqa: S105 - of nobody

@@ -13,17 +13,17 @@ from uuid import uuid4
 from nacl.public import PrivateKey
 
 import records
-from happe_study.access.rules import DeviceKind
 from happe_study.base.clock import now_us
-from happe_study.people.devices import services
-from happe_study.people.devices.models import Sitting
+from happe_study.model.devices import Sitting
+from happe_study.model.rules import DeviceKind
+from happe_study.study.people import devices as services
 
 if TYPE_CHECKING:
     from flask.testing import FlaskClient
     from werkzeug.test import TestResponse
 
-    from happe_study.design.study import Study
-    from happe_study.people.devices.models import Device
+    from happe_study.model.devices import Device
+    from happe_study.model.studies import Study
     from world import World
 
 Json = dict[str, Any]

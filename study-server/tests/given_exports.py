@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy.optimize import linprog
 
-from happe_study.design.protocol import reading as protocol_module
-from happe_study.design.protocol.designs import williams
 from happe_study.results.analysis.paper_tables import rounded
 from happe_study.results.analysis.reading import NEEDED
 from happe_study.results.analysis.tidy import Run, Runs
+from happe_study.study.protocol import reading as protocol_module
+from happe_study.study.protocol.designs import williams
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

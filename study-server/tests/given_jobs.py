@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Self
 from sqlalchemy import select
 
 from forked import Program, work_beside
-from happe_study.jobs import services
-from happe_study.jobs.models import OPEN, Job
+from happe_study.model.jobs import services
+from happe_study.model.jobs.models import OPEN, Job
 from happe_study.operations.worker import do
 from patience import PATIENCE_S, until
 

@@ -11,14 +11,14 @@ from uuid import uuid4
 from sqlalchemy import select
 
 from given_devices import Enrolled, device, seat
-from happe_study.access.rules import Caller, DeviceKind, Who
-from happe_study.design.protocol.reading import ItemKind, Protocol
-from happe_study.design.study import Study
-from happe_study.people.participants.models import Participant
-from happe_study.runs.course import services as runs
-from happe_study.runs.course.models import Run
-from happe_study.runs.participation import services
-from happe_study.studies.services import protocol_of
+from happe_study.model.participants import Participant
+from happe_study.model.rules import Caller, DeviceKind, Who
+from happe_study.model.runs import Run
+from happe_study.model.studies import Study
+from happe_study.study.protocol.reading import ItemKind, Protocol
+from happe_study.study.runs import participation as services
+from happe_study.study.runs import services as runs
+from happe_study.study.studies.services import protocol_of
 from world import fixed_secrets
 
 if TYPE_CHECKING:

@@ -19,10 +19,10 @@ import given_devices
 import given_participants as people
 import given_studies
 import records
-from happe_study.design.study import Study
-from happe_study.people.devices import services as devices
-from happe_study.results.unblinding import services as unblinding
-from happe_study.results.unblinding.services import Order
+from happe_study.model.studies import Study
+from happe_study.results import unblinding
+from happe_study.results.unblinding import Order
+from happe_study.study.people import devices
 from world import fixed_secrets
 
 if TYPE_CHECKING:

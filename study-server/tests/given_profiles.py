@@ -10,15 +10,15 @@ import given_participants as people
 import records
 from given_devices import put_record
 from given_studies import small, study
-from happe_study.design.allocation.sealing import open_condition
-from happe_study.design.study import Study
-from happe_study.results.unblinding import services as unblinding
-from happe_study.results.unblinding.services import Order
+from happe_study.model.studies import Study
+from happe_study.results import unblinding
+from happe_study.results.unblinding import Order
+from happe_study.study.sealing import open_condition
 from world import fixed_secrets
 
 if TYPE_CHECKING:
-    from happe_study.people.participants.models import Participant
-    from happe_study.runs.course.models import Run
+    from happe_study.model.participants import Participant
+    from happe_study.model.runs import Run
     from world import World
 
 Json = records.Json

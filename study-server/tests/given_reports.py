@@ -14,12 +14,12 @@ import given_participants as people
 import given_studies
 import records
 from given_devices import device, put_record, seat
-from happe_study.design.allocation.sealing import open_condition
-from happe_study.design.study import Study
-from happe_study.jobs.models import Job
-from happe_study.results.reports.models import Report
-from happe_study.results.unblinding import services as unblinding
-from happe_study.runs.course.models import Run
+from happe_study.model.jobs.models import Job
+from happe_study.model.results import Report
+from happe_study.model.runs import Run
+from happe_study.model.studies import Study
+from happe_study.results import unblinding
+from happe_study.study.sealing import open_condition
 from world import fixed_secrets
 
 if TYPE_CHECKING:

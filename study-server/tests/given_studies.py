@@ -6,14 +6,14 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING
 
-from happe_study.access.rights import Role
-from happe_study.studies import services
+from happe_study.model.rights import Role
+from happe_study.study.studies import services
 from world import PROTOCOLS, fixed_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from happe_study.design.study import Study
+    from happe_study.model.studies import Study
     from world import World
 
 CROSSOVER = """\

@@ -12,10 +12,10 @@ from sqlalchemy import select
 
 import given_studies
 from given_devices import device, header, put_part, put_trace
-from happe_study.evidence.traces.models import Trace, TracePart
-from happe_study.evidence.traces.sealed import seal_of
-from happe_study.evidence.traces.storage import Folder, Part
-from happe_study.evidence.traces.stores import storage_of
+from happe_study.model.traces import Trace, TracePart
+from happe_study.study.traces.sealed import seal_of
+from happe_study.study.traces.storage import Folder, Part
+from happe_study.study.traces.stores import storage_of
 from world import fixed_secrets
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from flask.testing import FlaskClient
 
-    from happe_study.evidence.traces.sealed import Seal
+    from happe_study.study.traces.sealed import Seal
     from world import World
 
 

@@ -19,17 +19,17 @@ import given_participants
 import given_studies
 import given_traces
 import records
-from happe_study.audit.models import AuditEntry, AuditHead
-from happe_study.audit.verify import verify_log
-from happe_study.design.allocation.sealing import record_digest
-from happe_study.design.study import Study
-from happe_study.evidence.profiles import services as profiles
-from happe_study.evidence.profiles.models import LearningEvent, Uafp
-from happe_study.evidence.traces import upkeep
-from happe_study.evidence.traces.models import Trace, TracePart
-from happe_study.evidence.traces.storage import Folder, Part
-from happe_study.runs.course.models import Run, RunRecord
-from happe_study.runs.records.stored import opened
+from happe_study.model.audit.models import AuditEntry, AuditHead
+from happe_study.model.audit.verify import verify_log
+from happe_study.model.profiles import LearningEvent, Uafp
+from happe_study.model.runs import Run, RunRecord
+from happe_study.model.studies import Study
+from happe_study.model.traces import Trace, TracePart
+from happe_study.study.profiles import services as profiles
+from happe_study.study.records.stored import opened
+from happe_study.study.sealing import record_digest
+from happe_study.study.traces import upkeep
+from happe_study.study.traces.storage import Folder, Part
 from uploader import Item
 from world import fixed_secrets
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from given_devices import Enrolled
-    from happe_study.evidence.traces.storage import Storage
+    from happe_study.study.traces.storage import Storage
     from world import World
 
 KEY = fixed_secrets().allocation

@@ -25,18 +25,9 @@ from zlib import crc32
 import numpy as np
 
 import study_worlds as worlds
-from happe_study.results.analysis import (
-    blinding_index,
-    groups,
-    noninferiority,
-    ratings_clmm,
-    savings,
-)
+from happe_study.results.analysis import blinding_index, groups, noninferiority, ratings_clmm, savings
 from happe_study.results.analysis.blinding_index import Guess
-from happe_study.results.analysis.design import (
-    changing_places,
-    period_terms,
-)
+from happe_study.results.analysis.design import changing_places, period_terms
 from happe_study.results.analysis.noninferiority import Verdict, Wanted
 from happe_study.results.analysis.refusal import Refusal
 from happe_study.results.analysis.sections import power, ratings

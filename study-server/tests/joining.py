@@ -16,8 +16,8 @@ from urllib.parse import urlencode
 
 import given_participants
 from given_studies import small, study
-from happe_study.design.study import Study
-from happe_study.runs.participation import services
+from happe_study.model.studies import Study
+from happe_study.study.runs import participation as services
 from patience import PATIENCE_S
 
 if TYPE_CHECKING:

@@ -25,14 +25,14 @@ import given_devices
 import given_participants
 import given_studies
 import records
-from happe_study.access.rights import Role
-from happe_study.design.study import Study
-from happe_study.people.participants.models import Participant, ParticipantState
+from happe_study.model.participants import Participant, ParticipantState
+from happe_study.model.rights import Role
+from happe_study.model.runs import Run
+from happe_study.model.studies import Study
 from happe_study.results.withdrawal import services as withdrawal
-from happe_study.runs.course import services as runs
-from happe_study.runs.course.models import Run
-from happe_study.runs.participation import services as participants
-from happe_study.studies.services import protocol_of
+from happe_study.study.runs import participation as participants
+from happe_study.study.runs import services as runs
+from happe_study.study.studies.services import protocol_of
 from world import World, fixed_secrets
 
 if TYPE_CHECKING:

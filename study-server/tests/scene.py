@@ -15,14 +15,14 @@ import records
 from given_devices import device, header, put_part, put_record, put_seal, put_trace, seat
 from given_participants import answered, ended, participant, runs_of
 from given_studies import small, study
-from happe_study.access.rights import Role
-from happe_study.access.rules import DeviceKind
-from happe_study.people.devices import services as devices
+from happe_study.model.rights import Role
+from happe_study.model.rules import DeviceKind
+from happe_study.study.people import devices
 
 if TYPE_CHECKING:
     from given_devices import Enrolled
-    from happe_study.design.study import Study
-    from happe_study.people.participants.models import Participant
+    from happe_study.model.participants import Participant
+    from happe_study.model.studies import Study
     from world import World
 
 DRAFT, LOCKED = "a-draft", "a-study"

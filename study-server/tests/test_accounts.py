@@ -17,15 +17,15 @@ import given_accounts
 import given_studies
 import passwords
 from given_accounts import PASSWORD, browser, post, sign_in
-from happe_study.access.rights import APART, Right, Role
-from happe_study.access.rules import FRESH_US, Caller, Who
-from happe_study.audit.models import AuditDetail, AuditEntry
 from happe_study.base.clock import now_us
 from happe_study.base.codes import digest
 from happe_study.base.problems import Problem
-from happe_study.people import callers
-from happe_study.people.accounts import services
-from happe_study.people.accounts.models import Account, Token
+from happe_study.model.accounts import Account, Token
+from happe_study.model.audit.models import AuditDetail, AuditEntry
+from happe_study.model.rights import APART, Right, Role
+from happe_study.model.rules import FRESH_US, Caller, Who
+from happe_study.study.people import accounts as services
+from happe_study.study.people import callers
 from postgres import ON_BOTH
 
 if TYPE_CHECKING:

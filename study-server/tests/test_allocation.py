@@ -13,13 +13,12 @@ from sqlalchemy import func, select
 import given_studies
 from enrolled import SECRETS, consented, enrol, leave, sequences
 from happe_study.base.problems import Problem
-from happe_study.design.allocation.sealing import open_condition, open_slot
-from happe_study.design.study import Study
-from happe_study.people.participants.models import Participant
-from happe_study.runs.course import planning
-from happe_study.runs.course.models import Run
-from happe_study.studies.models import Slot
-from happe_study.studies.services import protocol_of
+from happe_study.model.participants import Participant
+from happe_study.model.runs import Run
+from happe_study.model.studies import Slot, Study
+from happe_study.study.runs import planning
+from happe_study.study.sealing import open_condition, open_slot
+from happe_study.study.studies.services import protocol_of
 from postgres import ON_BOTH
 
 if TYPE_CHECKING:

@@ -22,14 +22,13 @@ import dying
 import given_studies
 import given_traces
 from forked import Program
-from happe_study import migrations
 from happe_study.base.database import Database
 from happe_study.base.identity import identity
+from happe_study.model.runs import Run, RunRecord
 from happe_study.operations import backup as backups
-from happe_study.operations import restoring
+from happe_study.operations import migrations, restoring
 from happe_study.operations.backup import NAME
-from happe_study.runs.course.models import Run, RunRecord
-from happe_study.runs.records.stored import opened
+from happe_study.study.records.stored import opened
 from operated import Operated, happe_server
 from patience import PATIENCE_S
 from postgres import ON_BOTH

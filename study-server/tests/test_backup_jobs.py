@@ -12,10 +12,10 @@ import pytest
 import given_jobs
 import given_traces
 from happe_cli.disk import UNFINISHED
-from happe_study.evidence.traces.stores import storage_of
-from happe_study.jobs.models import JobState
+from happe_study.model.jobs.models import JobState
 from happe_study.operations import backup as backing
 from happe_study.operations.worker import FULL_DISK, do
+from happe_study.study.traces.stores import storage_of
 from patience import until
 from test_backup import elsewhere as elsewhere  # noqa: PLC0414 - a fixture
 from test_backup import files_of

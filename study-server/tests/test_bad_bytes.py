@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from given_studies import small, study
-from happe_study.access.rules import DeviceKind
-from happe_study.people.devices import services as devices
-from happe_study.people.devices.models import Device
+from happe_study.model.devices import Device
+from happe_study.model.rules import DeviceKind
+from happe_study.study.people import devices
 from patience import PATIENCE_S
 from server_process import ServerProcess
 from world import World, sqlite_copy

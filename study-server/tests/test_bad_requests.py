@@ -15,8 +15,8 @@ import pytest
 from sqlalchemy import text
 
 from bad_requests import CASES, Sent, sent
-from happe_study.app.web import HEADERS
-from happe_study.migrations.tables import Base
+from happe_study.operations.migrations.tables import Base
+from happe_study.web.every_request import HEADERS
 from scene import UNLIMITED, Scene, furnish
 from world import World, sqlite_copy
 

@@ -9,7 +9,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from given_accounts import browser, token_of
-from happe_study.access.rights import Role
+from happe_study.model.rights import Role
 from test_rules import CELLS
 from world import World
 

@@ -18,26 +18,26 @@ import given_participants
 import given_traces
 import records
 from given_devices import put_part, put_seal
-from happe_study.access.rights import Role
-from happe_study.audit.models import AuditEntry
 from happe_study.base.clock import now_us
 from happe_study.base.config import ConfigError
 from happe_study.base.s3 import AwayError, NotOwnerError
-from happe_study.design.study import Study
-from happe_study.evidence.traces import storage as storage_module
-from happe_study.evidence.traces import upkeep
-from happe_study.evidence.traces.bucket import OWNER, Bucket
-from happe_study.evidence.traces.erased import ERASING
-from happe_study.evidence.traces.models import TracePart
-from happe_study.evidence.traces.storage import Part
-from happe_study.evidence.traces.stores import storage_of
-from happe_study.jobs import services as jobs
-from happe_study.jobs.models import JobState
+from happe_study.model.audit.models import AuditEntry
+from happe_study.model.jobs import services as jobs
+from happe_study.model.jobs.models import JobState
+from happe_study.model.participants import Participant
+from happe_study.model.rights import Role
+from happe_study.model.studies import Study
+from happe_study.model.traces import TracePart
 from happe_study.operations import backup as backups
 from happe_study.operations import restoring
 from happe_study.operations.backup import NoBackupError
 from happe_study.operations.checking import Verdict, check
-from happe_study.people.participants.models import Participant
+from happe_study.study.traces import storage as storage_module
+from happe_study.study.traces import upkeep
+from happe_study.study.traces.bucket import OWNER, Bucket
+from happe_study.study.traces.erased import ERASING
+from happe_study.study.traces.storage import Part
+from happe_study.study.traces.stores import storage_of
 from leaks import SOME_DIFFER, masked, same_chances, server
 from operated import Operated
 from s3_stores import Moto

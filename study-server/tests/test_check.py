@@ -12,7 +12,7 @@ from sqlalchemy import text
 
 import given_jobs
 import given_traces
-from happe_study.evidence.traces import storage, upkeep
+from happe_study.study.traces import storage, upkeep
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,15 +10,15 @@ import pytest
 
 import records
 from happe_contract.traces import ClockEstimate
-from happe_study.evidence.checks import clock, parts
-from happe_study.evidence.checks.behaviour import behaviour
-from happe_study.evidence.checks.evidence import Evidence, RunFacts, TraceFacts
-from happe_study.evidence.checks.findings import Verdict
-from happe_study.evidence.documents.machines import T61
-from happe_study.evidence.documents.reading import Measure
+from happe_study.study.checks import clock, parts
+from happe_study.study.checks.behaviour import behaviour
+from happe_study.study.checks.evidence import Evidence, RunFacts, TraceFacts
+from happe_study.study.checks.findings import Verdict
+from happe_study.study.documents.machines import T61
+from happe_study.study.documents.reading import Measure
 
 if TYPE_CHECKING:
-    from happe_study.evidence.checks.findings import Check
+    from happe_study.study.checks.findings import Check
 
 SECOND = 1_000_000
 LAPTOP, METER = ("L", f"monotonic:{records.BOOT}"), ("M", "monotonic:meter")

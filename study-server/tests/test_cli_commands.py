@@ -18,18 +18,16 @@ from sqlalchemy.exc import OperationalError
 import given_studies
 from given_studies import hold_roles
 from happe_cli.commands import summary
-from happe_study import migrations
-from happe_study.access.rights import Role
-from happe_study.audit.models import AuditDetail
 from happe_study.base.config import Config
 from happe_study.cli.errors import meaning
 from happe_study.cli.program import program
-from happe_study.design.allocation.sealing import open_slot
-from happe_study.design.study import Study
-from happe_study.operations import owner
-from happe_study.people.accounts import services as accounts
-from happe_study.studies.models import Slot
-from happe_study.studies.services import seed_of
+from happe_study.model.audit.models import AuditDetail
+from happe_study.model.rights import Role
+from happe_study.model.studies import Slot, Study
+from happe_study.operations import migrations, owner
+from happe_study.study.people import accounts
+from happe_study.study.sealing import open_slot
+from happe_study.study.studies.services import seed_of
 from operated import PASSWORD, SOURCES, Operated, happe_server
 from patience import PATIENCE_S
 from world import fixed_secrets

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import given_accounts
-from happe_study.app.assembly import create_app
 from happe_study.base.config import load_config, load_secrets
 from happe_study.base.s3 import S3
+from happe_study.web.assembly import create_app
 from operated import PASSWORD, SOURCES, happe_server
 
 if TYPE_CHECKING:

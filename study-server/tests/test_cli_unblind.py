@@ -13,15 +13,14 @@ from sqlalchemy import select, text
 
 import given_studies
 from enrolled import enrol
-from happe_study.access.rights import Role
-from happe_study.audit.models import AuditDetail
 from happe_study.base.clock import now_us
-from happe_study.design.allocation.sealing import open_condition
-from happe_study.design.study import Study
-from happe_study.people.accounts import second_factor
-from happe_study.people.accounts import services as accounts
-from happe_study.people.callers import staff_caller
-from happe_study.runs.course.models import Run
+from happe_study.model.audit.models import AuditDetail
+from happe_study.model.rights import Role
+from happe_study.model.runs import Run
+from happe_study.model.studies import Study
+from happe_study.study.people import accounts, second_factor
+from happe_study.study.people.callers import staff_caller
+from happe_study.study.sealing import open_condition
 from operated import PASSWORD, Operated
 from world import fixed_secrets
 

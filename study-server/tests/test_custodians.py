@@ -13,13 +13,13 @@ import given_accounts
 import given_participants as people
 import given_studies
 from given_accounts import PASSWORD, browser, post
-from happe_study.access.rights import Role
 from happe_study.base.clock import now_us
-from happe_study.design.study import Study
-from happe_study.people.accounts import services as accounts
-from happe_study.people.accounts.models import Account, Grant
-from happe_study.runs.course.models import Run
-from happe_study.studies import custodians
+from happe_study.model.accounts import Account, Grant
+from happe_study.model.rights import Role
+from happe_study.model.runs import Run
+from happe_study.model.studies import Study
+from happe_study.study.people import accounts
+from happe_study.study.studies import custodians
 from world import World
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from itertools import chain, pairwise
 
 import pytest
 
-from happe_study.design.protocol.conditions import (
+from happe_study.study.protocol.conditions import (
     B_HAPPE,
     L_HAPPE,
     O_HAPPE,
@@ -21,7 +21,7 @@ from happe_study.design.protocol.conditions import (
     conditions,
     sequences,
 )
-from happe_study.design.protocol.designs import Row, williams
+from happe_study.study.protocol.designs import Row, williams
 
 EVERY = (
     ONDEMAND,

@@ -15,18 +15,18 @@ from sqlalchemy import func, select, update
 from given_devices import Enrolled, device, said
 from given_participants import participant, started
 from given_studies import small, study
-from happe_study.access.rights import Role
-from happe_study.audit.models import AuditEntry
-from happe_study.people.accounts.models import Token
-from happe_study.people.devices.enrolment import plain
-from happe_study.people.devices.models import Device, Sitting
-from happe_study.studies.services import protocol_of
+from happe_study.model.accounts import Token
+from happe_study.model.audit.models import AuditEntry
+from happe_study.model.devices import Device, Sitting
+from happe_study.model.rights import Role
+from happe_study.study.people.enrolment import plain
+from happe_study.study.studies.services import protocol_of
 
 if TYPE_CHECKING:
     from flask.testing import FlaskClient
     from werkzeug.test import TestResponse
 
-    from happe_study.design.study import Study
+    from happe_study.model.studies import Study
     from world import World
 
 Json = dict[str, Any]

@@ -19,29 +19,28 @@ import given_studies
 import records
 from given_accounts import browser
 from given_uploads import take_out
-from happe_study.access.rights import Role
-from happe_study.audit.chain import append
-from happe_study.audit.models import AuditDetail, AuditEntry
-from happe_study.audit.verify import verify_log
 from happe_study.base.clock import now_us
 from happe_study.base.database import Base
-from happe_study.design.allocation.sealing import open_condition
-from happe_study.design.study import Study
-from happe_study.evidence.profiles.models import LearningEvent, Uafp
-from happe_study.evidence.traces.models import Trace, TracePart
-from happe_study.evidence.traces.storage import Folder, Part
-from happe_study.jobs import services as jobs
-from happe_study.jobs.models import Job, JobState
-from happe_study.people.devices import sittings
-from happe_study.people.devices.models import Sitting
-from happe_study.people.participants.models import Participant
+from happe_study.model.audit.chain import append
+from happe_study.model.audit.models import AuditDetail, AuditEntry
+from happe_study.model.audit.verify import verify_log
+from happe_study.model.devices import Sitting
+from happe_study.model.jobs import services as jobs
+from happe_study.model.jobs.models import Job, JobState
+from happe_study.model.participants import Participant
+from happe_study.model.profiles import LearningEvent, Uafp
+from happe_study.model.rights import Role
+from happe_study.model.runs import Run, RunRecord
+from happe_study.model.studies import Slot, Study
+from happe_study.model.traces import Trace, TracePart
 from happe_study.results.withdrawal import erasure, retention
 from happe_study.results.withdrawal import services as withdrawal
 from happe_study.results.withdrawal.renaming import renamed
-from happe_study.runs.course import services
-from happe_study.runs.course.models import Run, RunRecord
-from happe_study.runs.records.stored import opened
-from happe_study.studies.models import Slot
+from happe_study.study.people import device_sittings as sittings
+from happe_study.study.records.stored import opened
+from happe_study.study.runs import services
+from happe_study.study.sealing import open_condition
+from happe_study.study.traces.storage import Folder, Part
 from patience import PATIENCE_S, until
 from postgres import ON_BOTH
 from world import fixed_secrets

@@ -13,16 +13,16 @@ import given_jobs
 import given_reports
 import given_studies
 from given_accounts import browser, post
-from happe_study.access.rights import Role
-from happe_study.audit.models import AuditDetail, AuditEntry
 from happe_study.base.tables.formats import Format
-from happe_study.jobs import services as jobs
-from happe_study.jobs.models import JobState
+from happe_study.model.audit.models import AuditDetail, AuditEntry
+from happe_study.model.jobs import services as jobs
+from happe_study.model.jobs.models import JobState
+from happe_study.model.participants import Participant
+from happe_study.model.results import ExportPiece
+from happe_study.model.rights import Role
 from happe_study.operations.worker import FULL_DISK, do
-from happe_study.people.participants.models import Participant
 from happe_study.results.exports import job as exporting
 from happe_study.results.exports import services, stored
-from happe_study.results.exports.models import ExportPiece
 from happe_study.results.withdrawal import services as withdrawal
 from patience import until
 from small_disk import SmallDisk

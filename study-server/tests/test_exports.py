@@ -14,19 +14,19 @@ from sqlalchemy import insert, select, update
 
 import given_studies
 from enrolled import enrol
-from happe_study.access.rights import RIGHTS, Right, Role
-from happe_study.audit.models import AuditEntry
 from happe_study.base.tables.columns import Column, Kind
 from happe_study.base.tables.formats import Format, encoded
-from happe_study.design.study import Study
-from happe_study.evidence.profiles.models import LearningEvent, Uafp
-from happe_study.people.participants.models import Participant
+from happe_study.model.audit.models import AuditEntry
+from happe_study.model.participants import Participant
+from happe_study.model.profiles import LearningEvent, Uafp
+from happe_study.model.rights import RIGHTS, Right, Role
+from happe_study.model.runs import Run, RunRecord
+from happe_study.model.studies import Study
+from happe_study.results import unblinding
 from happe_study.results.exports import services
 from happe_study.results.exports.table import Table
-from happe_study.results.unblinding import services as unblinding
-from happe_study.results.unblinding.services import Order
-from happe_study.runs.course.models import Run, RunRecord
-from happe_study.runs.records.stored import opened
+from happe_study.results.unblinding import Order
+from happe_study.study.records.stored import opened
 from test_erasure import played, trace
 from world import fixed_secrets
 

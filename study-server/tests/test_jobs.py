@@ -16,13 +16,13 @@ from sqlalchemy import select
 import given_jobs
 import given_reports
 from given_accounts import browser, post
-from happe_study.access.rights import Role
-from happe_study.audit.models import AuditEntry
-from happe_study.jobs import services
-from happe_study.jobs.models import JobState
-from happe_study.jobs.work import GoneError, Work
+from happe_study.model.audit.models import AuditEntry
+from happe_study.model.jobs import services
+from happe_study.model.jobs.models import JobState
+from happe_study.model.jobs.work import GoneError, Work
+from happe_study.model.results import ReportFile
+from happe_study.model.rights import Role
 from happe_study.operations.worker import sweep
-from happe_study.results.reports.models import ReportFile
 from operated import Running
 from patience import PATIENCE_S, is_running, until
 from postgres import ON_BOTH

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import select
 
 from enrolled import sequences
-from happe_study.studies.models import Slot
+from happe_study.model.studies import Slot
 from joining import PLACES, Browser, all_join, invited
 from postgres import ON_BOTH
 from server_process import ServerProcess

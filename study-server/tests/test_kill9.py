@@ -14,9 +14,9 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from given_uploads import Underway, part_items, record_items, require_all, underway
-from happe_study import migrations
 from happe_study.base.database import Database
-from happe_study.evidence.traces.storage import Folder
+from happe_study.operations import migrations
+from happe_study.study.traces.storage import Folder
 from postgres import ON_BOTH, cluster
 from server_process import ServerProcess
 from small_disk import SmallDisk

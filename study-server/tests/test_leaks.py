@@ -14,16 +14,16 @@ from sqlalchemy import select
 from structlog.testing import capture_logs
 
 from given_jobs import work_off
-from happe_study.access.rights import RIGHTS, Right, Role
 from happe_study.base.tables.formats import Format
-from happe_study.design.study import Study
-from happe_study.jobs.models import Job
+from happe_study.model.jobs.models import Job
+from happe_study.model.results import ExportPiece
+from happe_study.model.rights import RIGHTS, Right, Role
+from happe_study.model.runs import Run
+from happe_study.model.studies import Study
+from happe_study.results import unblinding
 from happe_study.results.exports import services as exports
 from happe_study.results.exports.job import EXPORT
-from happe_study.results.exports.models import ExportPiece
-from happe_study.results.unblinding import services as unblinding
-from happe_study.results.unblinding.services import Order
-from happe_study.runs.course.models import Run
+from happe_study.results.unblinding import Order
 from leaks import LABELS, SOME_DIFFER, clients, masked, person_codes, run_codes, same_chances, server
 from world import fixed_secrets
 

@@ -14,12 +14,12 @@ import given_accounts
 from given_accounts import browser, post, sign_in
 from given_participants import participant
 from given_studies import small, study
-from happe_study.access.rules import DeviceKind
 from happe_study.base import limits
 from happe_study.base.clock import now_us
 from happe_study.base.codes import new_secret
 from happe_study.base.limits import RateHits
-from happe_study.people.devices import services as devices
+from happe_study.model.rules import DeviceKind
+from happe_study.study.people import devices
 from postgres import ON_BOTH
 from world import World
 

@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from happe_study.runs.course.machine import ALLOWED, Event, IllegalEventError, Run, State, apply, is_repeated
+from happe_study.study.runs.machine import ALLOWED, Event, IllegalEventError, Run, State, apply, is_repeated
 
 START, END, RATE, GUESS, RECORD, ABORT, REPLACE = Event
 

@@ -20,23 +20,23 @@ from given_accounts import browser, post, token_of
 from happe_contract.measuring.refusal import Limits
 from happe_contract.measuring.runs import StudyRun, measured
 from happe_contract.measuring.session import Session
-from happe_study.access.rights import Role
-from happe_study.audit.models import AuditEntry
-from happe_study.design.study import Study
-from happe_study.evidence.documents.models import AnalysisDocument
-from happe_study.evidence.measuring import stored
-from happe_study.evidence.measuring.asking import Clocks
-from happe_study.evidence.traces.models import Trace, TracePart
-from happe_study.evidence.traces.part_files import opened
-from happe_study.evidence.traces.storage import Folder
-from happe_study.jobs.models import JobState
+from happe_study.model.audit.models import AuditEntry
+from happe_study.model.documents import AnalysisDocument
+from happe_study.model.jobs.models import JobState
+from happe_study.model.rights import Role
+from happe_study.model.studies import Study
+from happe_study.model.traces import Trace, TracePart
+from happe_study.study.measuring import stored
+from happe_study.study.measuring.asking import Clocks
+from happe_study.study.traces.part_files import opened
+from happe_study.study.traces.storage import Folder
 from patience import until
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from happe_study.evidence.traces.sealed import Seal
-    from happe_study.evidence.traces.storage import Part, Storage
+    from happe_study.study.traces.sealed import Seal
+    from happe_study.study.traces.storage import Part, Storage
     from operated import Operated
     from world import World
 

@@ -19,29 +19,28 @@ import records
 from given_devices import device, header, put_record, put_trace
 from given_jobs import job as job_now
 from given_studies import small, study
-from happe_study.access.rights import Role
-from happe_study.access.rules import Caller, Who
-from happe_study.audit import chain
-from happe_study.audit.models import AuditDetail
 from happe_study.base.problems import Problem
-from happe_study.design.study import Study
-from happe_study.evidence.profiles import assignments, downloads, reviews
-from happe_study.evidence.profiles.models import Profile, ReviewKind
-from happe_study.evidence.profiles.services import Taken, take_out
-from happe_study.evidence.traces import services as traces
-from happe_study.evidence.traces.sealed import new_trace_key
-from happe_study.jobs import services as jobs
-from happe_study.jobs.models import JobState
+from happe_study.model.audit import chain
+from happe_study.model.audit.models import AuditDetail
+from happe_study.model.devices import Sitting
+from happe_study.model.jobs import services as jobs
+from happe_study.model.jobs.models import JobState
+from happe_study.model.participants import Participant
+from happe_study.model.profiles import Profile, ReviewKind
+from happe_study.model.rights import Role
+from happe_study.model.rules import Caller, Who
+from happe_study.model.studies import Study
 from happe_study.operations import backup as backups
-from happe_study.people import sittings
-from happe_study.people.accounts import services as accounts
-from happe_study.people.devices.models import Sitting
-from happe_study.people.participants.models import Participant
-from happe_study.results.unblinding import services as unblinding
-from happe_study.results.unblinding.services import Order
+from happe_study.results import unblinding
+from happe_study.results.unblinding import Order
 from happe_study.results.withdrawal import services as withdrawal
-from happe_study.runs.course import services as runs
-from happe_study.studies import services as studies
+from happe_study.study.people import accounts, sittings
+from happe_study.study.profiles import assignments, downloads, reviews
+from happe_study.study.profiles.services import Taken, take_out
+from happe_study.study.runs import services as runs
+from happe_study.study.studies import services as studies
+from happe_study.study.traces import services as traces
+from happe_study.study.traces.sealed import new_trace_key
 from patience import PATIENCE_S, until
 from world import fixed_secrets
 
@@ -53,7 +52,7 @@ if TYPE_CHECKING:
     from werkzeug.test import TestResponse
 
     from given_devices import Enrolled
-    from happe_study.people.accounts.models import Account
+    from happe_study.model.accounts import Account
     from world import World
 
     Act = Callable[[Session], object]

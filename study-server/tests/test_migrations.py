@@ -11,10 +11,10 @@ from alembic.migration import MigrationContext
 from sqlalchemy import inspect, text
 from sqlalchemy.exc import DBAPIError
 
-from happe_study import migrations
 from happe_study.base.config import ConfigError
 from happe_study.base.database import Database
-from happe_study.migrations.tables import Base
+from happe_study.operations import migrations
+from happe_study.operations.migrations.tables import Base
 from postgres import ON_BOTH
 from world import fixed_secrets
 

@@ -16,8 +16,8 @@ from structlog.testing import capture_logs
 
 import given_participants as people
 from given_studies import small, study
-from happe_study.runs.course import services as runs
-from happe_study.studies.services import protocol_of
+from happe_study.study.runs import services as runs
+from happe_study.study.studies.services import protocol_of
 from visits import Visit, leads_to
 from world import World
 

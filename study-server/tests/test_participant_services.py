@@ -14,15 +14,14 @@ import given_participants as people
 from given_studies import small, study
 from happe_study.base import codes
 from happe_study.base.problems import Problem
-from happe_study.design.study import Study
-from happe_study.people import callers
-from happe_study.people.accounts.models import Token
-from happe_study.people.participants.models import Participant
+from happe_study.model.accounts import Token
+from happe_study.model.participants import Participant
+from happe_study.model.studies import Slot, Study
 from happe_study.results.withdrawal import services as withdrawal
-from happe_study.runs.course import services as runs
-from happe_study.runs.participation import services
-from happe_study.studies.models import Slot
-from happe_study.studies.services import protocol_of
+from happe_study.study.people import callers
+from happe_study.study.runs import participation as services
+from happe_study.study.runs import services as runs
+from happe_study.study.studies.services import protocol_of
 from postgres import ON_BOTH
 from world import fixed_secrets
 

@@ -10,12 +10,12 @@ import pytest
 
 import given_participants as people
 from given_studies import small, study
-from happe_study.access.rights import Role
+from happe_study.model.rights import Role
 
 if TYPE_CHECKING:
     from flask.testing import FlaskClient
 
-    from happe_study.design.study import Study
+    from happe_study.model.studies import Study
     from world import World
 
 HERE = "/api/v1/studies/small/participants"

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from happe_study.evidence.traces.parts import (
+from happe_study.study.traces.parts import (
     MOST_HEADER,
     BadHeaderError,
     content_digest,

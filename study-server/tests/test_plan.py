@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from happe_study.design.allocation.plan import (
+from happe_study.study.allocation import (
     CommitmentError,
     Draws,
     PlannedRun,
@@ -20,8 +20,8 @@ from happe_study.design.allocation.plan import (
     recompute,
     verify,
 )
-from happe_study.design.protocol.conditions import Condition, Phase
-from happe_study.design.protocol.reading import Nesting, Protocol, read_protocol
+from happe_study.study.protocol.conditions import Condition, Phase
+from happe_study.study.protocol.reading import Nesting, Protocol, read_protocol
 
 SEED = bytes(range(32))
 SALT = bytes(range(32, 64))

@@ -13,9 +13,9 @@ from sqlalchemy import select
 import given_jobs
 import given_studies
 from given_accounts import browser, post
-from happe_study.access.rights import Role
-from happe_study.audit.models import AuditDetail, AuditEntry
-from happe_study.jobs.models import JobState
+from happe_study.model.audit.models import AuditDetail, AuditEntry
+from happe_study.model.jobs.models import JobState
+from happe_study.model.rights import Role
 from happe_study.results.analysis.plan import ASSUMPTIONS, Plan
 from operated import happe_server
 

@@ -22,21 +22,21 @@ import given_participants as people
 import given_profiles
 import given_reports
 from given_accounts import browser, post
-from happe_study.access.rights import Role
-from happe_study.access.rules import Caller
-from happe_study.audit.models import AuditDetail, AuditEntry
-from happe_study.audit.verify import verify_log
-from happe_study.design.study import Study
-from happe_study.evidence.documents import services as documents
-from happe_study.evidence.documents.models import DocumentKind
-from happe_study.evidence.profiles import words
-from happe_study.evidence.profiles.models import LearningEvent, Profile, ProfileReview, TaughtRun, Uafp
-from happe_study.evidence.profiles.searching import found
-from happe_study.people.accounts.models import Account
-from happe_study.people.participants.models import Participant
+from happe_study.model.accounts import Account
+from happe_study.model.audit.models import AuditDetail, AuditEntry
+from happe_study.model.audit.verify import verify_log
+from happe_study.model.documents import DocumentKind
+from happe_study.model.participants import Participant
+from happe_study.model.profiles import LearningEvent, Profile, ProfileReview, TaughtRun, Uafp
+from happe_study.model.rights import Role
+from happe_study.model.rules import Caller
+from happe_study.model.runs import Run, RunRecord
+from happe_study.model.studies import Study
 from happe_study.results.withdrawal import services as withdrawal
-from happe_study.runs.course.models import Run, RunRecord
-from happe_study.runs.records.lessons import learn
+from happe_study.study.documents import services as documents
+from happe_study.study.profiles import words
+from happe_study.study.profiles.searching import found
+from happe_study.study.records.lessons import learn
 from world import World, fixed_secrets, sqlite_copy
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ def test_a_mistake_in_what_is_looked_for_is_said_at_its_field(lab: Lab) -> None:
 
 
 def test_of_many_profiles_the_first_are_listed_and_all_are_counted(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("happe_study.evidence.profiles.pages.found", functools.partial(found, limit=2))
+    monkeypatch.setattr("happe_study.web.profile_pages.found", functools.partial(found, limit=2))
     shown = text_of(lab.reviewer, PAGES)
     assert "These are the first 2" in shown
     assert len(ROW.findall(shown)) == 2

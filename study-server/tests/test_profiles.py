@@ -11,14 +11,14 @@ import records
 from given_devices import put_record
 from given_participants import ended, laptop_with, participant, runs_of
 from given_studies import small, study
-from happe_study.design.study import Study
-from happe_study.evidence.profiles import services
-from happe_study.evidence.profiles.models import LearningEvent, Uafp
-from happe_study.evidence.profiles.services import Taken
-from happe_study.results.unblinding import services as unblinding
-from happe_study.results.unblinding.services import Check, Order
-from happe_study.runs.course.models import RunRecord
-from happe_study.runs.records.stored import PAGE, sealed
+from happe_study.model.profiles import LearningEvent, Uafp
+from happe_study.model.runs import RunRecord
+from happe_study.model.studies import Study
+from happe_study.results import unblinding
+from happe_study.results.unblinding import Check, Order
+from happe_study.study.profiles import services
+from happe_study.study.profiles.services import Taken
+from happe_study.study.records.stored import PAGE, sealed
 from world import fixed_secrets
 
 if TYPE_CHECKING:

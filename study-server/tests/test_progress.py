@@ -17,15 +17,15 @@ import given_profiles
 import given_studies
 import given_traces
 import records
-from happe_study.access.rights import RIGHTS, Right, Role
 from happe_study.base.clock import now_us
-from happe_study.design.study import Study
-from happe_study.people.devices import services as devices
-from happe_study.people.devices import sittings
-from happe_study.people.devices.models import Device
+from happe_study.model.devices import Device
+from happe_study.model.rights import RIGHTS, Right, Role
+from happe_study.model.runs import Run
+from happe_study.model.studies import Study
 from happe_study.results.overview.progress import HOUR_US, MINUTE_US, progress
-from happe_study.runs.course.models import Run
-from happe_study.runs.participation import services
+from happe_study.study.people import device_sittings as sittings
+from happe_study.study.people import devices
+from happe_study.study.runs import participation as services
 
 if TYPE_CHECKING:
     from world import World

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic.fields import FieldInfo
 
-from happe_study.design.protocol import reading as protocol_module
-from happe_study.design.protocol.complaints import names
-from happe_study.design.protocol.reading import Mistake, Protocol, ProtocolError, paragraphs, read_protocol
-from happe_study.design.protocol.sections import DONT_KNOW
+from happe_study.study.protocol import reading as protocol_module
+from happe_study.study.protocol.complaints import names
+from happe_study.study.protocol.reading import Mistake, Protocol, ProtocolError, paragraphs, read_protocol
+from happe_study.study.protocol.sections import DONT_KNOW
 
 HERE = Path(__file__).parent
 DOCUMENT = "\n".join(

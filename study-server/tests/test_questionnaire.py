@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from happe_study.design.protocol.reading import Item, ItemKind
-from happe_study.people.participants.questionnaire import LONGEST_ANSWER, Answers, clean, echo, read
+from happe_study.study.people.questionnaire import LONGEST_ANSWER, Answers, clean, echo, read
+from happe_study.study.protocol.reading import Item, ItemKind
 
 SKILL = Item(key="skill", question="How skilled are you?", kind=ItemKind.CHOICE, options=("beginner", "master"))
 FIELD = Item(key="field", question="What do you study?", kind=ItemKind.TEXT)

@@ -16,17 +16,17 @@ from given_devices import Enrolled, device, put_record, said
 from given_participants import ended, laptop_with, now, participant, runs_of
 from given_studies import small, study
 from given_uploads import take_out
-from happe_study.audit.models import AuditDetail, AuditEntry
-from happe_study.design.allocation.sealing import record_digest
-from happe_study.evidence.profiles.models import LearningEvent, Uafp
+from happe_study.model.audit.models import AuditDetail, AuditEntry
+from happe_study.model.profiles import LearningEvent, Uafp
+from happe_study.model.runs import Run, RunRecord
 from happe_study.results.withdrawal import services as withdrawal
-from happe_study.runs.course.models import Run, RunRecord
-from happe_study.runs.records.stored import opened
+from happe_study.study.records.stored import opened
+from happe_study.study.sealing import record_digest
 from postgres import ON_BOTH
 from world import World, fixed_secrets
 
 if TYPE_CHECKING:
-    from happe_study.people.participants.models import Participant
+    from happe_study.model.participants import Participant
 
 Json = dict[str, Any]
 

@@ -22,15 +22,15 @@ import given_participants as people
 import given_reports
 import records
 from given_accounts import browser, post, token_of
-from happe_study.access.rights import Role
-from happe_study.audit.models import AuditDetail, AuditEntry
-from happe_study.evidence.documents import services as documents
-from happe_study.evidence.documents.models import AnalysisDocument, DocumentKind
-from happe_study.evidence.documents.reading import measures_in
-from happe_study.jobs.models import Job
-from happe_study.people.participants.models import Participant
-from happe_study.results.reports.models import Report, ReportFile
-from happe_study.runs.course.models import Run
+from happe_study.model.audit.models import AuditDetail, AuditEntry
+from happe_study.model.documents import AnalysisDocument, DocumentKind
+from happe_study.model.jobs.models import Job
+from happe_study.model.participants import Participant
+from happe_study.model.results import Report, ReportFile
+from happe_study.model.rights import Role
+from happe_study.model.runs import Run
+from happe_study.study.documents import services as documents
+from happe_study.study.documents.reading import measures_in
 from world import World, sqlite_copy
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from flask.testing import FlaskClient
     from werkzeug.test import TestResponse
 
-    from happe_study.design.study import Study
-    from happe_study.evidence.documents.reading import Measure
+    from happe_study.model.studies import Study
+    from happe_study.study.documents.reading import Measure
     from operated import Operated
 
 pytestmark = pytest.mark.slow
@@ -243,7 +243,7 @@ def test_a_check_of_many_findings_shows_the_first_and_counts_the_others(
     every = page.count('<th scope="row">run ')
     assert every > 3
     assert "lists all" not in page
-    monkeypatch.setattr("happe_study.evidence.checks.job.MOST", 3)
+    monkeypatch.setattr("happe_study.study.checks.job.MOST", 3)
     page = checked(small_world, analyst)
     assert page.count('<th scope="row">run ') == 3
     assert f"found {every - 3} more" in page

@@ -11,16 +11,16 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import happe_study.web.assembly
 import pytest
 from flask import Blueprint
 
 import callers
-import happe_study.app.assembly
 from callers import ELSEWHERE, EVERYWHERE, HERE, Scene, Somebody
-from happe_study.access.rights import RIGHTS, Right, Role
-from happe_study.access.rules import Rule, Who, anybody, rule_of
-from happe_study.app.assembly import create_app
 from happe_study.base.config import Config
+from happe_study.model.rights import RIGHTS, Right, Role
+from happe_study.model.rules import Rule, Who, anybody, rule_of
+from happe_study.web.assembly import create_app
 from world import World, fixed_secrets
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _is_as_expected(answer: TestResponse, expected: HTTPStatus | None, *, led: b
 def test_a_route_without_a_rule_keeps_the_server_from_starting(monkeypatch: pytest.MonkeyPatch) -> None:
     toy = Blueprint("toy", __name__)
     toy.get("/toy")(lambda: "toy")
-    monkeypatch.setattr(happe_study.app.assembly, "blueprints", lambda: iter([toy]))
+    monkeypatch.setattr(happe_study.web.assembly, "blueprints", lambda: iter([toy]))
     with pytest.raises(RuntimeError, match=r"endpoints without a rule: toy\.<lambda>"):
         _app()
 
@@ -136,11 +136,11 @@ def test_a_route_without_a_rule_keeps_the_server_from_starting(monkeypatch: pyte
 def test_a_route_with_a_rule_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
     toy = Blueprint("toy", __name__)
     toy.get("/toy")(anybody(lambda: "toy"))
-    monkeypatch.setattr(happe_study.app.assembly, "blueprints", lambda: iter([*BLUEPRINTS(), toy]))
+    monkeypatch.setattr(happe_study.web.assembly, "blueprints", lambda: iter([*BLUEPRINTS(), toy]))
     assert _app().test_client().get("/toy").text == "toy"
 
 
-BLUEPRINTS = happe_study.app.assembly.blueprints
+BLUEPRINTS = happe_study.web.assembly.blueprints
 
 
 def test_a_route_that_comes_without_a_rule_later_is_closed() -> None:

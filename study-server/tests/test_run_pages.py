@@ -10,7 +10,7 @@ import pytest
 
 import given_participants as people
 from given_studies import small, study
-from happe_study.runs.course import services as runs
+from happe_study.study.runs import services as runs
 from visits import Visit, leads_to
 
 if TYPE_CHECKING:

@@ -18,17 +18,17 @@ import given_participants as people
 from given_devices import device, seat
 from given_studies import small, study
 from happe_contract.schemas import SCHEMAS
-from happe_study.access.rules import Caller, Who
-from happe_study.audit.models import AuditDetail, AuditEntry
 from happe_study.base.clock import now_us
 from happe_study.base.problems import Problem
-from happe_study.design.allocation.sealing import open_condition
-from happe_study.design.study import Study
-from happe_study.people.devices import services as devices
-from happe_study.people.participants.models import OnWithdrawal, Participant
+from happe_study.model.audit.models import AuditDetail, AuditEntry
+from happe_study.model.participants import OnWithdrawal, Participant
+from happe_study.model.rules import Caller, Who
+from happe_study.model.studies import Study
 from happe_study.results.withdrawal import services as withdrawal
-from happe_study.runs.course import services
-from happe_study.runs.participation import services as participants
+from happe_study.study.people import devices
+from happe_study.study.runs import participation as participants
+from happe_study.study.runs import services
+from happe_study.study.sealing import open_condition
 from world import fixed_secrets
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from given_devices import Enrolled
-    from happe_study.runs.course.models import Run
+    from happe_study.model.runs import Run
     from world import World
 
 SCHEMA = jsonschema_rs.validator_for(json.loads((SCHEMAS / "sealed-condition.schema.json").read_text()))

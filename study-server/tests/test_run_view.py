@@ -16,10 +16,10 @@ from sqlalchemy import delete, select, update
 
 import given_power
 import given_traces
-from happe_study.access.rights import Role
-from happe_study.design.study import Study
-from happe_study.evidence.traces.models import Trace
-from happe_study.people.devices.models import ClockEstimate
+from happe_study.model.devices import ClockEstimate
+from happe_study.model.rights import Role
+from happe_study.model.studies import Study
+from happe_study.model.traces import Trace
 from test_rules import LIMITS
 from world import World
 

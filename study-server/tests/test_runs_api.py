@@ -15,11 +15,11 @@ import given_participants as people
 import records
 from given_devices import put_record
 from given_studies import small, study
-from happe_study.access.rights import Role
-from happe_study.design.study import Study
-from happe_study.people.participants.models import OnWithdrawal, Participant
+from happe_study.model.participants import OnWithdrawal, Participant
+from happe_study.model.rights import Role
+from happe_study.model.runs import Run
+from happe_study.model.studies import Study
 from happe_study.results.withdrawal import services as withdrawal
-from happe_study.runs.course.models import Run
 from world import World, fixed_secrets
 
 if TYPE_CHECKING:

@@ -20,16 +20,16 @@ from structlog.testing import capture_logs
 
 import given_studies
 import records
-from happe_study.access.rights import Role
 from happe_study.base.database import Base
-from happe_study.design.allocation.sealing import SealError, record_digest
-from happe_study.design.study import Study
+from happe_study.model.rights import Role
+from happe_study.model.runs import Run, RunRecord
+from happe_study.model.studies import Study
 from happe_study.operations import backup as backups
 from happe_study.operations import postgresql
-from happe_study.results.unblinding import services as unblinding
-from happe_study.results.unblinding.services import Order
-from happe_study.runs.course.models import Run, RunRecord
-from happe_study.runs.records.stored import Stored, opened, stored
+from happe_study.results import unblinding
+from happe_study.results.unblinding import Order
+from happe_study.study.records.stored import Stored, opened, stored
+from happe_study.study.sealing import SealError, record_digest
 from leaks import LABELS, SOME_DIFFER, same_chances, server
 from postgres import ON_BOTH
 from test_erasure import played, withdraw
@@ -38,7 +38,7 @@ from world import World, fixed_secrets
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from happe_study.results.unblinding.services import Check
+    from happe_study.results.unblinding import Check
     from operated import Operated
     from test_erasure import Played
 
@@ -267,7 +267,7 @@ def test_under_another_key_nothing_is_exported_or_taken_for_damaged(
     analyst = world.staff(Role.ANALYST)
     with world.database.writing() as session:
         session.execute(update(RunRecord).values(taken_out=False))
-    monkeypatch.setattr("happe_study.results.exports.routes.parts", lambda: Other(world))
+    monkeypatch.setattr("happe_study.web.export_routes.parts", lambda: Other(world))
     answer = analyst.post("/api/v1/studies/small/exports/samples")
     assert (answer.status_code, answer.get_json()["type"]) == (409, "urn:happe:problem:wrong-key")
     with world.database.reading() as session:

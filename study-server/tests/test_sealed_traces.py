@@ -14,18 +14,18 @@ from sqlalchemy import select
 
 import given_power
 import records
-from happe_study.design.allocation.sealing import SealError
-from happe_study.design.study import Study
-from happe_study.evidence.traces.models import Trace, TracePart
-from happe_study.evidence.traces.sealed import KEY_BYTES, Seal, manifest_of, part_room, sealed_bytes, sealed_manifest
-from happe_study.results.unblinding import services as unblinding
-from happe_study.results.unblinding.services import Order
+from happe_study.model.studies import Study
+from happe_study.model.traces import Trace, TracePart
+from happe_study.results import unblinding
+from happe_study.results.unblinding import Order
+from happe_study.study.sealing import SealError
+from happe_study.study.traces.sealed import KEY_BYTES, Seal, manifest_of, part_room, sealed_bytes, sealed_manifest
 from world import World, fixed_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from happe_study.results.unblinding.services import Check
+    from happe_study.results.unblinding import Check
     from operated import Operated
 
 KEY = fixed_secrets().allocation

@@ -12,8 +12,23 @@ from hypothesis import strategies as st
 from nacl.exceptions import CryptoError
 from nacl.public import PrivateKey, SealedBox
 
-from happe_study.design.allocation.plan import plan
-from happe_study.design.allocation.sealing import (
+from happe_study.model.participants import Participant
+from happe_study.model.runs import Run
+from happe_study.study.allocation import plan
+from happe_study.study.protocol import reading as protocol_module
+from happe_study.study.protocol.conditions import (
+    B_HAPPE,
+    L_HAPPE,
+    O_HAPPE,
+    ONDEMAND,
+    ONDEMAND_INDICATOR,
+    T_HAPPE,
+    Condition,
+)
+from happe_study.study.protocol.reading import Ondemand, read_protocol
+from happe_study.study.protocol.sections import Epp
+from happe_study.study.runs.services import condition_document
+from happe_study.study.sealing import (
     CONDITION_BYTES,
     DOCUMENT_BYTES,
     PublicKeyError,
@@ -28,21 +43,6 @@ from happe_study.design.allocation.sealing import (
     seal_seed,
     seal_slot,
 )
-from happe_study.design.protocol import reading as protocol_module
-from happe_study.design.protocol.conditions import (
-    B_HAPPE,
-    L_HAPPE,
-    O_HAPPE,
-    ONDEMAND,
-    ONDEMAND_INDICATOR,
-    T_HAPPE,
-    Condition,
-)
-from happe_study.design.protocol.reading import Ondemand, read_protocol
-from happe_study.design.protocol.sections import Epp
-from happe_study.people.participants.models import Participant
-from happe_study.runs.course.models import Run
-from happe_study.runs.course.services import condition_document
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "profiles/schema/sealed-condition.schema.json").read_text(encoding="utf-8"))

@@ -13,11 +13,12 @@ from sqlalchemy import select
 
 import given_accounts
 from given_accounts import browser, post, sign_in
-from happe_study.access.rights import Role
-from happe_study.audit.models import AuditDetail, AuditEntry
 from happe_study.base.clock import now_us
-from happe_study.people.accounts import second_factor, services
-from happe_study.people.accounts.models import Account
+from happe_study.model.accounts import Account
+from happe_study.model.audit.models import AuditDetail, AuditEntry
+from happe_study.model.rights import Role
+from happe_study.study.people import accounts as services
+from happe_study.study.people import second_factor
 
 if TYPE_CHECKING:
     from flask.testing import FlaskClient
@@ -108,7 +109,7 @@ def test_what_cannot_be_undone_asks_for_a_code_again(
     client = browser(small_world)
     phone.scans(client)
     later_s = 600
-    monkeypatch.setattr("happe_study.access.rules.now_us", lambda: now_us() + later_s * 1_000_000)
+    monkeypatch.setattr("happe_study.model.rules.now_us", lambda: now_us() + later_s * 1_000_000)
     assert client.get(SETTING_UP).headers["Location"].startswith("/sign-in-again")
     again = {"page": "/sign-in-again", "password": given_accounts.PASSWORD}
     phone.waits()

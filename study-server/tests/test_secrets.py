@@ -10,9 +10,9 @@ import pytest
 from sqlalchemy import select, text
 
 import given_studies
-from happe_study.audit.models import AuditEntry
 from happe_study.base import fingerprints
 from happe_study.base.config import SECRET_NAMES, ConfigError
+from happe_study.model.audit.models import AuditEntry
 from world import fixed_secrets
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ import pytest
 from sqlalchemy import text
 
 import given_jobs
-from happe_study.access.rights import Role
+from happe_study.model.rights import Role
 from operated import SOURCES, Operated, Running, happe_server_forked, happe_server_process
 from patience import PATIENCE_S, is_running, until
 

@@ -18,13 +18,13 @@ import given_participants as people
 import given_studies
 import happe_study
 from given_accounts import browser, post
-from happe_study.access.rights import Role
-from happe_study.access.staff_page import ago, counted, duration, grouped, lead, when
-from happe_study.audit.models import AuditDetail, AuditEntry
-from happe_study.design.allocation.sealing import open_condition
-from happe_study.design.study import Study, StudyState
-from happe_study.people.participants.models import ParticipantState
-from happe_study.runs.course.machine import State
+from happe_study.model.audit.models import AuditDetail, AuditEntry
+from happe_study.model.participants import ParticipantState
+from happe_study.model.rights import Role
+from happe_study.model.studies import Study, StudyState
+from happe_study.study.runs.machine import State
+from happe_study.study.sealing import open_condition
+from happe_study.web.staff_page import ago, counted, duration, grouped, lead, when
 from world import fixed_secrets
 
 if TYPE_CHECKING:

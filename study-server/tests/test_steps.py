@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from happe_study.people.participants.models import Participant
-from happe_study.runs.course.models import Run
-from happe_study.runs.course.steps import Moment, Step, present, step
+from happe_study.model.participants import Participant
+from happe_study.model.runs import Run
+from happe_study.study.runs.steps import Moment, Step, present, step
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,17 +10,16 @@ import pytest
 from sqlalchemy import func, select
 
 import given_studies
-from happe_study.access.rights import Role
-from happe_study.access.rules import Caller, Who
-from happe_study.audit.models import AuditDetail, AuditEntry
 from happe_study.base.problems import Problem
-from happe_study.design.allocation.plan import plan, verify
-from happe_study.design.allocation.sealing import open_seed, open_slot
-from happe_study.design.protocol.reading import MOST_BYTES
-from happe_study.design.study import Study
+from happe_study.model.audit.models import AuditDetail, AuditEntry
+from happe_study.model.rights import Role
+from happe_study.model.rules import Caller, Who
+from happe_study.model.studies import Slot, Study
 from happe_study.results.overview.status import status
-from happe_study.studies import services
-from happe_study.studies.models import Slot
+from happe_study.study.allocation import plan, verify
+from happe_study.study.protocol.reading import MOST_BYTES
+from happe_study.study.sealing import open_seed, open_slot
+from happe_study.study.studies import services
 from operated import happe_server
 from world import fixed_secrets
 

@@ -19,13 +19,13 @@ import given_traces
 import records
 from given_devices import device, put_part, put_seal, put_trace, said
 from given_studies import small, study
-from happe_study.access.rights import Role
-from happe_study.audit.models import AuditEntry
 from happe_study.base.clock import now_us
-from happe_study.evidence.traces import upkeep
-from happe_study.evidence.traces.models import TracePart
-from happe_study.evidence.traces.sealed import sealed_bytes
-from happe_study.evidence.traces.storage import Folder, Part
+from happe_study.model.audit.models import AuditEntry
+from happe_study.model.rights import Role
+from happe_study.model.traces import TracePart
+from happe_study.study.traces import upkeep
+from happe_study.study.traces.sealed import sealed_bytes
+from happe_study.study.traces.storage import Folder, Part
 from postgres import ON_BOTH
 from world import World
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from flask.testing import FlaskClient
 
     from given_devices import Enrolled
-    from happe_study.design.study import Study
+    from happe_study.model.studies import Study
 
 Json = dict[str, Any]
 

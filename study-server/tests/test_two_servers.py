@@ -28,22 +28,22 @@ import given_reports
 import given_studies
 import records
 from given_devices import device, put_record, seat
-from happe_study.access.rights import Role
-from happe_study.audit.models import AuditEntry
-from happe_study.design.allocation.sealing import open_condition
-from happe_study.evidence.checks.job import CHECKS
-from happe_study.evidence.measuring.job import MEASURING
-from happe_study.evidence.traces import upkeep
-from happe_study.evidence.traces.bucket import OWNER, Bucket
-from happe_study.evidence.traces.models import Trace, TracePart
-from happe_study.evidence.traces.storage import Part
-from happe_study.jobs import services as jobs
-from happe_study.jobs.models import OPEN, Job, JobState
-from happe_study.people.devices.models import Sitting
-from happe_study.people.participants.models import Participant
+from happe_study.model.audit.models import AuditEntry
+from happe_study.model.devices import Sitting
+from happe_study.model.jobs import services as jobs
+from happe_study.model.jobs.models import OPEN, Job, JobState
+from happe_study.model.participants import Participant
+from happe_study.model.results import Report, ReportFile
+from happe_study.model.rights import Role
+from happe_study.model.runs import Run, RunRecord
+from happe_study.model.traces import Trace, TracePart
 from happe_study.results.reports.job import REPORT
-from happe_study.results.reports.models import Report, ReportFile
-from happe_study.runs.course.models import Run, RunRecord
+from happe_study.study.checks.job import CHECKS
+from happe_study.study.measuring.job import MEASURING
+from happe_study.study.sealing import open_condition
+from happe_study.study.traces import upkeep
+from happe_study.study.traces.bucket import OWNER, Bucket
+from happe_study.study.traces.storage import Part
 from patience import until
 from s3_stores import Moto, Versity
 from two_servers import Lab
@@ -52,7 +52,7 @@ from world import fixed_secrets
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from happe_study.design.study import Study
+    from happe_study.model.studies import Study
     from world import World
 
 pytestmark = pytest.mark.long

@@ -10,24 +10,23 @@ from sqlalchemy import select, update
 
 import given_studies
 from enrolled import SECRETS, enrol, leave
-from happe_study.access.rights import Role
-from happe_study.audit.chain import canonical
-from happe_study.audit.models import AuditDetail, AuditEntry
 from happe_study.base.problems import Problem
-from happe_study.design.allocation.plan import plan, verify
-from happe_study.design.allocation.sealing import open_condition, seal_condition
-from happe_study.design.study import Study
-from happe_study.results.unblinding import services as unblinding
-from happe_study.results.unblinding.services import Order
-from happe_study.runs.course.models import Run
-from happe_study.studies.models import Slot
-from happe_study.studies.services import protocol_of
+from happe_study.model.audit.chain import canonical
+from happe_study.model.audit.models import AuditDetail, AuditEntry
+from happe_study.model.rights import Role
+from happe_study.model.runs import Run
+from happe_study.model.studies import Slot, Study
+from happe_study.results import unblinding
+from happe_study.results.unblinding import Order
+from happe_study.study.allocation import plan, verify
+from happe_study.study.sealing import open_condition, seal_condition
+from happe_study.study.studies.services import protocol_of
 from postgres import ON_BOTH
 from world import fixed_secrets
 
 if TYPE_CHECKING:
-    from happe_study.design.study import Study as StudyRow
-    from happe_study.results.unblinding.services import Check
+    from happe_study.model.studies import Study as StudyRow
+    from happe_study.results.unblinding import Check
     from world import World
 
 REASON = "All participants have completed their runs."

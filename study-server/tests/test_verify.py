@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from sqlalchemy import text
 
 import given_studies
-from happe_study.access.rights import Role
-from happe_study.audit.chain import GENESIS, detail_digest, link
-from happe_study.audit.verify import ERASED, Fault, Head, Link, noted_head, verify, verify_log
+from happe_study.model.audit.chain import GENESIS, detail_digest, link
+from happe_study.model.audit.verify import ERASED, Fault, Head, Link, noted_head, verify, verify_log
+from happe_study.model.rights import Role
 from postgres import ON_BOTH
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ FIVE = ("a", "b", "c", "d", "e")
 
 
 def test_the_chain_is_what_its_description_says() -> None:
-    """The test computes the chain only from the description in audit/chain.py."""
+    """The test computes the chain only from the description in model/audit/chain.py."""
     detail = json.dumps({"by": "server", "number": 1}, sort_keys=True, separators=(",", ":")).encode()
     digest = hashlib.sha256(SALT + detail).hexdigest()
     chain = hashlib.sha256("\n".join(["0" * 64, "1", "1001", "a", digest]).encode()).hexdigest()

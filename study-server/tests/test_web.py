@@ -9,6 +9,7 @@ import time
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+import happe_study.web.assembly
 import pytest
 from flask import Blueprint
 from itsdangerous import TimestampSigner
@@ -18,15 +19,14 @@ import callers
 import given_accounts
 import given_participants
 import given_studies
-import happe_study.app.assembly
 from given_accounts import PASSWORD, browser, post, sign_in
-from happe_study.access.rights import Role
-from happe_study.access.rules import Who, anybody, rule_of
-from happe_study.app.web import ANOTHER, BETWEEN, HEADERS
 from happe_study.base.database import Base
-from happe_study.design.study import Study
-from happe_study.people.accounts.models import Account
-from happe_study.studies import services as studies
+from happe_study.model.accounts import Account
+from happe_study.model.rights import Role
+from happe_study.model.rules import Who, anybody, rule_of
+from happe_study.model.studies import Study
+from happe_study.study.studies import services as studies
+from happe_study.web.every_request import ANOTHER, BETWEEN, HEADERS
 from postgres import ON_BOTH
 from test_rules import APP, LIMITS, SAFE
 from world import World
@@ -62,11 +62,11 @@ def toy() -> str:
 @pytest.fixture
 def failing_world(monkeypatch: pytest.MonkeyPatch, sqlite_url: str, tmp_path: Path) -> Iterator[World]:
     """A server with a page and a part of the API that fail."""
-    original = happe_study.app.assembly.blueprints
+    original = happe_study.web.assembly.blueprints
     failing = Blueprint("failing", __name__)
     failing.get("/failing")(anybody(toy))
     failing.get("/api/v1/failing", endpoint="too")(anybody(toy))
-    monkeypatch.setattr(happe_study.app.assembly, "blueprints", lambda: iter([*original(), failing]))
+    monkeypatch.setattr(happe_study.web.assembly, "blueprints", lambda: iter([*original(), failing]))
     made = World(tmp_path, sqlite_url)
     made.app.testing = False
     yield made

@@ -21,8 +21,8 @@ from forked import Program
 from happe_demo.ports import reserved_port
 from happe_study.base.config import SECRET_NAMES, load_config
 from happe_study.cli.program import main
-from happe_study.evidence.traces.stores import storage_of
 from happe_study.operations.setting_up import write_secret
+from happe_study.study.traces.stores import storage_of
 from operated import happe_server
 from patience import PATIENCE_S, until
 from uploader import DONE, PAUSE_SECONDS, RETRIED
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from happe_study.evidence.traces.storage import Storage
+    from happe_study.study.traces.storage import Storage
     from in_process import Ran
     from s3_stores import Store
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from flask.testing import FlaskClient
     from werkzeug.test import TestResponse
 
-    from happe_study.design.study import Study
-    from happe_study.people.participants.models import Participant
+    from happe_study.model.participants import Participant
+    from happe_study.model.studies import Study
     from world import World
 
 

@@ -14,21 +14,21 @@ from typing import TYPE_CHECKING
 from jinja2 import BytecodeCache
 from sqlalchemy import text
 
-from happe_study.app.assembly import create_app
 from happe_study.base.clock import now_us
 from happe_study.base.codes import new_secret
 from happe_study.base.config import Config, Secrets
-from happe_study.people.accounts import tokens
-from happe_study.people.accounts.models import Account, Grant, TokenKind
+from happe_study.model.accounts import Account, Grant, TokenKind
+from happe_study.study.people import tokens
+from happe_study.web.assembly import create_app
 
 if TYPE_CHECKING:
     from flask.testing import FlaskClient
     from jinja2.bccache import Bucket
 
-    from happe_study.access.rights import Role
+    from happe_study.model.rights import Role
 
 AT_ONCE = {"custodian_wait_hours": 0, "least_share_of_run": 0.0}  # no test waits
-PROTOCOLS = Path(__file__).parents[1] / "src/happe_study/design/protocol/examples"
+PROTOCOLS = Path(__file__).parents[1] / "src/happe_study/study/protocol/examples"
 
 
 class Compiled(BytecodeCache):

@@ -11,7 +11,7 @@ import pytest
 import seals
 from happe_contract import schemas
 from happe_contract.schemas import Kind
-from happe_study.runs.records.record import run_record
+from happe_study.study.records.record import run_record
 from sealed_runs import begin, end, facts, pressed
 from test_vectors import validator
 

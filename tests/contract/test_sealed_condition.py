@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import seals
-from happe_study.design.allocation import sealing
-from happe_study.design.protocol.conditions import Condition
-from happe_study.design.protocol.reading import Ondemand
-from happe_study.people.devices import enrolment
-from happe_study.people.participants.models import Participant
-from happe_study.runs.course.models import Run
-from happe_study.runs.course.services import condition_document
+from happe_study.model.participants import Participant
+from happe_study.model.runs import Run
+from happe_study.study import sealing
+from happe_study.study.people import enrolment
+from happe_study.study.protocol.conditions import Condition
+from happe_study.study.protocol.reading import Ondemand
+from happe_study.study.runs.services import condition_document
 from happed_wire import BusError
 from sealed_runs import begin, end, facts, key_of
 from test_vectors import validator

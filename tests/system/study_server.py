@@ -20,8 +20,8 @@ from sqlalchemy import select
 from happe_demo.ports import reserved_port
 from happe_study.base.config import load_secrets
 from happe_study.base.database import Database
-from happe_study.evidence.traces.models import Trace
-from happe_study.evidence.traces.sealed import seal_of
+from happe_study.model.traces import Trace
+from happe_study.study.traces.sealed import seal_of
 from patience import PATIENCE_S, until
 from program import ROOT
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HAPPE_SERVER = ROOT / "build/bin/happe-server"
-PROTOCOL = ROOT / "study-server/src/happe_study/design/protocol/examples/paper-a3.toml"
+PROTOCOL = ROOT / "study-server/src/happe_study/study/protocol/examples/paper-a3.toml"
 STUDY = "paper-a3"
 ADMINISTRATOR, PASSWORD = "ana@example.org", "correct horse battery"
 

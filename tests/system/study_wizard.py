@@ -22,14 +22,14 @@ import desktop
 import given_participants
 import given_studies
 from happe_demo.ports import reserved_port
-from happe_study import migrations
-from happe_study.access.rules import DeviceKind
 from happe_study.base.database import Database
-from happe_study.people.devices import services as devices
-from happe_study.people.devices.models import ClockEstimate, Device
-from happe_study.runs.course import services as run_services
-from happe_study.runs.course.models import Run, RunRecord
-from happe_study.runs.records.stored import opened
+from happe_study.model.devices import ClockEstimate, Device
+from happe_study.model.rules import DeviceKind
+from happe_study.model.runs import Run, RunRecord
+from happe_study.operations import migrations
+from happe_study.study.people import devices
+from happe_study.study.records.stored import opened
+from happe_study.study.runs import services as run_services
 from operated import Operated
 from patience import PATIENCE_S, until
 from program import ROOT
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from desktop import X11
-    from happe_study.design.study import Study
+    from happe_study.model.studies import Study
     from private_bus import PrivateBus
 
 Json = dict[str, Any]

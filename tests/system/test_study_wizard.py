@@ -21,7 +21,7 @@ import pytest
 from sqlalchemy import func, select
 
 import desktop
-from happe_study.audit.models import AuditEntry
+from happe_study.model.audit.models import AuditEntry
 from patience import PATIENCE_S, is_running, until
 from serve import chromium
 from study_wizard import application, command_lines, play

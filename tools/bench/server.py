@@ -28,9 +28,9 @@ import given_power
 import given_profiles
 import given_uploads
 import records
-from happe_study import migrations
-from happe_study.access.rights import Role
 from happe_study.base.database import Base, Database, table
+from happe_study.model.rights import Role
+from happe_study.operations import migrations
 from patience import PATIENCE_S
 from postgres import cluster
 from server_process import ServerProcess

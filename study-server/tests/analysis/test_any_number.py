@@ -12,9 +12,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import given_exports as given
-from happe_study.design.protocol.reading import read_protocol
-from happe_study.evidence.documents.machines import T61
-from happe_study.jobs.work import GoneError
+from happe_study.model.jobs.work import GoneError
 from happe_study.results.analysis import making
 from happe_study.results.analysis.intervals import FEWEST
 from happe_study.results.analysis.making import Given, make
@@ -24,6 +22,8 @@ from happe_study.results.analysis.report import Report, Section, Weight
 from happe_study.results.analysis.sections import answer
 from happe_study.results.analysis.study import FAULT, Study
 from happe_study.results.analysis.tidy import Run, Runs
+from happe_study.study.documents.machines import T61
+from happe_study.study.protocol.reading import read_protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable

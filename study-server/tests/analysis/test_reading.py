@@ -13,15 +13,15 @@ from sqlalchemy import select, update
 import given_exports as given
 import given_studies
 from happe_contract.schemas import MOST_LISTED
-from happe_study.design.study import Study
-from happe_study.evidence.documents.machines import T61
-from happe_study.evidence.documents.reading import InputError, measures_in, read_measures, read_model
-from happe_study.people.participants.models import Participant
+from happe_study.model.participants import Participant
+from happe_study.model.runs import Run
+from happe_study.model.studies import Study
+from happe_study.results import unblinding
 from happe_study.results.analysis import reading, study
 from happe_study.results.analysis.reading import read_export, with_power
-from happe_study.results.unblinding import services as unblinding
-from happe_study.results.unblinding.services import Order
-from happe_study.runs.course.models import Run
+from happe_study.results.unblinding import Order
+from happe_study.study.documents.machines import T61
+from happe_study.study.documents.reading import InputError, measures_in, read_measures, read_model
 from test_erasure import played
 from world import fixed_secrets
 

@@ -14,11 +14,11 @@ from sqlalchemy import select
 import given_accounts
 import given_power
 import given_studies
-from happe_study.access.rights import Role
-from happe_study.access.rules import DeviceKind
-from happe_study.design.study import Study
-from happe_study.people.devices import services as devices
-from happe_study.runs.participation import services as participants
+from happe_study.model.rights import Role
+from happe_study.model.rules import DeviceKind
+from happe_study.model.studies import Study
+from happe_study.study.people import devices
+from happe_study.study.runs import participation as participants
 from serve import Watched, WorldServer
 from test_rules import LIMITS
 from world import World, sqlite_copy

@@ -9,8 +9,8 @@ import pytest
 
 import given_participants as people
 from given_studies import study, text
-from happe_study.runs.course import services as runs
-from happe_study.runs.participation import run_pages
+from happe_study.study.runs import services as runs
+from happe_study.web import participant_run_pages as run_pages
 from serve import Watched, WorldServer
 from world import World, fixed_secrets, sqlite_copy
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
-    from happe_study.people.participants.models import Participant
+    from happe_study.model.participants import Participant
 
 OWN_ITEMS = """
 [[questionnaire.item]]

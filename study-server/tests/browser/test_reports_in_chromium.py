@@ -12,9 +12,9 @@ from sqlalchemy import update
 import given_accounts
 import given_jobs
 import given_reports
-from happe_study.access.rights import Role
-from happe_study.people.devices.models import ClockEstimate, Device
-from happe_study.runs.course.models import Run
+from happe_study.model.devices import ClockEstimate, Device
+from happe_study.model.rights import Role
+from happe_study.model.runs import Run
 from serve import WIDE, Watched, WorldServer
 from test_rules import LIMITS
 from world import World, sqlite_copy

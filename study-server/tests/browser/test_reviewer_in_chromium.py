@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 
 import given_accounts
 import given_profiles
-from happe_study.access.rights import Role
+from happe_study.model.rights import Role
 from serve import WIDE, Watched, WorldServer
 from test_rules import LIMITS
 from world import World, sqlite_copy

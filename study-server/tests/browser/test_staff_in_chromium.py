@@ -15,14 +15,14 @@ import given_accounts
 import given_devices
 import given_participants as people
 import given_studies
-from happe_study.access.rights import Role
-from happe_study.access.rules import FRESH_US, DeviceKind
 from happe_study.base.clock import now_us
-from happe_study.design.study import Study
-from happe_study.people.devices import services as devices
-from happe_study.results.unblinding import services as unblinding
-from happe_study.runs.course import services as runs
-from happe_study.runs.participation import services as participants
+from happe_study.model.rights import Role
+from happe_study.model.rules import FRESH_US, DeviceKind
+from happe_study.model.studies import Study
+from happe_study.results import unblinding
+from happe_study.study.people import devices
+from happe_study.study.runs import participation as participants
+from happe_study.study.runs import services as runs
 from serve import WIDE, Watched, WorldServer
 from test_rules import LIMITS
 from world import World, fixed_secrets, sqlite_copy

@@ -10,13 +10,13 @@ import click
 from happe_cli.commands import Command, json_option, print_json, print_table
 from happe_cli.errors import EX_CHECK_FAILED, Failure
 from happe_study.cli.protocols import checked, file_argument, protocol_text
-from happe_study.design.allocation.plan import SECRET_BYTES, CommitmentError, recompute
+from happe_study.study.allocation import SECRET_BYTES, CommitmentError, recompute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from happe_study.design.allocation.plan import SlotPlan
+    from happe_study.study.allocation import SlotPlan
 
 MORE = """Note the commitment when the study is locked. After the unblinding, this command proves that nobody changed
 the allocation in between. The server publishes seed and salt, the commitment and the SHA-256 of the

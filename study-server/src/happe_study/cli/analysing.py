@@ -22,8 +22,6 @@ from happe_cli.disk import sync_folder, whole
 from happe_cli.errors import Failure
 from happe_study.base.version import VERSION
 from happe_study.cli.errors import PROGRAM
-from happe_study.design.protocol.reading import ProtocolError, read_protocol
-from happe_study.evidence.documents.reading import InputError, read_measures
 from happe_study.results.analysis.plan import (
     ASSUMPTIONS,
     FEWEST,
@@ -35,14 +33,16 @@ from happe_study.results.analysis.plan import (
     powers,
 )
 from happe_study.results.analysis.refusal import Refusal
+from happe_study.study.documents.reading import InputError, read_measures
+from happe_study.study.protocol.reading import ProtocolError, read_protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from happe_study.design.protocol.reading import Protocol
     from happe_study.results.analysis.plan import Plan, Power
     from happe_study.results.analysis.reading import Export
     from happe_study.results.analysis.tidy import Runs
+    from happe_study.study.protocol.reading import Protocol
 
 MORE = """EXPORT is the folder that `happe-server study export` wrote after the study was unblinded. Writes
 report.html and results.json. The same input gives the same bytes. Where the data can't support

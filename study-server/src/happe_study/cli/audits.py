@@ -9,14 +9,14 @@ import click
 
 from happe_cli.commands import Command, Group, examples, json_option, print_json
 from happe_cli.errors import EX_CHECK_FAILED, Failure
-from happe_study.audit.models import AuditHead
-from happe_study.audit.verify import Head, Report, noted_head, verify_log
 from happe_study.cli.server import Server, pass_server
-from happe_study.evidence.traces import upkeep
-from happe_study.evidence.traces.stores import storage_of
+from happe_study.model.audit.models import AuditHead
+from happe_study.model.audit.verify import Head, Report, noted_head, verify_log
 from happe_study.operations import worker
 from happe_study.operations.checking import Verdict
 from happe_study.operations.checking import check as look
+from happe_study.study.traces import upkeep
+from happe_study.study.traces.stores import storage_of
 
 MORE = """A person who can write to the database could rewrite the whole log. So note its head elsewhere from time to
 time, and verify against it later:

@@ -10,19 +10,19 @@ import click
 from sqlalchemy import select
 
 from happe_cli.commands import Group, examples, json_option, print_json, print_table
-from happe_study.access.rules import DeviceKind
 from happe_study.cli import named
 from happe_study.cli.server import Server, pass_server
-from happe_study.people.devices import services
-from happe_study.people.devices.models import Device
-from happe_study.runs.participation import services as participants
+from happe_study.model.devices import Device
+from happe_study.model.rules import DeviceKind
+from happe_study.study.people import devices as services
+from happe_study.study.runs import participation as participants
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sqlalchemy.orm import Session
 
-    from happe_study.design.study import Study
+    from happe_study.model.studies import Study
 
 study_argument = click.argument("study")
 MOST_INVITED = 1000

@@ -12,13 +12,13 @@ from sqlalchemy import select
 
 from happe_cli.commands import Command, Group, examples, json_option, print_json, print_table
 from happe_cli.errors import Failure
-from happe_study.audit.chain import append
 from happe_study.base.problems import Problem
 from happe_study.cli import named
 from happe_study.cli.server import Server, pass_server
-from happe_study.design.study import Study
-from happe_study.jobs import services
-from happe_study.jobs.models import Job, JobState
+from happe_study.model.audit.chain import append
+from happe_study.model.jobs import services
+from happe_study.model.jobs.models import Job, JobState
+from happe_study.model.studies import Study
 from happe_study.operations import worker as working
 from happe_study.operations.worker import KINDS
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from happe_cli.errors import Failure
-from happe_study.access.rights import Role, conflicts
 from happe_study.base.config import read_url
 from happe_study.base.problems import Problem
+from happe_study.model.rights import Role, conflicts
 from happe_study.operations.setting_up import Person
-from happe_study.people.accounts import services as accounts
+from happe_study.study.people import accounts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

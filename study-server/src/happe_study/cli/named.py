@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select
 
 from happe_cli.errors import Failure
-from happe_study.design.study import Study
-from happe_study.people.accounts import services as accounts
-from happe_study.people.devices.models import Device
+from happe_study.model.devices import Device
+from happe_study.model.studies import Study
+from happe_study.study.people import accounts
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
-    from happe_study.people.accounts.models import Account
+    from happe_study.model.accounts import Account
 
 
 def account(session: Session, email: str) -> Account:

@@ -12,7 +12,7 @@ import click
 
 from happe_cli.errors import Failure
 from happe_study.cli.errors import PROGRAM
-from happe_study.people.accounts.services import LONGEST_PASSWORD, SHORTEST_PASSWORD
+from happe_study.study.people.accounts import LONGEST_PASSWORD, SHORTEST_PASSWORD
 
 if TYPE_CHECKING:
     from collections.abc import Callable

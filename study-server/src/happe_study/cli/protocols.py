@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from happe_cli.errors import Failure
-from happe_study.design.protocol.reading import Protocol, ProtocolError, read_protocol
+from happe_study.study.protocol.reading import Protocol, ProtocolError, read_protocol
 
 STANDARD_INPUT = "-"
 file_argument = click.argument("file", type=click.Path(dir_okay=False, path_type=Path, allow_dash=True))

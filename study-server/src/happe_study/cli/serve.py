@@ -10,12 +10,11 @@ import click
 
 from happe_cli.commands import Command, examples, json_option, print_json
 from happe_cli.errors import Failure
-from happe_study import migrations
-from happe_study.audit.chain import append
 from happe_study.cli.server import Server, pass_server
-from happe_study.evidence.traces import upkeep
-from happe_study.evidence.traces.stores import storage_of
-from happe_study.operations import serving
+from happe_study.model.audit.chain import append
+from happe_study.operations import migrations, serving
+from happe_study.study.traces import upkeep
+from happe_study.study.traces.stores import storage_of
 
 RUN = """Stops on SIGTERM, SIGINT or Ctrl-C after it has answered the requests in progress (at most stop_seconds of
 the configuration). Reports to systemd when it is ready. Logs to standard error, one JSON object a line, or

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 import click
 
 from happe_cli.errors import Failure
-from happe_study import migrations
-from happe_study.audit import chain
 from happe_study.base import fingerprints
 from happe_study.base.config import Config, Secrets, load_config, load_secrets
 from happe_study.base.database import Database
 from happe_study.cli.defaults import VARIABLE
-from happe_study.operations import owner
+from happe_study.model.audit import chain
+from happe_study.operations import migrations, owner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,7 +75,7 @@ class Server:
     @cached_property
     def app(self) -> APIFlask:
         """The application, on a database of this program's revision."""
-        from happe_study.app.assembly import create_app  # most of the server, which some commands do not need
+        from happe_study.web.assembly import create_app  # most of the server, which some commands do not need
 
         self.require_fit()
         return create_app(self.config, self.secrets)

@@ -21,7 +21,7 @@ from happe_study.operations import joining, setting_up
 from happe_study.operations import owner as owner_of
 
 if TYPE_CHECKING:
-    from happe_study.access.rights import Role
+    from happe_study.model.rights import Role
 
 MORE = """Makes the data folder (0700), the secrets in it (0600), the database, and the configuration file, which
 explains every option. The command overwrites nothing. If a step fails, it removes what it made.

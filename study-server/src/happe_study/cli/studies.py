@@ -13,10 +13,10 @@ from happe_cli.commands import Group, examples, json_option, print_json, print_t
 from happe_study.cli import allocating, data, exporting, named, tracing, unblinding
 from happe_study.cli.protocols import STANDARD_INPUT, checked, file_argument, protocol_text
 from happe_study.cli.server import Server, pass_server
-from happe_study.design.protocol import placeholders, registration
-from happe_study.design.study import Study
+from happe_study.model.studies import Study
 from happe_study.results.overview.status import status as counted
-from happe_study.studies import custodians, services
+from happe_study.study.protocol import placeholders, registration
+from happe_study.study.studies import custodians, services
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

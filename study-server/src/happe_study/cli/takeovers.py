@@ -10,12 +10,12 @@ import click
 
 from happe_cli.commands import Command
 from happe_cli.errors import Failure
-from happe_study.audit.chain import append
 from happe_study.cli.server import Server, pass_server
-from happe_study.evidence.traces.stores import storage_of
+from happe_study.model.audit.chain import append
+from happe_study.study.traces.stores import storage_of
 
 if TYPE_CHECKING:
-    from happe_study.evidence.traces.bucket import Bucket
+    from happe_study.study.traces.bucket import Bucket
 
 MORE = """Only the owner of a bucket changes it: puts uploads there, erases, and sweeps. A new bucket belongs to the
 first server that uses it, and to all servers of that server's database. A restored server does not own the

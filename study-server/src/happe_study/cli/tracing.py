@@ -11,14 +11,14 @@ import click
 
 from happe_cli.commands import Command, json_option, print_json, print_table
 from happe_cli.errors import Failure
-from happe_study.audit.chain import append
 from happe_study.cli import named
 from happe_study.cli.errors import PROGRAM
 from happe_study.cli.server import Server, pass_server
-from happe_study.design.study import StudyState
-from happe_study.evidence.traces.downloads import Downloaded, download
-from happe_study.evidence.traces.sealed import TraceFiles
-from happe_study.evidence.traces.stores import storage_of
+from happe_study.model.audit.chain import append
+from happe_study.model.studies import StudyState
+from happe_study.study.traces.downloads import Downloaded, download
+from happe_study.study.traces.sealed import TraceFiles
+from happe_study.study.traces.stores import storage_of
 
 MORE = """Writes FOLDER/UUID for each trace, in the format of `happe-power`'s spool: header, parts, gaps, clock
 estimates and manifest. Only the meter's own spool has zero checks. The command compares each part with

@@ -12,28 +12,27 @@ from flask_security.utils import verify_password
 
 from happe_cli.commands import Command, json_option, print_json
 from happe_cli.errors import EX_CHECK_FAILED, Failure
-from happe_study.access.rights import Right
 from happe_study.base.clock import now_us
 from happe_study.base.problems import Problem
 from happe_study.cli import named, passwords
 from happe_study.cli.errors import PROGRAM
 from happe_study.cli.server import Server, pass_server
-from happe_study.people.accounts import second_factor
-from happe_study.people.accounts import services as accounts
-from happe_study.people.callers import staff_caller
-from happe_study.results.unblinding.services import Order, require_reason, revealed_by, unblind_run
-from happe_study.results.unblinding.services import unblind as unblind_study
-from happe_study.runs.course import services as runs
-from happe_study.studies import custodians
+from happe_study.model.rights import Right
+from happe_study.results.unblinding import Order, require_reason, revealed_by, unblind_run
+from happe_study.results.unblinding import unblind as unblind_study
+from happe_study.study.people import accounts, second_factor
+from happe_study.study.people.callers import staff_caller
+from happe_study.study.runs import services as runs
+from happe_study.study.studies import custodians
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from sqlalchemy.orm import Session
 
-    from happe_study.access.rules import Caller
-    from happe_study.design.study import Study
-    from happe_study.people.accounts.models import Account
+    from happe_study.model.accounts import Account
+    from happe_study.model.rules import Caller
+    from happe_study.model.studies import Study
 
 MORE = """Asks for the custodian's address, password and reason, unless they are given. You confirm by typing the
 study's name (or the run's code). This can't be undone. The audit log records who did it and why.

@@ -31,20 +31,20 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sqlalchemy import create_engine, select, text
 
 from happe_cli.disk import UNFINISHED, sync_file, sync_folder
-from happe_study.access.rights import Right
-from happe_study.audit.chain import SERVER
-from happe_study.audit.models import AuditHead
 from happe_study.base import fingerprints
 from happe_study.base.clock import now_us
 from happe_study.base.config import SECRET_NAMES
 from happe_study.base.problems import conflict
 from happe_study.base.version import VERSION
-from happe_study.evidence.traces.models import Trace, TracePart
-from happe_study.evidence.traces.storage import FULL, Folder, Part
-from happe_study.evidence.traces.stores import storage_of
-from happe_study.jobs import services as jobs
-from happe_study.jobs.work import FailedError, Kind
+from happe_study.model.audit.chain import SERVER
+from happe_study.model.audit.models import AuditHead
+from happe_study.model.jobs import services as jobs
+from happe_study.model.jobs.work import FailedError, Kind
+from happe_study.model.rights import Right
+from happe_study.model.traces import Trace, TracePart
 from happe_study.operations import postgresql
+from happe_study.study.traces.storage import FULL, Folder, Part
+from happe_study.study.traces.stores import storage_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,8 +54,8 @@ if TYPE_CHECKING:
 
     from happe_study.base.config import Config, Secrets
     from happe_study.base.database import Database
-    from happe_study.jobs.models import Job
-    from happe_study.jobs.work import Work
+    from happe_study.model.jobs.models import Job
+    from happe_study.model.jobs.work import Work
 
 NAME = "manifest.json"
 DATABASES = {"sqlite": "server.db", "postgresql": "database.dump"}

@@ -13,20 +13,20 @@ from urllib.parse import urlsplit
 from sqlalchemy import select, text
 from sqlalchemy.exc import SQLAlchemyError
 
-from happe_study import migrations
-from happe_study.audit.verify import verify_log
 from happe_study.base import fingerprints
 from happe_study.base.config import ConfigError, is_loopback, load_secrets
 from happe_study.base.s3 import AwayError, CredentialsError, NotOwnerError
-from happe_study.design.allocation.sealing import SealError, open_record, open_seed
-from happe_study.design.study import Study
-from happe_study.evidence.traces.models import Trace
-from happe_study.evidence.traces.sealed import manifest_of, seal_of
-from happe_study.evidence.traces.storage import Folder
-from happe_study.evidence.traces.stores import storage_of
+from happe_study.model.audit.verify import verify_log
+from happe_study.model.participants import Participant
+from happe_study.model.runs import Run, RunRecord
+from happe_study.model.studies import Study
+from happe_study.model.traces import Trace
+from happe_study.operations import migrations
 from happe_study.operations.trace_files import look
-from happe_study.people.participants.models import Participant
-from happe_study.runs.course.models import Run, RunRecord
+from happe_study.study.sealing import SealError, open_record, open_seed
+from happe_study.study.traces.sealed import manifest_of, seal_of
+from happe_study.study.traces.storage import Folder
+from happe_study.study.traces.stores import storage_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from happe_study.base.config import Config
     from happe_study.base.database import Database
-    from happe_study.evidence.traces.storage import Storage
+    from happe_study.study.traces.storage import Storage
 
 OTHERS = 0o077
 WRITABLE = 0o022
@@ -269,7 +269,7 @@ def _store(config: Config, database: Database) -> Iterator[Finding]:
     """Check that the bucket, if there is one, works as the server needs it."""
     if config.s3 is None:
         return
-    from happe_study.evidence.traces.bucket import Bucket  # noqa: PLC0415 - it takes 30 MB, which a folder saves
+    from happe_study.study.traces.bucket import Bucket  # noqa: PLC0415 - it takes 30 MB, which a folder saves
 
     where, advice = config.s3.address, "see docs/how-to/several-servers.md"
     try:

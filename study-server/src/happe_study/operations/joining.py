@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from happe_contract import toml_lines
-from happe_study import migrations
 from happe_study.base import fingerprints
 from happe_study.base.config import SECRET_NAMES, Config, ConfigError, Secrets, load_config, load_secrets
 from happe_study.base.database import Database
+from happe_study.operations import migrations
 from happe_study.operations.setting_up import Wish, as_owner, check_files, making, write_secret
 
 CONFIGURATION = "server.toml"

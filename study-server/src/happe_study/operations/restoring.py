@@ -17,15 +17,14 @@ from uuid import UUID
 from sqlalchemy import inspect
 
 from happe_cli.disk import sync_file, sync_folder
-from happe_study import migrations
-from happe_study.audit.verify import Head, Report, verify_log
 from happe_study.base import fingerprints
 from happe_study.base.config import ConfigError, load_secrets
 from happe_study.base.database import Database
-from happe_study.evidence.traces.storage import Part
-from happe_study.evidence.traces.stores import storage_of
-from happe_study.operations import postgresql
+from happe_study.model.audit.verify import Head, Report, verify_log
+from happe_study.operations import migrations, postgresql
 from happe_study.operations.backup import DATABASES, Entry, Manifest, NoBackupError, manifest_of
+from happe_study.study.traces.storage import Part
+from happe_study.study.traces.stores import storage_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -16,10 +16,10 @@ from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
 from gunicorn.glogging import Logger
 
-from happe_study.app import metrics
-from happe_study.app.assembly import create_app
 from happe_study.base.config import OFF, host_and_port, is_loopback
 from happe_study.operations import logs, worker
+from happe_study.web import metrics
+from happe_study.web.assembly import create_app
 
 if TYPE_CHECKING:
     import subprocess

@@ -16,21 +16,20 @@ from pydantic import ValidationError
 from sqlalchemy import inspect
 
 from happe_cli.disk import sync_file, sync_folder
-from happe_study import migrations
-from happe_study.app.assembly import create_app
-from happe_study.audit import chain
 from happe_study.base.config import SECRET_BYTES, SECRET_NAMES, Config, ConfigError, load_secrets, read_config, said
 from happe_study.base.database import Database
-from happe_study.operations import owner
+from happe_study.model.audit import chain
+from happe_study.operations import migrations, owner
 from happe_study.operations.configuration import written
-from happe_study.people.accounts import services as accounts
+from happe_study.study.people import accounts
+from happe_study.web.assembly import create_app
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from sqlalchemy.orm import Session
 
-    from happe_study.access.rights import Role
+    from happe_study.model.rights import Role
 
 DATA = Path("/var/lib/happe-server")
 FIRST_PASSWORD_BYTES = 15  # 20 characters

@@ -10,12 +10,12 @@ from uuid import UUID
 
 from sqlalchemy import select
 
-from happe_study.evidence.traces.models import SweptPart, Trace, TracePart
-from happe_study.evidence.traces.storage import Part
+from happe_study.model.traces import SweptPart, Trace, TracePart
+from happe_study.study.traces.storage import Part
 
 if TYPE_CHECKING:
     from happe_study.base.database import Database
-    from happe_study.evidence.traces.storage import Storage, Stored
+    from happe_study.study.traces.storage import Storage, Stored
 
 
 @dataclass

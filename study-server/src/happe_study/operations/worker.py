@@ -26,26 +26,26 @@ from typing import TYPE_CHECKING
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
-from happe_study.app import job_kinds
 from happe_study.base import fingerprints
 from happe_study.base.config import Config, Secrets, load_secrets
 from happe_study.base.database import Database
 from happe_study.base.parts import Parts
 from happe_study.base.s3 import AwayError, NotOwnerError
-from happe_study.evidence.traces.storage import FULL
-from happe_study.jobs import services
-from happe_study.jobs.models import Job
-from happe_study.jobs.work import FailedError, GoneError, Work
-from happe_study.migrations import tables  # noqa: F401 - a job's row names rows of other tables
+from happe_study.model.jobs import services
+from happe_study.model.jobs.models import Job
+from happe_study.model.jobs.work import FailedError, GoneError, Work
 from happe_study.operations import backup, logs
+from happe_study.operations.migrations import tables  # noqa: F401 - a job's row names rows of other tables
+from happe_study.results import job_kinds
 from happe_study.results.exports import stored
 from happe_study.results.withdrawal import retention
+from happe_study.study.traces.storage import FULL
 
 if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess
     from pathlib import Path
 
-    from happe_study.jobs.work import Kind
+    from happe_study.model.jobs.work import Kind
 
 log = structlog.get_logger(__name__)
 

@@ -10,9 +10,6 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from happe_study.base.version import VERSION
-from happe_study.design.protocol.reading import ProtocolError, read_protocol
-from happe_study.evidence.documents.machines import T61
-from happe_study.evidence.documents.reading import InputError, read_measures, read_model
 from happe_study.results.analysis.reading import read_export, with_power
 from happe_study.results.analysis.report import Report, Section, Weight
 from happe_study.results.analysis.sections import (
@@ -28,13 +25,16 @@ from happe_study.results.analysis.sections import (
 )
 from happe_study.results.analysis.study import FAULT, Study, attempt, not_finite
 from happe_study.results.analysis.tidy import Runs
+from happe_study.study.documents.machines import T61
+from happe_study.study.documents.reading import InputError, read_measures, read_model
+from happe_study.study.protocol.reading import ProtocolError, read_protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from happe_study.design.protocol.reading import Protocol
     from happe_study.results.analysis.reading import Export
+    from happe_study.study.protocol.reading import Protocol
 
 SECTIONS: dict[str, Callable[[Study], Section]] = {
     "participants": participants.section,

@@ -17,7 +17,7 @@ from happe_study.results.analysis.refusal import Refusal
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from happe_study.design.protocol.reading import Protocol
+    from happe_study.study.protocol.reading import Protocol
 
 FEWEST, MOST = 5, 1000  # participants
 STUDIES, MOST_STUDIES = 2000, 100_000  # simulated studies of each size: default and maximum

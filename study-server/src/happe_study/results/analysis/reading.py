@@ -20,14 +20,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from happe_study.base.tables.formats import FORMULA, Format
-from happe_study.evidence.documents.reading import InputError
 from happe_study.results.analysis.tidy import Run, Runs
+from happe_study.study.documents.reading import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    from happe_study.evidence.documents.reading import Measure
+    from happe_study.study.documents.reading import Measure
 
 SERIES_US = 1_000_000
 GONE = ("withdrawn", "replaced")

@@ -17,11 +17,11 @@ from happe_study.results.analysis.refusal import Refusal
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from happe_study.design.protocol.reading import Protocol
-    from happe_study.evidence.documents.reading import Measure, PowerModel
     from happe_study.results.analysis.intervals import Estimate
     from happe_study.results.analysis.reading import Export
     from happe_study.results.analysis.tidy import Runs
+    from happe_study.study.documents.reading import Measure, PowerModel
+    from happe_study.study.protocol.reading import Protocol
 
 Made = TypeVar("Made")
 log = logging.getLogger(__name__)

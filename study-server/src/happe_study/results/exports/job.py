@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import insert
 
-from happe_study.access.rights import Right
 from happe_study.base.tables.formats import Format
-from happe_study.design.study import Study
-from happe_study.jobs.work import Kind
+from happe_study.model.jobs.work import Kind
+from happe_study.model.results import ExportPiece
+from happe_study.model.rights import Right
+from happe_study.model.studies import Study
 from happe_study.results.exports import services
-from happe_study.results.exports.models import ExportPiece
 from happe_study.results.exports.table import Source
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.orm import Session
 
-    from happe_study.jobs.work import Work
+    from happe_study.model.jobs.work import Work
 
 EXPORT = "export"
 PIECE = 1 << 20

@@ -13,12 +13,12 @@ import structlog
 from sqlalchemy import select
 
 from happe_study.base.tables.columns import Column, Kind
-from happe_study.design.allocation.sealing import SealError
-from happe_study.people.participants.models import Participant
+from happe_study.model.participants import Participant
+from happe_study.model.runs import Run, RunRecord
 from happe_study.results.exports.table import Table
 from happe_study.results.exports.tables import KHZ, LAPTOP_US, PPM, ROWS_AT_ONCE
-from happe_study.runs.course.models import Run, RunRecord
-from happe_study.runs.records.stored import opened
+from happe_study.study.records.stored import opened
+from happe_study.study.sealing import SealError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

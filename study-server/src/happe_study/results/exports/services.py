@@ -6,14 +6,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from happe_study.access.rights import Right
-from happe_study.audit.chain import append
 from happe_study.base.problems import conflict, forbidden, not_found
 from happe_study.base.snapshot import at_one_moment
 from happe_study.base.tables.columns import Column, Kind
 from happe_study.base.tables.formats import encoded
-from happe_study.design.study import StudyState
-from happe_study.evidence.profiles.services import take_out
+from happe_study.model.audit.chain import append
+from happe_study.model.rights import Right
+from happe_study.model.studies import StudyState
 from happe_study.results.exports.records import KEYS, RECORDS, SAMPLES
 from happe_study.results.exports.table import Source, Table
 from happe_study.results.exports.tables import (
@@ -26,18 +25,19 @@ from happe_study.results.exports.tables import (
     participants,
     ratings,
 )
-from happe_study.studies.services import protocol_of, seed_of
+from happe_study.study.profiles.services import take_out
+from happe_study.study.studies.services import protocol_of, seed_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sqlalchemy.orm import Session
 
-    from happe_study.access.rules import Caller
     from happe_study.base.config import Secrets
     from happe_study.base.database import Database
     from happe_study.base.tables.formats import Format
-    from happe_study.design.study import Study
+    from happe_study.model.rules import Caller
+    from happe_study.model.studies import Study
 
 EVERY_RIGHT = frozenset(Right)
 

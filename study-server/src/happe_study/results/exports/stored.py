@@ -13,26 +13,26 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, select
 
-from happe_study.audit.chain import SERVER, append
 from happe_study.base.clock import now_us
 from happe_study.base.database import FOR_CHANGE
 from happe_study.base.problems import conflict, not_found
 from happe_study.base.tables.formats import Format
-from happe_study.design.study import Study
-from happe_study.jobs import services as jobs
-from happe_study.jobs.models import Job, JobState
+from happe_study.model.audit.chain import SERVER, append
+from happe_study.model.jobs import services as jobs
+from happe_study.model.jobs.models import Job, JobState
+from happe_study.model.results import ExportPiece
+from happe_study.model.studies import Study
 from happe_study.results.exports import services
 from happe_study.results.exports.job import EXPORT
-from happe_study.results.exports.models import ExportPiece
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sqlalchemy.orm import Session
 
-    from happe_study.access.rules import Caller
     from happe_study.base.config import Secrets
     from happe_study.base.database import Database
+    from happe_study.model.rules import Caller
 
 KEPT_DAYS = 3
 KEPT_US = KEPT_DAYS * 86_400_000_000

@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from happe_study.access.rights import Right
-from happe_study.design.study import StudyState
+from happe_study.model.rights import Right
+from happe_study.model.studies import StudyState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Select, and_, case, false, func, or_, select
 from sqlalchemy.orm import aliased
 
-from happe_study.access.rights import Right
 from happe_study.base.tables.columns import Column, Kind
-from happe_study.design.study import Study
-from happe_study.evidence.profiles.models import LearningEvent, Uafp
-from happe_study.evidence.traces.models import Trace, TracePart
-from happe_study.people.devices.models import ClockEstimate, Device
-from happe_study.people.participants.models import Participant
+from happe_study.model.devices import ClockEstimate, Device
+from happe_study.model.participants import Participant
+from happe_study.model.profiles import LearningEvent, Uafp
+from happe_study.model.rights import Right
+from happe_study.model.runs import Run
+from happe_study.model.studies import Study
+from happe_study.model.traces import Trace, TracePart
 from happe_study.results.exports.table import Table
-from happe_study.runs.course.models import Run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from sqlalchemy.sql.elements import ColumnElement
 
     from happe_study.base.tables.columns import Sql
-    from happe_study.design.protocol.reading import Protocol
     from happe_study.results.exports.table import Source
+    from happe_study.study.protocol.reading import Protocol
 
 ROWS_AT_ONCE = 1000
 MICROS = "microseconds since 1970, UTC, by the server's clock"

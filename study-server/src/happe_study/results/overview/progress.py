@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import BigInteger, cast, func, select
 
-from happe_study.access.rights import Right
-from happe_study.access.rules import DeviceKind
 from happe_study.base.clock import now_us
-from happe_study.design.study import Study, StudyState
-from happe_study.evidence.traces.models import Trace, TracePart
-from happe_study.people.devices.models import ClockEstimate, Device
-from happe_study.people.devices.services import last_clocks
+from happe_study.model.devices import ClockEstimate, Device
+from happe_study.model.rights import Right
+from happe_study.model.rules import DeviceKind
+from happe_study.model.runs import Run
+from happe_study.model.studies import Study, StudyState
+from happe_study.model.traces import Trace, TracePart
 from happe_study.results.overview.status import status
 from happe_study.results.overview.upcoming import Next, upcoming
-from happe_study.runs.course.machine import State
-from happe_study.runs.course.models import Run
+from happe_study.study.people.devices import last_clocks
+from happe_study.study.runs.machine import State
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import func, select, union_all
 
-from happe_study.people.devices.models import Device
-from happe_study.people.participants.models import Participant, ParticipantState
-from happe_study.runs.course.machine import State
-from happe_study.runs.course.models import Run
-from happe_study.studies.models import Slot
+from happe_study.model.devices import Device
+from happe_study.model.participants import Participant, ParticipantState
+from happe_study.model.runs import Run
+from happe_study.model.studies import Slot
+from happe_study.study.runs.machine import State
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
-    from happe_study.design.study import Study
+    from happe_study.model.studies import Study
 
 GONE = (ParticipantState.WITHDRAWN, ParticipantState.REPLACED)
 

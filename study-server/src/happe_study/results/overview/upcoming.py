@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import case, func, select
 
-from happe_study.people.devices.models import Device, Sitting
-from happe_study.people.participants.models import Participant, ParticipantState
-from happe_study.runs.course.machine import State
-from happe_study.runs.course.models import Run
+from happe_study.model.devices import Device, Sitting
+from happe_study.model.participants import Participant, ParticipantState
+from happe_study.model.runs import Run
+from happe_study.study.runs.machine import State
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
-    from happe_study.design.study import Study
+    from happe_study.model.studies import Study
 
 MOST_NAMED = 8
 WORDS = {

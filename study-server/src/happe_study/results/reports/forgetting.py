@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import delete
 
-from happe_study.evidence.checks.job import CHECKS
-from happe_study.evidence.documents.models import AnalysisDocument, DocumentKind
-from happe_study.evidence.measuring.job import MEASURING
-from happe_study.jobs import services as jobs
+from happe_study.model.documents import AnalysisDocument, DocumentKind
+from happe_study.model.jobs import services as jobs
 from happe_study.results.exports.job import EXPORT
 from happe_study.results.reports.job import REPORT
+from happe_study.study.checks.job import CHECKS
+from happe_study.study.measuring.job import MEASURING
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session

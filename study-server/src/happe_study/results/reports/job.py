@@ -14,24 +14,24 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
-from happe_study.access.rights import Right
-from happe_study.audit.chain import append
 from happe_study.base.tables.formats import Format
-from happe_study.design.study import Study
-from happe_study.evidence.documents import services as documents
-from happe_study.evidence.documents.models import DocumentKind
-from happe_study.evidence.documents.reading import InputError
-from happe_study.jobs.work import FailedError, Kind
+from happe_study.model.audit.chain import append
+from happe_study.model.documents import DocumentKind
+from happe_study.model.jobs.work import FailedError, Kind
+from happe_study.model.results import Report, ReportFile
+from happe_study.model.rights import Right
+from happe_study.model.studies import Study
 from happe_study.results.exports import services as exports
 from happe_study.results.exports.table import Source
-from happe_study.results.reports.models import Report, ReportFile
+from happe_study.study.documents import services as documents
+from happe_study.study.documents.reading import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from sqlalchemy.orm import Session
 
-    from happe_study.jobs.work import Work
+    from happe_study.model.jobs.work import Work
 
 REPORT = "report"
 TABLES = ("runs", "ratings", "participants", "records", "keys", "samples", "study")

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import func, select
 
-from happe_study.audit.chain import append
 from happe_study.base.database import FOR_CHANGE
 from happe_study.base.problems import conflict, not_found
-from happe_study.design.study import Study, StudyState
-from happe_study.evidence.profiles.services import take_out
-from happe_study.jobs import services as jobs
-from happe_study.jobs.models import Job
+from happe_study.model.audit.chain import append
+from happe_study.model.jobs import services as jobs
+from happe_study.model.jobs.models import Job
+from happe_study.model.results import Report, ReportFile
+from happe_study.model.studies import Study, StudyState
 from happe_study.results.reports.job import REPORT
-from happe_study.results.reports.models import Report, ReportFile
+from happe_study.study.profiles.services import take_out
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
-    from happe_study.access.rules import Caller
     from happe_study.base.config import Secrets
+    from happe_study.model.rules import Caller
 
 BLINDED = "A report must wait until the study is unblinded."
 MAKING = "The server is making a report of this study. Wait until it is ready."

@@ -18,24 +18,24 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, null, select, update
 
-from happe_study.audit.chain import append
-from happe_study.audit.models import AuditDetail
-from happe_study.audit.verify import ERASED
 from happe_study.base.clock import now_us
 from happe_study.base.codes import new_code
-from happe_study.design.allocation.sealing import SealError, open_condition, seal_condition
-from happe_study.evidence.profiles import reviews
-from happe_study.evidence.profiles.models import LearningEvent, Profile, TaughtRun, Uafp
-from happe_study.people.accounts.models import Token
-from happe_study.people.devices.models import Sitting
-from happe_study.people.participants.models import Participant
+from happe_study.model.accounts import Token
+from happe_study.model.audit.chain import append
+from happe_study.model.audit.models import AuditDetail
+from happe_study.model.audit.verify import ERASED
+from happe_study.model.devices import Sitting
+from happe_study.model.participants import Participant
+from happe_study.model.profiles import LearningEvent, Profile, TaughtRun, Uafp
+from happe_study.model.runs import Run, RunRecord
 from happe_study.results.reports import forgetting
 from happe_study.results.withdrawal.recordings import Recording, forget, only_during
 from happe_study.results.withdrawal.renaming import renamed
-from happe_study.runs.course import planning
-from happe_study.runs.course.machine import State
-from happe_study.runs.course.models import Run, RunRecord
-from happe_study.runs.records.stored import opened, stored
+from happe_study.study.profiles import reviews
+from happe_study.study.records.stored import opened, stored
+from happe_study.study.runs import planning
+from happe_study.study.runs.machine import State
+from happe_study.study.sealing import SealError, open_condition, seal_condition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

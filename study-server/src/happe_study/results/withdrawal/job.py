@@ -6,14 +6,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from happe_study.access.rights import Right
-from happe_study.audit.chain import append
-from happe_study.evidence.traces.erased import ERASED, ERASING
-from happe_study.evidence.traces.stores import storage_of
-from happe_study.jobs.work import Kind
+from happe_study.model.audit.chain import append
+from happe_study.model.jobs.work import Kind
+from happe_study.model.rights import Right
+from happe_study.study.traces.erased import ERASED, ERASING
+from happe_study.study.traces.stores import storage_of
 
 if TYPE_CHECKING:
-    from happe_study.jobs.work import Work
+    from happe_study.model.jobs.work import Work
 
 
 def erase(work: Work) -> None:

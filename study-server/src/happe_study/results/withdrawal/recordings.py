@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, func, or_, select
 
-from happe_study.evidence.traces.models import Trace, TracePart
-from happe_study.people.devices.models import ClockEstimate, Sitting
+from happe_study.model.devices import ClockEstimate, Sitting
+from happe_study.model.traces import Trace, TracePart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

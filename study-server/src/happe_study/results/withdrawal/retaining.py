@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from happe_study.access.rights import Right
-from happe_study.audit.chain import append
-from happe_study.design.study import Study
-from happe_study.jobs.work import FailedError, Kind
+from happe_study.model.audit.chain import append
+from happe_study.model.jobs.work import FailedError, Kind
+from happe_study.model.rights import Right
+from happe_study.model.studies import Study
 from happe_study.results.withdrawal import retention
 
 if TYPE_CHECKING:
-    from happe_study.jobs.work import Work
+    from happe_study.model.jobs.work import Work
 
 
 def erase_identities(work: Work) -> None:

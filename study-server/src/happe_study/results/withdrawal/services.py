@@ -7,23 +7,23 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from happe_study.access.rules import Who
-from happe_study.audit.chain import append
 from happe_study.base.config import ConfigError
 from happe_study.base.s3 import AwayError
-from happe_study.evidence.traces.erased import ERASING
-from happe_study.evidence.traces.stores import storage_of
-from happe_study.jobs import services as jobs
-from happe_study.people.participants.models import OnWithdrawal, Participant, ParticipantState
+from happe_study.model.audit.chain import append
+from happe_study.model.jobs import services as jobs
+from happe_study.model.participants import OnWithdrawal, Participant, ParticipantState
+from happe_study.model.rules import Who
 from happe_study.results.withdrawal import erasure
-from happe_study.runs.participation.services import end
+from happe_study.study.runs.participation import end
+from happe_study.study.traces.erased import ERASING
+from happe_study.study.traces.stores import storage_of
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
-    from happe_study.access.rules import Caller
     from happe_study.base.config import Secrets
     from happe_study.base.parts import Parts
+    from happe_study.model.rules import Caller
     from happe_study.results.withdrawal.recordings import Recording
 
 ON_WITHDRAWAL = "the participant withdrew"

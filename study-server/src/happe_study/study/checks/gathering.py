@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Reading the input of the checks from the database and the store of traces."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.orm import aliased
+
+from happe_contract.time_base import time_base
+from happe_contract.traces import ClockEstimate as Estimate
+from happe_contract.traces import Gap as Lost
+from happe_contract.traces import Reason, TimePair
+from happe_study.model.devices import ClockEstimate, Device
+from happe_study.model.participants import Participant, ParticipantState
+from happe_study.model.profiles import Profile
+from happe_study.model.runs import Run, RunRecord
+from happe_study.model.studies import StudyState
+from happe_study.model.traces import Trace, TracePart
+from happe_study.study.checks.behaviour import Behaviour, behaviour
+from happe_study.study.checks.evidence import Evidence, Gap, RunFacts, TraceFacts, at_server, known_clock
+from happe_study.study.profiles.reading import histories
+from happe_study.study.records.stored import opened
+from happe_study.study.sealing import SealError, part_digest
+from happe_study.study.traces.sealed import manifest_of
+from happe_study.study.traces.storage import Part
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from sqlalchemy.orm import Session
+
+    from happe_contract.server_time import ServerClock
+    from happe_contract.strict_json import Json
+    from happe_contract.time_base import TimeBase
+    from happe_study.model.studies import Study
+    from happe_study.study.documents.machines import PowerModel
+    from happe_study.study.documents.reading import Measure
+    from happe_study.study.traces.storage import Storage
+
+GONE = (ParticipantState.WITHDRAWN, ParticipantState.REPLACED)
+ROWS_AT_ONCE = 200
+TRACES_AT_ONCE = 20  # traces read at a time; one may have thousands of parts
+MILLION = 1_000_000
+
+Clocks = dict[tuple[str, str], list[Estimate]]
+Parts = dict[int, dict[int, "Kept"]]  # of traces, by their ids and the parts' numbers
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The sources of facts besides the database. `deep`: read every byte of the traces."""
+
+    key: bytes  # the server's allocation key, which opens records and manifests
+    storage: Storage
+    model: PowerModel
+    measures: Mapping[str, Measure] | None = None
+    deep: bool = False
+
+
+def gather(session: Session, study: Study, sources: Sources, *, conditions: bool) -> Evidence:
+    """Read the facts of a study. Without `conditions` it leaves out all that reveals one, even after unblinding."""
+    unblinded = conditions and study.state == StudyState.UNBLINDED
+    clocks = _clocks(session, study.id)
+    records, unread = _records(session, study.id, sources) if unblinded else ({}, [])
+    return Evidence(
+        unblinded=unblinded,
+        runs=list(_runs(session, study.id, records, unblinded=unblinded)),
+        traces=list(_traces(session, study.id, sources, clocks, gaps=unblinded)),
+        clocks=clocks,
+        measures=sources.measures if unblinded else None,
+        unread=unread,
+        doubts=_doubts(session, study.id) if unblinded else (),
+        deep=sources.deep,
+        names=_names(session, study.id),
+    )
+
+
+def _names(session: Session, study_id: int) -> dict[str, str]:
+    """The names of devices by their codes."""
+    devices = session.scalars(select(Device).where(Device.study_id == study_id))
+    return {device.code: device.name for device in devices}
+
+
+def _of_study(query: Any, study_id: int) -> Any:  # noqa: ANN401 - a select
+    return query.where(Device.study_id == study_id)
+
+
+def _runs(session: Session, study_id: int, records: Mapping[str, Behaviour], *, unblinded: bool) -> Iterator[RunFacts]:
+    """The runs of participants who have neither withdrawn nor been replaced."""
+    laptop = aliased(Device)
+    columns = (Run.code, Run.position, Run.application, Run.state, Run.started_us, Run.ended_us, Run.condition)
+    query = (
+        select(*columns, Participant.code.label("participant"), laptop.code.label("laptop"))
+        .join(Participant, Run.participant_id == Participant.id)
+        .outerjoin(laptop, laptop.id == Run.device_id)
+        .where(Participant.study_id == study_id, Participant.state.not_in(GONE))
+        .order_by(Run.code)
+    )
+    for run in session.execute(query.execution_options(yield_per=ROWS_AT_ONCE)):
+        yield RunFacts(
+            code=run.code,
+            participant=run.participant,
+            position=run.position,
+            application=run.application,
+            state=run.state,
+            laptop=run.laptop,
+            started_us=run.started_us,
+            ended_us=run.ended_us,
+            condition=run.condition if unblinded else None,
+            behaviour=records.get(run.code),
+        )
+
+
+def _records(session: Session, study_id: int, sources: Sources) -> tuple[dict[str, Behaviour], list[str]]:
+    """The records of complete runs by run; the runs whose records do not open."""
+    query = (
+        select(Run.code, RunRecord.document)
+        .join(Participant, Run.participant_id == Participant.id)
+        .join(RunRecord, RunRecord.run_id == Run.id)
+        .where(Participant.study_id == study_id, Participant.state.not_in(GONE), Run.completed_us.is_not(None))
+        .order_by(Run.code)
+    )
+    found: dict[str, Behaviour] = {}
+    unread = []
+    for code, document in session.execute(query.execution_options(yield_per=ROWS_AT_ONCE)):
+        model = sources.model if code in (sources.measures or {}) else None  # the model is compared with measured watts
+        try:
+            found[code] = behaviour(json.loads(opened(sources.key, code, document)), model)
+        except SealError:
+            unread.append(code)
+    return found, unread
+
+
+def _doubts(session: Session, study_id: int) -> list[tuple[str, str]]:
+    """(run, difference) for each profile that does not follow from its lessons."""
+    of = select(Profile.participant_id).join(Participant, Participant.id == Profile.participant_id)
+    mine = Profile.study_id == study_id, Participant.state.not_in(GONE), ~Profile.agrees
+    wrong = session.scalars(of.where(*mine).distinct().order_by(Profile.participant_id)).all()
+    return [
+        (doubt.run, doubt.says)
+        for start in range(0, len(wrong), ROWS_AT_ONCE)
+        for history in histories(session, wrong[start : start + ROWS_AT_ONCE]).values()
+        for doubt in history.doubts
+    ]
+
+
+def _clocks(session: Session, study_id: int) -> Clocks:
+    query = select(Device.code, ClockEstimate).join(Device, Device.id == ClockEstimate.device_id)
+    order = (Device.code, ClockEstimate.clock, ClockEstimate.device_us, ClockEstimate.client_id)
+    found: Clocks = defaultdict(list)
+    for code, each in session.execute(_of_study(query, study_id).order_by(*order)):
+        found[code, each.clock].append(Estimate(each.device_us, each.offset_us, each.uncertainty_us))
+    return dict(found)
+
+
+def _traces(session: Session, study_id: int, sources: Sources, clocks: Clocks, *, gaps: bool) -> Iterator[TraceFacts]:
+    meter, laptop = aliased(Device), aliased(Device)
+    query = (
+        select(Trace, meter.code, laptop.code)
+        .join(meter, Trace.device_id == meter.id)
+        .outerjoin(laptop, Trace.laptop_id == laptop.id)
+        .where(Trace.study_id == study_id)
+        .order_by(Trace.client_id)
+    )
+    every = session.execute(query).all()
+    parts: Parts = {}
+    for place, (trace, meter_code, laptop_code) in enumerate(every):
+        if place % TRACES_AT_ONCE == 0:
+            parts = _parts(session, [row[0].id for row in every[place : place + TRACES_AT_ONCE]])
+        name = trace.header["clock"]
+        clock = known_clock(name, clocks.get((meter_code, name), ()))
+        manifest = _manifest(trace, sources.key)
+        missing, damaged = _compared(trace, manifest, parts[trace.id], sources)
+        yield TraceFacts(
+            trace=trace.client_id,
+            meter=meter_code,
+            laptop=laptop_code,
+            clock=name,
+            sealed=trace.sealed_us is not None,
+            span=_span(session, trace, manifest, clock),
+            missing=missing,
+            damaged=damaged,
+            gaps=tuple(_gaps(trace.header, manifest, clock)) if gaps and manifest else (),
+        )
+
+
+def _parts(session: Session, traces: Sequence[int]) -> Parts:
+    """The parts of traces, by the trace's id and the part's number."""
+    columns = (TracePart.number, TracePart.bytes, TracePart.sha256, TracePart.digest)
+    found: Parts = {trace: {} for trace in traces}
+    query = select(TracePart.trace_id, *columns).where(TracePart.trace_id.in_(traces))
+    for trace, number, size, sha256_kept, digest in session.execute(query):
+        found[trace][number] = Kept(size, sha256_kept, digest)
+    return found
+
+
+class Kept(NamedTuple):
+    """A stored part: the digest of its sealed file, and the keyed digest of the bytes that the meter sent."""
+
+    bytes: int
+    sha256: str
+    digest: str
+
+
+def _manifest(trace: Trace, key: bytes) -> Json | None:
+    """A trace's manifest; None if it is missing or does not open (`happe-server check` reports that)."""
+    try:
+        return manifest_of(trace, key)
+    except SealError:
+        return None
+
+
+def _compared(
+    trace: Trace, manifest: Json | None, here: Mapping[int, Kept], sources: Sources
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The numbers of missing parts, and of damaged parts, which differ from what the meter sent."""
+    wanted = {
+        each["number"]: part_digest(sources.key, each["bytes"], each["sha256"])
+        for each in (manifest or {}).get("parts", ())
+    }
+    there = {each.key: each.bytes for each in sources.storage.stored(UUID(trace.client_id))}
+    missing, damaged = [], []
+    for number in sorted(wanted or range(max(here, default=-1) + 1)):
+        kept = here.get(number)
+        part = Part(UUID(trace.client_id), number, kept.sha256 if kept else "")
+        size = there.get(sources.storage.key(part))
+        if kept is None or size is None:
+            missing.append(number)
+        elif wanted.get(number, kept.digest) != kept.digest or size != kept.bytes or not _is(part, sources):
+            damaged.append(number)
+    return tuple(missing), tuple(damaged)
+
+
+def _is(part: Part, sources: Sources) -> bool:
+    return not sources.deep or hashlib.sha256(sources.storage.read(part)).hexdigest() == part.sha256
+
+
+def _span(session: Session, trace: Trace, manifest: Json | None, clock: ServerClock | None) -> tuple[int, int] | None:
+    """A trace's begin and end by the server's time. An unsealed trace ends with its last part's arrival."""
+    begin = at_server(clock, trace.header["started"]["monotonic_us"])
+    if begin is None:
+        return None
+    if manifest is not None:
+        end = at_server(clock, _time_base(trace.header, manifest).monotonic_us(manifest["end_index"]))
+        return (begin[0], end[0]) if end else None
+    last = session.scalar(
+        select(TracePart.received_us).where(TracePart.trace_id == trace.id).order_by(TracePart.received_us.desc())
+    )
+    return begin[0], max(begin[0], last or trace.created_us)
+
+
+def _gaps(header: Json, manifest: Json, clock: ServerClock | None) -> Iterator[Gap]:
+    """A sealed trace's gaps in the server's time."""
+    base = _time_base(header, manifest)
+    for gap in manifest["gaps"]:
+        begin, end = (at_server(clock, base.monotonic_us(gap[name])) for name in ("from_index", "to_index"))
+        if begin and end:
+            yield Gap(begin[0], end[0], gap["reason"])
+
+
+def _time_base(header: Json, manifest: Json) -> TimeBase:
+    """The conversion from a sealed trace's indices to its meter's clock."""
+    pairs = [TimePair(**each) for each in (header["started"], *manifest["time_base"], manifest["ended"])]
+    gaps = [Lost(each["from_index"], each["to_index"], Reason(each["reason"])) for each in manifest["gaps"]]
+    return time_base(pairs, gaps, header["rate_hz"])

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Profiles as a chart, and as cells of tables with the colours heat-0 to heat-10. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from happe_study.base.charts import Chart, Series, Table
+from happe_study.study.profiles.words import ghz, percent_of
+from happe_study.study.records.demand import LEVELS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from happe_study.study.profiles.history import Levels
+
+GHZ = 1e6  # kHz
+HEATS = 10
+HEIGHT = 220
+LOOKS = (4, 3, 2, 1)  # of the lines of a chart, the last ones if there are fewer
+
+
+def heat(khz: int, ladder: Sequence[int]) -> int:
+    """A frequency's position between the ladder's ends: 0 to 10."""
+    return round(HEATS * (khz - ladder[0]) / (ladder[-1] - ladder[0])) if ladder[-1] > ladder[0] else 0
+
+
+def steps(key: str, title: str, sides: Sequence[tuple[str, Levels | None]], ladder: Sequence[int]) -> Chart:
+    """A chart of UAFPs, the last one on top. Unknown ones (None) are left out."""
+    known = [
+        (name, levels, look)
+        for (name, levels), look in zip(sides, LOOKS[-len(sides) :], strict=True)
+        if levels is not None
+    ]
+    every = sorted({*ladder, *(khz for _name, levels, _look in known for khz in levels)})
+    series = tuple(
+        Series(name, [khz / GHZ for khz in (*levels, levels[-1])], look, step=True) for name, levels, look in known
+    )
+    rows = [[str(level), *(ghz(levels[level]) for _name, levels, _look in known)] for level in range(LEVELS)]
+    table = Table(["level", *(f"{name}, GHz" for name, _levels, _look in known)], rows)
+    said = "; ".join(f"{name}: {' '.join(map(ghz, levels))} GHz" for name, levels, _look in known)
+    ticks = [khz / GHZ for khz in every]
+    return Chart(
+        key, title, "GHz", (0, LEVELS), [*range(LEVELS + 1)], series,
+        ticks=ticks, levels=True, height=HEIGHT, about=said, table=table,
+    )  # fmt: skip
+
+
+def spread(profiles: Sequence[tuple[Sequence[int], int]]) -> list[tuple[str, list[tuple[str, int]]]]:
+    """How many profiles ask for each frequency at each level: (GHz, [(share, heat) by level]), highest first.
+
+    `profiles`: different levels, each with its number of profiles.
+    """
+    counts: list[Counter[int]] = [Counter() for _ in range(LEVELS)]
+    for levels, many in profiles:
+        for level, khz in enumerate(levels):
+            counts[level][khz] += many
+    total = max(sum(counts[0].values()), 1)
+    return [
+        (ghz(khz), [(percent_of(each[khz], total), round(HEATS * each[khz] / total)) for each in counts])
+        for khz in sorted(set().union(*counts), reverse=True)
+    ]

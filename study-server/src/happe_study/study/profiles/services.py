@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Copying what HAPPE learned from sealed records into tables, which people can search.
+
+This happens only after unblinding. Nobody may see lessons before, uploads are faster without it, and until then no
+table reveals them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from sqlalchemy import Select, delete, insert, select, update
+
+from happe_contract import schemas
+from happe_contract.faults import BadDocumentError
+from happe_contract.schemas import Kind
+from happe_study.base.database import table
+from happe_study.model.participants import Participant
+from happe_study.model.profiles import LearningEvent, TaughtRun, Uafp
+from happe_study.model.runs import Run, RunRecord
+from happe_study.study.people.holding import hold
+from happe_study.study.profiles import summaries
+from happe_study.study.records.lessons import ladders, untaught
+from happe_study.study.records.record import run_record
+from happe_study.study.records.stored import opened
+from happe_study.study.sealing import SealError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy.orm import Session
+
+    from happe_contract.strict_json import Json
+    from happe_study.base.config import Secrets
+    from happe_study.study.records.record import Lesson
+    from happe_study.study.records.record import RunRecord as Content
+
+log = structlog.get_logger(__name__)
+
+AT_ONCE = 100  # records; a long one takes a few megabytes of memory
+MOST_LISTED = 100
+MOST_RECORDS = 1 << 31
+_UAFPS, _EVENTS, _RUNS = insert(table(Uafp)), insert(table(LearningEvent)), insert(table(TaughtRun))
+
+
+@dataclass
+class Taken:
+    """The number of records copied, and the codes of runs whose record is unreadable."""
+
+    records: int = 0
+    unreadable: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A record's content, and the frequencies (kHz, ascending) that its UAFP can have."""
+
+    run_id: int
+    record: Content
+    ladder: list[int]
+    warm: bool
+
+
+def take_out(session: Session, study_id: int, secrets: Secrets) -> Taken:
+    """Copy the lessons of an unblinded study's records into tables, unless that is done already.
+
+    It skips a record that does not open. The next call tries it again, since somebody may have restored it by then.
+    """
+    taken, last = Taken(), 0
+    if not left(session, study_id):
+        return taken
+    hold(session, Participant.study_id == study_id)
+    while found := session.execute(_left(study_id, last)).all():
+        last = found[-1].id
+        read = [(row, _learned(row, secrets)) for row in found]
+        taken.unreadable += [row.code for row, learned in read if learned is None]
+        done = [row.id for row, learned in read if learned is not None]
+        _keep(session, [learned for _row, learned in read if learned is not None])
+        session.execute(update(RunRecord).where(RunRecord.id.in_(done)).values(taken_out=True))
+        summaries.refresh(session, study_id, {row.participant_id for row, learned in read if learned is not None})
+        taken.records += len(done)
+    if taken.records:
+        summaries.rank(session, study_id)
+    return taken
+
+
+def left(session: Session, study_id: int) -> list[str]:
+    """The codes of runs with a record that is not copied yet, at most 100.
+
+    The inner query's limit makes SQLite start from the few records left, which an index has, not from every run.
+    """
+    untaken = select(RunRecord.run_id).where(~RunRecord.taken_out).limit(MOST_RECORDS).subquery()
+    mine = select(Run.code).join(untaken, Run.id == untaken.c.run_id).where(Run.study_id == study_id)
+    return list(session.scalars(mine.limit(MOST_LISTED)))
+
+
+def _left(study_id: int, after: int) -> Select[int, int, str, int, str, bytes]:
+    run = (RunRecord.run_id, Run.code, Run.participant_id)
+    columns = select(RunRecord.id, *run, RunRecord.client_id, RunRecord.document)
+    mine = columns.join(Run, RunRecord.run_id == Run.id).join(Participant, Run.participant_id == Participant.id)
+    untaken = mine.where(Participant.study_id == study_id, ~RunRecord.taken_out, RunRecord.id > after)
+    return untaken.order_by(RunRecord.id).limit(AT_ONCE).with_for_update(of=RunRecord)
+
+
+def _learned(row: Any, secrets: Secrets) -> Learned | None:  # noqa: ANN401 - a row of `_left`
+    """Read a stored record; None if it is damaged, because a damaged record must not stop an unblinding."""
+    try:
+        document = schemas.read(Kind.RUN_RECORD, opened(secrets.allocation, row.code, row.document))
+        record = run_record(document, run=row.code, client_id=row.client_id)
+    except SealError:
+        log.error("a stored record does not open")  # noqa: TRY400 - the exception adds nothing
+        return None
+    except BadDocumentError as error:
+        log.error("a stored record breaks its contract", faults=len(error.faults))  # noqa: TRY400 - as above
+        return None
+    header = document["header"]
+    return Learned(row.run_id, record, shared_ladder(header), header.get("settings", {}).get("warm_start", False))
+
+
+def shared_ladder(header: Json) -> list[int]:
+    """The frequencies that a UAFP can have, ascending: each policy's ladder in kHz of the fastest (docs/traces.md)."""
+    every = [ladder.khz for ladder in ladders(header).values()]
+    ref = max(khz[-1] for khz in every)
+    return sorted({untaught(header)[0], *(one * ref // khz[-1] for khz in every for one in khz)})
+
+
+def _keep(session: Session, learned: Sequence[Learned]) -> None:
+    """Write the rows of these records, in place of rows from an earlier copy."""
+    runs = [each.run_id for each in learned]
+    for model in (Uafp, LearningEvent, TaughtRun):
+        session.execute(delete(model).where(model.run_id.in_(runs)))
+    uafps = [
+        {"run_id": each.run_id, "moment": moment, "khz": list(khz)}
+        for each in learned
+        for moment, khz in (("before", each.record.profile_before), ("after", each.record.profile_after))
+        if khz
+    ]
+    events = [_event(each.run_id, it) for each in learned for it in each.record.learned if not it.probe]
+    lasting = [each for each in learned if each.record.served is not None and not each.record.raised]
+    served = [_taught_run(each) for each in lasting]
+    for statement, rows in ((_UAFPS, uafps), (_EVENTS, events), (_RUNS, served)):
+        if rows:
+            session.execute(statement, rows)
+
+
+def _event(run_id: int, lesson: Lesson) -> dict[str, Any]:
+    return {"run_id": run_id, **{name: value for name, value in vars(lesson).items() if name != "probe"}}
+
+
+def _taught_run(learned: Learned) -> dict[str, Any]:
+    record = learned.record
+    times = {"started_us": record.started_us, "ended_us": record.ended_us}
+    about = {"lessons": len(record.learned), "warm": learned.warm, "ladder": learned.ladder}
+    return {"run_id": learned.run_id, **times, **about}
