@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Compare the mixed models of the analysis with R's, on 30 data sets, drawn with fixed seeds. Some data sets are difficult.
+"""Compare the mixed models of the analysis with R's, on 30 data sets, drawn with fixed seeds; some are difficult.
 
     python compare_models.py FOLDER
 

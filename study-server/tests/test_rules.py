@@ -11,11 +11,11 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import happe_study.web.assembly
 import pytest
 from flask import Blueprint
 
 import callers
+import happe_study.web.assembly
 from callers import ELSEWHERE, EVERYWHERE, HERE, Scene, Somebody
 from happe_study.base.config import Config
 from happe_study.model.rights import RIGHTS, Right, Role

@@ -9,7 +9,6 @@ import time
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-import happe_study.web.assembly
 import pytest
 from flask import Blueprint
 from itsdangerous import TimestampSigner
@@ -19,6 +18,7 @@ import callers
 import given_accounts
 import given_participants
 import given_studies
+import happe_study.web.assembly
 from given_accounts import PASSWORD, browser, post, sign_in
 from happe_study.base.database import Base
 from happe_study.model.accounts import Account
