@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Measures processes' CPU time, wake-ups and memory, and records when the kernel changes a frequency."""
+"""Measures processes' CPU time, wake-ups and memory."""
 
 from __future__ import annotations
 
 import os
-import re
 import statistics
 import subprocess
 from contextlib import contextmanager
@@ -24,7 +23,6 @@ TRACING = Path("/sys/kernel/tracing")
 FREQUENCY_EVENT = TRACING / "events/power/cpu_frequency/enable"
 BASELINE = Path(__file__).parents[1] / "baseline"
 SETTLE_S = 30
-FREQUENCY_LINE = re.compile(r"\s(\d+)\.(\d{6}): cpu_frequency: state=(\d+) ")
 
 
 @dataclass(frozen=True)
@@ -144,35 +142,8 @@ def field(text: str, name: str) -> int:
     return int(text.split(f"\n{name}:")[1].split(maxsplit=1)[0])
 
 
-@contextmanager
-def lowest_priority() -> Iterator[None]:
-    """Run this process only when no other one runs, so that others start at once when they wake."""
-    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-    try:
-        yield
-    finally:
-        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-
-
 def traceable() -> None:
     """Prepare the kernel's tracing, with the times of CLOCK_MONOTONIC."""
     if not FREQUENCY_EVENT.exists():
         subprocess.run(["mount", "-t", "tracefs", "tracefs", TRACING], check=True)
     (TRACING / "trace_clock").write_text("mono")
-
-
-@contextmanager
-def frequency_trace() -> Iterator[Path]:
-    """Record when the kernel changes a frequency, by CLOCK_MONOTONIC; see frequencies()."""
-    traceable()
-    FREQUENCY_EVENT.write_text("1")
-    try:
-        yield TRACING / "trace"
-    finally:
-        FREQUENCY_EVENT.write_text("0")
-
-
-def frequencies(trace: str) -> list[tuple[int, int]]:
-    """Return the recorded changes: CLOCK_MONOTONIC in microseconds, and kHz."""
-    found = (FREQUENCY_LINE.search(line) for line in trace.splitlines())
-    return [(int(match[1]) * 1_000_000 + int(match[2]), int(match[3])) for match in found if match]

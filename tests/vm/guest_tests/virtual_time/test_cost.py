@@ -7,11 +7,7 @@ the results.
 
 from __future__ import annotations
 
-import array
-import fcntl
 import shutil
-import statistics
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,22 +15,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from t61.cost import (
-    BASELINE,
     SETTLE_S,
     Spent,
     beside_bare_reads,
-    frequencies,
-    frequency_trace,
-    lowest_priority,
     memory_kib,
     peak_kib,
     processes_of,
-    running,
     sample_table,
     setspeed_files,
     spent,
 )
-from t61.cpufreq import LADDER_KHZ
 from t61.happe import UNIT
 from t61.sessions import command, nobody_at_the_machine
 from t61.waiting import spend
@@ -45,7 +35,6 @@ if TYPE_CHECKING:
     from t61.cpufreq import Policy
     from t61.happe import Happed
     from t61.keyboard import Keyboard
-    from t61.sessions import Session
 
     Show = Callable[[str, list[str]], None]
 
@@ -59,9 +48,6 @@ ExecStart=/usr/sbin/thermald --systemd --dbus-enable --adaptive --ignore-cpuid-c
 
 IDLE_S = 300
 SAMPLES = 240  # two periods of the watchdog
-PRESSES = 61
-RARE_PRESSES = 21
-EVIOCSCLOCKID = 0x400445A0
 
 
 @pytest.fixture
@@ -156,67 +142,3 @@ def test_a_sample_costs_at_most_one_and_a_half_bare_reads(policy: Policy, happed
     assert least.wake_ups == pytest.approx(SAMPLES, abs=1)
     assert mine.wake_ups == pytest.approx(SAMPLES, abs=1)
     assert mine.cpu_ns / least.cpu_ns <= 1.5
-
-
-def latencies_us(keyboard: Keyboard, presses: int, apart_s: float) -> list[int]:
-    """Return the time from each press but the first to the new frequency, both by the kernel's clock.
-
-    The first press begins a sample. So at every other press the sample is old enough, and happed acts at once.
-    """
-    from evdev import InputDevice, ecodes  # noqa: PLC0415 - slow to import here
-
-    from t61.keyboard import DOWN, UP  # noqa: PLC0415 - slow to import here
-
-    with frequency_trace() as trace, lowest_priority():
-        watcher = InputDevice(keyboard.node)  # this process reads it later, so that a press does not wake it
-        fcntl.ioctl(watcher.fd, EVIOCSCLOCKID, array.array("i", [time.CLOCK_MONOTONIC]))
-        found = []
-        for number in range(presses):
-            key = [ecodes.KEY_PROG1, ecodes.KEY_PROG2][number % 2]
-            trace.write_text("")
-            keyboard.turn(key, DOWN)
-            spend(0.5)
-            pressed = next(event for event in watcher.read() if event.type == ecodes.EV_KEY)
-            changes = frequencies(trace.read_text())
-            assert changes, f"press {number} of {key} changed nothing"
-            found.append(changes[0][0] - pressed.sec * 1_000_000 - pressed.usec)
-            keyboard.turn(key, UP)
-            spend(apart_s - 0.5)
-            list(watcher.read())
-        watcher.close()
-    return found[1:]
-
-
-@pytest.mark.long
-def test_a_key_takes_at_most_three_times_a_bare_read_and_write(
-    policy: Policy, alice: Session, keyboard: Keyboard, show: Show
-) -> None:
-    from t61.happe import Happed  # noqa: PLC0415 - slow to import here
-
-    low, high = LADDER_KHZ[:2]
-    policy.governor = "userspace"
-    policy.write("scaling_setspeed", low)
-    speed = policy.folder / "scaling_setspeed"
-    with running(BASELINE / "bare-keys", keyboard.node, speed, str(high), str(low)):
-        spend(2)
-        least = latencies_us(keyboard, PRESSES, 1.75)
-    policy.governor = "ondemand"
-
-    daemon = Happed()
-    try:
-        daemon.wait_for("governing")
-        daemon.wait_for_keyboards(1)
-        spend(SETTLE_S)
-        mine = latencies_us(keyboard, PRESSES, 1.75)
-        rare = latencies_us(keyboard, RARE_PRESSES, 60.75)
-    finally:
-        daemon.stop()
-    assert alice.identity
-    ratio = statistics.median(mine) / statistics.median(least)
-    rows = [
-        f"{name:32} {len(times):7} {statistics.median(times):7.0f} {statistics.quantiles(times, n=20)[-1]:7.0f} "
-        f"{max(times):7}"
-        for name, times in [("happed", mine), ("happed, a press a minute", rare), ("bare-keys", least)]
-    ]
-    show("key", [f"{'us':32} {'presses':>7} {'median':>7} {'95 %':>7} {'most':>7}", *rows, f"ratio {ratio:.2f}"])
-    assert ratio <= 3
