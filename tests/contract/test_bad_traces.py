@@ -3,7 +3,6 @@
 import json
 import os
 import re
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +10,6 @@ from bad_traces import GOOD, TRACES, spoiled
 from program import HappeSim
 from reference import compact, decide
 
-AT_LEAST = 60
 EX_OK, EX_USAGE, EX_DATAERR, EX_NOINPUT = 0, os.EX_USAGE, os.EX_DATAERR, os.EX_NOINPUT
 
 
@@ -19,13 +17,6 @@ def decisions(trace: bytes) -> bytes:
     """Return what happe-sim must print for good lines."""
     lines = [json.loads(line) for line in trace.splitlines()]
     return "".join(compact(decision) + "\n" for decision in decide(lines)).encode() if lines else b""
-
-
-def test_there_are_bad_traces_and_each_has_a_name_of_its_own() -> None:
-    """A list that has lost cases is an error, not a success."""
-    names = [case["name"] for case in TRACES["bad"]]
-    assert len(names) >= AT_LEAST
-    assert len(set(names)) == len(names)
 
 
 def test_a_bad_trace_is_refused_where_it_is_bad(happe_sim: HappeSim, subtests: pytest.Subtests) -> None:
@@ -67,12 +58,6 @@ def test_a_trace_that_used_a_setting_that_is_gone_is_refused_by_name(
         list(decide([header]))
 
 
-def test_the_last_line_needs_no_newline(happe_sim: HappeSim) -> None:
-    """A complete document is a line, with or without a newline."""
-    ran = happe_sim.replay(GOOD.removesuffix("\n").encode())
-    assert (ran.returncode, ran.stdout, ran.stderr) == (EX_OK, decisions(GOOD.encode()), b"")
-
-
 @pytest.mark.parametrize("end", ["\n", ""])
 def test_a_header_alone_decides_nothing(happe_sim: HappeSim, end: str) -> None:
     """A trace without observations is valid."""
@@ -96,36 +81,3 @@ def test_names_of_255_bytes_and_limits_of_every_range_are_good(happe_sim: HappeS
     trace = "".join(compact(line) + "\n" for line in lines).encode()
     ran = happe_sim.replay(trace)
     assert (ran.returncode, ran.stdout, ran.stderr) == (EX_OK, decisions(trace), b"")
-
-
-def test_a_file_is_called_by_its_name(happe_sim: HappeSim, tmp_path: Path) -> None:
-    """The message names the file as the command line does."""
-    trace = tmp_path / "bad.jsonl"
-    trace.write_text(GOOD.replace('{"t_us":2000000', '{"t_us":1000000'), encoding="utf-8")
-    ran = happe_sim.run("replay", str(trace))
-    assert ran.returncode == EX_DATAERR
-    assert ran.stderr.startswith(f"happe-sim: {trace}:3: t_us: ".encode())
-
-
-def test_a_missing_file_is_no_input(happe_sim: HappeSim, tmp_path: Path) -> None:
-    """The status is EX_NOINPUT, and the message names the file."""
-    ran = happe_sim.run("replay", str(tmp_path / "none.jsonl"))
-    assert (ran.returncode, ran.stdout) == (EX_NOINPUT, b"")
-    assert b"none.jsonl" in ran.stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ("", "A subcommand is required; try `happe-sim --help`"),
-        ("replya -", "unknown command 'replya'; did you mean 'replay'?"),
-        ("replay", "TRACE is required; try `happe-sim replay --help`"),
-        ("replay - -", "The following argument was not expected: -; try `happe-sim replay --help`"),
-        ("replay --fast -", "unknown option '--fast'; try `happe-sim replay --help`"),
-        ("study --sede 1", "unknown option '--sede'; did you mean '--seed'?"),
-    ],
-)
-def test_bad_usage_is_said_so(happe_sim: HappeSim, arguments: str, said: str) -> None:
-    """The status is EX_USAGE, with an explanation, and nothing on standard output."""
-    ran = happe_sim.run(*arguments.split())
-    assert (ran.returncode, ran.stdout, ran.stderr.decode()) == (EX_USAGE, b"", f"happe-sim: {said}\n")
