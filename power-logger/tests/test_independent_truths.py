@@ -24,7 +24,7 @@ from happe_contract.traces import Block, ClockEstimate, Gap, Reason, TimePair
 from happe_power import figures
 from happe_power.arithmetic.compare import Comparison, difference, improvement
 from happe_power.trace import Trace
-from independent_truths import SERVER_US, Case, session
+from independent_truths import Case, session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -189,22 +189,3 @@ def test_differences_and_improvements_hold_the_truth_and_what_is_common_cancels(
         assert max(parts["divider"], parts["gain of shunt"], parts["gain of supply"]) < 1e-5
     print(f"difference {held[0] / COUNT:.3f}, improvement {held[1] / COUNT:.3f}")
     assert min(held) >= (WANTED * COUNT if COUNT >= MANY else fewest(COUNT))
-
-
-def test_the_sessions_are_what_they_are_said_to_be() -> None:
-    # Given an instrument without noise, and only the header to read its samples by
-    case = replace(LOAD, noise_v=(0.0, 0.0), off_ppm=0.0, checks=1)
-    made = session(case, np.random.default_rng(1))
-    shunt, supply = (
-        column * channel["scale"] for column, channel in zip(made.columns, made.header["channels"], strict=True)
-    )
-    amperes, volts = (shunt - 2e-5) / 0.1, (supply * 0.9999 + 1e-3) * 3.01
-    # Then samples between steps have currents in the proportions of STEPS, and the matching voltages
-    second = [round((at + 1) * 50.0) for at in (5, 15, 24)]
-    low, high, last = amperes[second]
-    assert (high / low, last / low) == (pytest.approx(2 / 1.2, rel=1e-3), pytest.approx(1.4 / 1.2, rel=1e-3))
-    assert volts[second] == pytest.approx(20 - 0.05 * amperes[second], rel=2e-3)
-    # And the truth has each current for its time
-    assert made.interval_us == (SERVER_US + 8_000_000, SERVER_US + 28_000_000)
-    watts = [current * (20 - 0.15 * current) for current in (low, high, last)]
-    assert made.watts == pytest.approx((0.02 * watts[0] + 11.98 * watts[1] + 8 * watts[2]) / 20, rel=1e-3)
