@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Makes sealed conditions as a study server does (profiles/schema/sealed-condition.schema.json)."""
+"""Makes sealed conditions as a study server does (profiles/schema/sealed-condition.schema.json), and runs them."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+import os
+from typing import TYPE_CHECKING, Any
 
 from nacl.public import PublicKey, SealedBox
+
+if TYPE_CHECKING:
+    from happed_world import Client
 
 Json = dict[str, Any]
 
@@ -50,3 +54,35 @@ def seal(key: bytes, plain: bytes) -> bytes:
 def what(box: bytes, study: str = STUDY, run: str = RUN) -> dict[str, tuple[str, Any]]:
     """StartRun's argument."""
     return {"sealed": ("ay", box), "study": ("s", study), "run": ("s", run)}
+
+
+def key_of(client: Client) -> bytes:
+    """The laptop's public key."""
+    return bytes(client("DeviceKey"))
+
+
+def begin(owner: Client, condition: str = "O-HAPPE", /, **changes: object) -> str:
+    """Start a sealed run. Return happed's code for it."""
+    box = seal(key_of(owner), padded(document(condition, **changes)))
+    run: str = owner("StartRun", "a{sv}", what(box))
+    return run
+
+
+def pressed(owner: Client, key: str) -> None:
+    """Press a key, and wait until happed has counted the press."""
+    owner("Feedback", "s", key)
+    while owner.heard("KeyCounted") != [key]:
+        pass
+
+
+def end(client: Client, run: str) -> list[Json]:
+    """Stop a run, or fetch one that has ended. Return its trace."""
+    [descriptor] = client.peer.reply(client.send("StopRun", "s", run)).descriptors
+    with os.fdopen(descriptor) as trace:
+        return [json.loads(line) for line in trace]
+
+
+def facts(client: Client, run: str) -> Json:
+    """Return the facts that happed keeps about a run."""
+    found: Json = json.loads(client("RunFacts", "s", run))
+    return found

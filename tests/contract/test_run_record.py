@@ -12,12 +12,12 @@ import seals
 from happe_contract import schemas
 from happe_contract.schemas import Kind
 from happe_study.study.records.record import run_record
-from sealed_runs import begin, end, facts, pressed
+from seals import begin, end, facts, pressed
 from test_vectors import validator
 
 if TYPE_CHECKING:
     from happed_world import Client
-    from sealed_runs import Json
+    from seals import Json
 
 
 def record(client: Client, run: str) -> Json:

@@ -20,14 +20,14 @@ from happe_study.study.protocol.conditions import Condition
 from happe_study.study.protocol.reading import Ondemand
 from happe_study.study.runs.services import condition_document
 from happed_wire import BusError
-from sealed_runs import begin, end, facts, key_of
+from seals import end, facts, key_of
 from test_vectors import validator
 
 if TYPE_CHECKING:
     from happed_stand_in import HappeCtl
     from happed_t61 import T61
     from happed_world import Client
-    from sealed_runs import Json
+    from seals import Json
 
 PARTICIPANT, RUN = Participant(code=seals.SUBJECT), Run(code=seals.RUN, application=seals.APPLICATION)
 SETTINGS = Ondemand(sampling_rate_us=20_000, up_threshold=95)
@@ -127,11 +127,3 @@ def test_happed_reads_what_the_schema_allows_and_nothing_else(experimenter: Clie
         study, run = (str(document.get(name) or "-") for name in ("study", "run"))
         box = seals.seal(key, plain)
         assert is_read(experimenter, seals.what(box, study, run)) is good, document
-
-
-def test_a_code_that_the_server_gave_another_run_is_not_this_ones(experimenter: Client) -> None:
-    document = condition_document(seals.STUDY, PARTICIPANT, RUN, Condition("O-HAPPE"), SETTINGS)
-    box = sealing.seal_for_device(key_of(experimenter), document)
-    refusal = experimenter.refused("StartRun", "a{sv}", seals.what(box, run="0ZK3M9QA"))
-    assert refusal == ("InvalidArgs", "sealed: belongs to another study or run")
-    assert begin(experimenter)

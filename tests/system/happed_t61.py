@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A T61 made of files in a folder. umockdev shows it as /sys to happed, which governs it.
+"""A T61 and machines of today, made of files in a folder. umockdev shows it as /sys to happed, which governs it.
 
 The files are plain. They accept values that a kernel would refuse, and keep the rest of a longer old value. The
 emulated T61 (tests/vm) tests real cpufreq.
@@ -7,11 +7,15 @@ emulated T61 (tests/vm) tests real cpufreq.
 
 from __future__ import annotations
 
+import json
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from patience import until
+
 if TYPE_CHECKING:
-    from pathlib import Path
+    from happed_world import Client, Happed
 
 FOUND = {
     "affected_cpus": "0 1",
@@ -31,6 +35,8 @@ FOUND = {
 # With these two governors happed assumes that `userspace` is missing and uses caps, so that it never writes a short
 # governor's name over a longer one. No real kernel also has ondemand.
 CAPPED = {"scaling_governor": "ondemand", "scaling_available_governors": "performance powersave "}
+
+MOST_READS_A_TURN = 8  # of happed, for each policy
 
 
 def shown(folder: Path, name: str) -> str:
@@ -98,3 +104,81 @@ class T61(Machine):
     def tunable(self, name: str) -> str:
         """Read one of ondemand's tunables."""
         return (self.policy.parent / "ondemand" / name).read_text().partition("\n")[0]
+
+
+def policy(driver: str, highest: int, **more: str) -> dict[str, str]:
+    """The files of a policy without a list of frequencies, whose driver has preferences. Frequencies are in kHz."""
+    return {
+        "scaling_driver": driver,
+        "scaling_available_governors": "performance powersave",
+        "cpuinfo_min_freq": "400000",
+        "cpuinfo_max_freq": str(highest),
+        "scaling_governor": "powersave",
+        "scaling_min_freq": "400000",
+        "scaling_max_freq": str(highest),
+        "scaling_cur_freq": "400000",
+        "scaling_setspeed": "<unsupported>",
+        "energy_performance_preference": "balance_performance",
+        "energy_performance_available_preferences": "default performance balance_performance balance_power power",
+        **more,
+    }
+
+
+# A policy's files for each CPU. The frequencies are those of real models.
+MACHINES = {
+    "intel-pstate-8": [policy("intel_pstate", 4_700_000, base_frequency="2800000")] * 8,
+    "intel-hybrid-12": [
+        *[policy("intel_pstate", 4_700_000, base_frequency="1800000")] * 4,
+        *[policy("intel_pstate", 3_500_000, base_frequency="1300000")] * 8,
+    ],
+    "amd-pstate-epp-16": [policy("amd-pstate-epp", 4_785_000)] * 16,
+}
+
+
+class FakedMachine(Machine):
+    """The files of a machine's cpufreq."""
+
+    @classmethod
+    def shipped(cls, name: str, devices: Path, **changes: str) -> FakedMachine:
+        """Make one of MACHINES below this /sys/devices. `changes` replaces some of each policy's files."""
+        cpus = devices / "system/cpu"
+        (cpus / "cpufreq").mkdir(parents=True, exist_ok=True)
+        (cpus / "cpufreq/boost").write_text("1\n")
+        own = [{"affected_cpus": str(cpu), "related_cpus": str(cpu)} for cpu in range(len(MACHINES[name]))]
+        return cls(cpus, {cpu: own[cpu] | files | changes for cpu, files in enumerate(MACHINES[name])})
+
+    def found(self) -> dict[str, str]:
+        """Return the present content of all files."""
+        return {
+            f"{folder.name}/{file.name}": shown(folder, file.name)
+            for folder in self.policies
+            for file in folder.iterdir()
+        }
+
+
+def turns(happed: Happed, count: int, policies: int = 1) -> None:
+    """Wait until happed has taken at least this number of turns."""
+
+    def reads() -> int:
+        counts = Path(f"/proc/{happed.pid}/io").read_text().split()
+        return int(counts[counts.index("syscr:") + 1])
+
+    before = reads()
+    until(lambda: reads() >= before + count * policies * MOST_READS_A_TURN, "happed turns")
+
+
+def always_wants(me: Client, khz: int, top: int = 2_300_000) -> None:
+    """Teach this frequency for every level. `top` is the top of the fastest ladder."""
+    profile = {"user": "me", "app": "desktop", "khz": [khz] * 10}
+    document = {"format": "happe-profile/1", "f_max_khz": top, "profiles": [profile]}
+    me("ImportProfiles", "ss", "", json.dumps(document))
+
+
+def writes_of(machine: Machine) -> dict[str, int]:
+    """Return the time of the last write to each file."""
+    return {f"{file.parent.name}/{file.name}": file.stat().st_mtime_ns for file in machine.cpus.rglob("scaling_*")}
+
+
+def shows(machine: Machine, file: str, khz: int) -> None:
+    """Wait until this file has this frequency."""
+    until(lambda: machine[file] == str(khz), f"{file} is {khz}, it is {machine[file]}")

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from sqlalchemy import func, select
 
 import desktop
@@ -36,10 +37,11 @@ from program import ROOT
 from world import fixed_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from desktop import X11
     from happe_study.model.studies import Study
+    from happed_world import Happed
     from private_bus import PrivateBus
 
 Json = dict[str, Any]
@@ -344,3 +346,28 @@ def command_lines() -> str:
         except OSError:
             continue
     return "\n".join(found)
+
+
+@pytest.fixture
+def screen(request: pytest.FixtureRequest) -> Iterator[X11]:
+    """A screen, with openbox or the window manager that the test names."""
+    with desktop.x11(getattr(request, "param", "openbox")) as shown:
+        yield shown
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    """A study server that accepts runs as short as two seconds."""
+    made = Server(tmp_path / "server", least_share_of_run=0.9)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def laptop(tmp_path: Path, screen: X11, server: Server, stopped: Happed) -> Iterator[Laptop]:
+    """A laptop, not yet enrolled."""
+    made = Laptop(tmp_path / "laptop", screen, stopped.world.bus, server.url)
+    yield made
+    made.close()
+    if (made.folder / "log").exists():
+        print(made.log)

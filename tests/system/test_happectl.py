@@ -10,10 +10,8 @@ from typing import Any
 
 import pytest
 
-from happed_stand_in import HIDDEN, INTERFACE, NAME, OBJECT, T61_KHZ, UAFP_KHZ, HappeCtl, denied, error
-from happed_world import IS_ROOT
+from happed_stand_in import HIDDEN, T61_KHZ, UAFP_KHZ, HappeCtl, denied, error
 from patience import PATIENCE_S
-from private_bus import stand_in
 from program import ROOT
 
 EX_USAGE, EX_DATAERR, EX_NOINPUT, EX_UNAVAILABLE = 64, 65, 66, 69
@@ -89,14 +87,6 @@ def test_status_says_what_happened_to_the_database(happectl: HappeCtl) -> None:
         assert json.loads(happectl.run("status", "--json").stdout)["database"] == told
 
 
-def test_status_says_which_policies_share_a_level(happectl: HappeCtl) -> None:
-    ladders = [[0, [0], T61_KHZ], [1, [1], T61_KHZ]]
-    for domains, said in (([[0, 1]], "one for all policies"), ([[0], [1]], "one for each policy")):
-        with happectl.daemon({"Ladders": ladders, "Domains": domains}):
-            assert f"levels   {said}\n" in happectl.run("status").stdout
-            assert json.loads(happectl.run("status", "--json").stdout)["domains"] == domains
-
-
 def test_status_says_what_it_may_not_show(happectl: HappeCtl) -> None:
     with happectl.daemon({**HIDDEN, "State": "run", "Run": "4f2a"}):
         text = happectl.run("status").stdout
@@ -154,14 +144,6 @@ def test_profiles_are_listed(happectl: HappeCtl) -> None:
         assert daemon.calls() == [("ListProfiles", ["bob"]), ("ListProfiles", [""])]
     assert text.splitlines()[2] == "torcs        0.8   0.8   0.8   1.2   1.2   1.2   1.2   2.2   2.2   2.3"
     assert shown[1] == {"application": "torcs", "khz": UAFP_KHZ}
-
-
-def test_an_empty_list_says_of_whom_it_is(happectl: HappeCtl) -> None:
-    with happectl.daemon(ListProfiles=[[]]):
-        of_bob = happectl.run("profiles", "list", "--user", "bob").stdout
-        mine = happectl.run("profiles", "list").stdout
-    assert of_bob == "HAPPE has learned nothing from bob yet\n"
-    assert ("without sudo" in mine, "press a key" in mine) == (IS_ROOT, not IS_ROOT)
 
 
 def test_a_profile_is_drawn(happectl: HappeCtl) -> None:
@@ -427,15 +409,6 @@ def test_without_a_bus_it_says_so(happectl: HappeCtl) -> None:
     happectl.bus.stop()
     ran = happectl.run("status")
     assert (ran.returncode, "the system bus does not answer" in ran.stderr) == (EX_UNAVAILABLE, True)
-
-
-def test_an_answer_of_another_type_is_another_versions(happectl: HappeCtl) -> None:
-    other = INTERFACE.replace('type="a(sau)" direction="out"', 'type="as" direction="out"')
-    other = other.replace('name="Keyboards" type="u"', 'name="Keyboards" type="s"')
-    there = {"xml": other, "properties": {}, "answers": {"ListProfiles": [["torcs"]]}}
-    with stand_in(happectl.bus, NAME, {OBJECT: there}):
-        ran = happectl.run("profiles", "list")
-    assert (ran.returncode, "of one version" in ran.stderr) == (EX_PROTOCOL, True)
 
 
 BAD_ARGUMENTS = [

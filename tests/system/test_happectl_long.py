@@ -198,14 +198,6 @@ def test_hold_runs_nothing_where_it_may_not_hold(happectl: HappeCtl, tmp_path: P
     assert (ran.returncode, list(tmp_path.iterdir())) == (EX_NOPERM, [])
 
 
-def test_hold_says_what_cannot_be_run(happectl: HappeCtl, tmp_path: Path) -> None:
-    (tmp_path / "text").write_text("no program")
-    with happectl.daemon(Hold=[1]):
-        assert happectl.run("hold", "--", "/nonexistent").returncode == 127
-        ran = happectl.run("hold", "--", tmp_path / "text")
-    assert (ran.returncode, "Permission denied" in ran.stderr) == (126, True)
-
-
 def test_hold_without_a_command_lasts_until_a_signal(happectl: HappeCtl) -> None:
     with happectl.daemon(Hold=[1]) as daemon, happectl.start("hold") as process:
         daemon.until("call", "Hold")
@@ -313,12 +305,6 @@ def test_a_run_saves_its_trace_and_ends_as_the_command(happectl: HappeCtl, tmp_p
     assert list(tmp_path.iterdir()) == [out]
 
 
-def test_a_run_of_every_application_names_none(happectl: HappeCtl, tmp_path: Path, left: Path) -> None:
-    with happectl.daemon(StartRun=["4f2a"], StopRun={"descriptor": str(left)}) as daemon:
-        happectl.run(*PLAN[:-2], "--every-application", "--out", tmp_path / "day.jsonl", "--", "true")
-        assert daemon.calls()[0] == ("StartRun", [{"condition": "O-HAPPE", "subject": "P07", "blind": False}])
-
-
 def test_a_run_ends_when_its_time_is_up(happectl: HappeCtl, tmp_path: Path, left: Path) -> None:
     out = tmp_path / "p07.jsonl"
     with happectl.daemon(StartRun=["4f2a"], StopRun={"descriptor": str(left)}):
@@ -397,25 +383,6 @@ def test_a_run_whose_happed_goes_says_how_to_fetch_the_trace(
     assert out.read_text() == TRACE
 
 
-def test_a_run_that_is_not_known_leaves_no_file(happectl: HappeCtl, tmp_path: Path) -> None:
-    with happectl.daemon(StopRun=error("NotFound", "no run 4f2a")):
-        ran = happectl.run("run", "fetch", "4f2a", "--out", tmp_path / "t.jsonl")
-    assert (ran.returncode, ran.stderr, list(tmp_path.iterdir())) == (EX_NOINPUT, "happectl: no run 4f2a\n", [])
-
-
-def test_killed_in_a_run_it_leaves_no_trace_under_the_wanted_name(
-    happectl: HappeCtl, tmp_path: Path, left: Path
-) -> None:
-    """The daemon keeps the trace, because the run's owner has left the bus."""
-    with happectl.daemon(StartRun=["4f2a"], StopRun={"descriptor": str(left)}) as daemon:
-        with happectl.start(*PLAN, "--out", tmp_path / "t.jsonl") as process:
-            daemon.until("call", "StartRun")
-            process.kill()
-        assert not (tmp_path / "t.jsonl").exists()
-        assert happectl.run("run", "fetch", "4f2a", "--out", tmp_path / "t.jsonl").returncode == 0
-    assert (tmp_path / "t.jsonl").read_text() == TRACE
-
-
 SEALED = ["run", "--sealed", "-", "--study", "paper-a3", "--run", "7ZK3M9QA"]
 
 
@@ -445,9 +412,3 @@ def test_the_facts_of_a_run_are_printed_as_they_come(happectl: HappeCtl) -> None
     with happectl.daemon(RunFacts=error("NotFound", "no such run")):
         ran = happectl.run("run", "facts", "4f2a")
     assert (ran.returncode, ran.stderr) == (EX_NOINPUT, "happectl: no such run\n")
-
-
-def test_a_key_of_another_length_is_another_versions(happectl: HappeCtl) -> None:
-    with happectl.daemon(DeviceKey=[[1, 2, 3]]):
-        ran = happectl.run("study", "key")
-    assert (ran.returncode, "of one version" in ran.stderr) == (EX_PROTOCOL, True)

@@ -171,25 +171,7 @@ def test_check_names_each_mistake_with_its_line(happectl: HappeCtl, tmp_path: Pa
     assert piped.returncode == EX_DATAERR
 
 
-def test_check_knows_which_keys_can_be_bound(happectl: HappeCtl, tmp_path: Path) -> None:
-    file = tmp_path / "happe.toml"
-    for keys in ('performance = "KEY_A"', 'performance = "KEY_NONSENSE"', 'power = "KEY_PROG1"'):
-        file.write_text(f"[keys]\n{keys}\n")
-        ran = happectl.run("check", file)
-        assert (ran.returncode, str(file) in ran.stderr) == (EX_DATAERR, True), keys
-
-
 SEALED = ["run", "--study", "paper-a3", "--run", "7ZK3M9QA"]
-BAD_FILES = [(b"", 0), (b"\x00\xff\x1b[2J", EX_DATAERR), (b"a = 1\n" * 20_000, EX_DATAERR)]
-
-
-@pytest.mark.parametrize(("content", "status"), BAD_FILES, ids=["empty", "binary", "long"])
-def test_check_survives_any_file(happectl: HappeCtl, tmp_path: Path, content: bytes, status: int) -> None:
-    file = tmp_path / "happe.toml"
-    file.write_bytes(content)
-    ran = happectl.run("check", file)
-    assert ran.returncode == status
-    assert "\x1b" not in ran.stderr
 
 
 def test_what_is_no_regular_file_is_not_read(happectl: HappeCtl, tmp_path: Path) -> None:
@@ -203,8 +185,3 @@ def test_what_is_no_regular_file_is_not_read(happectl: HappeCtl, tmp_path: Path)
                 said = f"happectl: {file}: not a regular file; for standard input give -\n"
                 assert (ran.returncode, ran.stderr) == (EX_DATAERR, said)
     assert happectl.run("check", "-", stdin="").returncode == 0
-
-
-def test_check_says_that_a_file_is_missing(happectl: HappeCtl) -> None:
-    ran = happectl.run("check", "/nonexistent/happe.toml")
-    assert (ran.returncode, "cannot open" in ran.stderr) == (EX_NOINPUT, True)

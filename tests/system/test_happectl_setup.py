@@ -163,18 +163,6 @@ def test_keys_can_be_pressed(happectl: HappeCtl, root: Path) -> None:
         assert talk.ended() == 0, talk.said
 
 
-def test_what_somebody_else_writes_while_setup_asks_stays(happectl: HappeCtl, root: Path) -> None:
-    talk = talk_to(happectl, "setup", "--root", root, "--mode", "observe", "--autostart", "off")
-    talk.hears("Which keys teach?")
-    (root / "etc/happe").mkdir()
-    (root / "etc/happe/happe.toml").write_text("period_ms = 500\n")
-    talk.answers("Your choice [1]: ", "1")
-    talk.answers("Do this? [Y/n] ", "y")
-    assert talk.ended() == 0, talk.said
-    text = (root / "etc/happe/happe.toml").read_text()
-    assert text.startswith('period_ms = 500\nmode = "observe"\n')
-
-
 @pytest.mark.parametrize("how", ["no", "end", "interrupt"])
 def test_who_does_not_agree_has_changed_nothing(installed: HappeCtl, root: Path, how: str) -> None:
     before = state_of(root)
@@ -187,17 +175,6 @@ def test_who_does_not_agree_has_changed_nothing(installed: HappeCtl, root: Path,
     else:
         os.write(talk.mine, b"n\n" if how == "no" else b"\x04")
     assert talk.ended() == (-signal.SIGINT if how == "interrupt" else EX_NOINPUT)
-    assert state_of(root) == before
-
-
-def test_the_first_answer_that_does_not_come_ends_it(installed: HappeCtl, root: Path) -> None:
-    before = state_of(root)
-    talk = talk_to(installed, "setup", "--root", root)
-    talk.hears("Your choice [1]: ")
-    os.write(talk.mine, b"\x04")
-    assert talk.ended() == EX_NOINPUT
-    assert talk.said.endswith("no answer; setup changed nothing\r\n")
-    assert "tlp.service" not in talk.said
     assert state_of(root) == before
 
 
@@ -245,18 +222,6 @@ def test_everybody_reads_what_it_writes_and_a_link_stays(installed: HappeCtl, ro
     assert file.is_symlink()
     assert 'mode = "observe"\n' in kept.read_text()
     assert stat.S_IMODE(kept.stat().st_mode) == 0o644
-
-
-def test_everybody_finds_the_file_that_it_makes(installed: HappeCtl, root: Path) -> None:
-    before = os.umask(0o077)
-    try:
-        ran = installed.run("setup", "--root", root, "--yes")
-    finally:
-        os.umask(before)
-    assert ran.returncode == 0, ran.stderr
-    file = root / "etc/happe/happe.toml"
-    assert [stat.S_IMODE(each.stat().st_mode) for each in (file, file.parent)] == [0o644, 0o755]
-    assert file.read_text().count("\n") == (root / "usr/share/happe/happe.toml").read_text().count("\n")
 
 
 def test_it_makes_the_file_without_the_shipped_one(installed: HappeCtl, root: Path) -> None:
@@ -385,18 +350,6 @@ def test_setup_touches_nobodys_extension_without_a_caller_on_gnome(installed: Ha
     missing = stays.format("the package happe-gnome-shell-extension is not installed")
     assert extension_after(installed, gnome.root, "--extension", "on", **gnome.environment()) == (None, missing)
     assert gnome.lists() == before
-
-
-def test_setup_offers_no_extension_where_gnome_shell_does_not_run(installed: HappeCtl, root: Path) -> None:
-    (root / EXTENSION).parent.mkdir(parents=True)
-    (root / EXTENSION).touch()
-    runtime = root / "run/user" / str(CALLER)
-    runtime.mkdir(parents=True)
-    with private_bus(runtime):
-        extension, said = extension_after(installed, root, "--extension", "on", SUDO_UID=str(CALLER))
-    name = pwd.getpwuid(CALLER).pw_name
-    why = f"happectl: GNOME's extension stays as it was: GNOME Shell does not run for {name}\n"
-    assert (extension, said) == (None, why)
 
 
 @pytest.mark.parametrize(

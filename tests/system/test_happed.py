@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -69,19 +68,6 @@ def test_what_a_press_teaches_is_its_users_profile_of_the_application(me: Client
     assert me("GetProfile", "ss", MY_NAME, "desktop") == khz == me.get("Profile")
 
 
-def test_each_lesson_is_an_event(me: Client) -> None:
-    me("Feedback", "s", "power")
-    until(lambda: me("ListProfiles", "s", ""))
-
-    [event] = me("ListEvents", "ssxu", "", "desktop", 0, 10)
-
-    number, _, key, policy, level, _, khz_after, *_ = event
-    assert (key, policy) == ("power", 0)
-    assert me.get("Profile")[level] == khz_after
-    assert me("ListEvents", "ssxu", "", "desktop", number, 10) == []
-    assert me("ListEvents", "ssxu", "", "desktop", 0, 0) == []
-
-
 def test_an_undo_takes_the_lesson_back_at_once_and_only_once(me: Client) -> None:
     me("Feedback", "s", "performance")
     until(lambda: me("ListProfiles", "s", ""))
@@ -100,28 +86,12 @@ def test_an_undo_takes_the_lesson_back_at_once_and_only_once(me: Client) -> None
         assert me.refused("Undo", "ssu", "", "", most)[0] == "InvalidArgs"
 
 
-def test_a_profile_that_is_reset_is_forgotten_with_its_events(me: Client) -> None:
-    me("Feedback", "s", "performance")
-    until(lambda: me("ListProfiles", "s", ""))
-
-    me("ResetProfile", "ss", "", "desktop")
-
-    assert me("ListProfiles", "s", "") == []
-    assert me("ListEvents", "ssxu", "", "desktop", 0, 10) == []
-    assert me.refused("ResetProfile", "ss", "", "desktop")[0] == "NotFound"
-
-
 def test_an_import_is_mine_whatever_user_it_names_and_an_export_returns_it(me: Client) -> None:
     assert me("ImportProfiles", "ss", "", DOCUMENT) == 1
 
     [profile] = json.loads(me("ExportProfiles", "s", ""))["profiles"]
 
     assert profile == {"user": MY_NAME, "app": "torcs", "khz": [800_000] * 4 + [2_200_000] * 6}
-
-
-def test_an_import_is_used_at_once(me: Client) -> None:
-    me("ImportProfiles", "ss", "", DOCUMENT.replace("torcs", "desktop"))
-    me.sees("Profile", [800_000] * 4 + [2_200_000] * 6)
 
 
 @pytest.mark.parametrize("member", ABOUT_BOB)
@@ -216,29 +186,6 @@ def test_nobody_is_served_when_nobody_is_there_and_the_reason_is_told(
     assert me.changed("State") == "released"
 
 
-def test_who_comes_back_is_served_again_with_the_application_of_before(me: Client, world: World, process: int) -> None:
-    me("SetFocus", "hs", 0, "", fds=(process,))
-    world.activate("other")
-    until(lambda: me.get("User") == "", "another is served")
-
-    world.activate(MY_SESSION)
-
-    me.sees("User", MY_NAME)
-    assert me.get("Application") == "sleep"
-
-
-def test_sleep_waits_until_the_machine_is_given_back_and_only_then(me: Client, world: World) -> None:
-    assert [(what, who, mode) for what, who, _, mode, *_ in until(world.inhibitors)] == [("sleep", "HAPPE", "delay")]
-
-    world.prepare_for_sleep(asleep=True)
-    until(lambda: not world.inhibitors(), "the inhibitor is dropped")
-    assert me.get("State") == "released"
-
-    world.prepare_for_sleep(asleep=False)
-    until(world.inhibitors, "the inhibitor is back")
-    me.sees("State", "observing")
-
-
 @pytest.mark.parametrize("name", PRIVATE)
 def test_private_properties_are_empty_for_who_is_not_served(me: Client, world: World, name: str) -> None:
     until(lambda: me.get(name))
@@ -304,34 +251,6 @@ def test_another_users_process_is_not_in_front(me: Client) -> None:
     os.close(init)
 
 
-def test_a_dead_process_is_not_in_front(me: Client) -> None:
-    with somebody(ME, "/usr/bin/true") as pidfd:
-        os.waitid(os.P_PIDFD, pidfd, os.WEXITED)
-        refusal = me.refused("SetFocus", "hs", 0, "true", fds=(pidfd,))
-    assert refusal == ("InvalidArgs", "process: the process has ended")
-
-
-def test_what_is_no_process_is_not_in_front(me: Client) -> None:
-    ours, its = socket.socketpair()
-    fake = os.memfd_create("Pid:\t1")
-    os.write(fake, b"Pid:\t1\n")
-    with open("/proc/self/status") as status, ours, its:  # noqa: PTH123 - the test needs its descriptor
-        for descriptor in (fake, status.fileno(), ours.fileno()):
-            refusal = me.refused("SetFocus", "hs", 0, "torcs", fds=(descriptor,))
-            assert refusal == ("InvalidArgs", "process: not a pidfd")
-    os.close(fake)
-    assert me.get("Application") == "desktop"
-
-
-@pytest.mark.parametrize("shown", ["../../../etc/passwd", "a\nb", "x" * 300, "\x1b[2J", "desktop"])
-def test_a_process_may_call_itself_what_it_likes_but_is_one_name_of_its_own_user(me: Client, shown: str) -> None:
-    with somebody(ME, "/usr/bin/bash", "-c", f"exec -a $'{shown}' sleep 600") as pidfd:
-        application = until(lambda: (a := me("SetFocus", "hs", 0, "", fds=(pidfd,))) != "bash" and a)
-    assert 1 <= len(application.encode()) <= 255
-    assert application != "desktop", "that is nobody's name"
-    assert application.isprintable()
-
-
 # Holds
 
 
@@ -377,17 +296,6 @@ def test_a_caller_holds_sixteen_times_at_most(me: Client, world: World) -> None:
 def test_polkit_may_refuse_a_hold(me: Client) -> None:
     assert me.refused("Hold", "ss", "make", "")[0] == "AccessDenied"
     assert me.get("State") == "observing"
-
-
-def test_who_asks_and_vanishes_leaves_no_hold(happed: Happed, world: World) -> None:
-    world.allow("hold")
-    me = happed.serves()
-    for _ in range(50):
-        with Client(world.address) as hasty:
-            hasty.send("Hold", "ss", "hasty", "")
-    with Client(world.address) as slow:
-        slow("Hold", "ss", "slow", "")
-    until(lambda: me.get("Holds") == [], "all holds are dropped")
 
 
 def test_who_vanishes_while_polkit_thinks_leaves_no_hold(happed: Happed, world: World) -> None:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from happed_limits import always_wants, shows, turns
-from happed_t61 import CAPPED, T61
+from happed_t61 import CAPPED, T61, always_wants, shows, turns
 from happed_world import MY_SESSION
 from patience import until
 

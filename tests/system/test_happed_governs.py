@@ -7,9 +7,9 @@ import subprocess
 import time
 from typing import TYPE_CHECKING, Any
 
-from happed_world import MY_SESSION, NAME, PRIVATE, Client, Happed, World
+from happed_world import MY_SESSION, NAME, Client, Happed, World
 from patience import PATIENCE_S, until
-from sealed_runs import end
+from seals import end
 
 if TYPE_CHECKING:
     from happed_t61 import T61
@@ -99,29 +99,12 @@ def test_killed_and_started_again_it_knows_what_was_there_before(governing: Clie
     assert t61["scaling_governor"] == "powersave"
 
 
-def test_a_locked_machine_is_as_it_was_found(governing: Client, world: World, t61: T61) -> None:
-    world.session(MY_SESSION, LockedHint=("b", True))
-    governing.sees("State", "released")
-    assert t61["scaling_governor"] == "powersave"
-
-    world.session(MY_SESSION, LockedHint=("b", False))
-    until(lambda: t61["scaling_governor"] == "userspace")
-
-
 def test_sleep_waits_for_the_machine_to_be_given_back(governing: Client, world: World, t61: T61) -> None:
     assert governing.get("State") == "governing"
     world.prepare_for_sleep(asleep=True)
     until(lambda: not world.inhibitors())
     assert t61["scaling_governor"] == "powersave"
     world.prepare_for_sleep(asleep=False)
-    until(lambda: t61["scaling_governor"] == "userspace")
-
-
-def test_held_off_it_gives_the_machine_back(governing: Client, world: World, t61: T61) -> None:
-    world.allow("hold")
-    cookie = governing("Hold", "ss", "make", "")
-    assert t61["scaling_governor"] == "powersave"
-    governing("Release", "u", cookie)
     until(lambda: t61["scaling_governor"] == "userspace")
 
 
@@ -245,25 +228,6 @@ def test_a_run_begins_on_the_ladder_that_the_machine_has_then(governing: Client,
     [header, *_] = end(governing, run)
     assert header["ladders_khz"] == {"0": [800_000, 1_200_000, 1_600_000]}
     assert governing.get("State") == "governing"
-
-
-def test_who_watches_cannot_tell_a_kernels_condition_from_happes(
-    governing: Client, stopped: Happed, world: World
-) -> None:
-    world.allow("run-study")
-    watcher = stopped.client()
-    watcher.listen()
-    told = {}
-    for condition in ("fixed-2", "O-HAPPE", "T-HAPPE"):
-        run = governing("StartRun", "a{sv}", what(condition))
-        governing("Feedback", "s", "performance")
-        watcher.heard("KeyCounted")
-        seen = watcher.all()
-        assert not any(seen[name] for name in PRIVATE)
-        told[condition] = (seen["State"], seen["Reason"], seen["Holds"], watcher.heard_so_far())
-        governing.peer.reply(governing.send("StopRun", "s", run))
-        watcher.heard_so_far()
-    assert told["fixed-2"] == told["O-HAPPE"] == told["T-HAPPE"] == ("run", "", [], [])
 
 
 def test_without_cpufreq_it_says_what_to_do_and_does_not_start_again(stopped: Happed) -> None:

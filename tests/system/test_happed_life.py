@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from happed_wire import MEMBER, BusError
+from happed_wire import MEMBER
 from happed_world import KEY_PROG1, KEY_PROG2, MY_NAME, NAME, QUICK, Client, Happed, Keyboards, press, running_world
 from patience import PATIENCE_S, spend, until
-from sealed_runs import end, facts
+from seals import end, facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -131,35 +131,10 @@ def test_sighup_applies_the_configuration(happed: Happed) -> None:
     assert me.changed("Settings")["feedback"] == "next-sample"
 
 
-def test_what_was_learned_stays_through_a_reload(happed: Happed, world: World) -> None:
-    me = happed.serves()
-    world.allow("configure")
-    me("Feedback", "s", "performance")
-    profiles = until(lambda: me("ListProfiles", "s", ""))
-    me("Reload")
-    assert me("ListProfiles", "s", "") == profiles
-    me.sees("Profile", profiles[0][1])
-
-
 def test_with_a_bad_configuration_it_does_not_start(stopped: Happed) -> None:
     stopped.configure("[keys\n")
     assert stopped.launch().wait(PATIENCE_S) == EX_CONFIG
     assert f"{stopped.folder}/happe.toml:1:" in stopped.log
-
-
-def test_a_configuration_that_cannot_be_read_is_not_taken_for_an_empty_one(stopped: Happed) -> None:
-    (stopped.folder / "happe.toml").unlink()
-    (stopped.folder / "happe.toml").mkdir()
-    assert stopped.launch().wait(PATIENCE_S) == EX_CONFIG
-    assert f"{stopped.folder}/happe.toml: Is a directory" in stopped.log
-
-
-def test_a_second_one_does_not_start(happed: Happed, me: Client, tmp_path: Path) -> None:
-    (tmp_path / "second").mkdir()
-    second = Happed(happed.program, happed.world, tmp_path / "second")
-    assert second.launch().wait(PATIENCE_S) == EX_TEMPFAIL
-    assert "another happed runs" in second.log
-    assert me.get("User") == MY_NAME
 
 
 def test_without_a_place_for_its_database_it_may_start_again(stopped: Happed) -> None:
@@ -223,37 +198,6 @@ def test_a_press_that_a_keyboard_and_a_program_tell_of_counts_once(stopped: Happ
     me("Feedback", "s", "performance")
     assert me.heard("KeyCounted") == ["performance"]
     os.close(keyboard)
-
-
-def test_with_other_keys_in_the_configuration_keyboards_are_asked_for_anew(
-    stopped: Happed, world: World, keyboards: Keyboards
-) -> None:
-    me = stopped.start().serves()
-    _, before = keyboards.hand_out()
-    me.sees("Keyboards", 1)
-    world.allow("configure")
-    stopped.configure(QUICK + '[keys]\npower = "KEY_F12"\n')
-
-    me("Reload")
-    question, after = keyboards.hand_out()
-
-    assert question == "happe-keys 1 open all KEY_PROG1 KEY_F12"
-    me.listen()
-    me.sees("Keyboards", 1)
-    with pytest.raises(BrokenPipeError):
-        press(before, KEY_PROG2)
-    press(after, KEY_F12)
-    assert me.heard("KeyCounted") == ["power"]
-    os.close(before)
-    os.close(after)
-
-
-def test_a_keyboard_that_is_pulled_out_is_one_less(stopped: Happed, keyboards: Keyboards) -> None:
-    me = stopped.start().serves()
-    _, keyboard = keyboards.hand_out()
-    me.sees("Keyboards", 1)
-    os.close(keyboard)
-    me.sees("Keyboards", 0)
 
 
 def test_a_key_is_learned_through_the_helper(stopped: Happed, world: World, keyboards: Keyboards) -> None:
@@ -374,19 +318,6 @@ def test_without_a_bus_it_still_ends_when_told(happed_program: Path, tmp_path: P
 # Ends
 
 
-def test_told_to_end_it_stores_what_was_learned(happed: Happed) -> None:
-    me = happed.serves()
-    me("Feedback", "s", "performance")
-    profiles = until(lambda: me("ListProfiles", "s", ""))
-    assert happed.stop() == EX_OK
-
-    happed.start()
-
-    me = happed.serves()
-    assert me("ListProfiles", "s", "") == profiles
-    me.sees("Profile", profiles[0][1])
-
-
 def test_of_a_damaged_database_the_copy_is_taken_and_told(happed: Happed) -> None:
     me = happed.serves()
     me("Feedback", "s", "performance")
@@ -404,17 +335,6 @@ def test_of_a_damaged_database_the_copy_is_taken_and_told(happed: Happed) -> Non
     assert "was set aside as" in told
     assert "; HAPPE goes on with the copy of 20" in told
     assert f"happed: {told}\n" in happed.log
-
-
-def test_told_to_end_in_a_run_it_keeps_the_trace(happed: Happed, world: World) -> None:
-    world.allow("run-study")
-    me = happed.serves()
-    run = me("StartRun", "a{sv}", RUN)
-    assert happed.stop() == EX_OK
-    happed.start()
-    again = happed.serves()
-    [trace] = again.peer.reply(again.send("StopRun", "s", run)).descriptors
-    os.close(trace)
 
 
 def test_a_run_has_the_presses_since_it_began_and_says_that_a_keyboard_went(
@@ -462,29 +382,6 @@ def test_killed_amid_presses_it_has_lost_nothing_that_it_told_of(stopped: Happed
     os.close(keyboard)
 
 
-def wait_s(database: Path) -> int:
-    """Return how long HAPPE waits before it tries less for the one stored profile."""
-    with contextlib.closing(sqlite3.connect(database)) as connection:
-        [[microseconds]] = connection.execute("SELECT json_extract(state, '$.wait_us') FROM uafp")
-    return int(microseconds or 120_000_000) // 1_000_000
-
-
-def test_what_mode_extended_remembers_outlives_a_kill_and_can_be_undone(stopped: Happed) -> None:
-    stopped.configure(QUICK + '[algorithm]\nmode = "extended"\n')
-    for expected in (600, 1200, 2400):
-        me = stopped.start().serves()
-        me.listen()
-        me("Feedback", "s", "performance")
-        assert me.heard("KeyCounted") == ["performance"]
-        assert wait_s(stopped.folder / "p.db") == expected
-        stopped.kill()
-    me = stopped.start().serves()
-    for expected in (1200, 600, 120):
-        me("Undo", "ssu", "", "", 1)
-        assert wait_s(stopped.folder / "p.db") == expected
-    assert me("GetProfile", "ss", "", "desktop") == [1_200_000] * 10, "the middle of the T61's ladder"
-
-
 def test_a_profile_that_cannot_be_read_can_be_forgotten(stopped: Happed) -> None:
     me = stopped.start().serves()
     me("Feedback", "s", "performance")
@@ -514,48 +411,3 @@ def test_without_room_for_a_trace_no_run_begins(happed: Happed, world: World, ro
     assert message.endswith("File too large")
     assert list((happed.folder / "runs").iterdir()) == []
     assert (me.get("State"), me.get("Run"), me.get("User")) == ("observing", "", MY_NAME)
-
-
-def test_a_run_that_finds_no_more_room_says_so_and_keeps_what_it_has(happed: Happed, world: World) -> None:
-    world.allow("run-study")
-    me = happed.serves()
-    run = me("StartRun", "a{sv}", RUN)
-    happed.room_on_disk(0)
-    until(lambda: me.get("Sample"))  # a turn
-
-    assert me.get("State") == "run"
-    assert me.refused("StopRun", "s", run) == ("Failed", "the trace ends early: File too large")
-    assert me.get("State") == "observing"
-    [trace] = me.peer.reply(me.send("StopRun", "s", run)).descriptors
-    with os.fdopen(trace) as kept:
-        assert [line[:9] for line in kept] == ['{"format"']
-
-
-def test_without_room_for_the_database_it_goes_on_and_stores_later(happed: Happed) -> None:
-    me = happed.serves()
-    me.listen()
-    happed.room_on_disk(0)
-
-    me("Feedback", "s", "performance")
-
-    assert me.heard("KeyCounted") == ["performance"]
-    [[_, khz]] = me("ListProfiles", "s", "")
-    assert max(khz) > 800_000
-    assert events_of(happed.folder / "p.db") == 0
-    happed.room_on_disk(-1)
-    assert happed.stop() == EX_OK
-    assert events_of(happed.folder / "p.db") == 1
-
-
-def test_who_sends_while_it_ends_gets_an_answer_or_an_error(happed: Happed) -> None:
-    me = happed.serves()
-    calls = [me.send("ListProfiles", "s", "") for _ in range(100)]
-    assert happed.stop() == EX_OK
-    answered = 0
-    for call in calls:
-        try:
-            me.peer.reply(call)
-            answered += 1
-        except BusError as error:
-            assert error.name.rpartition(".")[2] in ("NoReply", "ServiceUnknown", "NameHasNoOwner")  # noqa: PT017 - or no error
-    assert answered <= len(calls)

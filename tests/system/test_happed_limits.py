@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from happed_limits import always_wants, shows, turns, writes_of
 from happed_stand_in import HappeCtl
-from happed_t61 import CAPPED, T61
+from happed_t61 import CAPPED, T61, always_wants, shows, turns, writes_of
 from patience import PATIENCE_S, until
 
 if TYPE_CHECKING:

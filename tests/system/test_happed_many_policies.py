@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from faked_machines import MACHINES, FakedMachine
-from happed_limits import always_wants, turns, writes_of
 from happed_stand_in import HappeCtl
-from happed_t61 import CAPPED, T61
+from happed_t61 import CAPPED, MACHINES, T61, FakedMachine, always_wants, turns, writes_of
 from patience import until
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from faked_machines import FakedMachine
+from happed_t61 import FakedMachine
 from patience import PATIENCE_S, spend, until
-from sealed_runs import end, facts
+from seals import end, facts
 from test_happed_governs import what
 
 if TYPE_CHECKING:

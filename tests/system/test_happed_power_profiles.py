@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from happed_limits import always_wants, shows
+from happed_t61 import always_wants, shows
 from happed_wire import DESTINATION, INTERFACE, MEMBER, PATH
 from happed_world import MOCK, World
 from patience import PATIENCE_S, until
-from sealed_runs import end, facts
+from seals import end, facts
 from test_happed_governs import what
 from test_happed_power import EPP, FOUND, charger, has, laptop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from faked_machines import FakedMachine
-    from happed_t61 import T61
+    from happed_t61 import T61, FakedMachine
     from happed_world import Client, Happed
 
 __all__ = ["charger", "laptop"]  # fixtures

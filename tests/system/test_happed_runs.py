@@ -76,12 +76,6 @@ def test_with_nobody_there_no_run_begins(owner: Client, world: World) -> None:
     assert owner.refused("StartRun", "a{sv}", what())[0] == "Busy"
 
 
-def test_where_the_machine_is_not_governed_the_kernels_conditions_are_refused(owner: Client) -> None:
-    for condition in ("ondemand", "fixed-1"):
-        assert owner.refused("StartRun", "a{sv}", what(condition))[0] == "Failed"
-    assert owner.get("State") == "observing"
-
-
 def test_a_stranger_stops_no_run_without_leave(owner: Client, happed: Happed, world: World) -> None:
     run = owner("StartRun", "a{sv}", what())
     world.allow()
@@ -321,17 +315,3 @@ def test_an_open_run_is_seen_by_the_user_who_is_served(owner: Client, happed: Ha
     run = owner("StartRun", "a{sv}", what(**OPEN))
     assert me.get("User") == SUBJECT
     fetched(owner, run)
-
-
-def test_the_log_tells_nothing_of_what_a_run_learns(owner: Client, happed: Happed) -> None:
-    owner.listen()
-    run = owner("StartRun", "a{sv}", what())
-    owner("Feedback", "s", "performance")
-    owner.heard("KeyCounted")
-    fetched(owner, run)
-    log = happed.log
-    assert f"run {run} begins" in log
-    assert f"run {run} ends" in log
-    assert "HAPPE" not in log
-    assert "kHz" not in log
-    assert "p1" not in log

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import seals
-from happed_stand_in import HappeCtl
 from happed_wire import BusError
 from happed_world import EVERYBODY, IS_ROOT, MY_SESSION, OTHER, PRIVATE, Client, Happed, World
 from patience import spend, until
-from sealed_runs import begin, end, facts, key_of, pressed
+from seals import begin, end, facts, key_of, pressed
 
 if TYPE_CHECKING:
     from happed_t61 import T61
@@ -24,9 +23,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-EX_IOERR = 74
 UNOPENED = ("InvalidArgs", "sealed: does not open with this laptop's key")
-UNKNOWN = ("InvalidArgs", "sealed: holds no document that this version knows")
 NOT_HERE = ("Failed", "this run cannot begin on this machine; the reason stays secret because the run is sealed")
 SUBJECT = f"subject:{seals.SUBJECT}"
 
@@ -60,24 +57,6 @@ def test_everybody_may_know_the_public_key_and_nobody_else_the_secret_one(happed
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-def test_the_key_is_made_when_it_is_wanted_and_stays(happed: Happed) -> None:
-    assert not (happed.folder / "device.key").exists()
-    key = key_of(happed.client())
-    happed.kill()
-    happed.start()
-    assert key_of(happed.client()) == key
-
-
-def test_without_room_for_the_key_there_is_none_and_later_there_is(happed: Happed) -> None:
-    client = happed.client()
-    happed.room_on_disk(0)
-    name, message = client.refused("DeviceKey")
-    assert (name, message.endswith("File too large")) == ("Failed", True)
-    assert not list(happed.folder.glob("device.key*"))
-    happed.room_on_disk(-1)
-    assert len(key_of(client)) == 32
-
-
 def test_a_key_that_was_told_outlives_any_kill(stopped: Happed) -> None:
     chance = random.Random(6)
     for _ in range(12):
@@ -94,15 +73,6 @@ def test_a_key_that_was_told_outlives_any_kill(stopped: Happed) -> None:
         assert told in (None, now)
         stopped.kill()
         (stopped.folder / "device.key").unlink()
-
-
-def test_a_damaged_key_is_an_error_that_says_what_to_do(happed: Happed) -> None:
-    client = happed.client()
-    key_of(client)
-    (happed.folder / "device.key").write_bytes(b"short")
-    name, message = client.refused("DeviceKey")
-    assert (name, message.endswith("enrol this laptop again")) == ("Failed", True)
-    assert (happed.folder / "device.key").read_bytes() == b"short"
 
 
 # # happed applies the condition
@@ -122,13 +92,6 @@ def test_ondemand_has_its_tunables_and_shows_the_indicator_only_if_told(owner: C
     run = begin(owner, "ondemand", indicator=True)
     assert owner.get("Indicator") is True
     end(owner, run)
-
-
-def test_a_fixed_frequency_is_the_ladders_entry(owner: Client, t61: T61) -> None:
-    run = begin(owner, "fixed-4")
-    assert t61["scaling_max_freq"] == "2200000"
-    trace = end(owner, run)
-    assert "keys" not in trace[0]
 
 
 def test_that_the_indicator_is_on_the_screen_is_announced(owner: Client, happed_watcher: Client) -> None:
@@ -288,18 +251,6 @@ def test_a_document_of_another_run_or_study_is_refused(owner: Client) -> None:
     assert refused(owner, box, "paper", seals.RUN) == other
 
 
-def test_what_is_sealed_and_is_no_condition_is_told_in_the_same_words(owner: Client) -> None:
-    for changes in (
-        {"format": "happe-condition/2"},
-        {"condition": "conservative"},
-        {"keys": "none"},
-        {"power": 12},
-        {"up_threshold": 80},
-    ):
-        box = seals.seal(key_of(owner), seals.padded(seals.document("O-HAPPE", **changes)))
-        assert refused(owner, box) == UNKNOWN
-
-
 def test_a_condition_that_this_machine_lacks_is_told_of_no_condition(owner: Client, stopped: Happed, t61: T61) -> None:
     """A ladder of five entries has no ninth, and happed cannot set a governor without its tunables."""
     (t61.policy.parent / "ondemand/up_threshold").unlink()
@@ -400,20 +351,6 @@ def test_a_run_that_outlived_its_daemon_has_a_trace_and_no_facts(owner: Client, 
     again = stopped.start().client()
     assert end(again, run)[0]["format"] == "happe-trace/1"
     assert again.refused("RunFacts", "s", run)[0] == "NotFound"
-
-
-def test_a_run_whose_files_are_damaged_is_no_unknown_run(owner: Client, stopped: Happed, happectl: HappeCtl) -> None:
-    run = begin(owner, "O-HAPPE")
-    end(owner, run)
-    beside, trace = (stopped.folder / "runs" / f"{run}{suffix}" for suffix in (".json", ".jsonl"))
-    trace.rename(trace.with_suffix(".moved"))
-    trace.symlink_to(trace)
-    assert owner.refused("StopRun", "s", run) == ("Failed", f"{trace}: Too many levels of symbolic links")
-    beside.write_text("{")
-    name, message = owner.refused("RunFacts", "s", run)
-    assert (name, message.startswith(f"{beside}: not JSON")) == ("Failed", True)
-    ran = HappeCtl(happectl.program, stopped.world.bus).run("run", "facts", run)
-    assert (ran.returncode, str(beside) in ran.stderr) == (EX_IOERR, True)
 
 
 def test_a_run_whose_owner_leaves_has_facts(owner: Client, stopped: Happed) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from patience import PATIENCE_S, until
+from patience import PATIENCE_S
 from program import HappeSim
 
 pytestmark = pytest.mark.slow
@@ -71,13 +71,6 @@ def test_it_learns_into_a_database_and_goes_on_from_there(happe_sim: HappeSim, t
     happe_sim.run(*arguments, "--record", str(trace))
     header = json.loads(trace.read_text().splitlines()[0])
     assert header["uafp"] == [{"user": "alice", "app": "glest", "khz": first["learned"]["uafp_khz"]}]
-
-
-def test_it_records_to_standard_output_for_a_pipe(happe_sim: HappeSim) -> None:
-    ran = happe_sim.run("observe", "--seconds", "1", "--record", "-")
-    assert json.loads(ran.stdout.splitlines()[0])["format"] == "happe-trace/1"
-    assert happe_sim.replay(ran.stdout).returncode == 0
-    assert b"GHz" in ran.stderr
 
 
 def read_until(terminal: int, wanted: bytes) -> bytes:
@@ -137,56 +130,6 @@ def test_stopping_puts_the_terminal_back_until_it_goes_on(happe_sim: HappeSim, t
         assert process.wait(PATIENCE_S) == 0
 
 
-def test_a_reader_that_leaves_ends_it_with_the_terminal_put_back(
-    happe_sim: HappeSim, terminal: tuple[int, int]
-) -> None:
-    _, slave = terminal
-    command = [str(happe_sim.program), "observe"]
-    with subprocess.Popen(command, stdin=slave, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout
-        process.stdout.readline()
-        process.stdout.close()
-        assert process.wait(PATIENCE_S) == EX_IOERR
-
-
-def test_immediate_feedback_acts_before_the_period_ends(happe_sim: HappeSim, tmp_path: Path) -> None:
-    trace = tmp_path / "run.jsonl"
-    command = ["observe", "--seconds", "2", "--json", "--immediate", "--record", str(trace)]
-    decisions = happe_sim.run(*command, stdin=b"f").stdout
-    assert "learned" in json.loads(decisions.splitlines()[0])
-    header, first, *_ = [json.loads(line) for line in trace.read_text().splitlines()]
-    assert header["feedback"] == "immediate"
-    assert first["keys"], "the press ended the period it was made in"
-    assert happe_sim.run("replay", str(trace)).stdout == decisions
-
-
-def test_a_database_may_be_named_without_its_folder(happe_sim: HappeSim, tmp_path: Path) -> None:
-    ran = happe_sim.run("observe", "--seconds", "1", "--database", "profiles.db", stdin=b"f", cwd=tmp_path)
-    assert (ran.returncode, ran.stderr) == (0, b"")
-    assert (tmp_path / "profiles.db").is_file()
-
-
-def test_a_folder_locked_by_somebody_else_does_not_hang_it(happe_sim: HappeSim, tmp_path: Path) -> None:
-    with subprocess.Popen(["flock", str(tmp_path), "sleep", "30"]) as locker:
-        free = ["flock", "--nonblock", str(tmp_path), "true"]
-        until(lambda: subprocess.run(free, check=False).returncode != 0, "the lock")
-        ran = happe_sim.run("observe", "--seconds", "1", "--database", str(tmp_path / "p.db"))
-        subprocess.run(["pkill", "-P", str(locker.pid)], check=False)
-        locker.kill()
-    assert ran.returncode == EX_CANTCREAT
-    assert str(tmp_path).encode() in ran.stderr
-
-
-def test_nothing_is_pressed_where_there_is_no_standard_input(happe_sim: HappeSim, tmp_path: Path) -> None:
-    """The program must not read /proc/stat, which it opens next, as keys."""
-    script = '"$SIM" observe --seconds 2 --record run.jsonl <&-'
-    environment = {**os.environ, "SIM": str(happe_sim.program)}
-    ran = subprocess.run(["/bin/sh", "-c", script], check=False, cwd=tmp_path, env=environment, capture_output=True)
-    heading, *turns = ran.stdout.splitlines()
-    assert (ran.returncode, heading[:6], len(turns)) == (0, b"ran at", 2)
-    assert b'"key":' not in (tmp_path / "run.jsonl").read_bytes()
-
-
 BAD_ARGUMENTS = [
     (["--stat", "/nonexistent"], EX_NOINPUT, b"/nonexistent"),
     (["--record", "/nonexistent/run.jsonl"], EX_CANTCREAT, b"/nonexistent/run.jsonl"),
@@ -204,10 +147,3 @@ def test_bad_arguments_are_refused(happe_sim: HappeSim, arguments: list[str], st
     ran = happe_sim.run("observe", "--seconds", "1", *arguments)
     assert (ran.returncode, ran.stdout) == (status, b"")
     assert message in ran.stderr
-
-
-def test_a_recording_that_cannot_be_written_is_said_and_observing_goes_on(happe_sim: HappeSim) -> None:
-    ran = happe_sim.run("observe", "--seconds", "1", "--record", "/dev/full")
-    assert ran.returncode == EX_IOERR
-    assert b"/dev/full: recording stopped: No space left on device" in ran.stderr
-    assert b"GHz" in ran.stdout

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import shutil
 import signal
@@ -207,41 +206,3 @@ def test_an_uploader_killed_at_random_instants_ends_with_equal_hashes(meter: Met
     deleting.wait(PATIENCE_S)
     assert meter.run("upload").returncode == 0
     assert not [path for trace in traces for path in trace.folder.glob("parts/*")]
-
-
-def test_a_trace_of_another_meter_is_told_to_a_person_and_the_others_go_on(
-    meter: Meter, new_meter: Callable[[str], Meter]
-) -> None:
-    other = new_meter("other bench")
-    theirs = other.ended(2)
-    assert other.run("upload").returncode == 0
-    foreign = meter.spool / STUDY / theirs.id
-    ours = meter.ended(2)
-    shutil.copytree(ours.folder, foreign)
-    header = json.loads((foreign / "header.json").read_bytes()) | {"id": theirs.id}
-    (foreign / "header.json").write_text(json.dumps(header))
-    ran = meter.run("upload")
-    assert ran.returncode == 1
-    assert f"{theirs.id}: stopped: the header of trace {theirs.id}: the server has something else under" in ran.stdout
-    meter.assert_whole(ours.folder)
-    assert other.server.digests(theirs.id) == {
-        each["number"]: each["sha256"] for each in json.loads(theirs.layout.manifest.read_bytes())["parts"]
-    }
-    status = meter.run("status").stdout
-    assert f"{theirs.id}: the header of trace" in status
-
-
-def test_a_revoked_token_is_said_clearly_and_nothing_is_lost(new_meter: Callable[[str], Meter]) -> None:
-    meter = new_meter("revoked bench")
-    trace = meter.ended(2)
-    meter.server.run("device", "revoke", STUDY, meter.code)
-    ran = meter.run("upload")
-    assert ran.returncode == os.EX_NOPERM
-    assert ran.stderr.startswith("happe-power: the server refuses this host's token (401: ")
-    assert "happe-power enrol --again" in ran.stderr
-    assert len(list(trace.folder.glob("parts/*"))) == 2
-    made = meter.server.device("revoked bench", "meter")
-    again = meter.run("enrol", "--server", meter.server.url, "--code", made["enrolment_code"], "--again")
-    assert again.returncode == 0
-    assert meter.run("upload").returncode == 0
-    meter.assert_whole(trace.folder)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from patience import PATIENCE_S, spend
+from patience import PATIENCE_S
 from program import HappeSim
 from study_server import HAPPE_SERVER
 
@@ -148,10 +148,6 @@ def test_its_folder_is_analysed_as_a_real_study_is(happe_sim: HappeSim, tmp_path
     assert figures.startswith("Figure A.1: ")
 
 
-def test_progress_is_for_terminals_only(happe_sim: HappeSim) -> None:
-    assert happe_sim.run("study", "--participants", "1").stderr == b""
-
-
 BAD_ARGUMENTS = [
     (["--seed", "x"], EX_USAGE, b"--seed x: must be"),
     (["--seed", "5..2"], EX_USAGE, b"--seed 5..2: must be"),
@@ -208,16 +204,6 @@ def test_bad_parameters_are_refused_with_file_and_field(
     assert f"{file}: {message}" in ran.stderr.decode() or (text == "[]" and message in ran.stderr.decode())
 
 
-@pytest.mark.parametrize("value", ["1e999", "-1", '"a"', "null", "1e7"])
-def test_a_parameter_out_of_range_is_named(happe_sim: HappeSim, tmp_path: Path, value: str) -> None:
-    text = FITTED.read_text().replace('"contrast": 3', f'"contrast": {value}')
-    file = tmp_path / "parameters.json"
-    file.write_text(text)
-    ran = happe_sim.run("study", "--parameters", str(file))
-    assert ran.returncode == EX_DATAERR
-    assert str(file).encode() in ran.stderr
-
-
 @pytest.mark.parametrize("name", ["../x", "a,b", "", "A", "x" * 300, "torcs\\u0000", "glest"])
 def test_an_application_is_named_for_files_and_tables(happe_sim: HappeSim, tmp_path: Path, name: str) -> None:
     """The program refuses a name that could leave a folder or break a table, and a name given twice."""
@@ -253,29 +239,6 @@ def test_a_file_that_may_not_grow_is_an_error_and_leaves_no_half(happe_sim: Happ
     assert [file for file in tmp_path.rglob("*") if file.is_file()] == []
 
 
-def test_kill_9_leaves_whole_files_only(happe_sim: HappeSim, tmp_path: Path) -> None:
-    """A file with its final name is whole; a half has `.part` at the end of its name."""
-    for moment in range(12):
-        out = tmp_path / str(moment)
-        command = [str(happe_sim.program), "study", "--participants", "4", "--out", str(out)]
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
-            spend(0.02 + 0.01 * moment)
-            process.kill()
-        for file in out.rglob("*"):
-            if file.is_file() and file.suffix != ".part":
-                assert file.read_bytes().endswith(b"\n"), file
-            if file.name == "study.json":
-                json.loads(file.read_text())
-
-
-def test_help_teaches(happe_sim: HappeSim) -> None:
-    for command in ("study", "replay", "observe"):
-        text = happe_sim.run(command, "--help").stdout.decode()
-        assert "Examples:" in text
-        assert f"happe-sim {command}" in text
-    assert "Exit status" in happe_sim.run("--help").stdout.decode()
-
-
 def shell(happe_sim: HappeSim, script: str, cwd: Path) -> subprocess.CompletedProcess[bytes]:
     """Run a line of shell in which $SIM is the program."""
     environment = {**os.environ, "SIM": str(happe_sim.program)}
@@ -302,32 +265,7 @@ def test_closed_and_full_standard_streams_are_errors_at_most(
     assert shell(happe_sim, script, tmp_path).returncode == status
 
 
-def test_a_study_leaves_nothing_behind_unless_asked_to(happe_sim: HappeSim, tmp_path: Path) -> None:
-    happe_sim.run("study", "--participants", "1", cwd=tmp_path)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_folder_holds_one_study(happe_sim: HappeSim, tmp_path: Path) -> None:
     happe_sim.run("study", "--participants", "3", "--out", str(tmp_path))
     happe_sim.run("study", "--participants", "1", "--application", "glest", "--out", str(tmp_path))
     assert len(list((tmp_path / "traces").iterdir())) == 5
-
-
-def test_groups_without_members_have_no_figure(happe_sim: HappeSim) -> None:
-    groups = {row["group"]: row["saving_percent"] for row in study(happe_sim, "--participants", "1")["groups"]}
-    assert sorted(value is None for value in groups.values()) == [False, False, True, True, True]
-    assert b"nan" not in happe_sim.run("study", "--participants", "1").stdout
-
-
-def test_presses_are_counted_as_the_governor_counts_them(happe_sim: HappeSim, tmp_path: Path) -> None:
-    """The participants press all the time."""
-    parameters = json.loads(FITTED.read_text())
-    parameters["people"] |= {"pause_seconds": 0, "burst_share": 1}
-    for application in parameters["applications"]:
-        application |= {"impatience": 10, "thrift": 10}
-    file = tmp_path / "parameters.json"
-    file.write_text(json.dumps(parameters))
-    ran = happe_sim.run("study", "--participants", "1", "--parameters", str(file), "--out", str(tmp_path / "out"))
-    assert ran.returncode == 0
-    for trace in sorted((tmp_path / "out" / "traces").glob("*HAPPE.jsonl")):
-        assert happe_sim.run("replay", str(trace)).returncode == 0, "presses are in order"

@@ -24,7 +24,7 @@ import desktop
 from happe_study.model.audit.models import AuditEntry
 from patience import PATIENCE_S, is_running, until
 from serve import chromium
-from study_wizard import application, command_lines, play
+from study_wizard import application, command_lines, laptop, play, screen, server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from happed_world import Client, Happed
     from study_wizard import Laptop, Server
 
-pytest_plugins = ["study_fixtures"]
+__all__ = ["laptop", "screen", "server"]  # fixtures
 
 Json = dict[str, Any]
 

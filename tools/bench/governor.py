@@ -14,8 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from happed_limits import always_wants
-from happed_t61 import CAPPED, T61
+from happed_t61 import CAPPED, T61, always_wants
 from happed_world import Happed, running_world
 from patience import spend, until
 from t61.cost import beside, of_a_second, spent
