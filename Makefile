@@ -61,7 +61,7 @@ emulated: setup-all dev vm-image
 	@tools/vm-test.sh --boot real_time -- -m ci
 
 tutorials: setup build ## Run the commands of the tutorials for researchers and reviewers, from their own text
-	@build/venv/bin/python -m pytest -q -p no:cacheprovider tests/docs/test_tutorials.py
+	@build/venv/bin/python -m pytest -q -p no:cacheprovider tests/architecture/test_tutorials.py
 
 lint: lint-style ## Check formatting, style, types, the direction of dependencies, and C++ with clang-tidy (about 10 minutes)
 	@tools/lint.sh tidy

@@ -10,7 +10,8 @@ ROOT = Path(__file__).parent
 # They import what `make setup-test` does not install: a driver of browsers.
 SLOW = (
     "study-server/tests/browser",
-    "tests/docs",
+    "tests/architecture/test_documents.py",
+    "tests/architecture/test_tutorials.py",
     "tests/system/test_study_wizard.py",
 )
 
