@@ -84,22 +84,6 @@ def grows_with_the_monitors_scale(desktop: Gnome, game: Image.Image) -> None:
     until(lambda: (changed(game, desktop.seen()) or ())[:2] == small[:2], "it is as high as it was")
 
 
-def xwaylands_window_grows_with_the_dpi(desktop: Gnome, game: Image.Image) -> None:
-    """Set the DPI that GNOME's settings daemon sets for a monitor of 200 %, and then the DPI for 100 %."""
-    _, small = overlay_on(desktop, game)
-    width, height = small[2] - small[0], small[3] - small[1]
-    for scale in (2, 1):
-        dpi = f"Xft.dpi:\t{96 * scale}\n"
-        desktop.ask("xprop", "-root", "-f", "RESOURCE_MANAGER", "8s", "-set", "RESOURCE_MANAGER", dpi)
-
-        def has_that_size() -> bool:
-            box = changed(game, desktop.seen())
-            size = box and (box[2] - box[0], box[3] - box[1])
-            return size is not None and size == pytest.approx((scale * width, scale * height), abs=2)  # noqa: B023 - in this turn
-
-        until(has_that_size, f"it is as large as at {100 * scale} %")
-
-
 def is_enabled_in_the_owners_window(desktop: Gnome, agent: Agent) -> None:
     """Open the window, and press the letter of its button for GNOME until that has worked."""
     owner = desktop.start(*AS_USER, program("happe-indicator"), "--window", QT_QPA_PLATFORM="wayland")
@@ -170,7 +154,7 @@ def test_gnome_shows_the_overlay_of_a_press_above_a_full_screen_game(stopped: Ha
         until(lambda: "a window of XWayland shows it" in agent.log, "without the extension XWayland shows the overlay")
         window = desktop.window("black", *AS_USER)
         game = Image.new("RGB", LARGE)
-        xwaylands_window_grows_with_the_dpi(desktop, game)
+        overlay_on(desktop, game)
 
         is_enabled_in_the_owners_window(desktop, agent)
         agent.serves(GAME)
