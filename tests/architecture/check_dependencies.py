@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 BELOW_SYSTEM = {"governor/core", "governor/documents", "governor/cli"}
 BELOW_BUS = BELOW_SYSTEM | {"governor/system", "governor/store", "governor/keys", "governor/cpufreq"}
 
-UI_BELOW_INDICATOR = {"ui/bus", "ui/overlay", "ui/program", "ui/surfaces"}
+UI_BELOW_INDICATOR = {"ui/bus", "ui/overlay", "ui/surfaces", "ui"}
 
 # Room: the rooms it may use besides itself. A file belongs to the deepest room that holds it.
 ROOMS: dict[str, set[str]] = {
@@ -39,22 +39,19 @@ ROOMS: dict[str, set[str]] = {
     "governor/explain": {"governor/bus", "governor/core", "governor/store"},
     "governor/happectl": BELOW_BUS | {"governor/bus", "governor/explain"},
     "governor/sim": BELOW_SYSTEM | {"governor/system", "governor/store"},
-    "ui/program": set(),
+    "ui": set(),
     "ui/overlay": set(),
     "ui/bus": {"ui/overlay"},
     "ui/surfaces": {"ui/bus"},
     "ui/agent": {"ui/bus", "governor/system"},
     "ui/agent/sources": {"ui/agent", "ui/bus", "ui/surfaces"},
     "ui/indicator": UI_BELOW_INDICATOR | {"ui/agent", "ui/agent/sources", "governor/cli"},
-    "ui/owner": {"ui/bus", "ui/overlay", "governor/core", "governor/explain", "governor/store"},
-    "ui/tray": {"ui/overlay", "ui/owner", "ui/program"},
+    "ui/owner": {"ui", "ui/bus", "ui/overlay", "governor/core", "governor/explain", "governor/store"},
     "ui/study/sitting": set(),
-    "ui/study/words": set(),
     "ui/study/laptop": set(),
-    "ui/study/server": {"ui/study/sitting", "ui/study/words"},
-    "ui/study/window": {"ui/study/sitting", "ui/study/words"},
-    "ui/study": {f"ui/study/{part}" for part in ("laptop", "server", "sitting", "window", "words")}
-    | {"ui/program", "governor/cli"},
+    "ui/study/server": {"ui/study/sitting"},
+    "ui/study/window": {"ui/study/sitting"},
+    "ui/study": {f"ui/study/{part}" for part in ("laptop", "server", "sitting", "window")} | {"ui", "governor/cli"},
     "ui/tests": set(),
     "study-server": {"profiles"},
     "power-logger": {"profiles"},

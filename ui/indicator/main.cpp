@@ -4,13 +4,12 @@
 #include "governor/cli/usage_mistake.h"
 #include "ui/agent/focus_agent.h"
 #include "ui/agent/sources/sources.h"
-#include "ui/bus/extension_watch.h"
-#include "ui/bus/tray_watch.h"
+#include "ui/bus/desktop_watch.h"
 #include "ui/indicator/options.h"
 #include "ui/indicator/overlay.h"
 #include "ui/indicator/status.h"
 #include "ui/indicator/surface_choice.h"
-#include "ui/program/program.h"
+#include "ui/program.h"
 
 #include <malloc.h>
 #include <sysexits.h>

@@ -2,8 +2,8 @@
 // The whole overlay: connects its inputs, state, picture and surface.
 #pragma once
 
+#include "ui/bus/desktop_watch.h"
 #include "ui/bus/property_watch.h"
-#include "ui/bus/theme_watch.h"
 #include "ui/overlay/kernel_view.h"
 #include "ui/overlay/overlay_painter.h"
 #include "ui/overlay/overlay_state.h"

@@ -3,7 +3,7 @@
 // session bus.
 #pragma once
 
-#include "ui/bus/extension_watch.h"
+#include "ui/bus/desktop_watch.h"
 #include "ui/bus/property_watch.h"
 #include "ui/owner/owner_state.h"
 #ifndef Q_MOC_RUN

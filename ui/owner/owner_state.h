@@ -6,8 +6,8 @@
 #include <span>
 #include "governor/store/learning_event.h"
 #endif
+#include "ui/overlay/battery_model.h"
 #include "ui/overlay/overlay_state.h"
-#include "ui/overlay/saving.h"
 
 #include <QDateTime>
 #include <QString>

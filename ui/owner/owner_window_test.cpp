@@ -4,7 +4,6 @@
 #include "ui/owner/owner_window.h"
 
 #include "ui/owner/desktop_entry.h"
-#include "ui/owner/key_words.h"
 #include "ui/owner/owner_reasons.h"
 #include "ui/owner/owner_words.h"
 #include "ui/owner/settings/configuration_change.h"

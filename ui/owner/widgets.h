@@ -2,6 +2,8 @@
 // Small widgets of the owner's window.
 #pragma once
 
+#include "ui/bus/desktop_watch.h"
+
 #include <QFrame>
 #include <QLabel>
 
@@ -32,5 +34,19 @@ void show_without_frame(QScrollArea& area, QWidget& all);
 
 // Shows the text, or no label if there is none.
 void say(QLabel& label, const QString& text);
+
+// Makes the application's widgets dark while GNOME's style is dark. Qt's own style would follow only the GTK theme,
+// which may be light. Other styles follow GNOME by themselves.
+class DarkStyle final : public QObject {
+    Q_OBJECT
+
+public:
+    explicit DarkStyle(const QDBusConnection& session_bus);
+
+private:
+    void follow() const;
+
+    ThemeWatch desktop_;
+};
 
 }  // namespace happe::ui

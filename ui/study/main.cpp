@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // happe-study: a participant's sitting at this laptop.
 #include "governor/cli/usage_mistake.h"
-#include "ui/program/program.h"
+#include "ui/program.h"
 #include "ui/study/commands.h"
 #include "ui/study/sitting/journal.h"
 
@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 #include <QApplication>
 #include <QLocale>
+#include <QStandardPaths>
 #include <QTranslator>
 #include <csignal>
 #include <exception>
@@ -18,6 +19,90 @@ namespace happe::study {
 namespace {
 
 const QString kTranslations = QStringLiteral(":/translations");
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  happe-study enrol https://study.example.org   enrols this laptop, once, with an administrator's code\n"
+    "  happe-study                                   begins a sitting, or continues an interrupted one\n"
+    "  happe-study status                            shows data that the server does not have yet\n"
+    "\n"
+    "Ctrl+Alt+Shift+Q opens the experimenter's page at any time. On Wayland, while the application is in front, run\n"
+    "`happe-study abort` in another terminal.\n"
+    "\n"
+    "Files: ~/.local/state/happe-study has the laptop's token, and data that the server does not have yet. Only\n"
+    "its owner can read it.\n"
+    "\n"
+    "Exit status: 0 done, 1 the server has refused something, 64 wrong usage, 65 a file is wrong, 66 this laptop is not\n"
+    "enrolled, 69 the server, the bus or a screen is missing, 70 a mistake in happe-study, 73 a file cannot be created,\n"
+    "74 the output fails, 75 another happe-study is running, 77 not allowed.\n"
+    "\n"
+    "See also: happectl(1), happed(8)";
+
+std::string default_state() {
+    const QString set = qEnvironmentVariable("XDG_STATE_HOME");
+    const QString home =
+        QStandardPaths::writableLocation(QStandardPaths::HomeLocation) + QStringLiteral("/.local/state");
+    return ((set.isEmpty() ? home : set) + QStringLiteral("/happe-study")).toStdString();
+}
+
+CLI::App* add_command(CLI::App& program, Options& options, Command command, const char* name, const char* help) {
+    CLI::App* const added = program.add_subcommand(name, help);
+    added->callback([&options, command] { options.command = command; });
+    return added;
+}
+
+void define_commands(CLI::App& program, Options& options) {
+    CLI::App* const enrol = add_command(program, options, Command::Enrol, "enrol",
+                                        "Enrol this laptop in a study, with a code that works once");
+    enrol->add_option("server", options.server, "The study server's address: https, or http on this machine")
+        ->type_name("URL")
+        ->required();
+    enrol->add_option("code", options.code, "The enrolment code; without it, the command asks for it")
+        ->type_name("CODE");
+    CLI::App* const status = add_command(program, options, Command::Status, "status",
+                                         "Show which participant sits here, and how much data waits to be sent");
+    status->add_flag("--json", options.json, "As JSON");
+    CLI::App* const upload = add_command(program, options, Command::Upload, "upload",
+                                         "Send the data that waits on this laptop, without a window");
+    upload->add_option("--patience", options.patience_s, "How many seconds to try")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(1, 86400))
+        ->capture_default_str();
+    upload->add_flag("--again", options.again, "Also send again the data that the server has refused");
+    add_command(program, options, Command::Abort, "abort",
+                "Make the running wizard ask the experimenter why the run is aborted");
+}
+
+void define(CLI::App& program, Options& options) {
+    options.state = default_state();
+    program
+        .add_option("--state", options.state,
+                    "The folder with the laptop's token, and with data that the server does not have yet")
+        ->type_name("FOLDER");
+    program
+        .add_option("--browser", options.browser, "The program that opens the participant's pages; by default xdg-open")
+        ->type_name("PROGRAM");
+    program
+        .add_option("--language", options.language, "The language of the wizard's own words; by default the desktop's")
+        ->type_name("LANGUAGE")
+        ->check(CLI::IsMember({"de", "en"}));
+    program.add_option("--countdown", options.countdown_s, "The seconds of the countdown before a run")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(0, 60))
+        ->capture_default_str();
+    program
+        .add_option("--settle", options.settle_ms,
+                    "The milliseconds without a press before the wizard takes a rating, because actions\n"
+                    "may still be playing")
+        ->type_name("MS")
+        ->check(CLI::Range(0, 10000))
+        ->capture_default_str();
+    program.require_subcommand(0, 1);
+    define_commands(program, options);
+    program.set_help_all_flag("--help-all", "Print the help of all commands");
+    program.set_version_flag("--version", "happe-study " HAPPE_VERSION);
+    program.footer(kFooter);
+}
 
 int act(const Options& options, int argc, char** argv) {
     std::signal(SIGXFSZ, SIG_IGN);  // then a file at its size limit fails like a full disk

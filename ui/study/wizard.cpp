@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/study/wizard.h"
 
-#include "ui/study/laptop/browser.h"
-#include "ui/study/server/requests.h"
-#include "ui/study/words/log.h"
-#include "ui/study/words/study_words.h"
+#include "ui/study/laptop/application.h"
+#include "ui/study/server/server.h"
+#include "ui/study/sitting/words.h"
 
 #include <QJsonDocument>
 #include <QJsonObject>

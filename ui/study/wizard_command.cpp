@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Builds and connects the wizard's parts.
-#include "ui/program/program.h"
+#include "ui/program.h"
 #include "ui/study/commands.h"
 #include "ui/study/laptop/x11_desktop.h"
 #include "ui/study/server/enrolment.h"
-#include "ui/study/state_folder.h"
 #include "ui/study/window/window.h"
 #include "ui/study/wizard.h"
 

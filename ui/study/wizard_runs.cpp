@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The wizard's runs, and the practice before them.
-#include "ui/study/server/requests.h"
+#include "ui/study/server/server.h"
+#include "ui/study/sitting/words.h"
 #include "ui/study/wizard.h"
-#include "ui/study/words/log.h"
-#include "ui/study/words/study_words.h"
 
 #include <algorithm>
 

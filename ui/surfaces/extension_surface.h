@@ -2,7 +2,7 @@
 // On GNOME, HAPPE's extension shows the picture (ui/gnome-shell): GNOME lets no program put a window above all others.
 #pragma once
 
-#include "ui/bus/extension_watch.h"
+#include "ui/bus/desktop_watch.h"
 #include "ui/surfaces/surface.h"
 
 #include <QDBusConnection>

@@ -73,7 +73,7 @@ using SurfaceOrError = tl::expected<std::unique_ptr<Surface>, NoSurface>;
 [[nodiscard]] SurfaceOrError open_extension_surface(const Position& position, const QDBusConnection& session_bus,
                                                     Surface::Events events);
 
-// In the desktop's tray, by another program (ui/tray), so that this one need not load the libraries for icons.
+// In the desktop's tray, by another program (happe-tray), so that this one need not load the libraries for icons.
 [[nodiscard]] SurfaceOrError open_tray_surface(Surface::Events events);
 
 // Replaces this process by happe-tray with the owner's window. Returns only on failure, with the reason.

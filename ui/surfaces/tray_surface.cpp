@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Starts happe-tray as a child, and writes a line for each picture to its standard input (ui/tray/main.cpp).
+// Starts happe-tray as a child, and writes a line for each picture to its standard input (ui/owner/main.cpp).
 #include "ui/surfaces/surface.h"
 
 #include <unistd.h>

@@ -199,7 +199,7 @@ def test_the_translations_are_complete(tmp_path: Path) -> None:
     """German has exactly the texts that lupdate finds in the sources. English has only plural forms."""
     for language, options in (("de", []), ("en", ["-pluralonly"])):
         renewed = tmp_path / f"{language}.ts"
-        shutil.copy(ROOT / f"ui/translations/happe_{language}.ts", renewed)
+        shutil.copy(ROOT / f"ui/study/happe_{language}.ts", renewed)
         lupdate = ["/usr/lib/qt6/bin/lupdate", "-silent", "-locations", "none", "-I", str(ROOT), str(ROOT / "ui")]
         subprocess.run([*lupdate, *options, "-ts", str(renewed)], check=True, timeout=PATIENCE_S)
         translations = ET.parse(renewed).getroot().findall(".//translation")  # noqa: S314 - our own file

@@ -3,7 +3,7 @@
 #include "ui/agent/sources/focus_object.h"
 #include "ui/agent/sources/sources.h"
 #include "ui/agent/sources/x11_clients.h"
-#include "ui/bus/extension_watch.h"
+#include "ui/bus/desktop_watch.h"
 #include "ui/bus/property_watch.h"
 
 #include <QCoreApplication>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "ui/agent/focus.h"
-#include "ui/bus/extension_watch.h"
+#include "ui/bus/desktop_watch.h"
 
 #include <QDBusConnection>
 #include <QDBusServiceWatcher>

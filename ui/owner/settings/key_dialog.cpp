@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/owner/settings/key_dialog.h"
 
-#include "ui/owner/key_words.h"
 #include "ui/owner/owner_words.h"
 #include "ui/owner/widgets.h"
 

@@ -2,6 +2,9 @@
 #include "ui/study/laptop/application.h"
 
 #include <QCoreApplication>
+#include <QFile>
+#include <QProcess>
+#include <QSaveFile>
 #include <QStandardPaths>
 #include <utility>
 
@@ -15,6 +18,10 @@ QString keeper_program() {
     const QString here = QCoreApplication::applicationDirPath();
     return QStandardPaths::findExecutable(QStringLiteral("happe-keep"),
                                           {here, here + QStringLiteral("/../libexec/happe")});
+}
+
+QString page_in(const QString& folder) {
+    return folder + QStringLiteral("/participant.html");
 }
 
 }  // namespace
@@ -64,6 +71,28 @@ void Application::release() {
     } else {
         connect(left, &QProcess::finished, left, &QObject::deleteLater);
     }
+}
+
+void forget_page(const QString& folder) {
+    QFile::remove(page_in(folder));
+}
+
+QString open_in_browser(const QUrl& address, const QString& program, const QString& folder) {
+    QSaveFile file(page_in(folder));
+    const QString link = address.toString(QUrl::FullyEncoded).toHtmlEscaped();
+    const QString page = QStringLiteral(
+                             "<!DOCTYPE html><html lang=\"en\"><meta charset=\"utf-8\"><title>HAPPE</title>"
+                             "<meta name=\"referrer\" content=\"no-referrer\">"
+                             "<meta http-equiv=\"refresh\" content=\"0; url=%1\"><a href=\"%1\">%2</a></html>")
+                             .arg(link, QStringLiteral("Go on"));
+    if (!file.open(QIODevice::WriteOnly) || file.write(page.toUtf8()) < 0 ||
+        !file.setPermissions(QFile::ReadOwner | QFile::WriteOwner) || !file.commit()) {
+        return file.fileName() + QStringLiteral(": ") + file.errorString();
+    }
+    const QString opener = program.isEmpty() ? QStringLiteral("xdg-open") : program;
+    const QUrl place = QUrl::fromLocalFile(file.fileName());
+    const bool started = QProcess::startDetached(opener, {place.toString(QUrl::FullyEncoded)});
+    return started ? QString() : opener + QStringLiteral(": cannot be started");
 }
 
 }  // namespace happe::study

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The application that participants use in a run: a program, pinned to a CPU, and all processes that it starts
-// (ui/study/laptop/keeper).
+// (ui/study/laptop/keeper.cpp).
 #pragma once
 
 #include <QObject>
 #include <QProcess>
 #include <QString>
 #include <QStringList>
+#include <QUrl>
 #include <memory>
 #include <optional>
 
@@ -32,5 +33,10 @@ private:
 
     std::unique_ptr<QProcess> keeper_;
 };
+
+// Opens a participant's page. Its address is secret and must not be on a command line, so the browser gets a file in
+// `folder` that leads there. Returns the error; empty if it worked.
+[[nodiscard]] QString open_in_browser(const QUrl& address, const QString& program, const QString& folder);
+void forget_page(const QString& folder);
 
 }  // namespace happe::study

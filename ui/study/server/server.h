@@ -11,6 +11,7 @@
 #include <QString>
 #include <QUrl>
 #include <functional>
+#include <string>
 
 class QNetworkReply;
 
@@ -48,5 +49,20 @@ private:
 
 // The address of a study server: https, or a server on this machine. Empty if it is neither.
 [[nodiscard]] QUrl server_address(const QString& text);
+
+// A laptop's requests to the study server about a participant and their runs.
+
+// The token at the end of a participant's link; a token alone stays the same.
+[[nodiscard]] std::string token_of(const QString& link);
+// The participant's page for a browser.
+[[nodiscard]] QUrl page_of(const QUrl& server, const std::string& token);
+
+// The participant sits down here; the answer is a sitting (sitting.h).
+[[nodiscard]] Request sitting_of(const std::string& token);
+[[nodiscard]] Request leaving();
+
+// The server seals a run's condition once, and gives the same answer to each request with the same id.
+[[nodiscard]] Request start_of(const QString& run, const std::string& id);
+[[nodiscard]] QByteArray seal_in(const QByteArray& answer);
 
 }  // namespace happe::study

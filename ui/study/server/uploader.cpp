@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/study/server/uploader.h"
 
-#include "ui/study/words/log.h"
-#include "ui/study/words/study_words.h"
+#include "ui/study/sitting/words.h"
 
 #include <QFile>
 #include <QJsonDocument>

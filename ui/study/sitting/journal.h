@@ -9,9 +9,9 @@
 
 #include "ui/study/sitting/run_record.h"
 #include "ui/study/sitting/steps.h"
-#include "ui/study/sitting/uploads.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -21,6 +21,25 @@
 #include <vector>
 
 namespace happe::study {
+
+// The laptop's uploads to the server, which the journal keeps until the server has them. Each has a fixed id, so that
+// the laptop may send it again. docs/uploads.md.
+struct Upload {
+    std::int64_t number = 0;  // ascending, from the journal; 0: not in the journal yet
+    std::string about;        // a run's code, or "clock"
+    std::string method;       // PUT or POST
+    std::string path;         // below /api/v1/
+    std::string body;         // the bytes to send each time
+};
+
+using Probe = std::array<std::int64_t, 4>;  // t0 to t3, microseconds
+
+[[nodiscard]] Upload end_of(const std::string& run);
+[[nodiscard]] Upload rating_of(const std::string& run, const std::string& id, int rating);
+[[nodiscard]] Upload guess_of(const std::string& run, const std::string& id, const std::string& choice);
+[[nodiscard]] Upload record_of(const std::string& run, const std::string& id, const std::string& record);
+[[nodiscard]] Upload abortion_of(const std::string& run, const std::string& reason);
+[[nodiscard]] Upload clock_of(const std::string& id, const std::string& boot, const std::vector<Probe>& probes);
 
 class JournalError : public std::runtime_error {
 public:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/study/window/page_builder.h"
 
-#include "ui/study/words/study_words.h"
+#include "ui/study/sitting/words.h"
 
 #include <QHBoxLayout>
 #include <QProgressBar>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/study/window/pages.h"
 
+#include "ui/study/sitting/words.h"
 #include "ui/study/window/choice_widget.h"
 #include "ui/study/window/page_builder.h"
-#include "ui/study/words/study_words.h"
 
 #include <QLineEdit>
 #include <array>

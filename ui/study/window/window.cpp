@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/study/window/window.h"
 
+#include "ui/study/sitting/words.h"
 #include "ui/study/window/page_builder.h"
-#include "ui/study/words/log.h"
 
 #include <QCloseEvent>
 #include <QGuiApplication>

@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+// What participants read, and what the log says.
 #pragma once
 
 #include <QCoreApplication>
+#include <cstdio>
+#include <string>
 
 namespace happe::study {
 
-// The wizard's texts; ui/translations has them under this name.
+// Writes a line on standard error. It may have codes, but never a token, a name, an answer, or a hint at a condition.
+inline void log(const std::string& line) {
+    std::fputs(("happe-study: " + line + "\n").c_str(), stderr);
+}
+
+// The wizard's texts; ui/study/happe_de.ts has them under this name.
 class StudyWords {
     Q_DECLARE_TR_FUNCTIONS(StudyWords)
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "ui/program/program.h"
+#include "ui/program.h"
 
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>

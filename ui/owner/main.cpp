@@ -5,10 +5,10 @@
 //          happe-tray --window   the window; it ends when somebody closes the window
 // HAPPE_POWER_MODEL, which happe-indicator sets, names the file of this machine's power model.
 #include "ui/overlay/model_document.h"
-#include "ui/owner/dark_style.h"
 #include "ui/owner/owner_window.h"
 #include "ui/owner/owner_words.h"
-#include "ui/program/program.h"
+#include "ui/owner/widgets.h"
+#include "ui/program.h"
 
 #include <sysexits.h>
 #include <unistd.h>
