@@ -86,18 +86,6 @@ def test_measure_says_watts_joules_uncertainty_coverage_and_calibration(folder: 
     assert lines[-2].startswith("U (k = 2) ") or lines[-1].startswith("U (k = 2) ")
 
 
-def test_measure_tells_programs_the_same_and_more(folder: Path) -> None:
-    said = happe_power("measure", folder, "--from", "2027-01-15T08:00:01Z", "--to", at(2), "--json").json()
-    assert said["mean_w"] == pytest.approx(2 * (19.5 - 0.2), rel=1e-3)
-    assert said["energy_j"] == pytest.approx(said["mean_w"])
-    assert (said["from_us"], said["to_us"], said["k"], said["coverage"]) == (at(1), at(2), 2, 1)
-    assert said["calibration"]["standing"] == "good"
-    parts = [line["part"] for line in said["budget"]]
-    assert said["expanded_uncertainty"] == pytest.approx(2 * sum(part**2 for part in parts) ** 0.5)
-    assert said["expanded_uncertainty"] ** 2 == pytest.approx(4 * (said["type_a"] ** 2 + said["type_b"] ** 2))
-    assert all(line["source"] for line in said["budget"])
-
-
 def test_measure_compares_two_intervals(folder: Path) -> None:
     arguments = ("measure", folder, "--from", at(2), "--to", at(3), "--against", at(1), at(2))
     said = happe_power(*arguments, "--json").json()

@@ -330,46 +330,6 @@ def test_a_recording_is_watched_and_its_energy_is_power_by_time(tmp_path: Path, 
     assert before["energy_j"] == pytest.approx(before["watts"] * before["samples"] / 500, rel=0.01)
 
 
-# Sends itself SIGTERM at the first line of a wait, then at the second line of another wait, and so on.
-WAITING = """
-import os, signal, sys
-from happe_power.cli.host import Ending
-
-def lines(chosen):
-    passed = 0
-    def trace(frame, event, argument):
-        nonlocal passed
-        if event == "line":
-            passed += 1
-            if passed == chosen:
-                sys.settrace(None)
-                os.kill(os.getpid(), signal.SIGTERM)
-        return trace
-    return trace, lambda: passed
-
-chosen = 1
-while True:
-    ending = Ending()
-    trace, passed = lines(chosen)
-    sys.settrace(trace)
-    ended = ending.wait(0.001)
-    sys.settrace(None)
-    if passed() < chosen:
-        break
-    assert ended or ending.wait(60), chosen
-    chosen += 1
-print(chosen - 1)
-"""
-
-
-def test_a_signal_that_comes_while_the_command_begins_to_wait_is_noticed() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", WAITING], capture_output=True, text=True, check=False, timeout=PATIENCE_S
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert int(done.stdout) > 3  # the interrupted lines of `wait`
-
-
 UNIT = Path(__file__).resolve().parents[2] / "packaging/systemd/happe-power@.service"
 SETTINGS = dict(line.split("=", 1) for line in UNIT.read_text().splitlines() if "=" in line and line[0] != "#")
 

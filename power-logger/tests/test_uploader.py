@@ -328,29 +328,6 @@ def test_a_part_that_changes_before_the_manifest_is_there_is_found_too(bench: Be
     assert "when it was recorded" in bench.events("damaged")[0]["reason"]
 
 
-def test_a_server_that_is_away_for_an_hour_is_asked_seldom_and_found_soon(bench: Bench) -> None:
-    trace = power_traces.ended(bench.spool, 3)
-    clock = [0.0]
-    asked: list[float] = []
-    up = bench.fake.url
-    uploader = bench.uploader()
-    down = Server("http://127.0.0.1:9", TOKEN)
-    there = Server(up, TOKEN)
-    uploader._server = down  # noqa: SLF001 - the network is not there
-
-    def wait(seconds: float) -> bool:
-        asked.append(clock[0])
-        clock[0] += seconds
-        if clock[0] >= 3600:
-            uploader._server = there  # noqa: SLF001 - and comes back
-        return (trace.folder / "seal.json").exists()
-
-    watch(uploader, wait, bench.report)
-    assert_whole(bench, trace)
-    assert len([each for each in asked if each < 3600]) < 40
-    assert clock[0] < 3600 + 300 + 10
-
-
 def test_pauses_double_to_five_minutes_and_half_of_them_is_chance() -> None:
     assert [pause_s(n, 0.9999999) for n in range(1, 5)] == pytest.approx([1, 2, 4, 8], rel=1e-6)
     assert [pause_s(n, 0.0) for n in range(1, 5)] == [0.5, 1, 2, 4]
