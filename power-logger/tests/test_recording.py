@@ -6,7 +6,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
-import os
 import threading
 from contextlib import ExitStack
 from itertools import pairwise
@@ -170,23 +169,6 @@ def test_readings_that_find_no_room_are_a_gap_and_the_recording_goes_on(
     assert recorder.rows + recorder.lost == trace.end_index == 60_000
 
 
-class FailingDisk:
-    """Makes writes to the raw file fail while `full`, as a full disk does."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Begin with room."""
-        self.full = False
-        self._os_write = os.write
-        monkeypatch.setattr(os, "write", self._write)
-
-    def _write(self, descriptor: int, data: memoryview) -> int:
-        if not self.full:
-            return self._os_write(descriptor, data)
-        if len(data) > 10:  # a full disk takes a first piece
-            return self._os_write(descriptor, data[:10])
-        raise OSError(28, "No space left on device")
-
-
 def writer_in(folder: Path) -> Writer:
     """A writer of parts of a second."""
     layout = Layout(folder, "x", (SHUNT, SUPPLY), RATE, 0, 1)
@@ -199,24 +181,6 @@ def put_all(writer: Writer, readings: Iterable[Reading]) -> None:
     """Write readings."""
     for reading in readings:
         writer.put(reading)
-
-
-def test_a_write_that_fails_half_way_leaves_no_trace_of_itself_and_is_a_gap(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    disk, writer = FailingDisk(monkeypatch), writer_in(tmp_path)
-    stream = list(steady(RATE, 100, 0.9))
-    put_all(writer, stream[:2])
-    disk.full = True
-    put_all(writer, stream[2:5])
-    assert writer.trouble
-    disk.full = False
-    put_all(writer, stream[5:])
-    assert writer.trouble == ""
-    content = raw.content_of(raw.read(tmp_path / "open/000000.raw", (SHUNT, SUPPLY)))
-    assert content.runs == [(0, 200), (500, 400)]
-    assert content.gaps == [Gap(200, 500, Reason.STORAGE)]
-    assert (writer.rows, writer.lost) == (600, 300)
 
 
 def test_parts_that_the_disk_refuses_wait_and_later_ones_find_no_room(
