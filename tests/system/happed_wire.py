@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 CALL, RETURN, ERROR, SIGNAL = 1, 2, 3, 4
 NO_REPLY = 1
-MAY_ASK_PERSON = 4
 PATH, INTERFACE, MEMBER, ERROR_NAME, REPLY_TO, DESTINATION, SENDER, SIGNATURE, DESCRIPTORS = range(1, 10)
 FIELD_TYPES = {PATH: "o", REPLY_TO: "u", SIGNATURE: "g", DESCRIPTORS: "u"}
 NUMBERS = {"y": "B", "b": "I", "n": "h", "q": "H", "i": "i", "u": "I", "x": "q", "t": "Q", "d": "d", "h": "I"}

@@ -34,19 +34,60 @@ STUDY = "paper-a3"
 ADMINISTRATOR, PASSWORD = "ana@example.org", "correct horse battery"
 
 
-class StudyServer:
-    """A server with a study in a folder. Tests may `start`, `kill` and `stop` it again and again; its port stays."""
+class ServerProcess:
+    """happe-server's process. Tests may `start`, `kill` and `stop` it again and again; its port stays."""
+
+    def __init__(self, config: Path) -> None:
+        """Reserve a port. The server reads this configuration, and its log is beside it."""
+        self.port = reserved_port()
+        self.address = f"127.0.0.1:{self.port}"
+        self.url = f"http://{self.address}"
+        self._config, self._log = config, config.with_name("server.log")
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Serve, and wait until it answers."""
+        with self._log.open("ab") as log:
+            command = [str(HAPPE_SERVER), "--config", str(self._config), "run"]
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            )
+        process = self._process
+        until(lambda: process.poll() is not None or self._listens(), "listening")
+        assert process.poll() is None, self._log.read_text()
+
+    def kill(self) -> None:
+        """End all of its processes with SIGKILL, and wait until its port is free."""
+        assert self._process is not None
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait(PATIENCE_S)
+        self._process = None
+        until(lambda: not self._listens(), "the end of its workers")
+
+    def stop(self) -> None:
+        """End it normally, if it runs."""
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait(PATIENCE_S)
+            self._process = None
+
+    def _listens(self) -> bool:
+        with suppress(OSError), closing(socket.create_connection(("127.0.0.1", self.port), timeout=5)):
+            return True
+        return False
+
+
+class StudyServer(ServerProcess):
+    """A server with a study in a folder."""
 
     def __init__(self, folder: Path, protocol: Path = PROTOCOL, study: str = STUDY) -> None:
         """Make it, with the study of this protocol in it. Ana administrates; her password is in `password`."""
         self.folder, self.study = folder, study
-        self._config = folder / "server.toml"
-        self.port = reserved_port()
-        self.url = f"http://127.0.0.1:{self.port}"
-        self._process: subprocess.Popen[bytes] | None = None
+        super().__init__(folder / "server.toml")
         password = folder / "password"
         password.write_text(f"{PASSWORD}\n")
-        listen = ["--listen", f"127.0.0.1:{self.port}"]
+        listen = ["--listen", self.address]
         who = ["--administrator", ADMINISTRATOR, "--password-file", str(password)]
         self.run("init", "--data", str(folder / "data"), *listen, *who)
         text = self._config.read_text()
@@ -69,33 +110,6 @@ class StudyServer:
         made: dict[str, Any] = self.json("device", "enrol", self.study, name, "--kind", kind)
         return made
 
-    def start(self) -> None:
-        """Serve, and wait until it answers."""
-        with (self.folder / "server.log").open("ab") as log:
-            command = [str(HAPPE_SERVER), "--config", str(self._config), "run"]
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
-            )
-        process = self._process
-        until(lambda: process.poll() is not None or self._listens(), "listening")
-        assert process.poll() is None, (self.folder / "server.log").read_text()
-
-    def kill(self) -> None:
-        """End all of its processes with SIGKILL, and wait until its port is free."""
-        assert self._process is not None
-        with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait(PATIENCE_S)
-        self._process = None
-        until(lambda: not self._listens(), "the end of its workers")
-
-    def stop(self) -> None:
-        """End it normally, if it runs."""
-        if self._process is not None:
-            self._process.terminate()
-            self._process.wait(PATIENCE_S)
-            self._process = None
-
     def digests(self, trace: str) -> dict[int, str]:
         """Return the SHA-256 of each opened part of a trace on its disk, by number. Empty before the trace arrives."""
         data = self.folder / "data"
@@ -107,8 +121,3 @@ class StudyServer:
         database.dispose()
         opened = {seal.number: seal.opened(path.read_bytes()) for path, seal in parts.items()}
         return {number: hashlib.sha256(part).hexdigest() for number, part in opened.items()}
-
-    def _listens(self) -> bool:
-        with suppress(OSError), closing(socket.create_connection(("127.0.0.1", self.port), timeout=5)):
-            return True
-        return False

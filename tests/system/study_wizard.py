@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
-import socket
 import subprocess
 import sys
 import time
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +19,6 @@ from sqlalchemy import func, select
 import desktop
 import given_participants
 import given_studies
-from happe_demo.ports import reserved_port
 from happe_study.base.database import Database
 from happe_study.model.devices import ClockEstimate, Device
 from happe_study.model.rules import DeviceKind
@@ -33,7 +29,7 @@ from happe_study.study.records.stored import opened
 from happe_study.study.runs import services as run_services
 from operated import Operated
 from patience import PATIENCE_S, until
-from program import ROOT
+from study_server import ServerProcess
 from world import fixed_secrets
 
 if TYPE_CHECKING:
@@ -82,20 +78,13 @@ cpu = 0
 """
 
 
-def listens(port: int) -> bool:
-    """Return whether a program listens on the port."""
-    with suppress(OSError), closing(socket.create_connection(("127.0.0.1", port), timeout=5)):
-        return True
-    return False
-
-
 def application(key: str, name: str, told: Path, *, seconds: int = 2, practice: int = 0) -> str:
     """Return a stand-in for a game, which reports its processes in a file."""
     command = json.dumps([sys.executable, str(GAME), str(told), desktop.program("happe-ui-window")])
     return APPLICATION.format(key=key, name=name, command=command, seconds=seconds, practice=practice)
 
 
-class Server(Operated):
+class Server(ServerProcess, Operated):
     """A study server as a process that tests may kill, and its data."""
 
     def __init__(self, folder: Path, **fields: object) -> None:
@@ -105,42 +94,14 @@ class Server(Operated):
         database = Database(url)
         migrations.upgrade(database, secrets=fixed_secrets())
         database.dispose()
-        super().__init__(folder, url)
-        self.port = reserved_port()
-        self.url = f"http://127.0.0.1:{self.port}"
-        listen = {"listen": f"127.0.0.1:{self.port}", "metrics_listen": "off", "public_url": self.url}
+        Operated.__init__(self, folder, url)
+        ServerProcess.__init__(self, self.file)
+        listen = {"listen": self.address, "metrics_listen": "off", "public_url": self.url}
         self.configure(**listen, workers=1, threads=4, log_level="info", **fields)
-        self.log = folder / "log"
-        self.process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        """Serve, and wait until it answers."""
-        environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "study-server/src")}
-        environment |= {"PYTHONDONTWRITEBYTECODE": "1"}
-        code = "from happe_study.cli import main; main()"
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-c", code, "--config", str(self.file), "run"],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env=environment,
-                start_new_session=True,
-            )
-        until(lambda: listens(self.port), "the server listens")
-
-    def kill(self) -> None:
-        """End all of its processes with SIGKILL."""
-        assert self.process
-        os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait(PATIENCE_S)
-        until(lambda: not listens(self.port), "nobody listens")
 
     def close(self) -> None:
         """End it, and the database's connections."""
-        if self.process and self.process.poll() is None:
-            self.process.terminate()
-            self.process.wait(PATIENCE_S)
+        self.stop()
         super().close()
 
     def laptop(self, study: Study) -> str:

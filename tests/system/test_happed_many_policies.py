@@ -67,6 +67,7 @@ def test_happed_governs_every_policy_of_a_machine_of_today_and_leaves_all_as_it_
     until(lambda: not machine.of_all("scaling_max_freq") & at_first, "every policy is set")
     assert (me.get("State"), me.get("Errors"), me.get("Limits")) == ("governing", [], [])
     assert len(me.get("Ladders")) == len(machine.policies)
+    assert me.get("Domains") == [list(range(len(machine.policies)))]
     assert stopped.stop() == 0
     assert machine.found() == before
 

@@ -215,16 +215,6 @@ def test_an_application_is_named_for_files_and_tables(happe_sim: HappeSim, tmp_p
     assert b"].name: " in ran.stderr
 
 
-def test_a_full_standard_output_is_an_error(happe_sim: HappeSim) -> None:
-    with Path("/dev/full").open("wb") as full:
-        for arguments in (["study", "--participants", "1"], ["--help"], ["--version"]):
-            ran = subprocess.run(
-                [happe_sim.program, *arguments], stdout=full, stderr=subprocess.PIPE, check=False, timeout=PATIENCE_S
-            )
-            assert ran.returncode == EX_IOERR, arguments
-            assert b"standard output" in ran.stderr
-
-
 def test_a_file_that_may_not_grow_is_an_error_and_leaves_no_half(happe_sim: HappeSim, tmp_path: Path) -> None:
     """The write fails after some bytes, as on a full disk."""
 
