@@ -18,9 +18,9 @@ from given_studies import small, study
 from happe_study.base.languages import FOLDER, LANGUAGES
 from happe_study.study.protocol.reading import read_protocol
 from happe_study.study.protocol.sections import BUILT_IN, DONT_KNOW, LEVELS_OF_EXPERIENCE, Guess, Rating
-from happe_study.web.participant_pages import MONTHS
-from happe_study.web.participant_run_pages import TITLES
-from happe_study.web.withdrawal_pages import CONFIRMATION
+from happe_study.web.participant.pages import MONTHS
+from happe_study.web.participant.runs import TITLES
+from happe_study.web.participant.withdrawal import CONFIRMATION
 from visits import Visit
 
 if TYPE_CHECKING:

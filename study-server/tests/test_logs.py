@@ -17,9 +17,9 @@ from flask import Flask
 from happe_study.base.config import Config, host_and_port, is_loopback
 from happe_study.operations import logs
 from happe_study.web import watch
+from happe_study.web.api.traces import MOST_PARTS
 from happe_study.web.assembly import create_app
 from happe_study.web.metrics import FOLDER, NAMES, VARIABLE, Metrics, end, share
-from happe_study.web.trace_routes import MOST_PARTS
 from world import fixed_secrets
 
 if TYPE_CHECKING:

@@ -198,7 +198,7 @@ def test_a_mistake_in_what_is_looked_for_is_said_at_its_field(lab: Lab) -> None:
 
 
 def test_of_many_profiles_the_first_are_listed_and_all_are_counted(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("happe_study.web.profile_pages.found", functools.partial(found, limit=2))
+    monkeypatch.setattr("happe_study.web.staff.profiles.found", functools.partial(found, limit=2))
     shown = text_of(lab.reviewer, PAGES)
     assert "These are the first 2" in shown
     assert len(ROW.findall(shown)) == 2

@@ -9,8 +9,8 @@ import pytest
 
 import records
 from happe_study.study.window import Window, window
-from happe_study.web.run_page.figure import charts, mean, table
-from happe_study.web.run_page.series import run_series
+from happe_study.web.staff.run_page.figure import charts, mean, table
+from happe_study.web.staff.run_page.series import run_series
 
 Json = dict[str, Any]
 SECOND = 1_000_000

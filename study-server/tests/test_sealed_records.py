@@ -267,7 +267,7 @@ def test_under_another_key_nothing_is_exported_or_taken_for_damaged(
     analyst = world.staff(Role.ANALYST)
     with world.database.writing() as session:
         session.execute(update(RunRecord).values(taken_out=False))
-    monkeypatch.setattr("happe_study.web.export_routes.parts", lambda: Other(world))
+    monkeypatch.setattr("happe_study.web.api.exports.parts", lambda: Other(world))
     answer = analyst.post("/api/v1/studies/small/exports/samples")
     assert (answer.status_code, answer.get_json()["type"]) == (409, "urn:happe:problem:wrong-key")
     with world.database.reading() as session:

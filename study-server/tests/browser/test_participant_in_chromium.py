@@ -10,7 +10,7 @@ import pytest
 import given_participants as people
 from given_studies import study, text
 from happe_study.study.runs import services as runs
-from happe_study.web import participant_run_pages as run_pages
+from happe_study.web.participant import runs as run_pages
 from serve import Watched, WorldServer
 from world import World, fixed_secrets, sqlite_copy
 

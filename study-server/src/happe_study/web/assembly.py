@@ -15,49 +15,95 @@ from happe_study.base.parts import Parts
 from happe_study.base.version import VERSION
 from happe_study.model import rules
 from happe_study.results.job_kinds import KINDS
-from happe_study.web import (
-    account_pages,
-    account_routes,
-    audit_pages,
-    audit_routes,
-    check_pages,
-    device_pages,
-    device_routes,
-    export_pages,
-    export_routes,
-    health,
-    job_pages,
-    openapi,
-    overview_pages,
-    overview_routes,
-    participant_pages,
-    participant_routes,
-    planning_pages,
-    profile_pages,
-    profile_routes,
-    record_routes,
-    report_pages,
-    run_routes,
-    sign_in,
-    sitting_routes,
-    staff_page,
-    study_pages,
-    study_routes,
-    trace_routes,
-    unblinding_pages,
-    unblinding_routes,
-    watch,
-    withdrawal_pages,
-    withdrawal_routes,
-)
-from happe_study.web import device_run_routes as run_device_routes
 from happe_study.web import every_request as web
-from happe_study.web import participant_run_pages as run_pages
-from happe_study.web import participant_staff_pages as participant_staff
-from happe_study.web import run_staff_pages as run_staff
-from happe_study.web import withdrawal_staff_pages as withdrawal_staff
+from happe_study.web import health, openapi, sign_in, staff_page, watch
+from happe_study.web.api import (
+    accounts as account_routes,
+)
+from happe_study.web.api import (
+    audit as audit_routes,
+)
+from happe_study.web.api import device_runs as run_device_routes
+from happe_study.web.api import (
+    devices as device_routes,
+)
+from happe_study.web.api import (
+    exports as export_routes,
+)
+from happe_study.web.api import (
+    overview as overview_routes,
+)
+from happe_study.web.api import (
+    participants as participant_routes,
+)
+from happe_study.web.api import (
+    profiles as profile_routes,
+)
+from happe_study.web.api import (
+    records as record_routes,
+)
+from happe_study.web.api import (
+    runs as run_routes,
+)
+from happe_study.web.api import (
+    sittings as sitting_routes,
+)
+from happe_study.web.api import (
+    studies as study_routes,
+)
+from happe_study.web.api import (
+    traces as trace_routes,
+)
+from happe_study.web.api import (
+    unblinding as unblinding_routes,
+)
+from happe_study.web.api import (
+    withdrawal as withdrawal_routes,
+)
 from happe_study.web.metrics import Metrics
-from happe_study.web.run_page import pages as run_view
+from happe_study.web.participant import pages as participant_pages
+from happe_study.web.participant import runs as run_pages
+from happe_study.web.participant import withdrawal as withdrawal_pages
+from happe_study.web.staff import (
+    accounts as account_pages,
+)
+from happe_study.web.staff import (
+    audit as audit_pages,
+)
+from happe_study.web.staff import (
+    checks as check_pages,
+)
+from happe_study.web.staff import (
+    devices as device_pages,
+)
+from happe_study.web.staff import (
+    exports as export_pages,
+)
+from happe_study.web.staff import (
+    jobs as job_pages,
+)
+from happe_study.web.staff import (
+    overview as overview_pages,
+)
+from happe_study.web.staff import participants as participant_staff
+from happe_study.web.staff import (
+    planning as planning_pages,
+)
+from happe_study.web.staff import (
+    profiles as profile_pages,
+)
+from happe_study.web.staff import (
+    reports as report_pages,
+)
+from happe_study.web.staff import runs as run_staff
+from happe_study.web.staff import (
+    studies as study_pages,
+)
+from happe_study.web.staff import (
+    unblinding as unblinding_pages,
+)
+from happe_study.web.staff import withdrawal as withdrawal_staff
+from happe_study.web.staff.run_page import pages as run_view
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

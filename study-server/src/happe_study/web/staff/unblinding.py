@@ -29,14 +29,14 @@ pages = Blueprint("unblinding_pages", __name__)
 @staff(Right.UNBLIND)
 def unblinding(study: str) -> Response:
     """The page about the study's unblinding, with links to the forms."""
-    return _page("unblinding", "Unblinding", study, None)
+    return _page("results/unblinding", "Unblinding", study, None)
 
 
 @pages.get("/studies/<study>/unblinding/study")
 @staff(Right.UNBLIND, fresh=True)
 def unblind_form(study: str, problem: Problem | None = None) -> Response:
     """The form that explains unblinding the study, and asks for a reason and confirmation."""
-    return _page("unblind", "Unblind the whole study", study, problem)
+    return _page("results/unblind", "Unblind the whole study", study, problem)
 
 
 @pages.post("/studies/<study>/unblinding/study")
@@ -50,7 +50,7 @@ def unblind(study: str) -> Response:
         _require_custodian(session, found)
         check = services.unblind(session, found, parts().secrets, order)
         return page(
-            "unblinded", "The study is unblinded", study=found, check=check.summary(), trail=_above(study)
+            "results/unblinded", "The study is unblinded", study=found, check=check.summary(), trail=_above(study)
         )
 
 
@@ -67,7 +67,7 @@ def unblind_run_form(study: str, problem: Problem | None = None) -> Response:
             run, problem = None, problem or mistake("run", "The study has no run with this code.")
         reveals = services.revealed_by(session, found, run) if run and found.state == StudyState.LOCKED else []
         return page(
-            "unblind_run", title, study=found, problem=problem, trail=_above(study), run=run, reveals=reveals
+            "results/unblind_run", title, study=found, problem=problem, trail=_above(study), run=run, reveals=reveals
         )
 
 
@@ -87,7 +87,7 @@ def unblind_run(study: str) -> Response:
             raise mistake("run", "The study has no run with this code.") from None
         condition = services.unblind_run(session, found, run, parts().secrets, order)
         return page(
-            "unblinded_run", f"Run {code}", study=found, condition=condition, trail=_above(study), run=run
+            "results/unblinded_run", f"Run {code}", study=found, condition=condition, trail=_above(study), run=run
         )
 
 
@@ -114,7 +114,7 @@ def _page(name: str, title: str, study: str, problem: Problem | None) -> Respons
     with parts().database.reading() as session:
         found = session.get_one(Study, g.happe_study_ids(study))
         holders = custodians.of_study(session, found, parts().config.custodian_wait_hours)
-        trail = _above(study) if name != "unblinding" else ()
+        trail = _above(study) if name != "results/unblinding" else ()
         return page(name, title, study=found, problem=problem, trail=trail, custodians=holders)
 
 

@@ -22,7 +22,6 @@ from happe_study.study.profiles.reading import histories, profile_of
 from happe_study.study.profiles.reviews import LONGEST_NOTE, MOST_BYTES
 from happe_study.study.profiles.searching import MOST_ROWS, Wanted, found
 from happe_study.study.studies.services import protocol_of
-from happe_study.web.profile_pages import BLINDED, attached
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
 
 api = APIBlueprint("profiles", __name__, url_prefix="/api/v1", tag="Profiles")
 
+BLINDED = "Profiles stay sealed until the study is unblinded, because they reveal conditions."
 SEALED: dict[int | str, Any] = {409: {"description": "Profiles stay sealed until the study is unblinded."}}
 FLAGGED: dict[int | str, Any] = {
     409: {"description": "The study is blinded; or the profile has the flag already, or has none."}
@@ -229,3 +229,11 @@ def _lesson(step: Step) -> dict[str, Any]:
 
 def _review(each: Any, author: str | None) -> dict[str, Any]:  # noqa: ANN401 - a row
     return {"kind": each.kind, "text": each.text, "author": author, "at_us": each.at_us}
+
+
+def attached(content: Any, form: downloads.As, name: str) -> Response:  # noqa: ANN401 - any pieces
+    """Answer with a file."""
+    response = Response(content)
+    response.headers["Content-Type"] = downloads.MEDIA_TYPES[form]
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response

@@ -20,7 +20,7 @@ from happe_study.model.rules import caller, signed_in, signed_in_again, staff
 from happe_study.model.studies import Study
 from happe_study.study.people import accounts as services
 from happe_study.study.people import second_factor
-from happe_study.web.account_routes import named_study, shown
+from happe_study.web.api.accounts import named_study, shown
 from happe_study.web.staff_page import Input, counted, done, field, form_page, mistake, once_page, or_again, page
 
 if TYPE_CHECKING:

@@ -56,14 +56,14 @@ def report(study: str, problem: Problem | None = None) -> Response:
         found = session.get_one(Study, study_id)
         protocol = protocol_of(found)
         if found.state != StudyState.UNBLINDED:
-            return page("report_later", "Report", study=found, problem=problem, protocol=protocol)
+            return page("results/report_later", "Report", study=found, problem=problem, protocol=protocol)
         inputs = {kind: _uploaded(session, found, kind) for kind in DocumentKind}
         reports = services.shown(session, study_id)
         measured = next(iter(jobs.of_study(session, study_id, MEASURING)), None)
     facts: dict[str, Any] = {"inputs": inputs, "reports": reports, "protocol": protocol, "measured": measured}
     facts["measuring"] = measured if measured and measured.state in OPEN else None
     making = next((each for each in reports if each.job.state in OPEN), None)
-    return page("report", "Report", study=found, problem=problem, making=making, **facts)
+    return page("results/report", "Report", study=found, problem=problem, making=making, **facts)
 
 
 @pages.post("/studies/<study>/report/<any(measures, machine):what>")
@@ -120,7 +120,7 @@ def made(study: str, number: int) -> Response:
     downloads = [name for name in DOWNLOADS if name in names]
     above = ((url_for("report_pages.report", study=study), "Report"),)
     facts: dict[str, Any] = {"made": content, "number": number, "downloads": downloads}
-    return page("report_made", f"Report {number}", study=found, trail=above, **facts)
+    return page("results/report_made", f"Report {number}", study=found, trail=above, **facts)
 
 
 @pages.get("/studies/<study>/report/<int:number>/<file>")

@@ -16,7 +16,7 @@ from happe_study.results.unblinding import LONGEST_REASON, SHORTEST_REASON
 from happe_study.study.runs import services as runs
 from happe_study.study.studies import custodians
 from happe_study.study.studies.services import find
-from happe_study.web.study_routes import CommitmentOut, commitment_of
+from happe_study.web.api.studies import CommitmentOut, commitment_of
 
 api = APIBlueprint("unblinding", __name__, url_prefix="/api/v1", tag="Studies")
 

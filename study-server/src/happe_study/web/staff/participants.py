@@ -22,8 +22,8 @@ from happe_study.model.runs import Run
 from happe_study.model.studies import Study
 from happe_study.study.runs import participation as services
 from happe_study.study.studies.services import protocol_of
-from happe_study.web.participant_routes import MOST_INVITED, link_of, shown
-from happe_study.web.run_routes import shown as shown_runs
+from happe_study.web.api.participants import MOST_INVITED, link_of, shown
+from happe_study.web.api.runs import shown as shown_runs
 from happe_study.web.staff_page import Input, done, field, form_page, mistake, or_again, page
 
 if TYPE_CHECKING:

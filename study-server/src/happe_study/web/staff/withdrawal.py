@@ -12,7 +12,7 @@ from happe_study.model.rights import Right
 from happe_study.model.rules import caller, staff
 from happe_study.results.withdrawal import services
 from happe_study.study.runs.participation import find
-from happe_study.web.participant_staff_pages import about_one, done_with
+from happe_study.web.staff.participants import about_one, done_with
 from happe_study.web.staff_page import mistake, or_again
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ pages = Blueprint("withdrawal_staff", __name__)
 @staff(Right.PARTICIPANT_MANAGE)
 def withdraw_form(study: str, code: str, problem: Problem | None = None) -> Response:
     """The form that explains what withdrawing does to this participant's data, and asks for confirmation."""
-    return about_one("withdraw", f"Withdraw participant {code}", study, code, problem)
+    return about_one("results/withdraw", f"Withdraw participant {code}", study, code, problem)
 
 
 @pages.post("/studies/<study>/participants/<code>/withdraw")

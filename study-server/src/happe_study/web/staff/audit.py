@@ -15,7 +15,7 @@ from happe_study.model.audit.models import AuditEntry
 from happe_study.model.audit.verify import Fault, noted_head, verify_log
 from happe_study.model.rights import Right
 from happe_study.model.rules import caller, staff
-from happe_study.web.audit_routes import entries, shown
+from happe_study.web.api.audit import entries, shown
 from happe_study.web.staff_page import mistake, page
 
 if TYPE_CHECKING:

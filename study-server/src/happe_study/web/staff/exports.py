@@ -38,7 +38,7 @@ def exports(study: str, problem: Problem | None = None) -> Response:
     mine = [name for name, table in services.tables(found).items() if services.sees(found, table, caller())]
     facts: dict[str, Any] = {"exports": made, "mine": mine, "formats": FORMATS, "days": stored.KEPT_DAYS}
     facts["making"] = next((each.job for each in made if each.job.state in OPEN), None)
-    return page("exports", "Exports", study=found, problem=problem, **facts)
+    return page("results/exports", "Exports", study=found, problem=problem, **facts)
 
 
 @pages.post("/studies/<study>/exports")

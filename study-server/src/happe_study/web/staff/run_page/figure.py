@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from happe_study.base.charts import Chart, Marks, Series, Table, minutes
 from happe_study.study.keys import KEYS
-from happe_study.web.run_page.series import seen
+from happe_study.web.staff.run_page.series import seen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from happe_study.study.traces.power_view import Stretch
     from happe_study.study.window import Window
-    from happe_study.web.run_page.power import Placed
-    from happe_study.web.run_page.series import Period, Press, RunSeries
+    from happe_study.web.staff.run_page.power import Placed
+    from happe_study.web.staff.run_page.series import Period, Press, RunSeries
 
     Pick = Callable[[Period], dict[str, float]]
     Cell = Callable[[float, float], str]

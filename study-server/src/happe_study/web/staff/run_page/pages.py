@@ -26,9 +26,9 @@ from happe_study.study.studies.services import protocol_of
 from happe_study.study.traces.sealed import TraceFiles
 from happe_study.study.traces.stores import storage_of
 from happe_study.study.window import Window, window
-from happe_study.web.run_page import figure
-from happe_study.web.run_page.series import run_series
-from happe_study.web.run_routes import shown
+from happe_study.web.api.runs import shown
+from happe_study.web.staff.run_page import figure
+from happe_study.web.staff.run_page.series import run_series
 from happe_study.web.staff_page import page
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from happe_study.base.charts import Chart, Table
     from happe_study.model.runs import Run
     from happe_study.study.traces.power_view import Stretch
-    from happe_study.web.run_page.power import Measured
-    from happe_study.web.run_page.series import RunSeries
+    from happe_study.web.staff.run_page.power import Measured
+    from happe_study.web.staff.run_page.series import RunSeries
 
 pages = Blueprint("run_view", __name__)
 
@@ -76,7 +76,7 @@ class Figure:
 @staff(Right.RUN_VIEW)
 def run(study: str, code: str) -> Response:
     """The page of one run. `from` and `to`, in seconds, choose the part to draw."""
-    from happe_study.web.run_page.power import measured  # noqa: PLC0415 - it takes megabytes, which workers for uploads save
+    from happe_study.web.staff.run_page.power import measured  # noqa: PLC0415 - it takes megabytes, which workers for uploads save
 
     with parts().database.reading() as session:
         found = session.get_one(Study, g.happe_study_ids(study))

@@ -21,8 +21,8 @@ from happe_study.base.problems import Problem
 from happe_study.model.rules import caller, participant
 from happe_study.study.runs import services
 from happe_study.study.runs.steps import Moment, Present, Step
-from happe_study.web import browser
-from happe_study.web.browser import Here, go_on, here, lead_to, page
+from happe_study.web.participant import browser
+from happe_study.web.participant.browser import Here, go_on, here, lead_to, page
 
 if TYPE_CHECKING:
     from werkzeug.wrappers import Response as AnyResponse

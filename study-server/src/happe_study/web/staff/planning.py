@@ -60,7 +60,7 @@ def plans(study: str, problem: Problem | None = None) -> Response:
         "assumptions": ASSUMPTIONS,
         "bounds": {"sizes": (FEWEST, MOST), "studies": (STUDIES, MOST_STUDIES)},
     }
-    return page("plans", "Plan", study=found, problem=problem, trail=above, **facts)
+    return page("results/plans", "Plan", study=found, problem=problem, trail=above, **facts)
 
 
 @pages.post("/studies/<study>/protocol/plan")

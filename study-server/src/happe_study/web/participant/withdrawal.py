@@ -14,8 +14,8 @@ from happe_study.base.parts import parts
 from happe_study.model.participants import OnWithdrawal, Participant
 from happe_study.model.rules import caller, participant
 from happe_study.results.withdrawal import services
-from happe_study.web import browser
-from happe_study.web.browser import Here, here, page
+from happe_study.web.participant import browser
+from happe_study.web.participant.browser import Here, here, page
 
 if TYPE_CHECKING:
     from werkzeug.wrappers import Response as AnyResponse

@@ -22,8 +22,8 @@ from happe_study.study.protocol.reading import paragraphs
 from happe_study.study.runs import participation as services
 from happe_study.study.runs.steps import Step
 from happe_study.study.studies.services import protocol_of
-from happe_study.web import browser
-from happe_study.web.browser import errors_of, go_on, here, lead_to, page
+from happe_study.web.participant import browser
+from happe_study.web.participant.browser import errors_of, go_on, here, lead_to, page
 
 if TYPE_CHECKING:
     from werkzeug.wrappers import Response as AnyResponse

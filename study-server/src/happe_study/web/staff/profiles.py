@@ -31,6 +31,7 @@ from happe_study.study.protocol.conditions import Keys
 from happe_study.study.records.demand import LEVELS
 from happe_study.study.studies.services import protocol_of, seed_of
 from happe_study.study.window import around
+from happe_study.web.api.profiles import BLINDED, attached
 from happe_study.web.staff_page import counted, done, field, mistake, or_again, page
 
 if TYPE_CHECKING:
@@ -52,7 +53,6 @@ Choices = list[tuple[str, str]]
 MOST_STEPS = 200  # rows of lessons on one page
 MOST_DIGITS = 6
 LONGEST_NAME = 100  # of a profile to compare with
-BLINDED = "Profiles stay sealed until the study is unblinded, because they reveal conditions."
 
 # Suggested reasons for a flag; reviewers may write others.
 REASONS = (
@@ -287,14 +287,6 @@ def take_in(study: str) -> AnyResponse:
     if taken.unreadable:
         said += f" It can\N{RIGHT SINGLE QUOTATION MARK}t read {counted(len(taken.unreadable), 'record')}."
     return done(said, "profile_pages.profiles", study=study)
-
-
-def attached(content: Any, form: downloads.As, name: str) -> Response:  # noqa: ANN401 - any pieces
-    """Answer with a file."""
-    response = Response(content)
-    response.headers["Content-Type"] = downloads.MEDIA_TYPES[form]
-    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
 
 
 def wanted_of(values: dict[str, Any]) -> Wanted:

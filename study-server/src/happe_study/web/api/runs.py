@@ -26,7 +26,7 @@ from happe_study.model.runs import Run
 from happe_study.model.studies import Study, StudyState
 from happe_study.study.runs import services
 from happe_study.study.runs.machine import State  # noqa: TC001 - pydantic asks for it
-from happe_study.web.device_run_routes import Abortion
+from happe_study.web.api.device_runs import Abortion
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
