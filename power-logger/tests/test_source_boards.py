@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The comedi source on a simulated board. tests/vm/guest_tests/test_power_comedi.py uses the kernel's own board."""
+"""Sampling boards: comedi on a simulated board, and nidaqmx on a fake of NI's package.
+
+tests/vm/guest_tests/test_power_comedi.py uses the kernel's own board. NI's package needs NI's driver, which nobody may
+redistribute.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +16,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fake_boards import NI_6034E, FakeBoard
+from fake_boards import NI_6034E, FakeBoard, FakeNi
 from happe_contract.traces import Measures, Reason
 from happe_power import sources
 from happe_power.source_kit import Taken, check_source, take
-from happe_power.sources import libcomedi
+from happe_power.sources import libcomedi, nidaqmx
 from happe_power.sources.clock import VirtualClock
 from happe_power.sources.comedi import Comedi, Setting, narrowest
 from happe_power.sources.indexer import counted_hz
 from happe_power.sources.libcomedi import Input, Polynomial, Range
+from happe_power.sources.nidaqmx import Nidaqmx
 from happe_power.sources.source import SourceError, UnpluggedError
 
 PAPER = Setting((0, 1), (0.4, 10.0), (Measures.SHUNT, Measures.SUPPLY), 2, 100_000.0, 2.0)
@@ -31,6 +36,16 @@ def rig(setting: Setting = PAPER, **board: Any) -> tuple[Comedi, FakeBoard, Virt
     clock = VirtualClock()
     fake = FakeBoard(clock, **{"most_buffer": 1 << 24, **board})
     return Comedi(fake, setting, clock), fake, clock
+
+
+NI_PAPER = nidaqmx.Setting("Dev1", ("ai0", "ai1"), (0.5, 10.0), (Measures.SHUNT, Measures.SUPPLY), "diff", 1000.0, 2.0)
+
+
+def ni_rig(setting: nidaqmx.Setting = NI_PAPER, **fields: Any) -> tuple[Nidaqmx, FakeNi, VirtualClock]:  # noqa: ANN401 - of FakeNi
+    """Return a source on the fake package."""
+    clock = VirtualClock()
+    fake = FakeNi(clock, **fields)
+    return Nidaqmx(fake, setting, clock), fake, clock
 
 
 def counted(taken: Taken, offset: int) -> np.ndarray[Any, np.dtype[np.generic]]:
@@ -142,11 +157,13 @@ def test_a_board_that_goes_silent_is_started_anew_after_a_stall() -> None:
     assert (gap.to_index - gap.from_index) / 100_000 == pytest.approx(2.1, abs=0.2)
 
 
-def test_a_board_that_is_unplugged_says_so_and_may_come_back() -> None:
-    source, board, _ = rig()
+@pytest.mark.parametrize("kind", ["comedi", "nidaqmx"])
+def test_a_board_that_is_unplugged_says_so_and_may_come_back(kind: str) -> None:
+    source, board, _ = rig() if kind == "comedi" else ni_rig()
+    says = "pci-6034e (fake_pcimio) went away" if kind == "comedi" else "Dev1: Device cannot be accessed"
     take(source, 2)
     board.gone = True
-    with pytest.raises(UnpluggedError, match=re.escape("pci-6034e (fake_pcimio) went away")):
+    with pytest.raises(UnpluggedError, match=re.escape(says)):
         source.read(0.2)
     with pytest.raises(UnpluggedError):
         source.start(12_345)
@@ -246,3 +263,47 @@ def test_the_real_library_is_there_and_has_every_function_that_is_used() -> None
     assert len(used) > 15
     for name in used:
         assert getattr(library, name)
+
+
+def test_of_ni_every_sample_is_there_as_volts() -> None:
+    source, fake, _ = ni_rig()
+    taken = check_source(source, 20)
+    assert taken.gaps == []
+    assert taken.column(0) == pytest.approx(np.arange(taken.end_index) * 1e-3)
+    assert taken.column(1) == pytest.approx((np.arange(taken.end_index) + 1) * 1e-3)
+    assert taken.end_index == pytest.approx((taken.pairs[-1].monotonic_us - taken.began.monotonic_us) / 1000, abs=1)
+    assert (source.device, source.serial) == ("PCI-6034E (Dev1)", "BEEF")
+    assert set(fake.buffers) == {2000}
+    assert fake.opened == fake.closed == 3  # one task to ask for the granted rate, and two starts
+
+
+def test_of_ni_samples_that_were_overwritten_are_an_overflow_of_the_right_length() -> None:
+    source, fake, clock = ni_rig()
+    taken = take(source, 3)
+    before = taken.end_index
+    clock.sleep(5.0)
+    for _ in range(3):
+        taken.add(source.read(0.2))
+    [gap] = taken.gaps
+    assert (gap.from_index, gap.reason) == (before, Reason.OVERFLOW)
+    assert gap.to_index - gap.from_index == pytest.approx(5050, abs=2)  # NI's driver gives none of its stored samples
+    assert fake.opened == 3
+
+
+def test_of_ni_a_channel_that_is_not_there_is_told() -> None:
+    with pytest.raises(SourceError, match="channel specified does not exist on this device: Dev1/ai1"):
+        ni_rig(most_inputs=1)
+
+
+def test_without_nis_package_the_command_that_gets_it_is_said() -> None:
+    with pytest.raises(SourceError, match="pip install happe-power-logger"):
+        sources.make({"kind": "nidaqmx", "place": "Dev1"})
+
+
+def test_without_nis_driver_it_is_said_where_that_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = FakeNi(VirtualClock(), driver=False)
+    monkeypatch.setattr(nidaqmx, "package", lambda: fake)
+    with pytest.raises(SourceError, match=r"NI's driver does not answer: .*ni\.com"):
+        sources.make({"kind": "nidaqmx", "place": "Dev1"})
+    [one] = sources.KINDS["nidaqmx"].find()
+    assert (one.table, one.command) == (None, nidaqmx.GET_DRIVER)
