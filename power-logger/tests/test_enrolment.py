@@ -18,7 +18,6 @@ from happe_power.upload.identity import Identity, IdentityError
 from happe_power.upload.server import NoAnswerError, Server
 from power_program import happe_power
 
-NUMBERS = '{"server":1,"device":2,"study":3,"token":4}'
 PEM = Path(__file__).parent / "loopback.pem"  # a certificate of 127.0.0.1 and its unused key, until 2126
 
 
