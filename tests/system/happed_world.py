@@ -46,7 +46,6 @@ NAME = "org.happe.Governor1"
 OBJECT = "/org/happe/Governor1"
 MOCK = "org.freedesktop.DBus.Mock"
 LOGIN = "/org/freedesktop/login1"
-ERROR = "org.happe.Governor1.Error."
 DBUS_ERROR = "org.freedesktop.DBus.Error."
 PRIVATE = ("Targets", "User", "Application", "Profile", "Sample")
 T61_KHZ = [800_000, 1_200_000, 1_600_000, 2_200_000, 2_300_000]

@@ -22,22 +22,6 @@ BACKENDS = pytest.mark.parametrize("found", [{}, CAPPED], ids=["setspeed", "cap"
 
 
 @BACKENDS
-def test_faster_under_another_programs_limit_lowers_nothing(stopped: Happed, found: dict[str, str]) -> None:
-    stopped.configure("period_ms = 100\n" + EXTENDED)
-    machine = T61(stopped.cpus, **found)
-    me = stopped.start().serves()
-    always_wants(me, LEARNED)
-    machine["scaling_max_freq"] = str(LOWER)
-    me.sees("Limits", [(0, LOWER, LOWER)])
-    shows(machine, "scaling_max_freq" if found else "scaling_setspeed", LOWER)
-
-    me("Feedback", "s", "performance")
-
-    until(lambda: me("ListEvents", "ssxu", "", "desktop", 0, 10), "the press is a lesson")
-    assert me("GetProfile", "ss", "", "desktop") == [LEARNED] * 10
-
-
-@BACKENDS
 @pytest.mark.parametrize("begin", ["start", "hold"])
 def test_save_power_while_the_machine_still_runs_as_the_kernel_left_it_raises_nothing(
     stopped: Happed, world: World, found: dict[str, str], begin: str

@@ -76,26 +76,11 @@ def test_without_devices_all_is_nothing(helper: Helper) -> None:
     assert helper.ended() == EX_OK
 
 
-def test_a_file_that_calls_itself_an_event_device_is_refused(helper: Helper, tmp_path: Path) -> None:
-    (tmp_path / "input").mkdir()
-    (tmp_path / "input" / "event0").write_bytes(b"x" * 240)
-    (tmp_path / "input" / "event1").symlink_to("/dev/null")
-
-    answers = helper.asked(OPEN_ALL)
-
-    assert answers == [f"error {tmp_path}/input/event0: not an input device".encode()]
-    assert helper.ended() == EX_UNAVAILABLE
-
-
 @pytest.mark.parametrize(
     "question",
     [
         b"\0",
-        b"GET / HTTP/1.1\r\n",
-        b"happe-keys 2 open all KEY_PROG1 KEY_PROG2",
         b"happe-keys 1 open ../sda KEY_PROG1 KEY_PROG2",
-        b"happe-keys 1 open all KEY_PROG1 KEY_A",
-        b"happe-keys 1 learn 60001",
         OPEN_ALL + b"\n",
         b"x" * 100_000,
     ],
@@ -105,15 +90,6 @@ def test_what_is_not_a_question_is_refused(helper: Helper, question: bytes) -> N
 
     assert answer.startswith(b"error ")
     assert helper.ended() == EX_PROTOCOL
-
-
-def test_with_a_configuration_that_cannot_be_read_nothing_is_handed_out(helper: Helper, tmp_path: Path) -> None:
-    (tmp_path / "happe.toml").write_text("[keys\n")
-
-    [answer] = helper.asked(OPEN_ALL)
-
-    assert answer.startswith(f"error {tmp_path}/happe.toml:1:".encode())
-    assert helper.ended() == EX_UNAVAILABLE
 
 
 @pytest.mark.parametrize("kind", [socket.SOCK_STREAM, socket.SOCK_DGRAM])

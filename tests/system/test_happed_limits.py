@@ -3,14 +3,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import json
-import os
-import signal
-import socket
 import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,7 +17,6 @@ if TYPE_CHECKING:
     from happed_world import Client, Happed, World
 
 LOWEST, LIMIT, WANTED, TOP = 800_000, 1_600_000, 2_200_000, 2_300_000
-PIDFD_GETFD = 438  # the number of the system call
 TABLES = ["setspeed", "cap-with-table", "cap"]
 KHZ = [LOWEST, 1_200_000, LIMIT, WANTED, TOP]
 
@@ -106,47 +99,6 @@ def test_boost_that_comes_back_is_used_and_left(stopped: Happed, found: dict[str
     assert stopped.stop() == 0
     boost(on=True)
     assert machine["scaling_max_freq"] == str(TOP)
-
-
-def socket_to_bus(happed: Happed, world: World) -> socket.socket:
-    """Share happed's own socket to the bus."""
-    process = os.pidfd_open(happed.pid)
-    for entry in Path(f"/proc/{happed.pid}/fd").iterdir():
-        if entry.readlink().name.startswith("socket:"):
-            shared = socket.socket(fileno=ctypes.CDLL(None).syscall(PIDFD_GETFD, process, int(entry.name), 0))
-            with contextlib.suppress(OSError):  # some have no peer
-                if shared.getpeername() == str(world.bus.folder / "bus"):
-                    os.close(process)
-                    return shared
-            shared.close()
-    raise AssertionError("happed is not on the bus")
-
-
-def test_while_nobody_reads_what_happed_sends_it_governs_and_later_all_is_heard(stopped: Happed, world: World) -> None:
-    stopped.configure("period_ms = 100\n")
-    machine = T61(stopped.cpus)
-    me = stopped.start().serves()
-    me.listen()
-    always_wants(me, WANTED)
-    shows(machine, "scaling_setspeed", WANTED)
-    until(lambda: "/keys: " in stopped.log, "happed no longer asks for keyboards, which would wake it")
-    with socket_to_bus(stopped, world) as shared:
-        shared.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1)  # room for a few messages
-    limits = [TOP - 1000 * number for number in range(1, 21)]
-
-    world.bus.process.send_signal(signal.SIGSTOP)
-    try:
-        for limit in limits:
-            machine["scaling_max_freq"] = str(limit)
-            until(lambda: f"to {limit} kHz" in stopped.log, "happed follows the limit")  # noqa: B023 - called now
-        turns(stopped, 3)
-    finally:
-        world.bus.process.send_signal(signal.SIGCONT)
-
-    heard: list[int] = []
-    while heard[-1:] != limits[-1:]:
-        heard += [most for _, _, most in me.changed("Limits")]
-    assert heard == limits
 
 
 def test_a_contest_ends_when_the_other_is_quiet(governing: Client, stopped: Happed, t61: T61) -> None:

@@ -99,25 +99,15 @@ def laptop(server: StudyServer) -> str:
 
 
 @pytest.fixture(scope="module")
-def new_meter(server: StudyServer, laptop: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Meter]:
-    """Make and enrol measuring hosts."""
-
-    def make(name: str) -> Meter:
-        made = server.device(name, "meter")
-        meter = Meter(server, tmp_path_factory.mktemp(name), made["device"], laptop)
-        meter.config.write_text('state = "state"\n')
-        meter.source.write_text('kind = "sim"\nrate = 2000\n')
-        ran = meter.run("enrol", "--server", server.url, "--code", made["enrolment_code"])
-        assert (ran.returncode, ran.stderr) == (0, "")
-        return meter
-
-    return make
-
-
-@pytest.fixture(scope="module")
-def bench(new_meter: Callable[[str], Meter]) -> Meter:
-    """The measuring host of most tests."""
-    return new_meter("bench")
+def bench(server: StudyServer, laptop: str, tmp_path_factory: pytest.TempPathFactory) -> Meter:
+    """The measuring host, enrolled."""
+    made = server.device("bench", "meter")
+    meter = Meter(server, tmp_path_factory.mktemp("bench"), made["device"], laptop)
+    meter.config.write_text('state = "state"\n')
+    meter.source.write_text('kind = "sim"\nrate = 2000\n')
+    ran = meter.run("enrol", "--server", server.url, "--code", made["enrolment_code"])
+    assert (ran.returncode, ran.stderr) == (0, "")
+    return meter
 
 
 @pytest.fixture
