@@ -331,12 +331,6 @@ def test_align_names_the_channels_that_show_a_marker(lines: Path, folder: Path) 
     assert (none.status, "none of its channels measures a marker" in none.err) == (64, True)
 
 
-def test_align_tells_where_no_marker_is(folder: Path) -> None:
-    ended = happe_power("align", folder, "--at", at(1))
-    assert ended.status == 1
-    assert "no marker" in ended.out
-
-
 @pytest.fixture
 def rig(tmp_path: Path) -> list[str]:
     """Write calibrate's inputs for 0.1 ohm, a divider of 3, zeros of 0.1 and -2 mV, and a load of 10 ohm."""
