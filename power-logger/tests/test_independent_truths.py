@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """U holds the truth of sessions from an independent module (independent_truths.py), or HAPPE refuses the figure.
 
-With -s it prints the table of docs/watts-evidence.md. `tools/validate.sh statistics` draws 300 sessions of each case.
+With -s it prints the table of docs/uncertainty.md. `tools/validate.sh statistics` draws 300 sessions of each case.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The budgets of docs/watts-evidence.md: two minutes at 40 W on the paper's rig, calibrated to three degrees.
+"""The budgets of docs/uncertainty.md: two minutes at 40 W on the paper's rig, calibrated to three degrees.
 
     export PYTHONPATH=profiles/python/src:power-logger/src:power-logger/tests
     build/venv/bin/python power-logger/tests/test_paper_rig.py
