@@ -66,4 +66,19 @@ void Schedutil::arrive(const KernelGovernor& from) {
     }
 }
 
+Khz Udfs::next(const Ladder& ladder, Khz current, Ppm /*load*/) {
+    const std::optional<Key> key = pressed_;
+    pressed_.reset();
+    if (key == Key::Performance) {
+        patience_ = std::chrono::duration_cast<Micros>(patience_ * kLonger);
+        waited_ = Micros{0};
+        return ladder.above(current);
+    }
+    if (key == Key::Power || waited_ >= patience_) {
+        waited_ = Micros{0};
+        return ladder.below(current);
+    }
+    return current;
+}
+
 }  // namespace happe::sim

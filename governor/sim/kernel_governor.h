@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Models of the kernel's cpufreq governors, for comparison.
+// Governors for comparison with HAPPE: models of the kernel's, limits, and feedback without learning.
 #pragma once
 
+#include "governor/core/key_source.h"
 #include "governor/core/ladder.h"
 
-#include <memory>
+#include <algorithm>
+#include <optional>
 
 namespace happe::sim {
 
@@ -82,6 +84,39 @@ public:
 
 private:
     Khz khz_;
+};
+
+// Continuous feedback, after the user-driven frequency scaling of Mallik et al. (the paper's [94]): the frequency steps
+// down after a wait. A press of the performance key steps it up and lengthens the wait; a press of the power key steps
+// it down at once. It remembers neither applications nor levels. The lengths are ours.
+class Udfs : public KernelGovernor {
+public:
+    [[nodiscard]] Micros sampling_period() const override { return Micros{0}; }
+    [[nodiscard]] Khz next(const Ladder& ladder, Khz current, Ppm load) override;
+    void pressed(Key key) { pressed_ = key; }
+    void pass(Micros time) { waited_ += time; }
+
+private:
+    static constexpr double kLonger = 1.5;
+    Micros patience_ = std::chrono::seconds{10};
+    Micros waited_{0};
+    std::optional<Key> pressed_;
+};
+
+// Today's ondemand under a limit (scaling_max_freq). A learned limit is one number for each application: it starts at
+// the lowest frequency, and each key moves it by a step.
+class Capped : public KernelGovernor {
+public:
+    explicit Capped(Khz cap) : cap_(cap) {}
+    [[nodiscard]] Micros sampling_period() const override { return ondemand_.sampling_period(); }
+    [[nodiscard]] Khz next(const Ladder& ladder, Khz current, Ppm load) override {
+        return std::min(cap_, ondemand_.next(ladder, current, load));
+    }
+    void limit(Khz cap) { cap_ = cap; }
+
+private:
+    Ondemand ondemand_{Ondemand::Rule::Linux3_9};
+    Khz cap_;
 };
 
 }  // namespace happe::sim

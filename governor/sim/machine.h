@@ -4,6 +4,7 @@
 #pragma once
 
 #include "governor/core/frequency_control.h"
+#include "governor/core/ladder.h"
 #include "governor/core/utilisation_source.h"
 #include "governor/sim/kernel_governor.h"
 
@@ -85,5 +86,11 @@ private:
     double busy_seconds_ = 0.0;
     double seconds_ = 0.0;
 };
+
+// The whole-system power of the paper's ThinkPad T61: Table A.2, bilinear in utilisation and frequency.
+
+// Watts with CPU 0 at this frequency and utilisation (0 to 1), a 3D screen saver running as in Table A.2. Frequencies
+// outside the ladder count as its ends.
+double t61_watts(Khz khz, double utilisation);
 
 }  // namespace happe::sim

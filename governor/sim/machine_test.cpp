@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/sim/machine.h"
 
-#include "governor/sim/power_model.h"
-#include "governor/sim/rivals.h"
-
 #include <gtest/gtest.h>
 
 namespace happe::sim {

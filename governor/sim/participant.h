@@ -7,14 +7,42 @@
 #pragma once
 
 #include "governor/core/key_source.h"
+#include "governor/sim/machine.h"
 #include "governor/sim/random.h"
-#include "governor/sim/workload.h"
 
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace happe::sim {
+
+// All values are fitted to the paper; see governor/sim/commands/fit.py.
+struct WorkloadParameters {
+    double busy_khz = 0.0;            // demand of a busy game, for the median participant
+    double participant_spread = 0.0;  // standard deviation of its logarithm between participants
+    double drift_spread = 0.0;        // the same over seconds within a run, as scenes change
+    double flicker_spread = 0.0;      // the same from one step of time to the next
+    double calm_khz = 0.0;            // demand in menus, between races, while waiting
+    double calm_share = 0.0;          // share of the time
+    double calm_seconds = 6.0;        // mean length of a calm spell (assumed)
+};
+
+// The work that a game wants from the CPU while one participant plays it once.
+class Workload {
+public:
+    // `style`: this participant's way to play, standard normal.
+    Workload(const WorkloadParameters& parameters, double style, Random random);
+
+    // Demand over the next step of time.
+    Demand next(double seconds);
+
+private:
+    WorkloadParameters parameters_;
+    double scale_;
+    Random random_;
+    bool calm_ = false;
+    double drift_;
+};
 
 enum class Experience : std::uint8_t { Beginner, Moderate, Master };
 enum class Major : std::uint8_t { Eecs, Other };
@@ -84,6 +112,22 @@ struct Taste {
 
     // 0 (as fast as needed) to 1.
     [[nodiscard]] double shortfall(Khz khz, double demand_khz) const;
+};
+
+// Always the lowest frequency that satisfies this participant now. It knows the demand, unlike any real governor.
+class Oracle : public KernelGovernor {
+public:
+    explicit Oracle(const Taste& taste) : taste_(taste) {}
+    [[nodiscard]] Micros sampling_period() const override { return Micros{0}; }
+    [[nodiscard]] Khz next(const Ladder& ladder, Khz /*current*/, Ppm /*load*/) override {
+        return taste_.satisfying(ladder, demand_khz_);
+    }
+    void tell(double demand_khz) { demand_khz_ = demand_khz; }
+    void feel(const Taste& taste) { taste_ = taste; }
+
+private:
+    Taste taste_;
+    double demand_khz_ = 0.0;
 };
 
 // Draws people with experience and major in equal numbers (Figure A.2 prints none), in random order.

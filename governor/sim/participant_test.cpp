@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/sim/participant.h"
 
-#include "governor/sim/power_model.h"
-#include "governor/sim/rivals.h"
+#include "governor/sim/machine.h"
 
 #include <gtest/gtest.h>
 #include <algorithm>

@@ -6,9 +6,6 @@
 #include "governor/documents/conditions.h"
 #include "governor/documents/trace_writer.h"
 #include "governor/sim/machine.h"
-#include "governor/sim/power_model.h"
-#include "governor/sim/rivals.h"
-#include "governor/sim/virtual_clock.h"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -126,7 +123,7 @@ public:
           hooks_(hooks),
           has_keys_(result.condition.is_happe() || result.condition.rule == Rule::Udfs),
           whom_{what.user, application_.name},
-          clock_(what.began),
+          now_(what.began),
           governor_(kernel_governor(result.condition, result.taste)),
           oracle_(dynamic_cast<sim::Oracle*>(governor_.get())),
           udfs_(dynamic_cast<sim::Udfs*>(governor_.get())),
@@ -139,14 +136,14 @@ public:
           focus_(whom_, result.condition.is_happe()),
           observer_(result, hooks, udfs_),
           settings_{.feedback = udfs_ != nullptr ? Feedback::Immediate : Feedback::NextSample},
-          loop_({machine_, machine_, player_, focus_, fresh(profiles), observer_}, settings_, clock_.now()) {
+          loop_({machine_, machine_, player_, focus_, fresh(profiles), observer_}, settings_, now_) {
         if (hooks.trace) {
             hooks.trace(result, header_line(trace_header(profiles)));
         }
     }
 
     void play(Micros run_time) {
-        for (const MonoTime end = clock_.now() + run_time; clock_.now() < end;) {
+        for (const MonoTime end = now_ + run_time; now_ < end;) {
             step();
         }
         result_.watts = machine_.mean_watts();
@@ -181,19 +178,19 @@ private:
             oracle_->tell(demand.front());
         }
         machine_.run(kStep, demand);
-        clock_.advance(kStep);
+        now_ += kStep;
         count_state();
         if (hooks_.drew) {
             hooks_.drew(machine_.watts());
         }
-        if (player_.live(clock_.now(), kStepSeconds, machine_.khz(), demand.front())) {
-            loop_.pressed(clock_.now());
+        if (player_.live(now_, kStepSeconds, machine_.khz(), demand.front())) {
+            loop_.pressed(now_);
         }
         if (udfs_ != nullptr) {
             udfs_->pass(kStep);
         }
-        if (clock_.now() >= loop_.due()) {
-            loop_.turn(clock_.now());
+        if (now_ >= loop_.due()) {
+            loop_.turn(now_);
         }
     }
 
@@ -209,7 +206,7 @@ private:
     const StudyHooks& hooks_;
     bool has_keys_;
     Served whom_;
-    sim::VirtualClock clock_;
+    MonoTime now_;
     std::unique_ptr<sim::KernelGovernor> governor_;
     sim::Oracle* oracle_;  // governor_ if it is an Oracle; otherwise null
     sim::Udfs* udfs_;

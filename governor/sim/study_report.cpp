@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "governor/sim/study_report.h"
+#include "governor/sim/study_tables.h"
 
-#include "governor/sim/power_model.h"
+#include "governor/sim/machine.h"
 
 #include <fmt/format.h>
 #include <cmath>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "governor/core/result.h"
-#include "governor/sim/study_report.h"
+#include "governor/sim/study_tables.h"
 
 #include <filesystem>
 #include <functional>

@@ -74,4 +74,17 @@ struct NamedFigure {
 // All figures that the paper prints, the largest strain first.
 std::vector<NamedFigure> against_paper(const StudyTables& tables);
 
+// A study's results for people (text), scripts (JSON) and spreadsheets (CSV).
+struct StudyResults {
+    StudyPlan plan;
+    std::string protocol;  // "paper" or "a3"
+    std::vector<std::uint64_t> seeds;
+    std::vector<std::vector<RunResult>> runs;  // by seed
+    StudyTables tables;
+};
+
+std::string text_report(const StudyResults& results);
+std::string json_report(const StudyResults& results);
+std::string runs_csv(const StudyResults& results);
+
 }  // namespace happe

@@ -2,13 +2,10 @@
 #include "governor/sim/study.h"
 
 #include "governor/sim/replay.h"
-#include "governor/sim/study_report.h"
-#include "governor/sim/study_runner.h"
 #include "governor/sim/study_tables.h"
 
 #include <gtest/gtest.h>
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -85,22 +82,6 @@ TEST(Study, draws_a_run_from_its_labels_alone) {
         ASSERT_NE(same, among_all.end());
         EXPECT_EQ(same->watts, run.watts);
         EXPECT_EQ(same->rating, run.rating);
-    }
-}
-
-TEST(Study, is_the_same_in_several_threads) {
-    StudyRequest request{
-        .plan = small(paper_plan()), .protocol = {}, .seeds = {7, 8, 9}, .jobs = 1, .run_done = {}, .folder = {}};
-    const auto alone = run_whole_study(request);
-    std::atomic<int> done{0};
-    request.jobs = 3;
-    request.run_done = [&done] { ++done; };
-    const auto together = run_whole_study(request);
-    ASSERT_TRUE(alone && together);
-    EXPECT_EQ(done, 3 * 3 * 4 * 5);
-    for (std::size_t seed = 0; seed < request.seeds.size(); ++seed) {
-        EXPECT_TRUE(
-            std::ranges::equal(alone->runs[seed], together->runs[seed], {}, &RunResult::watts, &RunResult::watts));
     }
 }
 
@@ -246,22 +227,6 @@ TEST(Tables, put_the_figure_that_strains_most_first) {
     EXPECT_EQ(figures.size(), 4U * 4U * 4U + 3U + 16U);
     EXPECT_TRUE(
         std::ranges::is_sorted(figures, std::greater{}, [](const auto& named) { return named.figure.strain(); }));
-}
-
-TEST(Participants, are_refused_with_the_field_that_is_wrong) {
-    EXPECT_EQ(read_participants("{}").error().message, "format: missing");
-    EXPECT_TRUE(read_participants("[").error().message.starts_with("not JSON at byte 2: "));
-    const auto people = read_participants(
-        R"({"format":"happe-participants/1","provenance":"p","people":{"contrast":-1},"applications":[]})");
-    EXPECT_EQ(people.error().message, "people.experience_effect: missing");
-    const auto unknown = read_participants(
-        R"({"format":"happe-participants/1","provenance":"p","people":{"colour":1},"applications":[]})");
-    EXPECT_EQ(unknown.error().message, "people.colour: unknown field");
-}
-
-TEST(Participants, that_are_built_in_were_fitted_and_say_so) {
-    EXPECT_EQ(fitted_participants().applications.size(), 4U);
-    EXPECT_NE(fitted_participants().provenance.find("fitted"), std::string::npos);
 }
 
 TEST(Report, is_valid_json_and_square_csv) {

@@ -9,7 +9,7 @@ from pathlib import Path
 from happe_power.sources.t61 import table_a2
 
 ROOT = Path(__file__).resolve().parents[2]
-LADDER, MODEL = ROOT / "governor/core/ladder.h", ROOT / "governor/sim/power_model.cpp"
+LADDER, MODEL = ROOT / "governor/core/ladder.h", ROOT / "governor/sim/machine.cpp"
 
 
 def test_the_governors_table_has_the_same_figures() -> None:

@@ -11,7 +11,6 @@ namespace happe {
 
 inline constexpr std::size_t kMostParticipants = 100'000;
 
-void add_replay(CLI::App& program, int& status);
 void add_play(CLI::App& program, int& status);
 void add_study(CLI::App& program, int& status);
 void add_observe(CLI::App& program, int& status);

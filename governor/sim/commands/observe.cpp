@@ -5,7 +5,7 @@
 #include "governor/documents/trace_writer.h"
 #include "governor/sim/commands/commands.h"
 #include "governor/sim/commands/terminal.h"
-#include "governor/sim/power_model.h"
+#include "governor/sim/machine.h"
 #include "governor/store/sqlite_profile_store.h"
 #include "governor/system/borrowed_machine.h"
 #include "governor/system/files.h"

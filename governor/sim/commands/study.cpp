@@ -1,23 +1,87 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/sim/commands/commands.h"
-#include "governor/sim/commands/many_runs.h"
-#include "governor/sim/commands/worlds.h"
 #include "governor/sim/study_runner.h"
+#include "governor/sim/world_report.h"
 
 #include <fmt/format.h>
 #include <sysexits.h>
+#include <unistd.h>
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <optional>
+#include <string_view>
 
 namespace happe {
 namespace {
 
 constexpr std::size_t kMostJobs = 1'024;
+constexpr std::size_t kMostSeeds = 10'000;
+
+std::optional<std::uint64_t> number(std::string_view text) {
+    std::uint64_t value = 0;
+    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool whole = parsed.ec == std::errc() && parsed.ptr == text.data() + text.size() && value <= UINT32_MAX;
+    return whole ? std::optional(value) : std::nullopt;
+}
+
+// Reads "7" or "1..10".
+Result<std::vector<std::uint64_t>> seeds(const std::string& text) {
+    const auto dots = text.find("..");
+    const auto first = number(text.substr(0, dots));
+    const auto last = dots == std::string::npos ? first : number(text.substr(dots + 2));
+    if (!first || !last || *last < *first || *last - *first >= kMostSeeds) {
+        return failure(
+            fmt::format("--seed {}: must be a number or a range such as 1..10, of at most {} seeds", text, kMostSeeds));
+    }
+    std::vector<std::uint64_t> all;
+    for (std::uint64_t seed = *first; seed <= *last; ++seed) {
+        all.push_back(seed);
+    }
+    return all;
+}
+
+// Shows "[######....] 192/480 runs", only on a terminal. Several threads may share it.
+class Progress {
+public:
+    Progress(std::size_t total, bool quiet);
+
+    void clear() const { show("\r\033[K"); }
+    void step();
+
+private:
+    void show(const std::string& text) const;
+
+    std::atomic<std::size_t> done_{0};
+    std::size_t total_;
+    bool shown_;
+};
+
+Progress::Progress(std::size_t total, bool quiet) : total_(total), shown_(!quiet && isatty(STDERR_FILENO) == 1) {}
+
+void Progress::step() {
+    constexpr std::size_t kWidth = 40;
+    const std::size_t done = ++done_;
+    if (!shown_ || done * 100 / total_ == (done - 1) * 100 / total_) {
+        return;
+    }
+    const std::size_t filled = done * kWidth / total_;
+    show(fmt::format("\r[{}{}] {}/{} runs", std::string(filled, '#'), std::string(kWidth - filled, '.'), done, total_));
+}
+
+void Progress::show(const std::string& text) const {
+    if (shown_) {
+        std::fputs(text.c_str(), stderr);
+    }
+}
 
 struct StudyOptions {
     std::string protocol = "paper";
@@ -109,16 +173,62 @@ int print(const StudyOptions& options, const StudyResults& results) {
     return flushed(out_of_tolerance ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
+template <typename T>
+std::string all_names(std::span<const T> known) {
+    std::string names = "all";
+    for (const T& each : known) {
+        names += fmt::format(", {}", each.name);
+    }
+    return names;
+}
+
+// The named items, each once, in the order of `known`; without a name, the first.
+template <typename T>
+Result<std::vector<T>> chosen(const char* option, const std::vector<std::string>& names, std::span<const T> known) {
+    std::vector<T> result;
+    const bool all = std::ranges::find(names, "all") != names.end();
+    for (const T& each : known) {
+        if (all || std::ranges::find(names, each.name) != names.end()) {
+            result.push_back(each);
+        }
+    }
+    for (const std::string& name : names) {
+        if (name != "all" && std::ranges::find(known, name, &T::name) == known.end()) {
+            return failure(fmt::format("{} {}: unknown; there are {}", option, name, all_names(known)));
+        }
+    }
+    return result.empty() ? std::vector<T>{known.front()} : result;
+}
+
+// Simulates hours in named worlds instead of the paper's study.
+int study_worlds(const StudyOptions& options) {
+    const auto worlds = chosen("--worlds", options.worlds, sim::worlds());
+    const auto machines = chosen("--machines", options.machines, sim::machine_kinds());
+    const auto wanted = seeds(options.seed);
+    if (!worlds || !machines || !wanted) {
+        return complain(!worlds ? worlds.error() : !machines ? machines.error() : wanted.error(), EX_USAGE);
+    }
+    const auto everybody = contenders();
+    WorldsRequest request{
+        .worlds = *worlds,
+        .machines = *machines,
+        .contenders = {everybody.begin(), everybody.end()},
+        .people = options.participants != 0 ? options.participants : 8,
+        .time = std::chrono::duration_cast<Micros>(std::chrono::duration<double, std::ratio<3600>>(options.hours)),
+        .seeds = *wanted,
+        .jobs = options.jobs,
+        .run_done = {}};
+    Progress progress(machines->size() * worlds->size() * everybody.size() * wanted->size(), options.quiet);
+    request.run_done = [&progress] { progress.step(); };
+    const auto rows = run_worlds(request);
+    progress.clear();
+    std::cout << (options.json ? worlds_json(request, rows) : worlds_text(request, rows));
+    return flushed(EX_OK);
+}
+
 int study(const StudyOptions& options) {
     if (!options.worlds.empty() || !options.machines.empty()) {
-        return study_worlds({.worlds = options.worlds,
-                             .machines = options.machines,
-                             .hours = options.hours,
-                             .people = options.participants != 0 ? options.participants : 8,
-                             .seed = options.seed,
-                             .jobs = options.jobs,
-                             .json = options.json,
-                             .quiet = options.quiet});
+        return study_worlds(options);
     }
     const auto wanted = seeds(options.seed);
     if (!wanted) {
@@ -188,9 +298,11 @@ void add_study(CLI::App& program, int& status) {
             "--worlds", options->worlds,
             "Instead of the paper's study, hours with several applications under every governor, in these worlds\n"
             "[fitted]: " +
-                world_names())
+                all_names(sim::worlds()))
         ->delimiter(',');
-    command->add_option("--machines", options->machines, "The same, on these machines [t61]: " + machine_names())
+    command
+        ->add_option("--machines", options->machines,
+                     "The same, on these machines [t61]: " + all_names(sim::machine_kinds()))
         ->delimiter(',');
     command->add_option("--hours", options->hours, "The simulated hours of each person in a world")
         ->check(CLI::Range(0.1, 1000.0))

@@ -2,7 +2,7 @@
 // Compares governors in worlds and on machines: the power of each, and the dissatisfaction of its users.
 #pragma once
 
-#include "governor/sim/worlds/long_run.h"
+#include "governor/sim/long_run.h"
 
 #include <functional>
 #include <string>

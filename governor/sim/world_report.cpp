@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "governor/sim/worlds/world_report.h"
+#include "governor/sim/world_report.h"
 
 #include "governor/sim/in_threads.h"
 
