@@ -3,7 +3,7 @@
 #include "governor/cli/usage_mistake.h"
 #include "governor/happed/configuration_file.h"
 #include "governor/keys/key_service.h"
-#include "governor/keys/key_socket.h"
+#include "governor/keys/key_messages.h"
 
 #include <fmt/format.h>
 #include <sys/socket.h>

@@ -4,13 +4,15 @@
 #pragma once
 
 #include "governor/core/key_source.h"
-#include "governor/keys/input_directory.h"
+#include "governor/core/result.h"
 #include "governor/keys/key_binding.h"
 #include "governor/keys/key_helper.h"
 #include "governor/system/event_loop.h"
 
 #include <linux/input.h>
+#include <sys/inotify.h>
 #include <deque>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -20,6 +22,34 @@
 #include <vector>
 
 namespace happe {
+
+// Watches /dev/input for new event nodes. The directory need not exist yet, and may disappear and return.
+class InputDirectory {
+public:
+    struct Hooks {
+        std::function<void(const std::string& node)> appeared;
+        std::function<void()> look_again;  // the directory appeared, or the kernel lost events
+        std::function<void(const Error&)> failed;
+    };
+
+    // Calls the hooks only from the event loop.
+    static Result<std::unique_ptr<InputDirectory>> watch(EventLoop& loop, std::filesystem::path path, Hooks hooks);
+
+private:
+    InputDirectory(EventLoop& loop, std::filesystem::path path, Hooks hooks);
+
+    Status watch_nodes();
+    Status watch_parent();
+    void changed_nodes(const inotify_event& event);
+    void changed_parent(const inotify_event& event);
+    void look_again();
+
+    EventLoop& loop_;
+    std::filesystem::path path_;
+    Hooks hooks_;
+    EventSource nodes_;   // null while there is no directory
+    EventSource parent_;  // null while there is a directory
+};
 
 class EvdevKeys final : public KeySource {
 public:

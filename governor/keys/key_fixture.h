@@ -3,7 +3,6 @@
 #pragma once
 
 #include "governor/keys/key_messages.h"
-#include "governor/keys/key_socket.h"
 #include "governor/system/event_loop_fixture.h"
 #include "governor/system/file_descriptor.h"
 #include "governor/system/monotonic_clock.h"

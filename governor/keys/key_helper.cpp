@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/keys/key_helper.h"
 
-#include "governor/keys/key_socket.h"
+#include "governor/keys/key_messages.h"
 
 #include <fmt/format.h>
 #include <sys/epoll.h>

@@ -12,6 +12,7 @@
 
 #include "governor/core/result.h"
 #include "governor/keys/key_binding.h"
+#include "governor/system/file_descriptor.h"
 
 #include <chrono>
 #include <string>
@@ -62,5 +63,23 @@ using KeyAnswer = std::variant<FoundKeyboard, LearnedKey, EndOfAnswer, Refusal>;
 // Shortens a device's name to fit FoundKeyboard, and a message to fit a packet.
 std::string to_string(const KeyAnswer& answer);
 Result<KeyAnswer> parse_key_answer(std::string_view text);
+
+// The socket between happed and happed-keys (SOCK_SEQPACKET). A packet has a text and at most one descriptor.
+struct KeyPacket {
+    std::string text;     // empty: the other side has closed
+    FileDescriptor file;  // if the packet had one
+};
+
+// Connects a non-blocking socket.
+Result<FileDescriptor> connect_key_socket(const std::string& path);
+
+// Sends the whole packet or nothing. `file` negative: no descriptor.
+Status send_key_packet(int socket, std::string_view text, int file = -1);
+
+// An error if no packet has arrived yet, or if it has more than kLongestKeyMessage bytes or more than one descriptor.
+Result<KeyPacket> receive_key_packet(int socket);
+
+// An error unless the other end belongs to root or to our own user.
+Status check_key_peer(int socket);
 
 }  // namespace happe
