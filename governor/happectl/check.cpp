@@ -2,7 +2,6 @@
 // happectl check: checks a configuration without the daemon.
 #include "governor/documents/configuration.h"
 #include "governor/happectl/commands.h"
-#include "governor/happectl/configuration.h"
 #include "governor/happectl/doctor/machine.h"
 #include "governor/happectl/files.h"
 #include "governor/happectl/view.h"

@@ -2,11 +2,14 @@
 // The subcommands of happectl. Each function adds one to the program; if the user chooses it, it sets `task`.
 #pragma once
 
+#include "governor/documents/configuration.h"
+#include "governor/happectl/bus.h"
 #include "governor/happectl/outcome.h"
 #include "governor/happectl/text.h"
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <memory>
 #include <string>
 
 namespace happe::ctl {
@@ -40,6 +43,22 @@ void add_setup(CLI::App& program, Task& task);
 // Adds --json and --ascii.
 void add_output(CLI::App& command, Output& output);
 
+// Adds APPLICATION, which the command needs.
+void add_application(CLI::App& command, std::string& application);
+
+// Adds --user. `purpose`: "List the presses of this user".
+void add_user(CLI::App& command, std::string& user, const std::string& purpose);
+
+// Makes the command call action(daemon, *options) with a connection to happed.
+template <typename Options, typename Action>
+void with_daemon(CLI::App& command, Task& task, const std::shared_ptr<Options>& options, Action action) {
+    command.callback([options, action, &task] {
+        task = [options, action] {
+            return with_daemon([&](DaemonProxy& daemon) -> Outcome<int> { return action(daemon, *options); });
+        };
+    });
+}
+
 // A name as in docs/dbus.md: 1 to 255 bytes of UTF-8.
 extern const CLI::Validator kName;
 
@@ -48,5 +67,9 @@ void say(const std::string& text);
 
 // Writes a remark to standard error.
 void remark(const std::string& text);
+
+// Reads a configuration from a file; "-" is standard input. EX_DATAERR: it has mistakes, one on each line of the
+// message.
+Outcome<Configuration> configuration_in(const std::string& path);
 
 }  // namespace happe::ctl

@@ -2,7 +2,7 @@
 // happectl events: each lesson of an application.
 #include "governor/happectl/commands.h"
 #include "governor/happectl/view.h"
-#include "governor/happectl/vigil.h"
+#include "governor/happectl/waiter.h"
 #include "governor/system/monotonic_clock.h"
 
 #include <fmt/format.h>
@@ -97,13 +97,13 @@ Outcome<std::int64_t> print_after(DaemonProxy& daemon, const EventsOptions& opti
 }
 
 Outcome<int> follow(DaemonProxy& daemon, const EventsOptions& options, std::int64_t after) {
-    Vigil vigil(daemon, Vigil::kEndings);
+    Waiter waiter(daemon, Waiter::kEndings);
     for (;;) {
-        const Vigil::Event event = vigil.wait(monotonic_now() + std::chrono::seconds{60});
-        if (event == Vigil::Event::Signal) {
+        const Waiter::Event event = waiter.wait(monotonic_now() + std::chrono::seconds{60});
+        if (event == Waiter::Event::Signal) {
             return EX_OK;
         }
-        if (event == Vigil::Event::Left) {
+        if (event == Waiter::Event::Left) {
             return trouble(EX_UNAVAILABLE, "happed went away: systemctl status happed; journalctl -u happed -b");
         }
         const auto printed = print_after(daemon, options, after);
@@ -137,13 +137,8 @@ Outcome<int> show_events(DaemonProxy& daemon, const EventsOptions& options) {
 void add_events(CLI::App& program, Task& task) {
     CLI::App* const command = program.add_subcommand("events", "List the key presses that taught a profile");
     const auto options = std::make_shared<EventsOptions>();
-    command->add_option("APPLICATION", options->application, "The application, as happectl profiles list names it")
-        ->required()
-        ->check(kName);
-    command
-        ->add_option("--user", options->user,
-                     "List the presses of this user [you]; only administrators may name somebody else")
-        ->check(kName);
+    add_application(*command, options->application);
+    add_user(*command, options->user, "List the presses of this user");
     command->add_option("--after", options->after, "Only presses with a higher number than this")
         ->check(CLI::Range(0L, INT64_MAX));
     command->add_flag("--follow", options->follow, "Go on with new presses, until Ctrl-C");
@@ -157,9 +152,7 @@ void add_events(CLI::App& program, Task& task) {
         "  happectl events torcs\n"
         "  happectl events torcs --after 120 --follow\n"
         "  happectl events torcs --json | jq -r .time");
-    command->callback([options, &task] {
-        task = [options] { return with_daemon([&](DaemonProxy& daemon) { return show_events(daemon, *options); }); };
-    });
+    with_daemon(*command, task, options, show_events);
 }
 
 }  // namespace happe::ctl

@@ -87,7 +87,7 @@ std::string without_decision(const Properties& state, const Style& style) {
            "second.\n";
 }
 
-Outcome<int> explain(DaemonProxy& daemon, const Output& output) {
+Outcome<int> explain_state(DaemonProxy& daemon, const Output& output) {
     const auto state = daemon.properties();
     if (!state) {
         return pass_on(state);
@@ -125,9 +125,7 @@ void add_explain(CLI::App& program, Task& task) {
         "Examples:\n"
         "  happectl explain\n"
         "  happectl explain --json | jq -r .next");
-    command->callback([output, &task] {
-        task = [output] { return with_daemon([&](DaemonProxy& daemon) { return explain(daemon, *output); }); };
-    });
+    with_daemon(*command, task, output, explain_state);
 }
 
 }  // namespace happe::ctl

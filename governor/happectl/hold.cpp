@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // happectl hold: HAPPE steps aside while a command runs.
 #include "governor/happectl/commands.h"
-#include "governor/happectl/vigil.h"
+#include "governor/happectl/waiter.h"
 
 #include <fmt/format.h>
 #include <filesystem>
@@ -32,34 +32,34 @@ Outcome<std::uint32_t> take_hold(DaemonProxy& daemon, const HoldOptions& options
 
 // Waits until the command ends or a signal comes. When happed goes, the hold goes too; this takes it again when happed
 // returns.
-Outcome<int> keep(DaemonProxy& daemon, const HoldOptions& options, Vigil& vigil, std::optional<Child>& child) {
+Outcome<int> keep(DaemonProxy& daemon, const HoldOptions& options, Waiter& waiter, std::optional<Child>& child) {
     for (;;) {
-        switch (vigil.wait(MonoTime::max(), child ? &*child : nullptr)) {
-            case Vigil::Event::Ended:
+        switch (waiter.wait(MonoTime::max(), child ? &*child : nullptr)) {
+            case Waiter::Event::Ended:
                 return child->wait();
-            case Vigil::Event::Signal:
+            case Waiter::Event::Signal:
                 if (!child) {
                     return EX_OK;
                 }
-                vigil.pass_signal_to(*child);
+                waiter.pass_signal_to(*child);
                 break;
-            case Vigil::Event::Left:
+            case Waiter::Event::Left:
                 remark("happed ended, and the hold with it; the hold begins again when happed is back");
                 break;
-            case Vigil::Event::Returned:
+            case Waiter::Event::Returned:
                 if (const auto again = take_hold(daemon, options); !again) {
                     remark("the hold could not begin again: " + again.error().message);
                 }
                 break;
-            case Vigil::Event::Changed:
-            case Vigil::Event::Time:
+            case Waiter::Event::Changed:
+            case Waiter::Event::Time:
                 break;
         }
     }
 }
 
 Outcome<int> hold(DaemonProxy& daemon, const HoldOptions& options) {
-    Vigil vigil(daemon, Vigil::kEndings);
+    Waiter waiter(daemon, Waiter::kEndings);
     if (const auto held = take_hold(daemon, options); !held) {
         return pass_on(held);
     }
@@ -67,13 +67,13 @@ Outcome<int> hold(DaemonProxy& daemon, const HoldOptions& options) {
     if (options.command.empty()) {
         remark("HAPPE steps aside until Ctrl-C");
     } else {
-        auto started = Child::start(options.command, vigil.found_mask());
+        auto started = Child::start(options.command, waiter.found_mask());
         if (!started) {
             return pass_on(started);
         }
         child.emplace(*std::move(started));
     }
-    return keep(daemon, options, vigil, child);
+    return keep(daemon, options, waiter, child);
 }
 
 }  // namespace
@@ -90,9 +90,7 @@ void add_hold(CLI::App& program, Task& task) {
         "  happectl hold -- make -j8\n"
         "  happectl hold --reason 'measuring' -- ./benchmark --runs 10\n"
         "  happectl hold");
-    command->callback([options, &task] {
-        task = [options] { return with_daemon([&](DaemonProxy& daemon) { return hold(daemon, *options); }); };
-    });
+    with_daemon(*command, task, options, hold);
 }
 
 }  // namespace happe::ctl

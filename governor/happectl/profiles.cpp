@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // happectl profiles: shows, exports, imports and removes profiles.
-#include "governor/documents/json_values.h"
+#include "governor/documents/json_document.h"
 #include "governor/documents/profile_document.h"
 #include "governor/happectl/commands.h"
 #include "governor/happectl/files.h"
@@ -155,13 +155,8 @@ using Action = Outcome<int> (*)(DaemonProxy&, const ProfilesOptions&);
 CLI::App* add(CLI::App& parent, Task& task, const std::shared_ptr<ProfilesOptions>& options, const char* name,
               const char* description, Action action) {
     CLI::App* const command = parent.add_subcommand(name, description);
-    command
-        ->add_option("--user", options->user,
-                     "Use the profiles of this user [you]; only administrators may name somebody else")
-        ->check(kName);
-    command->callback([options, action, &task] {
-        task = [options, action] { return with_daemon([&](DaemonProxy& daemon) { return action(daemon, *options); }); };
-    });
+    add_user(*command, options->user, "Use the profiles of this user");
+    with_daemon(*command, task, options, action);
     return command;
 }
 
@@ -182,17 +177,12 @@ void add_profiles(CLI::App& program, Task& task) {
         "  happectl profiles export --out profiles.json\n"
         "  happectl profiles import profiles.json");
     const auto options = std::make_shared<ProfilesOptions>();
-    const auto add_application = [&](CLI::App& to) {
-        to.add_option("APPLICATION", options->application, "The application, as happectl profiles list names it")
-            ->required()
-            ->check(kName);
-    };
     add_output(*add(*command, task, options, "list", "Every application and its ten values", list), options->output);
     CLI::App* const shown = add(*command, task, options, "show", "One profile, as a chart of steps", show);
-    add_application(*shown);
+    add_application(*shown, options->application);
     add_output(*shown, options->output);
     CLI::App* const forgotten = add(*command, task, options, "reset", "Forget a profile and how it was learned", reset);
-    add_application(*forgotten);
+    add_application(*forgotten, options->application);
     forgotten->add_flag("--yes", options->yes, "Don't ask");
     add_output(*forgotten, options->output);
     add(*command, task, options, "export", "Every profile as a JSON document", export_them)

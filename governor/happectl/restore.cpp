@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // happectl restore: restores the state that HAPPE found.
-#include "governor/happectl/child.h"
 #include "governor/happectl/commands.h"
 #include "governor/happectl/doctor/machine.h"
 #include "governor/happectl/view.h"
+#include "governor/happectl/waiter.h"
 #include "governor/system/monotonic_clock.h"
 
 #include <fmt/format.h>

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // happectl run: a study's run, and its trace.
-#include "governor/documents/conditions.h"
-#include "governor/documents/epp.h"
+#include "governor/documents/run_plan.h"
 #include "governor/happectl/commands.h"
 #include "governor/happectl/files.h"
 #include "governor/happectl/view.h"
-#include "governor/happectl/vigil.h"
+#include "governor/happectl/waiter.h"
 #include "governor/system/monotonic_clock.h"
 
 #include <fmt/format.h>
@@ -109,18 +108,18 @@ Outcome<int> save(DaemonProxy& daemon, const std::string& run, NewFile& file, bo
 }
 
 // A run lasts until its time is up, its command ends or a signal comes; without a command, also until happed has gone.
-class Course {
+class RunDuration {
 public:
-    Course(Vigil& vigil, const RunOptions& options, const std::string& run)
-        : vigil_(vigil), options_(options), progress_(run) {}
+    RunDuration(Waiter& waiter, const RunOptions& options, const std::string& run)
+        : waiter_(waiter), options_(options), progress_(run) {}
 
     // The command's exit status; 0 without a command or after its time.
     int last(std::optional<Child>& child) {
         for (;;) {
             const std::int64_t seconds = (monotonic_now() - begun_) / kSecond;
             progress_.show(seconds, options_.seconds);
-            const Vigil::Event event = vigil_.wait(begun_ + (seconds + 1) * kSecond, child ? &*child : nullptr);
-            if (event == Vigil::Event::Ended) {
+            const Waiter::Event event = waiter_.wait(begun_ + (seconds + 1) * kSecond, child ? &*child : nullptr);
+            if (event == Waiter::Event::Ended) {
                 const int status = child->wait();
                 return late_ ? EX_OK : status;
             }
@@ -139,24 +138,24 @@ private:
     static constexpr Micros kSecond = std::chrono::seconds{1};
 
     // True if the event ends the run. Reports only once that the time is up.
-    bool ends(Vigil::Event event) {
+    bool ends(Waiter::Event event) {
         const bool was_late = late_;
         late_ = options_.seconds > 0 && monotonic_now() >= begun_ + options_.seconds * kSecond;
-        left_ = left_ || event == Vigil::Event::Left;
-        return event == Vigil::Event::Signal || event == Vigil::Event::Left || (late_ && !was_late);
+        left_ = left_ || event == Waiter::Event::Left;
+        return event == Waiter::Event::Signal || event == Waiter::Event::Left || (late_ && !was_late);
     }
 
-    void tell(const Child& child, Vigil::Event event) const {
-        if (event == Vigil::Event::Signal) {
-            vigil_.pass_signal_to(child);
-        } else if (event == Vigil::Event::Left) {
+    void tell(const Child& child, Waiter::Event event) const {
+        if (event == Waiter::Event::Signal) {
+            waiter_.pass_signal_to(child);
+        } else if (event == Waiter::Event::Left) {
             remark("happed ended, and the run with it; the command continues");
         } else {
             child.tell(SIGTERM);
         }
     }
 
-    Vigil& vigil_;
+    Waiter& waiter_;
     const RunOptions& options_;
     Progress progress_;
     MonoTime begun_ = monotonic_now();
@@ -165,18 +164,18 @@ private:
 };
 
 // Waits for the end of the command, or without a command for the end of the run.
-Outcome<int> attend(Vigil& vigil, const RunOptions& options, const std::string& run, bool& left) {
+Outcome<int> attend(Waiter& waiter, const RunOptions& options, const std::string& run, bool& left) {
     std::optional<Child> child;
     if (!options.command.empty()) {
-        auto started = Child::start(options.command, vigil.found_mask());
+        auto started = Child::start(options.command, waiter.found_mask());
         if (!started) {
             return pass_on(started);
         }
         child.emplace(*std::move(started));
     }
-    Course course(vigil, options, run);
-    const int status = course.last(child);
-    left = course.daemon_left();
+    RunDuration duration(waiter, options, run);
+    const int status = duration.last(child);
+    left = duration.daemon_left();
     return status;
 }
 
@@ -187,13 +186,13 @@ RunRequest request_of(const RunOptions& options) {
 }
 
 Outcome<int> live(DaemonProxy& daemon, const RunOptions& options, NewFile& file) {
-    Vigil vigil(daemon, Vigil::kEndings);
+    Waiter waiter(daemon, Waiter::kEndings);
     const auto run = daemon.call(method::kStartRun, request_of(options));
     if (!run) {
         return pass_on(run);
     }
     bool left = false;
-    const Outcome<int> status = attend(vigil, options, *run, left);
+    const Outcome<int> status = attend(waiter, options, *run, left);
     if (left) {
         return trouble(EX_UNAVAILABLE, "happed ended, and the run with it; when it is back, " + how_to_fetch(*run));
     }

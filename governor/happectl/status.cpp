@@ -2,7 +2,7 @@
 // happectl status, and its live display.
 #include "governor/happectl/commands.h"
 #include "governor/happectl/view.h"
-#include "governor/happectl/vigil.h"
+#include "governor/happectl/waiter.h"
 #include "governor/system/files.h"
 #include "governor/system/monotonic_clock.h"
 
@@ -93,25 +93,25 @@ private:
 };
 
 // The time of the next picture; empty if the watch is over.
-Outcome<std::optional<MonoTime>> next_time(Vigil& vigil, MonoTime shown, bool draws) {
+Outcome<std::optional<MonoTime>> next_time(Waiter& waiter, MonoTime shown, bool draws) {
     MonoTime due = shown + kPeriod;
     for (;;) {
-        const Vigil::Event event = vigil.wait(due);
-        if (event == Vigil::Event::Left) {
+        const Waiter::Event event = waiter.wait(due);
+        if (event == Waiter::Event::Left) {
             return trouble(EX_UNAVAILABLE, "happed went away: systemctl status happed; journalctl -u happed -b");
         }
-        if (event == Vigil::Event::Time) {
+        if (event == Waiter::Event::Time) {
             return due;
         }
-        if (event == Vigil::Event::Changed && draws) {
+        if (event == Waiter::Event::Changed && draws) {
             due = std::min(due, shown + kShortestPause);
         }
-        if (event == Vigil::Event::Signal && vigil.signal() == SIGTSTP) {
+        if (event == Waiter::Event::Signal && waiter.signal() == SIGTSTP) {
             Screen::stop();
             due = shown;
-        } else if (event == Vigil::Event::Signal && vigil.signal() == SIGWINCH) {
+        } else if (event == Waiter::Event::Signal && waiter.signal() == SIGWINCH) {
             due = shown;
-        } else if (event == Vigil::Event::Signal) {
+        } else if (event == Waiter::Event::Signal) {
             return std::optional<MonoTime>();
         }
     }
@@ -124,7 +124,8 @@ Outcome<int> unwritable() {
 
 Outcome<int> watch(DaemonProxy& daemon, const StatusOptions& options) {
     Display display(options.output);
-    Vigil vigil(daemon, display.draws() ? std::span<const int>(kOfATerminal) : std::span<const int>(Vigil::kEndings));
+    Waiter waiter(daemon,
+                  display.draws() ? std::span<const int>(kOfATerminal) : std::span<const int>(Waiter::kEndings));
     for (;;) {
         const MonoTime now = monotonic_now();
         const auto state = daemon.properties(kPatience);
@@ -134,7 +135,7 @@ Outcome<int> watch(DaemonProxy& daemon, const StatusOptions& options) {
         if (!display.show(*state)) {
             return unwritable();
         }
-        const auto next = next_time(vigil, now, display.draws());
+        const auto next = next_time(waiter, now, display.draws());
         if (!next) {
             return pass_on(next);
         }
@@ -174,9 +175,7 @@ void add_status(CLI::App& program, Task& task) {
         "  happectl status --watch\n"
         "  happectl status --json | jq .policies\n"
         "  happectl status --watch --json >log.jsonl");
-    command->callback([options, &task] {
-        task = [options] { return with_daemon([&](DaemonProxy& daemon) { return show_status(daemon, *options); }); };
-    });
+    with_daemon(*command, task, options, show_status);
 }
 
 }  // namespace happe::ctl

@@ -2,7 +2,7 @@
 // The daemon's state as text and as JSON.
 #pragma once
 
-#include "governor/happectl/daemon_proxy.h"
+#include "governor/happectl/bus.h"
 #include "governor/happectl/text.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // Judges the findings of happectl doctor. Pure: no input or output.
 #pragma once
 
-#include "governor/happectl/daemon_proxy.h"
+#include "governor/happectl/bus.h"
 
 #include <cstdint>
 #include <map>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // happectl doctor: finds what keeps HAPPE from working, and gives advice.
 #include "governor/happectl/commands.h"
-#include "governor/happectl/configuration.h"
 #include "governor/happectl/doctor/checks.h"
 #include "governor/happectl/doctor/machine.h"
 #include "governor/happectl/view.h"

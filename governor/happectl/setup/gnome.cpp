@@ -2,8 +2,8 @@
 // docs/decisions.md says why this writes settings and does not call GNOME Shell.
 #include "governor/happectl/setup/gnome.h"
 
-#include "governor/happectl/child.h"
 #include "governor/happectl/setup/setup_text.h"
+#include "governor/happectl/waiter.h"
 #include "governor/system/file_descriptor.h"
 
 #include <fcntl.h>

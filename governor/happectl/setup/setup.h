@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// happectl setup: setup.cpp looks, setup_talk.cpp decides with the person, setup_actions.cpp acts.
+// happectl setup: setup.cpp looks and acts, setup_talk.cpp decides with the person.
 #pragma once
 
 #include "governor/happectl/doctor/machine.h"
@@ -62,5 +62,12 @@ Outcome<bool> do_with_units(const SetupOptions& options, const Plan& plan);
 // Switches GNOME's extension. If that fails, says so and removes it from the plan, because the rest of setup has
 // succeeded.
 void do_with_gnome(Plan& plan);
+
+// Returns the keys if happed can bind both and they differ.
+Outcome<KeyPair> checked(const KeyPair& keys);
+
+// Asks for one key after the other, and takes the first pressed key that types no text. happed need not run: starts the
+// socket of happed-keys and asks happed-keys as happed would.
+Outcome<KeyPair> pressed_keys(const SetupOptions& options);
 
 }  // namespace happe::ctl

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The questions of happectl setup, and its proposals.
 #include "governor/happectl/commands.h"
-#include "governor/happectl/setup/setup_keys.h"
+#include "governor/happectl/setup/setup.h"
 
 #include <fmt/format.h>
 #include <iostream>

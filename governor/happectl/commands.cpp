@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// happectl feedback, reload and keys. Each makes one call.
-#include "governor/cli/near_name.h"
+// What all commands of happectl share, and the commands that make one call: feedback, reload, keys, undo, study.
 #include "governor/happectl/commands.h"
+#include "governor/cli/near_name.h"
+#include "governor/documents/json_document.h"
 #include "governor/happectl/view.h"
 
 #include <fmt/format.h>
 #include <array>
+#include <cstdio>
 #include <iostream>
 #include <memory>
 
@@ -90,6 +92,58 @@ Outcome<int> learn_key(const KeyOptions& options) {
     });
 }
 
+struct UndoOptions {
+    Output output;
+    std::string user;
+    std::string application;
+    std::uint32_t count = 1;
+};
+
+std::string in_words(const UndoneLesson& undone, const Style& style) {
+    const Lesson& lesson = undone.event.lesson;
+    const char* const cause = lesson.probe ? "a probe" : lesson.key == Key::Performance ? "faster" : "save power";
+    return fmt::format("undone: lesson {}, {} in {}; level {} goes back from {} to {}\n", undone.event.seq, cause,
+                       printable(undone.whom.app, style), lesson.level.value, gigahertz(lesson.to),
+                       gigahertz(lesson.from));
+}
+
+nlohmann::ordered_json in_json(const UndoneLesson& undone) {
+    const Lesson& lesson = undone.event.lesson;
+    return {{"number", undone.event.seq},  {"application", undone.whom.app}, {"key", cause_of(lesson)},
+            {"level", lesson.level.value}, {"from_khz", lesson.from.value},  {"to_khz", lesson.to.value}};
+}
+
+Outcome<int> undo(const UndoOptions& options) {
+    return with_daemon([&](DaemonProxy& daemon) -> Outcome<int> {
+        const auto undone = daemon.call(method::kUndo, options.user, options.application, options.count);
+        if (!undone) {
+            return pass_on(undone);
+        }
+        nlohmann::ordered_json all = nlohmann::ordered_json::array();
+        for (const UndoneLesson& lesson : *undone) {
+            all.push_back(in_json(lesson));
+            say(options.output.json ? "" : in_words(lesson, options.output.style()));
+        }
+        say(options.output.json ? json_text(all) : "");
+        if (undone->size() < options.count) {
+            remark(fmt::format("{} undone; no older lesson can be undone", undone->size()));
+        }
+        return EX_OK;
+    });
+}
+
+Outcome<int> show_key(const Output& output) {
+    return with_daemon([&](DaemonProxy& daemon) {
+        return daemon.call_within(kPrompt, method::kDeviceKey).map([&](const PublicKey& key) {
+            const std::string text = base64_of(key);
+            const std::string fingerprint = fingerprint_of(key);
+            say(output.json ? json_text({{"public_key", text}, {"key_sha256", fingerprint}})
+                            : fmt::format("public key  {}\nSHA-256     {}\n", text, fingerprint));
+            return EX_OK;
+        });
+    });
+}
+
 }  // namespace
 
 void add_feedback(CLI::App& program, Task& task) {
@@ -139,6 +193,79 @@ void add_keys(CLI::App& program, Task& task) {
     add_output(*learned, options->output);
     learned->callback([options, &task] { task = [options] { return learn_key(*options); }; });
     add_set_keys(*command, task);
+}
+
+void add_undo(CLI::App& program, Task& task) {
+    CLI::App* const command = program.add_subcommand("undo", "Undo your last key presses");
+    const auto options = std::make_shared<UndoOptions>();
+    command->add_option("N", options->count, "How many lessons to undo; a lesson is all that one press taught")
+        ->check(CLI::Range(1U, 1000U))
+        ->capture_default_str();
+    command
+        ->add_option("--app", options->application,
+                     "Only lessons of this application, as happectl profiles list names it")
+        ->check(kName);
+    add_user(*command, options->user, "Undo the lessons of this user");
+    add_output(*command, options->output);
+    command->footer(
+        "Undoes the newest lesson first, in any application. Then each level of the profile has the value from before\n"
+        "that press. Another undo goes one lesson further back. happectl events shows lessons and undos. HAPPE cannot\n"
+        "undo lessons of version 0.1, or lessons that it no longer keeps, or any lesson during a study's run.\n\n"
+        "Examples:\n"
+        "  happectl undo\n"
+        "  happectl undo 3 --app torcs");
+    command->callback([options, &task] { task = [options] { return undo(*options); }; });
+}
+
+void add_study(CLI::App& program, Task& task) {
+    CLI::App* const command =
+        program.add_subcommand("study", "Print the data that a study server needs from this laptop");
+    command->require_subcommand(1);
+    command->footer(  // before the subcommand, which CLI11 hands it down to
+        "The first time, happed makes a pair of keys. The secret key never leaves /var/lib/happe. Copy the printed public\n"
+        "key into the laptop's enrolment. The server's audit log identifies the laptop by the SHA-256 of that key.\n\n"
+        "Examples:\n"
+        "  happectl study key\n"
+        "  happectl study key --json | jq -r .public_key");
+    const auto output = std::make_shared<Output>();
+    CLI::App* const key = command->add_subcommand("key", "Its public key, to which conditions are sealed");
+    add_output(*key, *output);
+    key->callback([output, &task] { task = [output] { return show_key(*output); }; });
+}
+
+const CLI::Validator kName(
+    [](const std::string& name) {
+        constexpr std::size_t kLongest = 255;
+        if (name.empty() || name.size() > kLongest) {
+            return std::string("must have 1 to 255 bytes");
+        }
+        const bool good = json::is_utf8(name) && name.find('\0') == std::string::npos;
+        return good ? std::string() : std::string("must be UTF-8");
+    },
+    "NAME");
+
+void add_output(CLI::App& command, Output& output) {
+    command.add_flag("--json", output.json, "Print JSON, in ASCII");
+    command.add_flag("--ascii", output.ascii, "Draw with ASCII; the default if the locale isn't UTF-8");
+}
+
+void add_application(CLI::App& command, std::string& application) {
+    command.add_option("APPLICATION", application, "The application, as happectl profiles list names it")
+        ->required()
+        ->check(kName);
+}
+
+void add_user(CLI::App& command, std::string& user, const std::string& purpose) {
+    command.add_option("--user", user, purpose + " [you]; only administrators may name somebody else")->check(kName);
+}
+
+void say(const std::string& text) {
+    std::cout << text;
+}
+
+void remark(const std::string& text) {
+    std::cout.flush();
+    std::fputs(fmt::format("happectl: {}\n", printable(text, style_of_output(false))).c_str(), stderr);
 }
 
 }  // namespace happe::ctl

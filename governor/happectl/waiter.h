@@ -1,21 +1,50 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Waits for a signal, a command's end, a change or the end of the daemon, or a time.
+// A command that happectl starts and waits for.
 #pragma once
 
 #include "governor/core/units.h"
-#include "governor/happectl/child.h"
-#include "governor/happectl/daemon_proxy.h"
+#include "governor/happectl/bus.h"
+#include "governor/happectl/outcome.h"
 #include "governor/system/file_descriptor.h"
 
+#include <sys/types.h>
 #include <array>
 #include <csignal>
 #include <span>
+#include <string>
+#include <vector>
 
 namespace happe::ctl {
 
+class Child {
+public:
+    // Exit statuses if the command cannot run, as in shells.
+    static constexpr int kNotFound = 127;
+    static constexpr int kNotExecutable = 126;
+
+    // Starts the command, found in PATH, with these signals blocked and with happectl's standard input and output.
+    static Outcome<Child> start(const std::vector<std::string>& command, const sigset_t& blocked);
+
+    void tell(int signal) const;
+
+    // Waits for the command's end. Returns its exit status, or 128 + N if signal N ended it.
+    [[nodiscard]] int wait() const;
+
+    // Readable when the command has ended.
+    [[nodiscard]] int descriptor() const { return pidfd_.get(); }
+
+private:
+    Child(pid_t pid, FileDescriptor pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}
+
+    pid_t pid_;
+    FileDescriptor pidfd_;
+};
+
+// Waits for a signal, a command's end, a change or the end of the daemon, or a time.
+
 // Connects `daemon` again when the bus was gone. During its life, these signals become events and do not end the
 // process, and a closed pipe is an error of write().
-class Vigil {
+class Waiter {
 public:
     enum class Event : std::uint8_t {
         Time,      // the time has come
@@ -28,10 +57,10 @@ public:
 
     static constexpr std::array kEndings = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
-    Vigil(DaemonProxy& daemon, std::span<const int> signals);
-    Vigil(const Vigil&) = delete;
-    Vigil& operator=(const Vigil&) = delete;
-    ~Vigil();
+    Waiter(DaemonProxy& daemon, std::span<const int> signals);
+    Waiter(const Waiter&) = delete;
+    Waiter& operator=(const Waiter&) = delete;
+    ~Waiter();
 
     [[nodiscard]] Event wait(MonoTime until, const Child* child = nullptr);
     [[nodiscard]] int signal() const { return signal_; }

@@ -1,17 +1,82 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "governor/happectl/vigil.h"
+#include "governor/happectl/waiter.h"
 
 #include "governor/system/monotonic_clock.h"
 
+#include <fmt/format.h>
 #include <poll.h>
+#include <spawn.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <ctime>
 
 namespace happe::ctl {
+namespace {
+
+class SpawnAttributes {
+public:
+    explicit SpawnAttributes(const sigset_t& blocked) {
+        sigset_t usual;
+        sigemptyset(&usual);
+        sigaddset(&usual, SIGPIPE);
+        posix_spawnattr_init(&attributes_);
+        posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+        posix_spawnattr_setsigmask(&attributes_, &blocked);
+        posix_spawnattr_setsigdefault(&attributes_, &usual);
+    }
+    SpawnAttributes(const SpawnAttributes&) = delete;
+    SpawnAttributes& operator=(const SpawnAttributes&) = delete;
+    ~SpawnAttributes() { posix_spawnattr_destroy(&attributes_); }
+
+    [[nodiscard]] const posix_spawnattr_t* get() const { return &attributes_; }
+
+private:
+    posix_spawnattr_t attributes_{};
+};
+
+// glibc 2.36 declares pidfd_open() only for C.
+FileDescriptor open_pidfd(pid_t pid) {
+    return FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+}
+
+}  // namespace
+
+Outcome<Child> Child::start(const std::vector<std::string>& command, const sigset_t& blocked) {
+    std::vector<std::string> words = command;
+    std::vector<char*> arguments;
+    arguments.reserve(words.size() + 1);
+    for (std::string& word : words) {
+        arguments.push_back(word.data());
+    }
+    arguments.push_back(nullptr);
+    pid_t pid = 0;
+    const SpawnAttributes attributes(blocked);
+    if (const int error = posix_spawnp(&pid, arguments[0], nullptr, attributes.get(), arguments.data(), environ);
+        error != 0) {
+        return trouble(error == ENOENT ? kNotFound : kNotExecutable,
+                       fmt::format("{}: cannot run: {}", command.front(), std::strerror(error)));
+    }
+    return Child(pid, open_pidfd(pid));
+}
+
+void Child::tell(int signal) const {
+    ::kill(pid_, signal);
+}
+
+int Child::wait() const {
+    int status = 0;
+    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
+    constexpr int kSignalled = 128;
+    return WIFSIGNALED(status) ? kSignalled + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
 namespace {
 
 constexpr std::chrono::seconds kBetweenTries{1};  // to reach a bus that is gone
@@ -31,7 +96,7 @@ timespec until_time(MonoTime until) {
 
 }  // namespace
 
-Vigil::Vigil(DaemonProxy& daemon, std::span<const int> signals)
+Waiter::Waiter(DaemonProxy& daemon, std::span<const int> signals)
     : daemon_(daemon), found_pipe_(std::signal(SIGPIPE, SIG_IGN)) {
     listen();
     sigset_t events;
@@ -43,12 +108,12 @@ Vigil::Vigil(DaemonProxy& daemon, std::span<const int> signals)
     signals_ = FileDescriptor(::signalfd(-1, &events, SFD_NONBLOCK | SFD_CLOEXEC));
 }
 
-Vigil::~Vigil() {
+Waiter::~Waiter() {
     std::signal(SIGPIPE, found_pipe_);
     sigprocmask(SIG_SETMASK, &found_, nullptr);
 }
 
-void Vigil::listen() {
+void Waiter::listen() {
     sd_bus* const bus = daemon_.bus().get();
     properties_ = match(bus, kDaemon.properties(), "PropertiesChanged", changed, this);
     keys_ = match(bus, kDaemon, "KeyCounted", changed, this);
@@ -61,7 +126,7 @@ void Vigil::listen() {
 }
 
 // Nobody announces a daemon that was on the new bus before this program.
-void Vigil::connect_again() {
+void Waiter::connect_again() {
     auto again = DaemonProxy::connect();
     if (!again) {
         return;
@@ -73,25 +138,25 @@ void Vigil::connect_again() {
     broken_ = found < 0 && found != -ENXIO;  // -ENXIO: nobody has the name
 }
 
-int Vigil::changed(sd_bus_message* /*message*/, void* self, sd_bus_error* /*error*/) {
-    static_cast<Vigil*>(self)->changed_ = true;
+int Waiter::changed(sd_bus_message* /*message*/, void* self, sd_bus_error* /*error*/) {
+    static_cast<Waiter*>(self)->changed_ = true;
     return 0;
 }
 
-int Vigil::owner_changed(sd_bus_message* message, void* self, sd_bus_error* /*error*/) {
+int Waiter::owner_changed(sd_bus_message* message, void* self, sd_bus_error* /*error*/) {
     const char* name = nullptr;
     const char* before = nullptr;
     const char* after = nullptr;
     if (sd_bus_message_read(message, "sss", &name, &before, &after) > 0) {
-        auto* const vigil = static_cast<Vigil*>(self);
-        vigil->left_ = vigil->left_ || *before != '\0';
-        vigil->returned_ = *after != '\0';
+        auto* const waiter = static_cast<Waiter*>(self);
+        waiter->left_ = waiter->left_ || *before != '\0';
+        waiter->returned_ = *after != '\0';
     }
     return 0;
 }
 
 // Takes the oldest event of the bus since the last call. When the bus is gone, reports once that the daemon left.
-bool Vigil::take_bus_event(Event& event) {
+bool Waiter::take_bus_event(Event& event) {
     if (broken_) {
         connect_again();
     }
@@ -111,7 +176,7 @@ bool Vigil::take_bus_event(Event& event) {
     return false;
 }
 
-bool Vigil::take_signal() {
+bool Waiter::take_signal() {
     signalfd_siginfo information{};
     if (::read(signals_.get(), &information, sizeof information) != sizeof information) {
         return false;
@@ -121,13 +186,13 @@ bool Vigil::take_signal() {
     return true;
 }
 
-void Vigil::pass_signal_to(const Child& child) const {
+void Waiter::pass_signal_to(const Child& child) const {
     if (!from_key_) {
         child.tell(signal_);
     }
 }
 
-void Vigil::poll(MonoTime until, const Child* child, bool& ended) {
+void Waiter::poll(MonoTime until, const Child* child, bool& ended) {
     std::uint64_t bus_due = UINT64_MAX;
     sd_bus* const connection = daemon_.bus().get();
     const int bus = broken_ ? -1 : sd_bus_get_fd(connection);
@@ -145,7 +210,7 @@ void Vigil::poll(MonoTime until, const Child* child, bool& ended) {
     ended = ::ppoll(waited.data(), waited.size(), &limit, nullptr) > 0 && waited[2].revents != 0;
 }
 
-Vigil::Event Vigil::wait(MonoTime until, const Child* child) {
+Waiter::Event Waiter::wait(MonoTime until, const Child* child) {
     for (bool ended = false;;) {
         if (ended) {
             return Event::Ended;
