@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Owning pointers to objects of sd-bus (sd-bus(3)).
+// Owning pointers to objects of sd-bus (sd-bus(3)); who calls, and whether polkit lets them.
 #pragma once
 
+#include "governor/bus/service_error.h"
 #include "governor/core/result.h"
 
+#include <sys/types.h>
 #include <systemd/sd-bus.h>
+#include <cstddef>
+#include <functional>
+#include <list>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -43,3 +49,75 @@ int find_owner(sd_bus* bus, const char* name);
 Result<Slot> call(sd_bus* bus, sd_bus_message* message, sd_bus_message_handler_t answered, void* self);
 
 }  // namespace happe::bus
+
+namespace happe {
+
+// Identifies callers by the bus's credentials, and notices when they leave the bus.
+struct Caller {
+    std::string bus_name;  // its unique name, which the bus never uses again
+    uid_t uid = 0;
+    pid_t pid = 0;
+};
+
+class Callers {
+public:
+    // Calls `left` with the unique name when a caller named to tell_when_left() leaves.
+    Callers(sd_bus* bus, std::function<void(const std::string&)> left) : bus_(bus), left_(std::move(left)) {}
+    Callers(const Callers&) = delete;
+    Callers& operator=(const Callers&) = delete;
+    ~Callers() = default;
+
+    // Null if the sender has left already, or if the bus does not know its user or process. The pointer stays valid
+    // until the next call.
+    [[nodiscard]] const Caller* of(sd_bus_message* message);
+
+    // From now on the object calls `left` when this caller leaves. False if it has left already. Call this before you
+    // store anything for the caller; otherwise it may leave in between, and the data would stay.
+    [[nodiscard]] bool tell_when_left(const Caller& caller);
+
+private:
+    static int on_left(sd_bus_message* message, void* data, sd_bus_error* error);
+
+    sd_bus* bus_;
+    std::function<void(const std::string&)> left_;
+    std::map<std::string, Caller> callers_;
+    std::map<std::string, bus::Slot> watched_;
+};
+
+// Asks polkit whether the sender of a message may do something. polkit may ask a person:
+// org.freedesktop.PolicyKit1.Authority.
+class Polkit {
+public:
+    // For each user: a question keeps its message, and the descriptors in it, until the person answers.
+    static constexpr std::size_t kMostWaiting = 24;
+
+    explicit Polkit(sd_bus* bus) : bus_(bus) {}
+    Polkit(const Polkit&) = delete;
+    Polkit& operator=(const Polkit&) = delete;
+    ~Polkit() = default;
+
+    // Asks about the message's sender, a process of `user`. Calls `answered` once, later. An Error means that polkit
+    // did not answer: treat it as a refusal. polkit asks a person only if the message allows it.
+    void ask(sd_bus_message* message, uid_t user, const char* action,
+             std::function<void(Result<bool> allowed)> answered);
+
+    // Does the same, but returns a refusal with the reason. Refuses a user who has too many questions without an
+    // answer.
+    void require(sd_bus_message* message, uid_t user, const char* action, std::function<void(Answer<void>)> answered);
+
+private:
+    struct Question {
+        Polkit* polkit;
+        uid_t user;
+        std::function<void(Result<bool>)> answered;
+        bus::Slot slot;
+        std::list<Question>::iterator place;
+    };
+    [[nodiscard]] std::size_t waiting_of(uid_t user) const;
+    static int on_answer(sd_bus_message* answer, void* data, sd_bus_error* error);
+
+    sd_bus* bus_;
+    std::list<Question> questions_;  // stable addresses
+};
+
+}  // namespace happe

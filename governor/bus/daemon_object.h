@@ -2,8 +2,6 @@
 #pragma once
 
 #include "governor/bus/bus.h"
-#include "governor/bus/callers.h"
-#include "governor/bus/polkit.h"
 #include "governor/bus/services.h"
 
 #include <functional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/bus/run_request.h"
 
-#include "governor/documents/conditions.h"
+#include "governor/documents/run_plan.h"
 
 #include <fmt/format.h>
 #include <cstdint>

@@ -3,7 +3,7 @@
 // DaemonObject puts them on the bus.
 #pragma once
 
-#include "governor/bus/callers.h"
+#include "governor/bus/bus.h"
 #include "governor/bus/daemon_interface.h"
 #include "governor/bus/service_error.h"
 #include "governor/core/profile_store.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/documents/configuration.h"
 
-#include "governor/documents/epp.h"
+#include "governor/documents/run_plan.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/documents/configuration.h"
 
-#include "governor/documents/json_document.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <algorithm>
@@ -229,25 +227,6 @@ TEST(Configuration, TextThatIsNotTomlIsRefusedWithItsLine) {
 TEST(Configuration, TextThatIsNotUtf8IsRefusedWithItsLine) {
     for (const std::string text : {"\xFF", "mode = '\xC3'", "# \x80", "mode = \"\xED\xA0\x80\"", "# \xC0\x80\n"}) {
         EXPECT_EQ(complaint("\n# " + std::string(1'000, 'x') + "\n" + text), "f:3: not UTF-8");
-    }
-}
-
-TEST(Configuration, AFileCutShortIsGoodOrRefusedAndNeverAnythingElse) {
-    for (std::size_t length = 0; length <= kWhole.size(); ++length) {
-        const auto read = read_configuration(kWhole.substr(0, length), "f");
-        if (!read) {
-            EXPECT_TRUE(read.error().message.starts_with("f:")) << length;
-        }
-    }
-}
-
-TEST(Configuration, EveryByteReplacedIsGoodOrRefusedInUtf8) {
-    for (std::size_t at = 0; at < kWhole.size(); ++at) {
-        for (const char byte : {'\0', '\x80', '\xFF', '"', '\n', '[', '.', '9'}) {
-            std::string text = kWhole;
-            text[at] = byte;
-            EXPECT_TRUE(json::is_utf8(complaint(text))) << at;
-        }
     }
 }
 

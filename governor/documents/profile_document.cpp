@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/documents/profile_document.h"
 
-#include "governor/documents/json_values.h"
+#include "governor/documents/json_document.h"
 
 #include <set>
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/documents/sealed_condition.h"
 
-#include "governor/documents/conditions.h"
-#include "governor/documents/epp.h"
 #include "governor/documents/json_document.h"
+#include "governor/documents/run_plan.h"
 
 #include <algorithm>
 #include <cstdint>

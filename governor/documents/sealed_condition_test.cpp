@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <vector>
 
 namespace happe {
@@ -71,14 +70,8 @@ TEST(SealedCondition, MayBeAnyOfTheConditions) {
         const auto read = read_sealed_condition(padded(without_tunables(changes)));
         ASSERT_TRUE(read) << changes;
         EXPECT_EQ(read->plan.condition, changes["condition"].get<std::string>());
+        EXPECT_EQ(read->plan.raised, changes.value("raised", false));
     }
-}
-
-TEST(SealedCondition, TellsOfARaisedProfile) {
-    const auto read =
-        read_sealed_condition(padded(without_tunables({{"condition", "L-HAPPE"}, {"keys", "act"}, {"raised", true}})));
-    ASSERT_TRUE(read);
-    EXPECT_TRUE(read->plan.raised);
 }
 
 TEST(SealedCondition, KeepsToTheSchemaAndSaysOneThingOfWhatDoesNot) {
@@ -154,29 +147,6 @@ TEST(SealedCondition, HasOneLengthAndOneForm) {
     for (const std::string& text : bad) {
         EXPECT_FALSE(read_sealed_condition(text)) << text;
     }
-}
-
-// The reader refuses a damaged document, or returns only values that a valid document can hold.
-TEST(SealedCondition, IsStillOneAfterEightHundredAndTenMutationsOrRefused) {
-    std::mt19937 random(810);
-    const std::string good = padded(kOndemand);
-    int refused = 0;
-    for (int i = 0; i < 810; ++i) {
-        std::string text = good;
-        const std::size_t at = random() % (i % 2 == 0 ? good.size() : 230);  // half of the bytes before the dots
-        text[at] = static_cast<char>(i % 3 == 0 ? random() : '!' + random() % 94);
-        const auto read = read_sealed_condition(text);
-        if (!read) {
-            ++refused;
-            ASSERT_EQ(read.error().message, "holds no document that this version knows");
-            continue;
-        }
-        const Json parsed = Json::parse(text);
-        EXPECT_EQ(read->run, parsed["run"].get<std::string>());
-        EXPECT_EQ(read->plan.condition, "ondemand");
-        EXPECT_TRUE(read->plan.sham);
-    }
-    EXPECT_GT(refused, 400);
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/documents/trace_reader.h"
 
-#include "governor/documents/epp.h"
 #include "governor/documents/json_document.h"
 #include "governor/documents/profile_document.h"
+#include "governor/documents/run_plan.h"
 
 #include <fmt/format.h>
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/documents/trace_writer.h"
 
-#include "governor/documents/json_values.h"
+#include "governor/documents/json_document.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-#include "governor/system/alarm.h"
+#include "governor/system/event_loop.h"
 
 #include <functional>
 #include <optional>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "governor/core/loop.h"
-#include "governor/system/alarm.h"
+#include "governor/system/event_loop.h"
 
 #include <cstdint>
 #include <functional>

@@ -3,7 +3,7 @@
 
 #include "governor/core/loop.h"
 #include "governor/core/memory_profiles.h"
-#include "governor/documents/conditions.h"
+#include "governor/documents/run_plan.h"
 #include "governor/documents/trace_writer.h"
 #include "governor/sim/machine.h"
 

@@ -229,24 +229,5 @@ TEST(Tables, put_the_figure_that_strains_most_first) {
         std::ranges::is_sorted(figures, std::greater{}, [](const auto& named) { return named.figure.strain(); }));
 }
 
-TEST(Report, is_valid_json_and_square_csv) {
-    const StudyPlan plan = small(paper_plan());
-    StudyResults results{
-        .plan = plan, .protocol = "paper", .seeds = {1}, .runs = {run_study(plan, 1, {})}, .tables = {}};
-    results.tables = tables(plan, results.runs);
-    const auto json = nlohmann::json::parse(json_report(results));
-    EXPECT_EQ(json["cells"].size(), 20U);
-    EXPECT_EQ(json["cells"][1]["condition"], "T-HAPPE");
-    std::istringstream csv(runs_csv(results));
-    std::string line;
-    std::size_t lines = 0;
-    while (std::getline(csv, line)) {
-        EXPECT_EQ(std::ranges::count(line, ','), 27) << line;
-        ++lines;
-    }
-    EXPECT_EQ(lines, 1U + 3U * 4U * 5U);
-    EXPECT_NE(text_report(results).find("Worst cell: "), std::string::npos);
-}
-
 }  // namespace
 }  // namespace happe

@@ -53,10 +53,6 @@ TEST_F(DeviceKeyTest, IsMadeOnceAndIsItsOwnersAlone) {
     EXPECT_EQ(std::distance(fs::directory_iterator(file.parent_path()), {}), 1);
 }
 
-TEST_F(DeviceKeyTest, IsAnotherOnEachLaptop) {
-    EXPECT_NE(*key.public_key(), *DeviceKey(directory.path() / "other").public_key());
-}
-
 TEST_F(DeviceKeyTest, OpensWhatWasSealedToIt) {
     const std::string document(512, 'x');
     const std::string seal = sealed_to(*key.public_key(), document);

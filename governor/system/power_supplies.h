@@ -4,7 +4,6 @@
 
 #include "governor/core/profile_book.h"
 #include "governor/core/result.h"
-#include "governor/system/alarm.h"
 #include "governor/system/event_loop.h"
 #include "governor/system/file_descriptor.h"
 

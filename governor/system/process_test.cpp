@@ -112,13 +112,6 @@ TEST(ApplicationOf, TheHintCountsOnlyWhereNothingElseIsKnown) {
     EXPECT_EQ(application_of({}, "quake3"), "quake3");
 }
 
-TEST(ApplicationOf, AnElectronsUnitNamesItsApplicationWhole) {
-    for (const char* id : {"signal-desktop", "element-desktop", "github-desktop", "proton-mail", "tuta-mail"}) {
-        const std::string unit = std::string("app-") + id + "-4711.scope";
-        EXPECT_EQ(application_of({.program = "electron", .unit = unit, .unit_runs = "electron"}, "x"), id);
-    }
-}
-
 TEST(ApplicationOf, WhatCannotBeANameIsIgnored) {
     const std::string longest(255, 'a');
     EXPECT_EQ(application_of({.program = longest}, ""), longest);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/happed/runs/run_condition.h"
 
-#include "governor/documents/conditions.h"
-#include "governor/documents/epp.h"
+#include "governor/documents/run_plan.h"
 #include "governor/system/process.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/happed/runs/run_facts.h"
 
-#include "governor/documents/json_values.h"
+#include "governor/documents/json_document.h"
 #include "governor/documents/printable.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "governor/documents/json_values.h"
+#include "governor/documents/json_document.h"
 #include "governor/sim/commands/commands.h"
 #include "governor/sim/study.h"
 
