@@ -89,25 +89,6 @@ TEST_P(Limits, AreNoneOnAnUntouchedMachine) {
     EXPECT_EQ(writes(), 1);
 }
 
-TEST_P(Limits, AreFollowedDownAndUpAndLifted) {
-    given_a_cap(kWanted);
-    const int before = writes();
-    for (const Khz limit : {kLimit, kHigherLimit, kLimit}) {
-        others(limit);
-        tended_thrice();
-        EXPECT_EQ(in_force(), limit);
-        EXPECT_EQ(control->current({0}), limit);
-        EXPECT_EQ(control->limits(), only(kFloor, limit));
-        EXPECT_EQ(control->limit({0}), limit);
-    }
-    EXPECT_EQ(writes(), before) << "a limit below the cap needs no write";
-    others(kFull);
-    tended_thrice();
-    EXPECT_EQ(in_force(), kWanted);
-    EXPECT_EQ(writes(), before + 1);
-    EXPECT_TRUE(control->limits().empty());
-}
-
 TEST_P(Limits, AreKeptInMindBelowALowerCap) {
     given_a_cap(kWanted);
     others(kHigherLimit);
@@ -229,28 +210,6 @@ TEST_P(Limits, AreGivenBackAfterAKillToo) {
         tended_thrice();
         killed();
         EXPECT_EQ(policy(0).user_max, kHigherLimit);
-    }
-}
-
-// happed ends while boost is off. Then boost comes, and perhaps a new happed.
-TEST_P(Limits, AreNoneWhenBoostComesBack) {
-    for (const Khz cap : {Khz{800'000}, kNominal}) {
-        for (const bool by_a_kill : {false, true}) {
-            kernel = fake::Kernel();
-            given_a_cap(cap, false);
-            EXPECT_TRUE(control->limits().empty());
-            ended(by_a_kill);
-            boost(true);
-            EXPECT_EQ(in_force(), kFull);
-            open();
-            good(control->acquire());
-            EXPECT_TRUE(control->limits().empty());
-            good(control->set({0}, kWanted));
-            tended();
-            EXPECT_EQ(in_force(), kWanted);
-            released();
-            EXPECT_EQ(policy(0).user_max, kNoLimit);
-        }
     }
 }
 

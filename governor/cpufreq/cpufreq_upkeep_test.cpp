@@ -44,16 +44,6 @@ TEST_F(Upkeep, WritesNothingWhileAllIsWell) {
     EXPECT_EQ(writes(), before);
 }
 
-TEST_F(Upkeep, SetsGovernorAndTargetAgain) {
-    given_both_policies_at(kHigh);
-    policy(1).governor = "performance";
-    tended();
-    EXPECT_EQ(policy(1).governor, "userspace");
-    EXPECT_EQ(runs_at(1), kHigh);
-    good(control->set({1}, kLowest));
-    EXPECT_EQ(runs_at(1), kLowest);
-}
-
 TEST_F(Upkeep, SaysWhyNotEveryPolicyIsGovernedUntilEveryOneIs) {
     given_a_t61();
     kernel.refused["policy1/scaling_governor"] = "Input/output error";
@@ -78,16 +68,6 @@ TEST_F(Upkeep, SaysWhyNotEveryPolicyIsGovernedUntilEveryOneIs) {
     EXPECT_EQ(in_words(control->errors()), "policy1/scaling_governor: Input/output error");
     good(control->release());
     EXPECT_EQ(in_words(control->errors()), "");
-}
-
-TEST_F(Upkeep, TakesALimitOfTheKernelForNoFight) {
-    given_both_policies_at(kHigh);
-    for (int i = 0; i < 10; ++i) {
-        policy(0).kernel_max = i % 2 == 0 ? kMiddle : kTop;
-        tended();
-        EXPECT_EQ(control->current({0}), i % 2 == 0 ? kMiddle : kHigh);
-    }
-    EXPECT_FALSE(control->contested());
 }
 
 TEST_F(Upkeep, SetsGovernorAndTargetAgainAfterHotplugHoweverOften) {

@@ -5,11 +5,7 @@
 #include "governor/system/temporary_directory_fixture.h"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <csignal>
-#include <ctime>
 
 namespace happe {
 namespace {
@@ -77,13 +73,6 @@ TEST(FoundState, RefusesWhatIsNotItsDocumentAndNamesTheField) {
               "policies: must have 1 to 1024 elements, has 0");
 }
 
-TEST(FoundState, RefusesEveryTruncation) {
-    const std::string good = write_found({ondemand(0)});
-    for (std::size_t length = 0; length + 1 < good.size(); ++length) {  // the last byte ends the line
-        EXPECT_FALSE(read_found(good.substr(0, length))) << length;
-    }
-}
-
 class FoundFile : public testing::Test {
 protected:
     FoundState loaded() const {
@@ -128,48 +117,6 @@ TEST_F(FoundFile, CannotBeWrittenWhereThereIsNoDirectory) {
     const Status status = save_found(directory.path() / "none" / "found.json", {ondemand(0)});
     ASSERT_FALSE(status);
     EXPECT_TRUE(status.error().message.ends_with("cannot create: No such file or directory")) << status.error().message;
-}
-
-// A limit on the size of files, which fails a write as a full disk does.
-TEST_F(FoundFile, StaysAsItWasWhenTheDiskIsFull) {
-    ASSERT_TRUE(save_found(path, {ondemand(0)}));
-    rlimit unlimited{};
-    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &unlimited), 0);
-    const auto before = std::signal(SIGXFSZ, SIG_IGN);
-    for (const auto room : {rlim_t{0}, rlim_t{1}, rlim_t{100}}) {
-        const rlimit full{.rlim_cur = room, .rlim_max = unlimited.rlim_max};
-        ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &full), 0);
-        const Status status = save_found(path, {ondemand(0), capped(1)});
-        ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &unlimited), 0);
-        EXPECT_EQ(status ? "" : status.error().message, path.string() + ": cannot write: File too large");
-    }
-    std::signal(SIGXFSZ, before);
-    EXPECT_EQ(loaded(), FoundState{ondemand(0)});
-    EXPECT_FALSE(std::filesystem::exists(path.string() + ".part"));
-}
-
-// A child writes states of one and of two policies in turn until the test kills it.
-TEST_F(FoundFile, IsWholeAfterKill9) {
-    const FoundState one{ondemand(0)};
-    const FoundState two{ondemand(0), capped(1)};
-    ASSERT_TRUE(save_found(path, one));
-    for (int run = 0; run < 20; ++run) {
-        const pid_t child = ::fork();
-        if (child == 0) {
-            for (;;) {
-                static_cast<void>(save_found(path, two));
-                static_cast<void>(save_found(path, one));
-            }
-        }
-        const timespec some{.tv_sec = 0, .tv_nsec = 1'000'000L + run * 370'000L};
-        ::nanosleep(&some, nullptr);
-        ASSERT_EQ(::kill(child, SIGKILL), 0);
-        ASSERT_EQ(::waitpid(child, nullptr, 0), child);
-        const FoundState state = loaded();
-        EXPECT_TRUE(state == one || state == two);
-    }
-    EXPECT_TRUE(save_found(path, two));  // saves over the remains of a killed writer
-    EXPECT_EQ(loaded(), two);
 }
 
 // A T61 as HAPPE leaves it after a kill.

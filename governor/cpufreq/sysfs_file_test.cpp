@@ -52,40 +52,6 @@ protected:
     std::array<char, 16> buffer{};
 };
 
-TEST_F(SysfsFile, IsReadAndWrittenAgainAndAgain) {
-    put_text(path, "100\n");
-    Attribute attribute(path);
-    EXPECT_EQ(read(attribute), "\"100\"");
-    EXPECT_TRUE(attribute.write("200\n"));
-    EXPECT_EQ(read(attribute), "\"200\"");
-    EXPECT_EQ(text_of(path), "200\n");
-}
-
-TEST_F(SysfsFile, IsReadUpToItsFirstLine) {
-    put_text(path, "\nmore\n");
-    Attribute attribute(path);
-    EXPECT_EQ(read(attribute), "\"\"");
-    put_text(path, "one\ntwo\n");
-    EXPECT_EQ(*read_line(path), "one");
-}
-
-TEST_F(SysfsFile, IsRefusedWithoutAnEndOfItsLine) {
-    Attribute attribute(path);
-    for (const char* const text : {"", "100", "a line longer than the buffer\n"}) {
-        put_text(path, text);
-        EXPECT_EQ(read(attribute), path.string() + ": no line within 16 bytes");
-    }
-    put_text(path, std::string(4096, 'x') + "\n");
-    EXPECT_FALSE(read_line(path));
-}
-
-TEST_F(SysfsFile, MayBeAbsentForReadingAndIsNeverCreated) {
-    Attribute attribute(path);
-    EXPECT_EQ(read(attribute), "absent");
-    EXPECT_EQ(attribute.write("1\n").error().message, path.string() + ": No such file or directory");
-    EXPECT_FALSE(std::filesystem::exists(path));
-}
-
 TEST_F(SysfsFile, SaysWhyItCannotBeUsed) {
     std::filesystem::create_directory(path);
     EXPECT_EQ(read_line(path).error().message, path.string() + ": Is a directory");

@@ -414,5 +414,4 @@ TEST_F(WatchedInput, AFileInItsPlaceIsAnError) {
 }
 
 }  // namespace
-
 }  // namespace happe

@@ -58,14 +58,6 @@ TEST(KeyRequestText, ATimeToLearnIsWrittenInOneWay) {
     }
 }
 
-TEST(KeyRequestText, AnythingCutShortIsAnErrorOrAnotherWholeRequest) {
-    const std::string text = "happe-keys 1 open event17 KEY_PROG1 LEFTCTRL+KEY_F12";
-    for (std::size_t length = 0; length < text.size(); ++length) {
-        const auto parsed = parse_key_request(text.substr(0, length));
-        EXPECT_TRUE(!parsed || to_string(*parsed) == text.substr(0, length)) << length;
-    }
-}
-
 TEST(EventNode, IsTheKernelsNameAndNeverAPath) {
     for (const std::string_view name : {"event0", "event9", "event65535"}) {
         EXPECT_TRUE(is_event_node(name)) << name;
