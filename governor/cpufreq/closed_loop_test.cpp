@@ -4,7 +4,7 @@
 // docs/explanation.
 #include "governor/core/fakes.h"
 #include "governor/core/loop.h"
-#include "governor/cpufreq/cpufreq_control_fixture.h"
+#include "governor/cpufreq/cpufreq_fake.h"
 
 #include <fmt/format.h>
 #include <array>

@@ -3,11 +3,13 @@
 // sysfs".
 #pragma once
 
+#include "governor/core/ladder.h"
 #include "governor/core/result.h"
 #include "governor/core/units.h"
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -97,5 +99,21 @@ public:
 
     virtual ~Cpufreq() = default;
 };
+
+// A policy's ladder and back-end follow from its driver's description: docs/daemon.md, "Back-ends".
+enum class Backend : std::uint8_t {
+    Setspeed,  // the governor userspace and scaling_setspeed
+    Cap,       // scaling_max_freq: the driver chooses a frequency below it
+};
+
+// SETSPEED if the governor userspace is available on all policies.
+[[nodiscard]] Backend backend_of(std::span<const CpufreqPolicy> policies);
+
+inline constexpr std::size_t kEvenSteps = 10;
+
+// The driver's table, or at most `steps` even steps. `speeds`: the real speeds of listed frequencies that differ from
+// the driver's numbers; entries for frequencies that this policy lacks have no effect.
+[[nodiscard]] Result<Ladder> make_ladder(const CpufreqPolicy& policy, const std::map<Khz, Khz>& speeds,
+                                         std::size_t steps = kEvenSteps);
 
 }  // namespace happe

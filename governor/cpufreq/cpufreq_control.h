@@ -6,7 +6,6 @@
 #include "governor/core/frequency_control.h"
 #include "governor/core/policy_limits.h"
 #include "governor/cpufreq/cpufreq.h"
-#include "governor/cpufreq/cpufreq_ladder.h"
 #include "governor/cpufreq/found_state.h"
 
 #include <deque>

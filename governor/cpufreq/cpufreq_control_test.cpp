@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/cpufreq/cpufreq_control.h"
-#include "governor/cpufreq/cpufreq_control_fixture.h"
-#include "governor/cpufreq/cpufreq_ladder.h"
+#include "governor/cpufreq/cpufreq.h"
+#include "governor/cpufreq/cpufreq_fake.h"
 
 #include <gtest/gtest.h>
 

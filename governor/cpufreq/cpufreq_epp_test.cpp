@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The energy performance preference that HAPPE sets and restores.
-#include "governor/cpufreq/cpufreq_control_fixture.h"
+#include "governor/cpufreq/cpufreq_fake.h"
 
 #include <functional>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "governor/cpufreq/cpufreq_ladder.h"
+#include "governor/cpufreq/cpufreq.h"
 
 #include <fmt/format.h>
 #include <algorithm>

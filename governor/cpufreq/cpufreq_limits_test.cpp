@@ -2,7 +2,7 @@
 // How CpufreqControl follows the limits of others.
 #include "governor/cpufreq/cpufreq_control.h"
 
-#include "governor/cpufreq/cpufreq_control_fixture.h"
+#include "governor/cpufreq/cpufreq_fake.h"
 
 #include <algorithm>
 #include <random>

@@ -2,7 +2,7 @@
 // How CpufreqControl defends its settings.
 #include "governor/cpufreq/cpufreq_control.h"
 
-#include "governor/cpufreq/cpufreq_control_fixture.h"
+#include "governor/cpufreq/cpufreq_fake.h"
 
 namespace happe {
 namespace {
