@@ -2,8 +2,8 @@
 // happed-keys: opens keyboards for happed, which has no right to open them. docs/daemon.md, "Two processes".
 #include "governor/cli/usage_mistake.h"
 #include "governor/happed/configuration_file.h"
-#include "governor/keys/key_service.h"
 #include "governor/keys/key_messages.h"
+#include "governor/keys/key_service.h"
 
 #include <fmt/format.h>
 #include <sys/socket.h>
