@@ -233,21 +233,21 @@ TEST_F(Control, SaysHowFastAPolicyLastRanBelowItsCap) {
     EXPECT_EQ(speed(), std::nullopt) << "the driver's own business";
     good(control->acquire());
     good(control->set({0}, Khz{2'100'000}));
-    const auto tended = [this](Khz shown) {
+    const auto speed_at = [this](Khz shown) {
         policy(0).runs_at = shown;
         good(control->keep_up(MonoTime()));
         return speed();
     };
-    EXPECT_EQ(tended(Khz{400'000}), std::nullopt) << "idle: the lower limit";
-    EXPECT_EQ(tended(Khz{1'234'567}), Khz{1'234'567});
+    EXPECT_EQ(speed_at(Khz{400'000}), std::nullopt) << "idle: the lower limit";
+    EXPECT_EQ(speed_at(Khz{1'234'567}), Khz{1'234'567});
     EXPECT_EQ(control->current({0}), Khz{2'100'000}) << "the cap";
-    EXPECT_EQ(tended(Khz{400'000}), Khz{1'234'567}) << "idle again";
+    EXPECT_EQ(speed_at(Khz{400'000}), Khz{1'234'567}) << "idle again";
     policy(0).user_min = Khz{800'000};  // another program's limit; the next write of a cap notices it
     good(control->set({0}, Khz{1'700'000}));
     policy(0).runs_at = Khz{800'000};
     EXPECT_EQ(speed(), std::nullopt) << "another cap, another speed";
-    EXPECT_EQ(tended(Khz{800'000}), std::nullopt);
-    EXPECT_EQ(tended(Khz{400'000}), Khz{400'000});
+    EXPECT_EQ(speed_at(Khz{800'000}), std::nullopt);
+    EXPECT_EQ(speed_at(Khz{400'000}), Khz{400'000});
     good(control->release());
     EXPECT_EQ(speed(), std::nullopt);
 }

@@ -44,17 +44,17 @@ protected:
         open();
         good(control->acquire());
         good(control->set({0}, cap));
-        tended();
+        pass_period();
         EXPECT_EQ(kernel.max(policy(0)), std::min(cap, kernel.max(policy(0))));
     }
     // Lets a period pass.
-    void tended() {
+    void pass_period() {
         kernel.wait_for_maximum();
         good(control->keep_up(MonoTime{now += std::chrono::seconds{1}}));
     }
-    void tended_thrice() {
+    void pass_three_periods() {
         for (int i = 0; i < 3; ++i) {
-            tended();
+            pass_period();
         }
         kernel.wait_for_maximum();
     }
@@ -85,20 +85,20 @@ TEST_P(Limits, AreNoneOnAnUntouchedMachine) {
     given_a_cap(kWanted);
     EXPECT_TRUE(control->limits().empty());
     EXPECT_EQ(writes(), 1);
-    tended_thrice();
+    pass_three_periods();
     EXPECT_EQ(writes(), 1);
 }
 
 TEST_P(Limits, AreKeptInMindBelowALowerCap) {
     given_a_cap(kWanted);
     others(kHigherLimit);
-    tended();
+    pass_period();
     good(control->set({0}, kLimit));
-    tended_thrice();
+    pass_three_periods();
     EXPECT_EQ(in_force(), kLimit);
     EXPECT_EQ(control->limits(), only(kFloor, kHigherLimit));
     good(control->set({0}, kFull));
-    tended_thrice();
+    pass_three_periods();
     EXPECT_EQ(in_force(), kHigherLimit);
     released();
     EXPECT_EQ(policy(0).user_max, kHigherLimit) << "the newest, not the one that was found";
@@ -107,14 +107,14 @@ TEST_P(Limits, AreKeptInMindBelowALowerCap) {
 TEST_P(Limits, AreFollowedWhenTheyRiseAboveTheCap) {
     given_a_cap({800'000});
     others(kHigherLimit);
-    tended_thrice();
+    pass_three_periods();
     EXPECT_EQ(in_force(), Khz{800'000});
     EXPECT_EQ(control->limits(), only(kFloor, kHigherLimit));
     good(control->set({0}, kFull));
-    tended_thrice();
+    pass_three_periods();
     EXPECT_EQ(in_force(), kHigherLimit);
     others(kFull);
-    tended_thrice();
+    pass_three_periods();
     EXPECT_EQ(in_force(), kFull);
     released();
     EXPECT_EQ(policy(0).user_max, kNoLimit);
@@ -126,15 +126,15 @@ TEST_P(Limits, OfTheStartAreFollowedWhenTheyAreLifted) {
     good(control->acquire());
     EXPECT_EQ(control->limits(), only(kFloor, kLimit));
     good(control->set({0}, kWanted));
-    tended_thrice();
+    pass_three_periods();
     EXPECT_EQ(writes(), 0);
     good(control->set({0}, {800'000}));
-    tended_thrice();
+    pass_three_periods();
     good(control->set({0}, kWanted));
-    tended_thrice();
+    pass_three_periods();
     EXPECT_EQ(in_force(), kLimit);
     others(kFull);
-    tended_thrice();
+    pass_three_periods();
     EXPECT_EQ(in_force(), kWanted);
     released();
     EXPECT_EQ(policy(0).user_max, kNoLimit);
@@ -143,14 +143,14 @@ TEST_P(Limits, OfTheStartAreFollowedWhenTheyAreLifted) {
 TEST_P(Limits, OfTheKernelEndWithoutAWriteOfOurs) {
     given_a_cap(kWanted);
     policy(0).kernel_max = {1'200'000};
-    tended_thrice();
+    pass_three_periods();
     EXPECT_EQ(control->limits(), only(kFloor, {1'200'000}));
     good(control->set({0}, {800'000}));
-    tended_thrice();
+    pass_three_periods();
     EXPECT_EQ(in_force(), Khz{800'000});
     policy(0).kernel_max = kFull;
     good(control->set({0}, kWanted));
-    tended_thrice();
+    pass_three_periods();
     EXPECT_EQ(in_force(), kWanted) << "a limit of the kernel that nobody lifts must not stay in mind";
     EXPECT_TRUE(control->limits().empty());
 }
@@ -160,10 +160,10 @@ TEST_P(Limits, OfTheKernelAtTheStartAreNotKept) {
     open();
     good(control->acquire());
     good(control->set({0}, {800'000}));
-    tended_thrice();
+    pass_three_periods();
     policy(0).kernel_max = kFull;
     good(control->set({0}, kWanted));
-    tended_thrice();
+    pass_three_periods();
     EXPECT_EQ(in_force(), kWanted);
     released();
     EXPECT_EQ(policy(0).user_max, kNoLimit);
@@ -174,7 +174,7 @@ TEST_P(Limits, OfTheKernelAreToldFromOthersOnRelease) {
         kernel = fake::Kernel();
         given_a_cap(kWanted);
         (of_the_kernel ? policy(0).kernel_max : policy(0).user_max) = kLimit;
-        tended();
+        pass_period();
         released();
         EXPECT_EQ(policy(0).user_max, of_the_kernel ? kNoLimit : kLimit);
         EXPECT_FALSE(is_file_there());
@@ -190,10 +190,10 @@ TEST_P(Limits, SetSinceTheLastLookAreWhatIsGivenBack) {
 
 TEST_P(Limits, SetBetweenALookAndAWriteAreSeenBeforeTheWrite) {
     given_a_cap(kWanted);
-    tended();
+    pass_period();
     others(kHigherLimit);
     good(control->set({0}, {800'000}));
-    tended_thrice();
+    pass_three_periods();
     EXPECT_EQ(in_force(), Khz{800'000});
     released();
     EXPECT_EQ(policy(0).user_max, kHigherLimit);
@@ -205,9 +205,9 @@ TEST_P(Limits, AreGivenBackAfterAKillToo) {
         kernel = fake::Kernel();
         given_a_cap(kWanted);
         others(kHigherLimit);
-        tended();
+        pass_period();
         good(control->set({0}, last));
-        tended_thrice();
+        pass_three_periods();
         killed();
         EXPECT_EQ(policy(0).user_max, kHigherLimit);
     }
@@ -228,7 +228,7 @@ TEST_P(Limits, OfOthersStayWhenBoostIsSwitched) {
             given_a_cap({800'000}, !on);
             boost(on);
             others(limit);  // before happed knows of the new range
-            tended();
+            pass_period();
             released();
             EXPECT_EQ(policy(0).user_max, on || limit < kNominal ? limit : kNoLimit);
         }
@@ -242,7 +242,7 @@ TEST_P(Limits, AboveTheRangeWithoutBoostOutliveIt) {
     good(control->acquire());
     for (const bool on : {false, true, false, true}) {
         good(control->set({0}, {800'000}));
-        tended_thrice();
+        pass_three_periods();
         boost(on);
         released();
         EXPECT_EQ(policy(0).user_max, kHigherLimit);
@@ -274,17 +274,17 @@ TEST_P(Limits, AreToldFromTheKernelsWhenHappedEndsBeforeTheAnswer) {
 TEST_P(Limits, FromBelowAreFollowedToo) {
     given_a_cap({800'000});
     policy(0).user_min = {1'250'000};
-    tended_thrice();
-    tended_thrice();
+    pass_three_periods();
+    pass_three_periods();
     EXPECT_EQ(in_force(), Khz{1'250'000}) << "the cap must not push a floor down";
     EXPECT_EQ(control->limits(), only({1'250'000}, kFull));
     EXPECT_FALSE(control->limit({0})) << "a floor is none";
     policy(0).user_min = kFloor;
-    tended_thrice();
+    pass_three_periods();
     EXPECT_EQ(in_force(), Khz{800'000});
     EXPECT_TRUE(control->limits().empty());
     const int before = writes();
-    tended_thrice();
+    pass_three_periods();
     EXPECT_EQ(writes(), before);
 }
 
@@ -297,14 +297,14 @@ TEST_P(Limits, AHundredTimesAreNeverExceededForLongerThanAPeriod) {
         const int before = writes();
         limit = Khz{800'000 + 400'000 * static_cast<std::uint32_t>(random() % 9)};  // none is HAPPE's own cap
         others(limit);
-        tended();
-        tended();
-        tended();
+        pass_period();
+        pass_period();
+        pass_period();
         kernel.wait_for_maximum();
         EXPECT_LE(in_force(), limit);
         EXPECT_LE(writes() - before, 2) << "one to ask who set a higher limit, one to cap again";
         const int after = writes();
-        tended_thrice();
+        pass_three_periods();
         EXPECT_EQ(writes(), after) << limit.value;
     }
     EXPECT_FALSE(control->contested());
@@ -319,18 +319,18 @@ TEST_P(Limits, BoundTheSpeedOfUserspace) {
     for (int i = 0; i < 10; ++i) {
         others(kMiddle);
         const int before = writes();
-        tended();
+        pass_period();
         EXPECT_EQ(policy(0).setspeed, kMiddle);
         EXPECT_EQ(control->limits(), only(kLowest, kMiddle));
         others(kTop);
-        tended();
+        pass_period();
         EXPECT_EQ(policy(0).setspeed, kHigh);
         EXPECT_TRUE(control->limits().empty());
-        tended_thrice();
+        pass_three_periods();
         EXPECT_EQ(writes(), before + 2);
     }
     policy(0).user_min = kTop;
-    tended();
+    pass_period();
     EXPECT_EQ(policy(0).setspeed, kTop);
     EXPECT_FALSE(control->contested());
 }
@@ -340,7 +340,7 @@ struct LimitsOfMany : testing::Test {
     static constexpr std::size_t kPolicies = 2 * CpufreqControl::kMostLimits + 1;
 
     void open() { control = *CpufreqControl::open(kernel, {.found = directory.path() / "found.json", .speeds = {}}); }
-    void tended() {
+    void pass_period() {
         kernel.wait_for_maximum();
         EXPECT_TRUE(control->keep_up(now += std::chrono::seconds{1}));
     }
@@ -373,22 +373,22 @@ TEST_F(LimitsOfMany, BindAtOnceAndAreSeenAfterSomePeriodsWhereTheyDoNot) {
     }
     open();
     want(kHigh);
-    tended();
+    pass_period();
     others(&fake::Kernel::Policy::user_max, kMiddle);
-    tended();
+    pass_period();
     EXPECT_TRUE(all_at(kMiddle, &fake::Kernel::Policy::setspeed)) << "as the kernel shows a lower speed at once";
     EXPECT_EQ(control->limits().size(), kPolicies);
     others(&fake::Kernel::Policy::user_max, kTop);
-    tended();
+    pass_period();
     EXPECT_TRUE(all_at(kHigh, &fake::Kernel::Policy::setspeed));
     EXPECT_TRUE(control->limits().empty());
 
     want(kLowest);
     others(&fake::Kernel::Policy::user_max, kMiddle);
-    tended();
+    pass_period();
     EXPECT_LE(control->limits().size(), CpufreqControl::kMostLimits);
-    tended();
-    tended();
+    pass_period();
+    pass_period();
     EXPECT_EQ(control->limits().size(), kPolicies);
     EXPECT_TRUE(all_at(kLowest, &fake::Kernel::Policy::setspeed));
 }
@@ -399,23 +399,23 @@ TEST_F(LimitsOfMany, OfACapAreSeenAtOnceAndFloorsAfterSomePeriods) {
     }
     open();
     want(kWanted);
-    tended();
+    pass_period();
     others(&fake::Kernel::Policy::user_max, kLimit);
-    tended();
+    pass_period();
     EXPECT_EQ(control->limits().size(), kPolicies);
     others(&fake::Kernel::Policy::user_max, kFull);
-    tended();
+    pass_period();
     EXPECT_TRUE(control->limits().empty());
 
     want(kLimit);
-    tended();
-    tended();
+    pass_period();
+    pass_period();
     others(&fake::Kernel::Policy::user_min, kHigherLimit);
-    tended();
+    pass_period();
     EXPECT_FALSE(all_at(kLimit, &fake::Kernel::Policy::user_max)) << "those that are due find a floor above the cap";
     EXPECT_FALSE(all_at(kFull, &fake::Kernel::Policy::user_max)) << "the others do not look at the floor";
     for (int period = 0; period < 4; ++period) {
-        tended();
+        pass_period();
     }
     EXPECT_TRUE(all_at(kHigherLimit, &fake::Kernel::Policy::user_max)) << "no cap is below the floor";
     EXPECT_EQ(control->limits().size(), kPolicies);

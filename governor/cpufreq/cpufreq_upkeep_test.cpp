@@ -15,19 +15,19 @@ protected:
         good(control->set({0}, khz));
         good(control->set({1}, khz));
     }
-    Status keep_up() { return tend_at(now + std::chrono::seconds{1}); }
-    Status tend_at(Micros then) {
+    Status keep_up() { return keep_up_at(now + std::chrono::seconds{1}); }
+    Status keep_up_at(Micros then) {
         kernel.wait_for_maximum();
         return control->keep_up(MonoTime{now = then});
     }
-    void tended() { good(keep_up()); }
+    void pass_period() { good(keep_up()); }
     [[nodiscard]] int writes() { return policy(0).writes + policy(1).writes; }
 
     // Another program sets a governor as often as HAPPE tolerates, for the first time at `kFirstRetake`.
     void given_retakes_are_used_up() {
         for (std::size_t i = 0; i < CpufreqControl::kMostRetakes; ++i) {
             policy(1).governor = "performance";
-            tended();
+            pass_period();
             ASSERT_EQ(policy(1).governor, "userspace");
         }
     }
@@ -39,8 +39,8 @@ protected:
 TEST_F(Upkeep, WritesNothingWhileAllIsWell) {
     given_both_policies_at(kHigh);
     const int before = writes();
-    tended();
-    tended();
+    pass_period();
+    pass_period();
     EXPECT_EQ(writes(), before);
 }
 
@@ -59,7 +59,7 @@ TEST_F(Upkeep, SaysWhyNotEveryPolicyIsGovernedUntilEveryOneIs) {
     EXPECT_EQ(in_words(control->errors()),
               "policy0/scaling_setspeed: Input/output error; the same or another error on policy 1");
     kernel.refused.clear();
-    tended();
+    pass_period();
     EXPECT_EQ(in_words(control->errors()), "");
 
     policy(1).governor = "performance";
@@ -74,11 +74,11 @@ TEST_F(Upkeep, SetsGovernorAndTargetAgainAfterHotplugHoweverOften) {
     given_both_policies_at(kMiddle);
     for (int i = 0; i < 10; ++i) {
         kernel.off_line(1);
-        tended();
+        pass_period();
         good(control->set({1}, kHigh));  // decided while the policy was away
         kernel.on_line(1);
         policy(1).governor = i % 2 == 0 ? "ondemand" : "userspace";  // the driver began again, or not
-        tended();
+        pass_period();
         EXPECT_EQ(policy(1).governor, "userspace");
         EXPECT_EQ(runs_at(1), kHigh);
     }
@@ -94,7 +94,7 @@ TEST_F(Upkeep, TakesAPolicyThatWasOffLineAtFirst) {
     kernel.off_line(1);
     good(control->acquire());
     kernel.on_line(1);
-    tended();
+    pass_period();
     EXPECT_EQ(policy(1).governor, "userspace");
     EXPECT_EQ(load_found(file)->size(), 2U);
     good(control->release());
@@ -107,7 +107,7 @@ TEST_F(Upkeep, CountsWhatHappensToAllPoliciesAtOnceAsOne) {
     for (std::size_t i = 0; i < CpufreqControl::kMostRetakes; ++i) {
         policy(0).governor = "ondemand";
         policy(1).governor = "ondemand";
-        tended();
+        pass_period();
         EXPECT_EQ(runs_at(0), kHigh);
         EXPECT_EQ(runs_at(1), kHigh);
     }
@@ -128,7 +128,7 @@ TEST_F(Upkeep, GivesUpAfterThreeRetakesAndSaysSoOnce) {
     EXPECT_EQ(policy(0).governor, "ondemand");
     EXPECT_FALSE(is_file_there());
     const int before = writes();
-    tended();
+    pass_period();
     good(control->set({0}, kLowest));
     EXPECT_EQ(writes(), before);
 }
@@ -147,7 +147,7 @@ TEST_F(Upkeep, CountsARetakeForLessThanAMinute) {
     given_both_policies_at(kHigh);
     given_retakes_are_used_up();
     policy(1).governor = "performance";
-    EXPECT_FALSE(tend_at(kFirstRetake + std::chrono::seconds{60} - Micros{1}));
+    EXPECT_FALSE(keep_up_at(kFirstRetake + std::chrono::seconds{60} - Micros{1}));
     EXPECT_TRUE(control->contested());
 }
 
@@ -155,10 +155,10 @@ TEST_F(Upkeep, ForgetsARetakeAfterAMinuteAndNoOther) {
     given_both_policies_at(kHigh);
     given_retakes_are_used_up();
     policy(1).governor = "performance";
-    good(tend_at(kFirstRetake + std::chrono::seconds{60}));
+    good(keep_up_at(kFirstRetake + std::chrono::seconds{60}));
     EXPECT_EQ(policy(1).governor, "userspace");
     policy(1).governor = "performance";
-    EXPECT_FALSE(tend_at(now + Micros{1}));
+    EXPECT_FALSE(keep_up_at(now + Micros{1}));
     EXPECT_TRUE(control->contested());
 }
 
@@ -170,7 +170,7 @@ TEST_F(Upkeep, BeginsAnewAfterAContest) {
     good(control->acquire());
     EXPECT_FALSE(control->contested());
     policy(1).governor = "ondemand";
-    tended();
+    pass_period();
     EXPECT_EQ(policy(1).governor, "userspace");
     good(control->release());
     EXPECT_EQ(policy(1).governor, "performance");
@@ -202,7 +202,7 @@ TEST_F(Upkeep, LeavesASetToARobbedPolicyToItself) {
     policy(0).governor = "performance";
     good(control->set({0}, kLowest));
     EXPECT_EQ(policy(0).governor, "performance");
-    tended();
+    pass_period();
     EXPECT_EQ(runs_at(0), kLowest);
 }
 
@@ -210,17 +210,17 @@ TEST_F(Upkeep, KeepsALentGovernorAndItsTunables) {
     given_a_t61();
     good(control->lend({.name = "ondemand", .tunables = {{"sampling_rate", "80000"}}}));
     const int before = writes();
-    tended();
+    pass_period();
     EXPECT_EQ(writes(), before);
     kernel.shared["ondemand"]["sampling_rate"] = "10000";
-    tended();
+    pass_period();
     EXPECT_EQ(kernel.shared["ondemand"]["sampling_rate"], "80000");
     kernel.shared["ondemand"]["up_threshold"] = "60";  // the study did not ask for this one
     const int after = writes();
-    tended();
+    pass_period();
     EXPECT_EQ(writes(), after);
     policy(0).governor = "userspace";
-    tended();
+    pass_period();
     EXPECT_EQ(policy(0).governor, "ondemand");
 }
 
@@ -245,16 +245,16 @@ TEST_F(Upkeep, NoticesAnotherRangeOrTableOfAnyPolicyAndGovernsOn) {
         for (const bool table : {false, true}) {
             kernel = fake::Kernel();
             given_both_policies_at(kHigh);
-            tended();
-            tended();
+            pass_period();
+            pass_period();
             EXPECT_FALSE(control->outdated());
             if (table) {
                 policy(changed).is.frequencies.pop_back();
             } else {
                 policy(changed).is.highest = {2'600'000};
             }
-            tended();
-            tended();
+            pass_period();
+            pass_period();
             EXPECT_TRUE(control->outdated()) << changed << table;
             good(control->set({0}, kLowest));
             EXPECT_EQ(runs_at(0), kLowest);
@@ -284,11 +284,11 @@ TEST_F(Upkeep, GivesThePreferenceBackWhenItGivesUp) {
 TEST_F(Upkeep, SaysThatEveryPolicyIsOffLine) {
     given_both_policies_at(kHigh);
     kernel.off_line(0);
-    tended();
+    pass_period();
     kernel.off_line(1);
     EXPECT_EQ(error_of(keep_up()), "every policy is off line");
     kernel.on_line(0);
-    tended();
+    pass_period();
 }
 
 }  // namespace

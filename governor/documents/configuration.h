@@ -61,7 +61,7 @@ struct ConfigurationOption {
     Accepts accepts;
     std::string_view description;  // sentences
     std::string_view example;      // a value as in the file
-    bool extended;                 // allowed only with algorithm.mode = "extended"
+    bool extended = false;         // allowed only with algorithm.mode = "extended"
     OptionValue (*get)(const Configuration&);
     void (*set)(Configuration&, const OptionValue&);
 };

@@ -41,7 +41,6 @@ const std::array kOptions{
         .accepts = AcceptsWord{{"govern", "observe"}},
         .description = "Whether to set frequencies, or only to decide and show the decisions.",
         .example = "\"observe\"",
-        .extended = false,
         .get = [](const Configuration& c) -> OptionValue { return word("govern", "observe", c.observe); },
         .set = [](Configuration& c, const OptionValue& value) { c.observe = is(value, "observe"); },
     },
@@ -50,7 +49,6 @@ const std::array kOptions{
         .accepts = AcceptsWord{{"immediate", "next-sample"}},
         .description = "When HAPPE acts on a press: at once, or at the end of the period as in the paper.",
         .example = "\"next-sample\"",
-        .extended = false,
         .get = [](const Configuration& c) -> OptionValue { return word("next-sample", "immediate", c.immediate); },
         .set = [](Configuration& c, const OptionValue& value) { c.immediate = is(value, "immediate"); },
     },
@@ -60,7 +58,6 @@ const std::array kOptions{
         .description =
             "How long happed measures utilisation before each decision, in milliseconds. The paper uses 1000.",
         .example = "500",
-        .extended = false,
         .get = [](const Configuration& c) -> OptionValue { return in_milliseconds(c.period); },
         .set = [](Configuration& c,
                   const OptionValue& value) { c.period = Milliseconds(std::get<std::uint32_t>(value)); },
@@ -71,7 +68,6 @@ const std::array kOptions{
         .description =
             "Whether all CPUs share one level, since work moves between them, or each policy has its own level.",
         .example = "\"policy\"",
-        .extended = false,
         .get = [](const Configuration& c) -> OptionValue { return word("all", "policy", !c.together); },
         .set = [](Configuration& c, const OptionValue& value) { c.together = is(value, "all"); },
     },
@@ -80,7 +76,6 @@ const std::array kOptions{
         .accepts = AcceptsNumber{2, 32},
         .description = "How many frequencies HAPPE uses if the driver lists none. Each press goes one step.",
         .example = "16",
-        .extended = false,
         .get = [](const Configuration& c) -> OptionValue { return c.ladder_steps; },
         .set = [](Configuration& c, const OptionValue& value) { c.ladder_steps = std::get<std::uint32_t>(value); },
     },
@@ -90,7 +85,6 @@ const std::array kOptions{
         .description = "Whether HAPPE governs while the laptop is plugged in, or steps aside until it runs on its "
                        "battery.",
         .example = "false",
-        .extended = false,
         .get = [](const Configuration& c) -> OptionValue { return c.govern_on_mains; },
         .set = [](Configuration& c, const OptionValue& value) { c.govern_on_mains = std::get<bool>(value); },
     },
@@ -100,7 +94,6 @@ const std::array kOptions{
         .description = "Whether each application has a profile of its own on mains. It begins as a copy of the one on "
                        "battery, and each of the two learns on its own.",
         .example = "true",
-        .extended = false,
         .get = [](const Configuration& c) -> OptionValue { return c.own_profiles_on_mains; },
         .set = [](Configuration& c, const OptionValue& value) { c.own_profiles_on_mains = std::get<bool>(value); },
     },
@@ -112,7 +105,6 @@ const std::array kOptions{
             "or a computer without a battery. This preference tells the "
             "processor how to weigh saving against speed.",
         .example = "\"balance_performance\"",
-        .extended = false,
         .get = [](const Configuration& c) -> OptionValue { return epp_or_leave(c.mains_epp); },
         .set = [](Configuration& c, const OptionValue& value) { c.mains_epp = epp_of(value); },
     },
@@ -121,7 +113,6 @@ const std::array kOptions{
         .accepts = kAcceptsEpp,
         .description = "The energy performance preference that HAPPE sets while it governs a laptop on its battery.",
         .example = "\"power\"",
-        .extended = false,
         .get = [](const Configuration& c) -> OptionValue { return epp_or_leave(c.battery_epp); },
         .set = [](Configuration& c, const OptionValue& value) { c.battery_epp = epp_of(value); },
     },
@@ -130,7 +121,6 @@ const std::array kOptions{
         .accepts = AcceptsKey{},
         .description = "The key that asks for more speed, by its name in the kernel. Modifiers come before it.",
         .example = "\"LEFTCTRL+KEY_F12\"",
-        .extended = false,
         .get = [](const Configuration& c) -> OptionValue { return c.performance_key; },
         .set = [](Configuration& c, const OptionValue& value) { c.performance_key = std::get<std::string>(value); },
     },
@@ -139,7 +129,6 @@ const std::array kOptions{
         .accepts = AcceptsKey{},
         .description = "The key that asks to save power. It must differ from keys.performance.",
         .example = "\"LEFTCTRL+KEY_F11\"",
-        .extended = false,
         .get = [](const Configuration& c) -> OptionValue { return c.power_key; },
         .set = [](Configuration& c, const OptionValue& value) { c.power_key = std::get<std::string>(value); },
     },
@@ -150,7 +139,6 @@ const std::array kOptions{
             "Whether to keep to the paper's algorithm, or also to start in the middle of the ladder, to hold "
             "a level for 30 seconds, and to try less by itself.",
         .example = "\"extended\"",
-        .extended = false,
         .get = [](const Configuration& c) -> OptionValue { return word("paper", "extended", c.algorithm.extended); },
         .set =
             [](Configuration& c, const OptionValue& value) {
@@ -174,7 +162,6 @@ const std::array kOptions{
             "The real speed, in kHz, of frequencies that the driver lists as another number. acpi-cpufreq lists turbo as "
             "1 MHz above the nominal frequency.",
         .example = "{ 2201000 = 2300000 }",
-        .extended = false,
         .get = [](const Configuration& c) -> OptionValue { return c.calibration; },
         .set = [](Configuration& c, const OptionValue& value) { c.calibration = std::get<Calibration>(value); },
     },

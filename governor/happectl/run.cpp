@@ -24,7 +24,7 @@ struct RunOptions {
     RunPlan plan;
     bool every_application = false;
     bool blind = false;
-    SealedRun beside_seal;
+    SealedRun sealed_run;
     std::string sealed;  // a file
     std::string out;
     std::uint32_t seconds = 0;  // 0: without limit
@@ -181,7 +181,7 @@ Outcome<int> attend(Waiter& waiter, const RunOptions& options, const std::string
 
 RunRequest request_of(const RunOptions& options) {
     return {.plan = options.plan,
-            .sealed = options.sealed.empty() ? std::nullopt : std::optional(options.beside_seal),
+            .sealed = options.sealed.empty() ? std::nullopt : std::optional(options.sealed_run),
             .blind = options.blind};
 }
 
@@ -226,8 +226,8 @@ const char* missing(const RunOptions& options) {
                                            {options.every_application ? plan.subject : plan.application,
                                             "--application or --every-application"},
                                            {options.out, "--out"}})
-                                  : first({{options.beside_seal.study, "--study"},
-                                           {options.beside_seal.run, "--run"},
+                                  : first({{options.sealed_run.study, "--study"},
+                                           {options.sealed_run.run, "--run"},
                                            {options.out, "--out"}});
 }
 
@@ -253,7 +253,7 @@ Outcome<int> start(RunOptions options) {
         if (!seal) {
             return pass_on(seal);
         }
-        options.beside_seal.seal = *std::move(seal);
+        options.sealed_run.seal = *std::move(seal);
     }
     return with_file(options, live);
 }
@@ -304,8 +304,8 @@ void add_sealed(CLI::App& command, RunOptions& options) {
                                     "--sampling-rate-us", "--up-threshold", "--blind", "--indicator"}) {
         sealed->excludes(command.get_option(other));
     }
-    command.add_option("--study", options.beside_seal.study, "Its study")->check(kName)->needs(sealed);
-    command.add_option("--run", options.beside_seal.run, "The study server's code for the run")
+    command.add_option("--study", options.sealed_run.study, "Its study")->check(kName)->needs(sealed);
+    command.add_option("--run", options.sealed_run.run, "The study server's code for the run")
         ->check(kName)
         ->needs(sealed);
 }

@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // "30.38 (paper 30.38, -0.01)"
-std::string beside(const Figure& figure, int digits) {
+std::string with_paper(const Figure& figure, int digits) {
     if (!figure.paper) {
         return fmt::format("{:7.{}f}                  ", figure.ours, digits);
     }
@@ -28,7 +28,7 @@ std::string percent(const std::optional<double>& value, int digits = 1) {
 
 // Ours, the paper's and the difference; it has no tolerance of its own.
 std::string saving(const Cell& cell) {
-    return beside(
+    return with_paper(
         {.ours = cell.saving_percent.value_or(0.0), .paper = cell.paper_saving_percent, .tolerance = HUGE_VAL}, 2);
 }
 
@@ -38,8 +38,8 @@ void add_power(std::string& text, const StudyResults& results) {
     fmt::format_to(out, "{:10} {:12} {:^24} {:^24}", "", "", "mean power (W)", "standard deviation");
     text += compared ? fmt::format(" {:^24} {:>9}\n", "saving (%)", "of oracle") : "\n";
     for (const Cell& cell : results.tables.cells) {
-        fmt::format_to(out, "{:10} {:12} {}{}", cell.application, cell.condition, beside(cell.watts_mean, 2),
-                       beside(cell.watts_sd, 2));
+        fmt::format_to(out, "{:10} {:12} {}{}", cell.application, cell.condition, with_paper(cell.watts_mean, 2),
+                       with_paper(cell.watts_sd, 2));
         text += compared ? saving(cell) + percent(cell.oracle_share_percent) + "\n" : "\n";
     }
 }
@@ -50,7 +50,7 @@ void add_ratings(std::string& text, const StudyResults& results) {
                    "CPU busy");
     for (const Cell& cell : results.tables.cells) {
         fmt::format_to(out, "{:10} {:12} {}{}{:6.1f} %\n", cell.application, cell.condition,
-                       beside(cell.rating_mean, 2), beside(cell.rating_sd, 2), cell.utilisation_percent);
+                       with_paper(cell.rating_mean, 2), with_paper(cell.rating_sd, 2), cell.utilisation_percent);
     }
 }
 
@@ -67,7 +67,7 @@ void add_totals(std::string& text, const StudyTables& tables) {
         out,
         "\nOverall saving (%), mean over the applications: simulated | paper | difference, share of the oracle's\n");
     for (const Total& total : tables.totals) {
-        fmt::format_to(out, "{:12} {} {}\n", total.condition, beside(total.saving_percent, 2),
+        fmt::format_to(out, "{:12} {} {}\n", total.condition, with_paper(total.saving_percent, 2),
                        percent(total.oracle_share_percent));
     }
 }
@@ -78,9 +78,9 @@ void add_presses(std::string& text, const StudyTables& tables) {
     fmt::format_to(out, "{:10} {:^25}{:^25}{:^25}{:^25}\n", "", "training, faster", "training, save power",
                    "operating, faster", "operating, save power");
     for (const PressRow& row : tables.presses) {
-        fmt::format_to(out, "{:10} {}{}{}{}\n", row.application, beside(row.training_performance, 2),
-                       beside(row.training_power, 2), beside(row.operating_performance, 2),
-                       beside(row.operating_power, 2));
+        fmt::format_to(out, "{:10} {}{}{}{}\n", row.application, with_paper(row.training_performance, 2),
+                       with_paper(row.training_power, 2), with_paper(row.operating_performance, 2),
+                       with_paper(row.operating_power, 2));
     }
     fmt::format_to(out, "\nSection A.5.6, saving over all HAPPE runs: simulated | paper\n");
     for (const GroupRow& row : tables.groups) {

@@ -106,7 +106,7 @@ Cell cell(const StudyPlan& plan, const Summaries& over, std::size_t application,
     return cell;
 }
 
-void put_paper_beside(Cell& cell) {
+void add_paper(Cell& cell) {
     for (const paper::Cell& printed : paper::kTableA1) {
         if (printed.application != cell.application || printed.condition != cell.condition) {
             continue;
@@ -171,14 +171,14 @@ PressRow press_row(const StudyPlan& plan, const Summaries& over, std::size_t app
                  .operating_power = {.ours = over(mean, power, operating), .paper = {}}};
     const auto* const printed = std::ranges::find(paper::kTableA3, row.application, &paper::Presses::application);
     if (printed != paper::kTableA3.end()) {
-        const auto beside = [](Figure& figure, double value) {
+        const auto with_paper = [](Figure& figure, double value) {
             figure.paper = value;
             figure.tolerance = kPressesPerMinute;
         };
-        beside(row.training_performance, printed->training_performance);
-        beside(row.training_power, printed->training_power);
-        beside(row.operating_performance, printed->operating_performance);
-        beside(row.operating_power, printed->operating_power);
+        with_paper(row.training_performance, printed->training_performance);
+        with_paper(row.training_power, printed->training_power);
+        with_paper(row.operating_performance, printed->operating_performance);
+        with_paper(row.operating_power, printed->operating_power);
     }
     return row;
 }
@@ -216,7 +216,7 @@ StudyTables tables(const StudyPlan& plan, const std::vector<std::vector<RunResul
     for (std::size_t application = 0; application < applications; ++application) {
         for (const Condition& condition : plan.conditions) {
             result.cells.push_back(cell(plan, over, application, condition));
-            put_paper_beside(result.cells.back());
+            add_paper(result.cells.back());
         }
     }
     if (has(plan, {Rule::Ondemand, 0})) {

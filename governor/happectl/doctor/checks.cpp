@@ -21,8 +21,8 @@ constexpr const char* kAsRoot = "sudo happectl doctor can see it";
 // governor or preference only changes the driver's choice below HAPPE's cap.
 struct Rival {
     std::string_view unit;  // its systemd unit, or the name of a program without a unit
-    Verdict beside_setspeed;
-    Verdict beside_cap;
+    Verdict with_setspeed;
+    Verdict with_cap;
     std::string_view what;
     std::string_view advice;  // empty: disable the unit
 };
@@ -149,7 +149,7 @@ Verdict verdict_on(const Rival& rival, const Findings& findings) {
     if (profiles != nullptr && profiles->active == "active") {
         return kFine;
     }
-    return is_cap(findings) ? rival.beside_cap : rival.beside_setspeed;
+    return is_cap(findings) ? rival.with_cap : rival.with_setspeed;
 }
 
 // Nothing if the rival is not installed, or nothing starts it.
