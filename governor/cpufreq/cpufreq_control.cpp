@@ -114,7 +114,7 @@ std::optional<Khz> CpufreqControl::current(PolicyId policy) const {
 
 std::optional<Khz> CpufreqControl::limit(PolicyId policy) const {
     const Hold* const held = entry_of(holds_, policy);
-    if (mode_ != Mode::Governing || held == nullptr || held->state != State::Kept) {
+    if (mode_ != Mode::Governing || held == nullptr || held->state != State::Ours) {
         return std::nullopt;
     }
     const Khz most = limits_of(*held).most;
@@ -248,7 +248,7 @@ void CpufreqControl::give_back_late(Hold& hold) {
 Status CpufreqControl::set_epps() {
     std::vector<Hold*> ready;
     for (Hold& hold : holds_) {
-        if (hold.preferred || hold.state != State::Kept || is_hidden(hold)) {
+        if (hold.preferred || hold.state != State::Ours || is_hidden(hold)) {
             continue;
         }
         if (epp_.empty()) {
@@ -305,7 +305,7 @@ Status CpufreqControl::hand_back() {
         cpufreq_.wait_for_maximum();
     }
     for (Hold& hold : holds_) {
-        if (mode_ == Mode::Governing && backend_ == Backend::Cap && hold.state == State::Kept && !hold.probed) {
+        if (mode_ == Mode::Governing && backend_ == Backend::Cap && hold.state == State::Ours && !hold.probed) {
             static_cast<void>(look_at_cap(hold));  // a limit set since the last look is the newest limit
         }
     }
@@ -389,7 +389,7 @@ Status CpufreqControl::seize(Hold& hold) {
     Status status = ours_.name.empty() ? Status() : cpufreq_.set_governor(hold.id, ours_.name);
     status = status ? set_tunables(hold) : status;
     if (status) {
-        hold.state = State::Kept;
+        hold.state = State::Ours;
         hold.asked.reset();
         status = bring_about(hold);
     }
@@ -429,7 +429,7 @@ Status CpufreqControl::set(PolicyId policy, Khz khz) {
     }
     held->wanted = khz;
     held->ran.reset();
-    if (held->state != State::Kept) {
+    if (held->state != State::Ours) {
         return {};
     }
     const Status looked = backend_ == Backend::Cap ? look_at_cap(*held) : Status();

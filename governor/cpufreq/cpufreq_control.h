@@ -140,7 +140,7 @@ public:
 private:
     enum class Mode : std::uint8_t { Released, Governing, Lent };
     enum class State : std::uint8_t {
-        Kept,
+        Ours,
         OffLine,
         Lost,   // by hotplug: never a contest
         Taken,  // by another program
@@ -150,7 +150,7 @@ private:
     // start.
     struct Hold {
         PolicyId id;
-        State state = State::Kept;
+        State state = State::Ours;
         std::optional<Khz> wanted;  // the target or cap that the loop set
         std::optional<Khz> asked;   // our last write; empty after another program's write
         std::optional<Khz> shown;   // SETSPEED: the value that the kernel made of it

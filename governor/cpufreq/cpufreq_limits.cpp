@@ -26,7 +26,7 @@ std::string in_words(std::span<const PolicyLimits> limits) {
 
 // Sets the loop's target within the limits of others. Writes only values that have changed.
 Status CpufreqControl::bring_about(Hold& hold) {
-    if (mode_ != Mode::Governing || hold.state != State::Kept || !hold.wanted) {
+    if (mode_ != Mode::Governing || hold.state != State::Ours || !hold.wanted) {
         return {};
     }
     return backend_ == Backend::Setspeed ? bring_about_speed(hold) : bring_about_cap(hold);
@@ -203,7 +203,7 @@ std::vector<PolicyLimits> CpufreqControl::limits() const {
     for (const Hold& hold : holds_) {
         const PolicyLimits of_hold = limits_of(hold);
         const CpufreqPolicy& whole = known(hold);
-        if (mode_ != Mode::Released && hold.state == State::Kept &&
+        if (mode_ != Mode::Released && hold.state == State::Ours &&
             (of_hold.least > whole.lowest || of_hold.most < whole.highest)) {
             limits.push_back(of_hold);
         }

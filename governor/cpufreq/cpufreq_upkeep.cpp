@@ -75,7 +75,7 @@ void CpufreqControl::look_at_outline(const CpufreqPolicy& known, std::string& la
 
 // The fast look of every period: a few files show whether we still have control, and the present limits.
 Status CpufreqControl::look(Hold& hold) {
-    if (mode_ == Mode::Lent || hold.state != State::Kept) {
+    if (mode_ == Mode::Lent || hold.state != State::Ours) {
         hold.latest.reset();
         return look_closer(hold);
     }
@@ -152,7 +152,7 @@ Status CpufreqControl::compare(Hold& hold, const std::string& governor) {
     if (!tunables) {
         return tl::unexpected<Error>(tunables.error());
     }
-    hold.state = State::Kept;
+    hold.state = State::Ours;
     if (!ours_.name.empty() && governor != ours_.name) {
         hold.state = State::Taken;
         hold.what = fmt::format("scaling_governor was set to \"{}\"", governor);
@@ -190,14 +190,14 @@ bool CpufreqControl::may_retake(MonoTime now) {
 
 Status CpufreqControl::retake(Hold& hold) {
     switch (hold.state) {
-        case State::Kept:
+        case State::Ours:
             return bring_about(hold);
         case State::OffLine:
             return {};
         case State::Taken:
             if (hold.theirs) {  // insist() has restored our setting
                 hold.theirs.reset();
-                hold.state = State::Kept;
+                hold.state = State::Ours;
                 return {};
             }
             return seize(hold);
