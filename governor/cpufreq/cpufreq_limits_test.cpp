@@ -336,10 +336,9 @@ TEST_P(Limits, BoundTheSpeedOfUserspace) {
 }
 
 // On a machine with many policies, each period reads all limits of only some.
-struct LimitsOfMany : testing::Test {
+struct LimitsOfMany : ControlTest {
     static constexpr std::size_t kPolicies = 2 * CpufreqControl::kMostLimits + 1;
 
-    void open() { control = *CpufreqControl::open(kernel, {.found = directory.path() / "found.json", .speeds = {}}); }
     void pass_period() {
         kernel.wait_for_maximum();
         EXPECT_TRUE(control->keep_up(now += std::chrono::seconds{1}));
@@ -361,9 +360,6 @@ struct LimitsOfMany : testing::Test {
         });
     }
 
-    fake::Kernel kernel;
-    TemporaryDirectory directory;
-    std::unique_ptr<CpufreqControl> control;
     MonoTime now;
 };
 
