@@ -27,6 +27,25 @@ int find_owner(sd_bus* bus, const char* name) {
     return take(owner, [&](sd_bus_creds** raw) { return sd_bus_get_name_creds(bus, name, 0, raw); });
 }
 
+std::string owner_changes(std::string_view name) {
+    return fmt::format(
+        "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',"
+        "arg0='{}'",
+        name);
+}
+
+std::string property_changes(std::string_view service, std::string_view path) {
+    return fmt::format(
+        "type='signal',sender='{}',interface='org.freedesktop.DBus.Properties',member='PropertiesChanged',path='{}'",
+        service, path);
+}
+
+int watch(Slot& slot, sd_bus* bus, const std::string& rule, sd_bus_message_handler_t handler, void* self) {
+    return take(slot, [&](sd_bus_slot** raw) {
+        return sd_bus_add_match_async(bus, raw, rule.c_str(), handler, nullptr, self);
+    });
+}
+
 Result<Slot> call(sd_bus* bus, sd_bus_message* message, sd_bus_message_handler_t answered, void* self) {
     Slot slot;
     const int status =
@@ -72,14 +91,8 @@ bool Callers::tell_when_left(const Caller& caller) {
     if (watched_.contains(caller.bus_name)) {
         return true;
     }
-    const std::string rule = fmt::format(
-        "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',"
-        "arg0='{}'",
-        caller.bus_name);
     bus::Slot watch;
-    bus::take(watch, [&](sd_bus_slot** raw) {
-        return sd_bus_add_match_async(bus_, raw, rule.c_str(), on_left, nullptr, this);
-    });
+    bus::watch(watch, bus_, bus::owner_changes(caller.bus_name), on_left, this);
     // The bus answers in order. So if the caller is still there now, the watch above will see it leave.
     if (!watch || bus::find_owner(bus_, caller.bus_name.c_str()) < 0) {
         return false;

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace happe::bus {
 
@@ -43,6 +44,14 @@ Error error_of(int negative_errno);
 
 // Not negative if a program has this name on the bus; -ENXIO if none has.
 int find_owner(sd_bus* bus, const char* name);
+
+// Rules for watch(): the name gets or loses an owner; properties of the object change.
+std::string owner_changes(std::string_view name);
+std::string property_changes(std::string_view service, std::string_view path);
+
+// Passes each signal that matches the rule to `handler`, with `self`, until the slot ends. Does not wait for the bus.
+// Negative if the bus accepts no watch.
+int watch(Slot& slot, sd_bus* bus, const std::string& rule, sd_bus_message_handler_t handler, void* self);
 
 // Calls a method without waiting. Passes the answer or error to `answered`, with `self`. Destroying the slot cancels
 // the call.

@@ -16,17 +16,6 @@ constexpr const char* kManager = "/org/freedesktop/login1";
 constexpr const char* kManagerInterface = "org.freedesktop.login1.Manager";
 constexpr const char* kProperties = "org.freedesktop.DBus.Properties";
 
-int watch(bus::Slot& slot, sd_bus* bus, const std::string& rule, sd_bus_message_handler_t handler, void* self) {
-    return bus::take(slot, [&](sd_bus_slot** raw) {
-        return sd_bus_add_match_async(bus, raw, rule.c_str(), handler, nullptr, self);
-    });
-}
-
-std::string properties_of(const std::string& path) {
-    return fmt::format("type='signal',sender='{}',interface='{}',member='PropertiesChanged',path='{}'", kService,
-                       kProperties, path);
-}
-
 // Reads the properties of a session that happed needs.
 std::optional<Session> read_session(sd_bus_message* message, const std::string& id) {
     Session session{.id = id};
@@ -68,15 +57,12 @@ Logind::Logind(sd_bus* bus, const std::string& seat, std::function<void()> chang
     : bus_(bus), seat_path_("/org/freedesktop/login1/seat/" + seat), changed_(std::move(changed)) {}
 
 Status Logind::start() {
-    const std::string owner = fmt::format(
-        "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',"
-        "arg0='{}'",
-        kService);
     const std::string sleep =
         fmt::format("type='signal',sender='{}',interface='{}',member='PrepareForSleep'", kService, kManagerInterface);
     for (const int status :
-         {watch(seat_match_, bus_, properties_of(seat_path_), on_change, this),
-          watch(owner_match_, bus_, owner, on_owner, this), watch(sleep_match_, bus_, sleep, on_sleep, this)}) {
+         {bus::watch(seat_match_, bus_, bus::property_changes(kService, seat_path_), on_change, this),
+          bus::watch(owner_match_, bus_, bus::owner_changes(kService), on_owner, this),
+          bus::watch(sleep_match_, bus_, sleep, on_sleep, this)}) {
         if (status < 0) {
             return tl::unexpected<Error>(bus::error_of(status));
         }
@@ -102,7 +88,7 @@ void Logind::ask_session(const char* id, const char* path) {
     session_id_ = id;
     if (session_path_ != path) {
         session_path_ = path;
-        watch(session_match_, bus_, properties_of(session_path_), on_change, this);
+        bus::watch(session_match_, bus_, bus::property_changes(kService, session_path_), on_change, this);
     }
     bus::Message get;
     bus::take(get, [this](sd_bus_message** raw) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/bus/power_profiles.h"
 
-#include <fmt/format.h>
 #include <algorithm>
 #include <utility>
 
@@ -36,17 +35,9 @@ PowerProfiles::PowerProfiles(sd_bus* bus, std::function<void()> changed)
 Status PowerProfiles::start() {
     for (std::size_t face = 0; face < kFaces.size(); ++face) {
         const auto& [name, path] = kFaces.at(face);
-        const std::string owner = fmt::format(
-            "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
-            "member='NameOwnerChanged',arg0='{}'",
-            name);
-        const std::string change =
-            fmt::format("type='signal',sender='{}',interface='{}',member='PropertiesChanged',path='{}'", name,
-                        kPropertiesInterface, path);
-        for (const auto& [slot, rule] : {std::pair(2 * face, &owner), std::pair((2 * face) + 1, &change)}) {
-            const int status = bus::take(watches_.at(slot), [&, rule = rule](sd_bus_slot** raw) {
-                return sd_bus_add_match_async(bus_, raw, rule->c_str(), on_signal, nullptr, this);
-            });
+        const std::string change = bus::property_changes(name, path);
+        for (const int status : {bus::watch(watches_.at(2 * face), bus_, bus::owner_changes(name), on_signal, this),
+                                 bus::watch(watches_.at((2 * face) + 1), bus_, change, on_signal, this)}) {
             if (status < 0) {
                 return tl::unexpected<Error>(bus::error_of(status));
             }

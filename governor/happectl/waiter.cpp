@@ -118,10 +118,7 @@ void Waiter::listen() {
     properties_ = match(bus, kDaemon.properties(), "PropertiesChanged", changed, this);
     keys_ = match(bus, kDaemon, "KeyCounted", changed, this);
     bus::take(owner_, [&](sd_bus_slot** raw) {
-        return sd_bus_add_match(bus, raw,
-                                "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
-                                "member='NameOwnerChanged',arg0='org.happe.Governor1'",
-                                owner_changed, this);
+        return sd_bus_add_match(bus, raw, bus::owner_changes(kDaemonName).c_str(), owner_changed, this);
     });
 }
 
