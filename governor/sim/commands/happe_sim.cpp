@@ -78,8 +78,6 @@ int replay_file(const std::string& path) {
     return replay_stream(trace, path);
 }
 
-}  // namespace
-
 void add_replay(CLI::App& program, int& status) {
     CLI::App* const command = program.add_subcommand("replay", "Print the decision for each observation of a trace");
     const auto path = std::make_shared<std::string>();
@@ -97,6 +95,7 @@ void add_replay(CLI::App& program, int& status) {
     command->callback([path, &status] { status = replay_file(*path); });
 }
 
+}  // namespace
 }  // namespace happe
 
 int main(int argc, char** argv) try {
