@@ -127,6 +127,15 @@ TEST_F(KeyServiceTest, OtherKeysThanTheConfigurationsAreRefusedAndNothingIsOpene
     EXPECT_TRUE(opened.empty());
 }
 
+TEST_F(KeyServiceTest, WithABrokenConfigurationNothingIsOpened) {
+    has_keyboard("event1");
+
+    EXPECT_FALSE(service(failure("happe.toml:3: no")).answer(helper.get(), open("all")));
+
+    EXPECT_EQ(says(), "error happe.toml:3: no");
+    EXPECT_TRUE(opened.empty());
+}
+
 TEST_F(KeyServiceTest, WhoHasGoneIsNotHandedAnything) {
     has_keyboard("event1");
     daemon = FileDescriptor();
