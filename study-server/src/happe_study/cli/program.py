@@ -31,7 +31,7 @@ MORE = """Examples:
   happe-server run                                      serve until Ctrl-C
   happe-server study create paper-a3.toml               a draft from a protocol
   happe-server device enrol paper-a3 t61 --kind laptop  a code that the laptop enrols with
-  happe-server backup /var/backups/happe/monday         while it runs
+  happe-server backup /var/backups/happe/monday.tar     while it runs
   happe-server check                                    look for problems
 
 Exit status: 0 done, 1 a check found a fault, 64 wrong usage, 65 bad data, 66 not found, 69 database or port
@@ -73,7 +73,7 @@ COMMANDS = {
         "Simulate studies of several sizes, and print how often they show non-inferiority and a saving",
     ),
     "job": ("happe_study.cli.jobs", "Jobs, such as reports and exports: list, cancel and retry them"),
-    "backup": ("happe_study.cli.backups", "Copy database and traces to a new folder or tar, while the server runs"),
+    "backup": ("happe_study.cli.backups", "Copy database and traces to a new tar, while the server runs"),
     "restore": ("happe_study.cli.backups", "Put a backup into an empty place, and verify it"),
     "takeover": ("happe_study.cli.takeovers", "Let this server change its bucket, in place of the server that did"),
     "check": ("happe_study.cli.audits", "Check the configuration, secrets, database, audit log, traces and free room"),
