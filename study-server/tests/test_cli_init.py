@@ -10,6 +10,8 @@ import shutil
 import stat
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,7 +23,7 @@ from happe_study.web.assembly import create_app
 from operated import PASSWORD, SOURCES, happe_server
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
     from in_process import Ran
     from postgres import Postgres
@@ -269,34 +271,34 @@ def test_a_server_on_sqlite_has_no_second_one(tmp_path: Path) -> None:
     assert not (tmp_path / "second").exists()
 
 
-def test_another_owner_takes_root(tmp_path: Path) -> None:
-    for parent in tmp_path.parents:
-        if parent.stat().st_uid == os.getuid() and str(parent).startswith("/tmp/"):  # noqa: S108 - pytest's
-            parent.chmod(parent.stat().st_mode | 0o011)
-    tmp_path.chmod(0o755)
-    made = init(tmp_path, "--owner", "nobody")
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that other users reach. Each new session of pytest closes its own folder to them."""
+    with tempfile.TemporaryDirectory(prefix="happe-init-") as made:
+        Path(made).chmod(0o755)
+        yield Path(made)
+
+
+def test_another_owner_takes_root(open_folder: Path) -> None:
+    made = init(open_folder, "--owner", "nobody")
     if os.geteuid() != 0:
         assert made.status == os.EX_NOPERM
         return
     assert made.status == 0, made.err
-    owners = {path.owner() for path in (tmp_path / "data").rglob("*")}
+    owners = {path.owner() for path in (open_folder / "data").rglob("*")}
     assert owners == {"nobody"}
-    assert (tmp_path / "etc/server.toml").owner() == "root"
+    assert (open_folder / "etc/server.toml").owner() == "root"
 
 
-def test_root_works_as_the_owner_of_the_data(tmp_path: Path) -> None:
-    for parent in tmp_path.parents:
-        if parent.stat().st_uid == os.getuid() and str(parent).startswith("/tmp/"):  # noqa: S108 - pytest's
-            parent.chmod(parent.stat().st_mode | 0o011)
-    tmp_path.chmod(0o755)
-    owner = "nobody" if os.geteuid() == 0 else tmp_path.owner()
-    made = init(tmp_path, *(["--owner", owner] if os.geteuid() == 0 else []))
+def test_root_works_as_the_owner_of_the_data(open_folder: Path) -> None:
+    owner = "nobody" if os.geteuid() == 0 else open_folder.owner()
+    made = init(open_folder, *(["--owner", owner] if os.geteuid() == 0 else []))
     assert made.status == 0, made.err
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCES), "SUDO_USER": "ada"}
     command = [sys.executable, "-c", "from happe_study.cli import main; main()"]
-    where = ["--config", str(tmp_path / "etc/server.toml"), "user", "add", "ana@example.org", "--password-file", "-"]
+    where = ["--config", str(open_folder / "etc/server.toml"), "user", "add", "ana@example.org", "--password-file", "-"]
     subprocess.run([*command, *where], env=environment, input=f"{PASSWORD}\n", text=True, check=True)
-    assert {path.owner() for path in (tmp_path / "data").rglob("*")} == {owner}
+    assert {path.owner() for path in (open_folder / "data").rglob("*")} == {owner}
 
 
 def test_an_owner_that_does_not_exist_is_a_usage_error(tmp_path: Path) -> None:
