@@ -206,12 +206,12 @@ def test_a_broken_audit_log_is_a_failure(operated: Operated) -> None:
     assert one(ran, "fail")["detail"] == "head at 0"
 
 
-def test_an_older_database_is_a_failure_with_its_cure(operated: Operated) -> None:
+def test_another_programs_database_is_a_failure_with_its_cure(operated: Operated) -> None:
     with operated.world.database.writing() as session:
-        session.execute(text("UPDATE alembic_version SET version_num = '0001'"))
+        session.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     ran = operated.run("check", "--json")
     assert ran.status == 1
-    assert one(ran, "fail")["advice"] == "happe-server migrate"
+    assert one(ran, "fail")["advice"] == "run the program that made it"
 
 
 def test_people_read_a_line_for_each_thing(small_operated: Operated) -> None:
