@@ -19,11 +19,7 @@ import given_devices
 import given_participants as people
 import given_studies
 import records
-from happe_study.model.studies import Study
-from happe_study.results import unblinding
-from happe_study.results.unblinding import Order
 from happe_study.study.people import devices
-from world import fixed_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +27,7 @@ if TYPE_CHECKING:
     from flask.testing import FlaskClient
     from numpy.typing import NDArray
 
+    from happe_study.model.studies import Study
     from world import World
 
 Json = dict[str, Any]
@@ -116,7 +113,7 @@ def measured_run(  # noqa: PLR0913 - each is an option
     header = _header(study, meter, laptop, rate_hz, calibrated=calibrated, bandwidth_hz=bandwidth_hz)
     _send_all(world, run, laptop, meter, header, sealed)
     if unblinded:
-        unblind(world, study)
+        given_studies.unblind(world, study.name)
     return run
 
 
@@ -163,13 +160,6 @@ def _send_all(  # noqa: PLR0913, PLR0917 - each is needed
     if sealed:
         answer = given_devices.put_seal(client, run.manifest)
         assert answer.status_code == HTTPStatus.OK, answer.text
-
-
-def unblind(world: World, study: Study) -> None:
-    """Reveal a study's conditions."""
-    with world.database.writing() as session:
-        order = Order(None, "the last participant is done", study.name)
-        unblinding.unblind(session, session.get_one(Study, study.id), fixed_secrets(), order)
 
 
 def _watts(record: Json, seconds: int, rate_hz: int, gap: tuple[float, float] | None) -> NDArray[np.float64]:

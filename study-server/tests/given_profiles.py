@@ -9,16 +9,14 @@ from uuid import uuid4
 import given_participants as people
 import records
 from given_devices import put_record
-from given_studies import small, study
-from happe_study.model.studies import Study
-from happe_study.results import unblinding
-from happe_study.results.unblinding import Order
+from given_studies import small, study, unblind
 from happe_study.study.sealing import open_condition
 from world import fixed_secrets
 
 if TYPE_CHECKING:
     from happe_study.model.participants import Participant
     from happe_study.model.runs import Run
+    from happe_study.model.studies import Study
     from world import World
 
 Json = records.Json
@@ -39,7 +37,7 @@ def taught(
     for number, row in enumerate(those):
         play(world, made, row, runs, presses=OFTEN if number < players - 1 else 0.0, seed=100 * number)
     if not blind:
-        unblind(world, made)
+        unblind(world, made.name)
     return those
 
 
@@ -69,10 +67,3 @@ def _record(run: Run, known: dict[str, list[int] | None], presses: float, seed: 
     record = records.make(run.code, SECONDS, seed, before=known_before, client_id=str(uuid4()), presses=presses)
     known[run.application] = record["profile_after"]
     return record
-
-
-def unblind(world: World, made: Study) -> None:
-    """Unblind a study as its custodian."""
-    with world.database.writing() as session:
-        found = session.get_one(Study, made.id)
-        unblinding.unblind(session, found, fixed_secrets(), Order(None, "Everything is complete.", made.name))

@@ -17,12 +17,11 @@ from given_devices import device, put_record, seat
 from happe_study.model.jobs.models import Job
 from happe_study.model.results import Report
 from happe_study.model.runs import Run
-from happe_study.model.studies import Study
-from happe_study.results import unblinding
 from happe_study.study.sealing import open_condition
 from world import fixed_secrets
 
 if TYPE_CHECKING:
+    from happe_study.model.studies import Study
     from world import World
 
 PROTOCOL = given_studies.small("finished").replace("seconds = 120", "seconds = 20") + "\n[analysis]\nmargin = 0.25\n"
@@ -35,15 +34,8 @@ def finished(world: World, name: str = "finished", participants: int = 4, *, unb
     for _ in range(participants):
         _play(world, study)
     if unblinded:
-        unblind(world, study)
+        given_studies.unblind(world, study.name)
     return study
-
-
-def unblind(world: World, study: Study) -> None:
-    """Unblind the study."""
-    with world.database.writing() as session:
-        order = unblinding.Order(None, "the last participant is done", study.name)
-        unblinding.unblind(session, session.get_one(Study, study.id), fixed_secrets(), order)
 
 
 def _play(world: World, study: Study) -> None:

@@ -6,14 +6,19 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING
 
+from sqlalchemy import select
+
 from happe_study.model.rights import Role
+from happe_study.model.studies import Study
+from happe_study.results import unblinding
+from happe_study.results.unblinding import Order
 from happe_study.study.studies import services
 from world import PROTOCOLS, fixed_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from happe_study.model.studies import Study
+    from happe_study.results.unblinding import Check
     from world import World
 
 CROSSOVER = """\
@@ -70,6 +75,13 @@ def study(
             services.allocate(session, made, fixed_secrets(), None, draw=draw)
         session.expunge(made)
         return made
+
+
+def unblind(world: World, name: str | None = None) -> Check:
+    """Unblind the study of this name, by default the only one, as its custodian."""
+    with world.database.writing() as session:
+        found = services.find(session, name) if name else session.scalars(select(Study)).one()
+        return unblinding.unblind(session, found, fixed_secrets(), Order(None, "Everything is complete.", found.name))
 
 
 def hold_roles(world: World, name: str) -> None:

@@ -99,7 +99,7 @@ def test_an_export_before_unblinding_has_no_more_than_what_was_open_then(small_w
     opened = set(services.tables(study)) - BLINDED_TABLES
     before = {table: streamed(small_world, table, Format.CSV).data for table in opened}
     # When the study is unblinded, the same files are still there
-    given_reports.unblind(small_world, study)
+    given_studies.unblind(small_world, study.name)
     for table in services.tables(study):
         file = fetched(analyst, 1, table)
         assert (file.status_code, file.data if table in opened else None) == (

@@ -22,10 +22,8 @@ from happe_study.model.profiles import LearningEvent, Uafp
 from happe_study.model.rights import RIGHTS, Right, Role
 from happe_study.model.runs import Run, RunRecord
 from happe_study.model.studies import Study
-from happe_study.results import unblinding
 from happe_study.results.exports import services
 from happe_study.results.exports.table import Table
-from happe_study.results.unblinding import Order
 from happe_study.study.records.stored import opened
 from test_erasure import played, trace
 from world import fixed_secrets
@@ -60,12 +58,6 @@ def as_csv(content: bytes) -> list[dict[str, str]]:
 
 def as_json(content: bytes) -> list[dict[str, Any]]:
     return [json.loads(line) for line in content.decode().splitlines()]
-
-
-def unblind(world: World) -> None:
-    with world.database.writing() as session:
-        study = session.scalars(select(Study)).one()
-        unblinding.unblind(session, study, fixed_secrets(), Order(None, "Everything is complete.", study.name))
 
 
 @pytest.fixture
@@ -111,7 +103,7 @@ def test_columns_are_given_by_table_state_and_right_alone(small_world: World, st
 
 
 def test_every_column_is_in_the_dictionary_and_every_format_has_the_columns(world: World, study: Study) -> None:
-    unblind(world)
+    given_studies.unblind(world)
     dictionary = as_csv(fetch(world, "dictionary"))
     for name in services.tables(study):
         described = [row["column"] for row in dictionary if row["table"] == name]
@@ -127,7 +119,7 @@ def test_every_column_is_in_the_dictionary_and_every_format_has_the_columns(worl
 
 @pytest.mark.usefixtures("study")
 def test_after_unblinding_the_exports_say_what_is_in_the_database(world: World) -> None:
-    unblind(world)
+    given_studies.unblind(world)
     with world.database.reading() as session:
         conditions = dict(session.execute(select(Run.code, Run.condition)).all())
         stored = select(Run.code, RunRecord.document).join(RunRecord).order_by(RunRecord.id)
@@ -153,7 +145,7 @@ def test_after_unblinding_the_exports_say_what_is_in_the_database(world: World) 
 
 @pytest.mark.usefixtures("study")
 def test_a_guess_is_right_if_the_condition_is_one_of_those_it_stands_for(world: World) -> None:
-    unblind(world)
+    given_studies.unblind(world)
     with world.database.writing() as session:
         session.execute(update(Run).values(rating=3, condition="O-HAPPE", guess="learning"))
         few = select(Run.id).where(Run.position <= 4)

@@ -15,6 +15,7 @@ from werkzeug.test import encode_multipart
 
 import given_jobs
 import given_power
+import given_studies
 import given_traces
 from given_accounts import browser, post, token_of
 from happe_contract.measuring.refusal import Limits
@@ -24,7 +25,6 @@ from happe_study.model.audit.models import AuditEntry
 from happe_study.model.documents import AnalysisDocument
 from happe_study.model.jobs.models import JobState
 from happe_study.model.rights import Role
-from happe_study.model.studies import Study
 from happe_study.model.traces import Trace, TracePart
 from happe_study.study.measuring import stored
 from happe_study.study.measuring.asking import Clocks
@@ -50,13 +50,6 @@ def measured_run(world: World, **given: Any) -> given_power.MeasuredRun:  # noqa
     return given_power.measured_run(world, seconds=40, rate_hz=HZ, bandwidth_hz=BANDWIDTH_HZ, **given)
 
 
-def unblind(world: World) -> None:
-    """Unblind the study."""
-    with world.database.reading() as session:
-        study = session.scalars(select(Study)).one()
-    given_power.unblind(world, study)
-
-
 def measures(world: World) -> list[dict[str, Any]]:
     """The server's measures of the only study."""
     with world.database.reading() as session:
@@ -80,7 +73,7 @@ def test_unblinding_measures_each_run_and_nobody_can_before(world: World) -> Non
     assert (early.status_code, "it reveals conditions" in early.text) == (HTTPStatus.CONFLICT, True)
     assert given_jobs.work_off(world) == []
     # When the study is unblinded
-    unblind(world)
+    given_studies.unblind(world)
     assert "The server is measuring power" in analyst.get(REPORT).text
     assert post(analyst, f"{REPORT}/power", page=STUDY).status_code == HTTPStatus.CONFLICT
     assert given_jobs.work_off(world) == [JobState.DONE]
@@ -100,7 +93,7 @@ def test_unblinding_measures_each_run_and_nobody_can_before(world: World) -> Non
 
 def test_each_trace_of_a_study_is_measured(world: World) -> None:
     study = given_power.several(world, 4)
-    given_power.unblind(world, study)
+    given_studies.unblind(world, study.name)
     assert given_jobs.work_off(world) == [JobState.DONE]
     found = measures(world)
     assert len({each["trace"] for each in found}) == len(found) == 4
@@ -110,7 +103,7 @@ def test_each_trace_of_a_study_is_measured(world: World) -> None:
 def test_only_parts_around_a_run_are_read(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     # Given a trace with parts of ten seconds, and a run from 6 s to 13 s
     run = measured_run(world, unblinded=False)
-    unblind(world)
+    given_studies.unblind(world)
     read: list[int] = []
 
     def noted(storage: Storage, part: Part, seal: Seal) -> object:
@@ -140,7 +133,7 @@ def test_only_parts_around_a_run_are_read(world: World, monkeypatch: pytest.Monk
 def test_a_run_without_power_says_why(small_world: World, how: str) -> None:
     world = small_world
     run = measured_run(world, unblinded=False, sealed=how != "unsealed")
-    unblind(world)
+    given_studies.unblind(world)
     part = given_traces.path_of(world, run.trace, 2)
     if how == "damaged":
         part.write_bytes(part.read_bytes()[:-9])

@@ -10,12 +10,9 @@ from sqlalchemy import func, select, update
 import records
 from given_devices import put_record
 from given_participants import ended, laptop_with, participant, runs_of
-from given_studies import small, study
+from given_studies import small, study, unblind
 from happe_study.model.profiles import LearningEvent, Uafp
 from happe_study.model.runs import RunRecord
-from happe_study.model.studies import Study
-from happe_study.results import unblinding
-from happe_study.results.unblinding import Check, Order
 from happe_study.study.profiles import services
 from happe_study.study.profiles.services import Taken
 from happe_study.study.records.stored import PAGE, sealed
@@ -39,14 +36,6 @@ class Learned:
         self.record = records.make(first.code, seconds=120, seed=1)
         assert put_record(world.client(self.laptop.token), self.record).status_code == 201
 
-    def unblind(self) -> Check:
-        """Unblind the study."""
-        with self.world.database.writing() as session:
-            found = session.scalars(select(Study)).one()
-            return unblinding.unblind(
-                session, found, fixed_secrets(), Order(None, "Everything is complete.", found.name)
-            )
-
     def rows(self) -> Counts:
         """The numbers of UAFPs and of learning events in the database."""
         with self.world.database.reading() as session:
@@ -62,17 +51,9 @@ class Learned:
 def test_before_unblinding_no_row_says_what_was_learned(world: World) -> None:
     learned = Learned(world)
     assert learned.rows() == (0, 0)
-    learned.unblind()
+    unblind(world)
     assert learned.rows() == learned.expected()
     assert learned.expected() > (0, 1)
-
-
-def test_what_is_taken_out_is_taken_out_once(world: World) -> None:
-    learned = Learned(world)
-    learned.unblind()
-    with world.database.writing() as session:
-        assert services.take_out(session, learned.study.id, fixed_secrets()) == Taken()
-    assert learned.rows() == learned.expected()
 
 
 def test_a_stored_record_that_cannot_be_read_does_not_stop_the_unblinding(world: World) -> None:
@@ -81,7 +62,7 @@ def test_a_stored_record_that_cannot_be_read_does_not_stop_the_unblinding(world:
     other = sealed(fixed_secrets().allocation, code, b'{"format": "another"}', PAGE)
     with world.database.writing() as session:
         session.execute(update(RunRecord).values(document=other))
-    assert learned.unblind().records == [code]
+    assert unblind(world).records == [code]
     assert learned.rows() == (0, 0)
 
 
@@ -90,7 +71,7 @@ def test_what_a_damaged_record_taught_is_taken_out_when_it_is_whole_again(world:
     with world.database.writing() as session:
         whole = session.scalars(select(RunRecord.document)).one()
         session.execute(update(RunRecord).values(document=whole[:-1] + bytes([whole[-1] ^ 1])))
-    assert learned.unblind().records == [learned.record["run"]]
+    assert unblind(world).records == [learned.record["run"]]
     assert learned.rows() == (0, 0)
     with world.database.writing() as session:
         session.execute(update(RunRecord).values(document=whole))

@@ -13,7 +13,6 @@ from sqlalchemy import select, update
 
 import given_devices
 import given_participants as people
-import given_profiles
 import given_studies
 import given_traces
 import records
@@ -100,7 +99,7 @@ def test_the_page_says_who_is_next_to_who_may_see_participants(small_world: Worl
     for role in (Role.EXPERIMENTER, Role.ANALYST, Role.REVIEWER, Role.CUSTODIAN):
         page = small_world.staff(role).get("/studies/small").text
         assert ("Who is next" in page, waiting.code in page) == (Right.RUN_READ in RIGHTS[role],) * 2
-    given_profiles.unblind(small_world, study)
+    given_studies.unblind(small_world, study.name)
     with small_world.database.reading() as session:
         assert progress(session, session.get_one(Study, study.id), EVERY).upcoming == []
 
@@ -168,7 +167,7 @@ def test_runs_that_should_have_gone_on_are_to_be_looked_after(small_world: World
         late = now_us() - 2 * HOUR_US
         session.execute(update(Run).where(Run.id == first.id).values(rated_us=late))
         session.execute(update(Run).where(Run.id == second.id).values(started_us=late))
-    wanted = ["was started, but is not rated", "is rated, but its record has not arrived, or not all of it"]
+    wanted = ["was started, but is not rated", "is rated, but its record has not arrived"]
     assert to_look_after(small_world, study) == wanted
     assert to_look_after(small_world, study, EVERY - {Right.RUN_READ}) == []
     record = records.make(first.code, 5)

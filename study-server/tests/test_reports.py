@@ -20,6 +20,7 @@ import given_devices
 import given_jobs
 import given_participants as people
 import given_reports
+import given_studies
 import records
 from given_accounts import browser, post, token_of
 from happe_study.model.audit.models import AuditDetail, AuditEntry
@@ -269,7 +270,7 @@ def test_who_withdraws_is_in_no_report_any_more(small_world: World) -> None:
 def test_a_study_of_which_no_run_counts_makes_no_report_and_says_why(small_world: World) -> None:
     study = given_reports.finished(small_world, participants=0, unblinded=False)
     people.participant(small_world, study)
-    given_reports.unblind(small_world, study)
+    given_studies.unblind(small_world)
     analyst = browser(small_world, Role.ANALYST)
     send(analyst, PAGE)
     assert given_jobs.work_off(small_world) == ["failed"]
@@ -311,7 +312,7 @@ def test_traces_come_after_unblinding_whole_and_once(small_operated: Operated, t
     assert (refused.status, list(out.iterdir())) == (77, [])
     laptop, meter = given_devices.device(world, study), given_devices.device(world, study, "meter")
     traces = [_sealed(world, study, meter, laptop) for _ in range(2)]
-    given_reports.unblind(world, study)
+    given_studies.unblind(world)
     # Given a lost part of the second trace
     (lost,) = (small_operated.data / "traces").glob(f"??/{traces[1]}/00001.sealed")
     lost.unlink()

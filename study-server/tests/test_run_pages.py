@@ -11,7 +11,7 @@ import pytest
 import given_participants as people
 from given_studies import small, study
 from happe_study.study.runs import services as runs
-from visits import Visit, leads_to
+from visits import Visit
 
 if TYPE_CHECKING:
     from world import World
@@ -27,14 +27,6 @@ def rates(player: Visit) -> None:
     laptop = people.laptop_with(player.world, player.study, player.participant)
     people.ended(player.world, people.runs_of(player.world, player.participant)[0].code, laptop)
     assert "Rate run 1 of 10" in player.sees()
-
-
-def test_a_rating_sent_twice_counts_once(player: Visit) -> None:
-    rates(player)
-    for _ in range(2):
-        assert leads_to(player.sends("rating", rating="2")) == "/p/run"
-    assert player.sends("rating", rating="3").status_code == HTTPStatus.CONFLICT
-    assert people.runs_of(player.world, player.participant)[0].rating == 2
 
 
 def test_the_second_of_two_tabs_hears_that_it_is_rated(player: Visit) -> None:
@@ -63,16 +55,6 @@ def test_a_rating_that_is_none_is_asked_for_again(player: Visit, rating: str) ->
     assert people.runs_of(player.world, player.participant)[0].rating is None
 
 
-@pytest.mark.parametrize("guess", ["", "ondemand", "O-HAPPE", "x" * 10_000, "usual\x00"])
-def test_a_guess_that_is_none_is_asked_for_again(player: Visit, guess: str) -> None:
-    rates(player)
-    player.sends("rating", rating="2")
-    player.sees()
-    answer = player.sends("guess", guess=guess)
-    assert answer.status_code == HTTPStatus.UNPROCESSABLE_ENTITY
-    assert people.runs_of(player.world, player.participant)[0].guess is None
-
-
 @pytest.mark.parametrize("form_id", ["", "x", "\x00", "0" * 31])
 def test_a_form_without_its_id_is_not_taken(player: Visit, form_id: str) -> None:
     rates(player)
@@ -93,13 +75,6 @@ def test_a_run_of_somebody_else_cannot_be_rated(player: Visit) -> None:
     for code in (theirs, "00000000", "", "' OR 1=1", "\x00" * 8, "x" * 5000):
         assert player.sends("rating", rating="1", run=code).status_code == HTTPStatus.NOT_FOUND
     assert people.runs_of(player.world, other)[0].rating is None
-
-
-def test_nothing_is_rated_ahead(player: Visit) -> None:
-    rates(player)
-    later = people.runs_of(player.world, player.participant)[1].code
-    assert player.sends("rating", rating="1", run=later).status_code == HTTPStatus.CONFLICT
-    assert player.sends("guess", guess="usual").status_code == HTTPStatus.CONFLICT
 
 
 def test_a_form_without_its_token_is_not_taken(player: Visit) -> None:

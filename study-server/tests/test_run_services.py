@@ -437,13 +437,6 @@ def test_a_run_of_two_minutes_has_not_ended_after_less_than_nine_tenths_of_them(
         sitting.does(code, lasted)
 
 
-def test_a_run_that_is_not_on_may_be_asked_about_at_any_time(sitting: Sitting) -> None:
-    first, second = sitting.runs[:2]
-    people.answered(sitting.world, first.code, sitting.laptop)
-    sitting.does(first.code, lasted)
-    sitting.does(second.code, lasted)
-
-
 @pytest.mark.parametrize("started", [0, 1])
 @pytest.mark.parametrize("leaving", ["replaced", OnWithdrawal.ERASE, OnWithdrawal.DEIDENTIFY])
 def test_a_slot_that_comes_back_is_on_the_record_if_its_conditions_were_told(
@@ -465,12 +458,3 @@ def test_a_slot_that_comes_back_is_on_the_record_if_its_conditions_were_told(
 
     # Then
     assert logged(sitting.world, "slot.returned") == [{"by": "server", "runs_started": 1}] * started
-
-
-def test_a_run_of_another_study_is_not_found(sitting: Sitting) -> None:
-    # Given
-    other = study(sitting.world, protocol=small("other"))
-    stranger: Participant = people.participant(sitting.world, other)[0]
-
-    # When, then
-    assert sitting.refused(people.runs_of(sitting.world, stranger)[0].code, replace) == "not-found"

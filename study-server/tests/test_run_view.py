@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, update
 
 import given_power
+import given_studies
 import given_traces
 from happe_study.model.devices import ClockEstimate
 from happe_study.model.rights import Role
-from happe_study.model.studies import Study
 from happe_study.model.traces import Trace
 from test_rules import LIMITS
 from world import World
@@ -141,8 +141,7 @@ def test_the_protocol_decides_whether_reviewers_see_how_a_run_went(small_world: 
         sealed = reviewer.get(path).text
         assert "Not before the study is unblinded" in sealed
         assert run.code not in sealed.replace(path, "")
-    with small_world.database.reading() as session:
-        given_power.unblind(small_world, session.scalars(select(Study)).one())
+    given_studies.unblind(small_world)
     text = reviewer.get(run.path).text
     assert 'id="figure"' in text
     assert f"/studies/{run.study}/participants" not in text

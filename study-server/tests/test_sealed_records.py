@@ -26,8 +26,6 @@ from happe_study.model.runs import Run, RunRecord
 from happe_study.model.studies import Study
 from happe_study.operations import backup as backups
 from happe_study.operations import postgresql
-from happe_study.results import unblinding
-from happe_study.results.unblinding import Order
 from happe_study.study.records.stored import Stored, opened, stored
 from happe_study.study.sealing import SealError, record_digest
 from leaks import LABELS, SOME_DIFFER, same_chances, server
@@ -38,7 +36,6 @@ from world import World, fixed_secrets
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from happe_study.results.unblinding import Check
     from operated import Operated
     from test_erasure import Played
 
@@ -116,13 +113,6 @@ def players(world: World) -> list[Played]:
     """Two participants of one study, each with a completed run and its record."""
     study = given_studies.study(world, protocol=given_studies.small())
     return [played(world, study), played(world, study)]
-
-
-def unblind(world: World) -> Check:
-    """Unblind the study."""
-    with world.database.writing() as session:
-        found = session.scalars(select(Study)).one()
-        return unblinding.unblind(session, found, fixed_secrets(), Order(None, "Everything is complete.", found.name))
 
 
 def stolen(world: World, folder: Path) -> bytes:
@@ -235,7 +225,7 @@ def damage(world: World, code: str) -> None:
 def test_a_changed_record_is_named_at_unblinding_and_left_out_of_exports(world: World, players: list[Played]) -> None:
     one, other = players
     damage(world, one.runs[0])
-    check = unblind(world)
+    check = given_studies.unblind(world)
     assert (check.records, check.unreadable, check.agrees) == ([one.runs[0]], [], False)
     assert check.summary()["unreadable_records"] == [one.runs[0]]
     answer = world.staff(Role.ANALYST).post("/api/v1/studies/small/exports/records?format=jsonl")
@@ -256,14 +246,14 @@ def test_records_that_were_exchanged_are_named_at_unblinding(world: World, playe
     with world.database.writing() as session:
         first, second = session.scalars(select(RunRecord).order_by(RunRecord.id))
         first.document, second.document = second.document, first.document
-    assert set(unblind(world).records) == {each.runs[0] for each in players}
+    assert set(given_studies.unblind(world).records) == {each.runs[0] for each in players}
 
 
 @pytest.mark.usefixtures("players")
 def test_under_another_key_nothing_is_exported_or_taken_for_damaged(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    unblind(world)
+    given_studies.unblind(world)
     analyst = world.staff(Role.ANALYST)
     with world.database.writing() as session:
         session.execute(update(RunRecord).values(taken_out=False))

@@ -13,11 +13,9 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 import given_power
+import given_studies
 import records
-from happe_study.model.studies import Study
 from happe_study.model.traces import Trace, TracePart
-from happe_study.results import unblinding
-from happe_study.results.unblinding import Order
 from happe_study.study.sealing import SealError
 from happe_study.study.traces.sealed import KEY_BYTES, Seal, manifest_of, part_room, sealed_bytes, sealed_manifest
 from world import World, fixed_secrets
@@ -25,7 +23,6 @@ from world import World, fixed_secrets
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from happe_study.results.unblinding import Check
     from operated import Operated
 
 KEY = fixed_secrets().allocation
@@ -88,8 +85,7 @@ def test_a_manifest_is_sealed_until_its_study_is_unblinded_and_in_clear_afterwar
         assert manifest_of(trace, KEY) == run.manifest
         with pytest.raises(SealError):
             manifest_of(trace, fixed_secrets("another").allocation)
-        study = trace.study_id
-    unblind(small_world, study)
+    given_studies.unblind(small_world)
     with small_world.database.reading() as session:
         trace = session.scalars(select(Trace)).one()
         assert (trace.manifest, trace.manifest_sealed) == (run.manifest, None)
@@ -107,13 +103,6 @@ def test_neither_database_nor_folder_has_a_digest_with_which_a_thief_could_compa
     assert not [sha256 for sha256 in known if sha256.encode() in stolen or bytes.fromhex(sha256) in stolen]
 
 
-def unblind(world: World, study_id: int) -> Check:
-    with world.database.writing() as session:
-        study = session.get_one(Study, study_id)
-        order = Order(None, "the last participant is done", study.name)
-        return unblinding.unblind(session, study, fixed_secrets(), order)
-
-
 def test_a_manifest_that_was_exchanged_is_named_by_check_and_at_unblinding(small_operated: Operated) -> None:
     world = small_operated.world
     run = given_power.measured_run(world, seconds=10, rate_hz=1000, unblinded=False)
@@ -121,9 +110,8 @@ def test_a_manifest_that_was_exchanged_is_named_by_check_and_at_unblinding(small
     with world.database.writing() as session:
         trace = session.scalars(select(Trace)).one()
         trace.manifest_sealed = sealed_manifest(KEY, str(uuid4()), run.manifest)
-        study = trace.study_id
     said = f"the manifest or the key of {run.trace} does not open"
     assert [each["detail"] for each in small_operated.run("check", "--json").json() if each["verdict"] == "fail"] == [
         said
     ]
-    assert unblind(world, study).summary()["unreadable_traces"] == [run.trace]
+    assert given_studies.unblind(world).summary()["unreadable_traces"] == [run.trace]

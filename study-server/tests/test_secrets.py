@@ -18,8 +18,6 @@ from world import fixed_secrets
 if TYPE_CHECKING:
     from operated import Operated
 
-BEFORE = "0018_measured_power"
-
 
 def exchange(server: Operated, name: str) -> None:
     """Replace a secret by another server's."""

@@ -105,6 +105,7 @@ def test_requests_are_counted_over_all_workers_and_tell_no_code(running: Running
     assert sample(metrics, "happe_request_seconds_count", **seconds) == 3
     assert sample(metrics, "happe_writers_busy") == 0
     assert not re.search("7K2M9QXA|ABCDEFGH|00000000", metrics)
+    assert running.get("/metrics")[0] == 404, "they are on their own port alone"
 
 
 @pytest.mark.slow
@@ -117,12 +118,6 @@ def test_a_method_that_nobody_knows_makes_no_label(running: Running) -> None:
     metrics = running.get(running.metrics)[1]
     assert "BREW" not in metrics
     assert sample(metrics, "happe_requests_total", method="other", route="none", status="405") == 1
-
-
-@pytest.mark.slow
-def test_the_metrics_are_on_their_own_port_alone(running: Running) -> None:
-    assert running.get("/metrics")[0] == 404
-    assert "happe_" not in running.get("/healthz")[1]
 
 
 @pytest.mark.slow
@@ -318,15 +313,6 @@ def test_a_port_that_is_taken_is_said(small_operated: Operated, field: str) -> N
     assert status == os.EX_UNAVAILABLE
     why = f"can't listen there, as {field} says: Address already in use; another program"
     assert said.startswith(f"happe-server: {address}: {why}")
-
-
-@pytest.mark.slow
-def test_an_older_database_is_not_served(small_operated: Operated) -> None:
-    with small_operated.world.database.writing() as session:
-        session.execute(text("UPDATE alembic_version SET version_num = '0001'"))
-    status, said = refused(small_operated)
-    assert status == os.EX_CONFIG
-    assert "run `happe-server migrate`" in said
 
 
 @pytest.mark.slow

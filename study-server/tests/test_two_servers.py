@@ -142,7 +142,7 @@ def ended(world: World, kind: str) -> Job:
 
 def report(world: World, study: Study) -> None:
     """Unblind, which starts measuring the power; then check, and make a report."""
-    given_reports.unblind(world, study)
+    given_studies.unblind(world, study.name)
     with world.database.writing() as session:
         jobs.ask(session, CHECKS, "a", study.id, conditions=True)
     assert ended(world, MEASURING).result == {"measured": RUNS * PARTICIPANTS, "refused": 0}

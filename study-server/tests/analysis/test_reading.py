@@ -8,22 +8,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import update
 
 import given_exports as given
 import given_studies
 from happe_contract.schemas import MOST_LISTED
 from happe_study.model.participants import Participant
 from happe_study.model.runs import Run
-from happe_study.model.studies import Study
-from happe_study.results import unblinding
 from happe_study.results.analysis import reading, study
 from happe_study.results.analysis.reading import read_export, with_power
-from happe_study.results.unblinding import Order
 from happe_study.study.documents.machines import T61
 from happe_study.study.documents.reading import InputError, measures_in, read_measures, read_model
 from test_erasure import played
-from world import fixed_secrets
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,8 +34,7 @@ def unblinded(operated: Operated) -> None:
     with operated.world.database.writing() as session:
         session.get_one(Participant, people[2].row.id).state = "withdrawn"
         session.execute(update(Run).where(Run.rating.is_not(None)).values(guess="learning"))
-        study = session.scalars(select(Study)).one()
-        unblinding.unblind(session, study, fixed_secrets(), Order(None, "Everything is complete.", study.name))
+    given_studies.unblind(operated.world)
 
 
 def test_what_the_server_exports_is_read_alike_from_every_format(small_operated: Operated, tmp_path: Path) -> None:

@@ -18,8 +18,6 @@ import given_studies
 from happe_study.base.clock import now_us
 from happe_study.model.rights import Role
 from happe_study.model.rules import FRESH_US, DeviceKind
-from happe_study.model.studies import Study
-from happe_study.results import unblinding
 from happe_study.study.people import devices
 from happe_study.study.runs import participation as participants
 from happe_study.study.runs import services as runs
@@ -32,6 +30,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from playwright.sync_api import Browser, StorageState
+
+    from happe_study.model.studies import Study
 
 UNCERTAIN_US = 2300
 EVERYBODY = {role: f"{role}@example.org" for role in Role} | {"nobody": "nobody@example.org"}
@@ -145,9 +145,7 @@ def _past(world: World) -> dict[str, str]:
     names = _at_work(world, crossover) | {"device": _devices(world, crossover)}
     finished = given_studies.study(world, protocol=given_studies.small("finished"))
     row, _link = people.participant(world, finished)
-    with world.database.writing() as session:
-        order = unblinding.Order(None, "the last participant is done", "finished")
-        unblinding.unblind(session, session.get_one(Study, finished.id), fixed_secrets(), order)
+    given_studies.unblind(world, "finished")
     return names | {"finished": row.code}
 
 
