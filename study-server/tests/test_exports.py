@@ -226,6 +226,7 @@ def many_runs(world: World, study_id: int, many: int = MANY) -> None:
         for start in range(0, len(ids), 100):
             rows = [
                 {
+                    "study_id": study_id,
                     "participant_id": participant,
                     "code": f"{participant:04d}{position:04d}",
                     "position": position,
