@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Simulates hours at a machine: one person uses several applications again and again under one governor, in a world:
-// the needs and habits of people over hours, beyond the two minutes that the fit covers. docs/simulation.md lists each
+// the needs and habits of people over hours, beyond the two minutes that the fit covers. docs/worlds.md lists each
 // number of the worlds; all are assumed.
 #pragma once
 

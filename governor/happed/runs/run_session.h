@@ -17,7 +17,7 @@
 namespace happe {
 
 // A study's run on this machine: its owner, the subject that it serves, and the files that it writes, a trace
-// (docs/traces.md) and facts (run_facts.h). docs/daemon.md, "Study runs".
+// (docs/traces.md) and facts (run_facts.h). docs/dbus.md, "A run".
 class RunSession {
 public:
     // Limits who may see the private properties and the subject's profiles during the run. Open: everyone who may see
