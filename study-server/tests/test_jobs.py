@@ -75,7 +75,8 @@ def test_a_job_takes_effect_once_though_its_worker_is_killed(operated: Operated,
         assert list(second.folder.glob("[0-9]*")) == []
     with world.database.reading() as session:
         names = list(session.scalars(select(ReportFile.name)))
-    assert len(names) == len(set(names)) > 5
+    assert "report.html" in names
+    assert len(names) == len(set(names))
     # And its next start removes what the first worker left on its disk
     sweep(world.database, here.data)
     assert list((here.data / "jobs").glob("[0-9]*")) == []
