@@ -8,11 +8,13 @@ import resource
 from typing import TYPE_CHECKING
 
 import pytest
+from sqlalchemy import update
 
 import given_jobs
 import given_traces
 from happe_cli.disk import UNFINISHED
 from happe_study.model.jobs.models import JobState
+from happe_study.model.traces import TracePart
 from happe_study.operations import backup as backing
 from happe_study.operations.worker import FULL_DISK, do
 from happe_study.study.traces.stores import storage_of
@@ -46,14 +48,21 @@ def ask(operated: Operated, folder: Path) -> Path:
     return folder / asked["backup"]
 
 
+def say_size(operated: Operated, size: int) -> None:
+    """Change the size that the database has of every part."""
+    with operated.world.database.writing() as session:
+        session.execute(update(TracePart).values(bytes=size))
+
+
 @pytest.mark.slow
 def test_a_backup_of_a_job_restores_though_its_worker_is_killed(
     operated: Operated, elsewhere: Elsewhere, folder: Path, tmp_path: Path
 ) -> None:
     meter = given_traces.uploaded(operated.world, 2)
     # Given a worker that is killed in the middle of the backup: a pipe in place of a part keeps it there
-    part = next(storage_of(operated.world.config, operated.world.database).root.rglob("*.sealed"))
+    part = meter.files[0]
     content = part.read_bytes()
+    say_size(operated, 0)  # a pipe's
     part.unlink()
     os.mkfifo(part)
     place = ask(operated, folder)
@@ -63,6 +72,7 @@ def test_a_backup_of_a_job_restores_though_its_worker_is_killed(
         worker.process.wait()
     part.unlink()
     part.write_bytes(content)
+    say_size(operated, len(content))
     # Then no backup has its name
     assert not place.exists()
     # When another worker starts the job again
