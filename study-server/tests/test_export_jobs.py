@@ -12,7 +12,7 @@ from sqlalchemy import select
 import given_jobs
 import given_reports
 import given_studies
-from given_accounts import browser, post
+from given_accounts import browser, post, token_of
 from happe_study.base.tables.formats import Format
 from happe_study.model.audit.models import AuditDetail, AuditEntry
 from happe_study.model.jobs import services as jobs
@@ -115,7 +115,7 @@ def test_who_may_not_export_gets_no_file_and_a_file_belongs_to_its_study(small_w
     # When the format is wrong, or a job already makes an export
     assert post(analyst, PAGE, format="xlsx").status_code == HTTPStatus.UNPROCESSABLE_ENTITY
     ask(analyst)
-    again = analyst.post(PAGE, data={"csrf_token": csrf(analyst), "format": "csv"})
+    again = analyst.post(PAGE, data={"csrf_token": token_of(analyst.get(PAGE)), "format": "csv"})
     assert (again.status_code, stored.MAKING in again.text) == (HTTPStatus.CONFLICT, True)
     # Then there is no file until the job is done
     assert fetched(analyst, 1, "runs").status_code == HTTPStatus.NOT_FOUND
@@ -124,12 +124,8 @@ def test_who_may_not_export_gets_no_file_and_a_file_belongs_to_its_study(small_w
         assert post(analyst, path, page=PAGE).status_code == status
     assert post(analyst, "/studies/small/exports/1/runs", page=PAGE).status_code == HTTPStatus.NOT_FOUND
     experimenter = browser(small_world, Role.EXPERIMENTER, email="e@example.org")
-    refused = post(experimenter, f"{PAGE}/1/runs", page="/studies/finished/jobs")
+    refused = post(experimenter, f"{PAGE}/1/runs", page="/me")
     assert refused.status_code == experimenter.get(PAGE).status_code == HTTPStatus.FORBIDDEN
-
-
-def csrf(client: FlaskClient) -> str:
-    return client.get("/studies/finished/jobs").text.partition('name="csrf_token" value="')[2].partition('"')[0]
 
 
 def test_exports_go_when_a_participant_withdraws(world: World) -> None:

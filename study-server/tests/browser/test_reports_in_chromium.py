@@ -86,9 +86,6 @@ def test_a_report_is_made_and_read(browser: Browser, server: WorldServer) -> Non
     page.get_by_role("button", name="Make it").click()
     expect(page.get_by_text("The server is making report 1").first).to_be_visible()
     watched.looks_well("report-making")
-    page.goto("/studies/finished/jobs")
-    watched.looks_well("jobs")
-    page.goto("/studies/finished/report")
     assert given_jobs.work_off(server.world) == ["done"]
     page.get_by_role("link", name="Report 1", exact=True).wait_for()
     watched.looks_well("report-there")
