@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from world import World
 
-CSRF = re.compile(r'name="csrf_token" value="([^"]+)"')
 HIDDEN = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)">')
 
 

@@ -22,7 +22,6 @@ from happe_study.base.config import Config
 from happe_study.cli.errors import meaning
 from happe_study.cli.program import program
 from happe_study.model.audit.models import AuditDetail
-from happe_study.model.rights import Role
 from happe_study.model.studies import Slot, Study
 from happe_study.operations import migrations, owner
 from happe_study.study.people import accounts
@@ -132,15 +131,6 @@ def test_an_account_with_a_role_in_a_study_is_listed_with_its_name(locked: Opera
     add(locked)
     locked.done("user", "grant", ANA, "custodian", "--study", "small")
     assert locked.done("user", "list").out == f"{ANA}: custodian of small\n"
-
-
-def test_roles_that_exclude_each_other_are_refused(locked: Operated) -> None:
-    add(locked)
-    locked.done("user", "grant", ANA, "custodian", "--study", "small")
-    for role in ("experimenter", "analyst", "investigator", "auditor"):
-        refused = locked.run("user", "grant", ANA, role, "--study", "small")
-        assert refused.status == os.EX_DATAERR
-        assert "custodian" in refused.err
 
 
 def test_a_disabled_account_is_shown_so_and_comes_back(operated: Operated) -> None:
@@ -384,14 +374,6 @@ def test_the_audit_log_is_verified_against_a_noted_head(locked: Operated) -> Non
     assert "audit entry 2: noted-head" in refused.err
 
 
-def test_a_changed_detail_is_found(locked: Operated) -> None:
-    with locked.world.database.writing() as session:
-        session.execute(text("""UPDATE audit_details SET detail = '{"by": "nobody"}' WHERE number = 1"""))
-    ran = locked.run("audit", "verify")
-    assert (ran.status, ran.out) == (1, "")
-    assert ran.err == "happe-server: audit entry 1: detail-changed\n"
-
-
 def test_the_interface_is_printed_as_openapi(operated: Operated) -> None:
     document = operated.done("openapi").json()
     assert document["openapi"].startswith("3.")
@@ -447,14 +429,13 @@ def test_an_empty_database_is_refused_until_it_is_migrated(operated: Operated) -
     assert operated.done("user", "list", "--json").json() == []
 
 
-@pytest.mark.parametrize("revision", ["0027_owners_of_buckets", "9999"])
-def test_a_database_of_another_version_is_refused_by_name(small_operated: Operated, revision: str) -> None:
+def test_a_database_of_another_version_is_refused_by_name(small_operated: Operated) -> None:
     with small_operated.world.database.writing() as session:
-        session.execute(text("UPDATE alembic_version SET version_num = :it"), {"it": revision})
+        session.execute(text("UPDATE alembic_version SET version_num = '0027_owners_of_buckets'"))
     for command in ("migrate", "check", "run"):
         ran = small_operated.run(command)
         assert ran.status == (1 if command == "check" else os.EX_CONFIG)
-        assert revision in ran.err + ran.out
+        assert "0027_owners_of_buckets" in ran.err + ran.out
 
 
 def test_a_database_that_is_away_is_said_without_its_password(small_operated: Operated) -> None:
@@ -484,9 +465,3 @@ def test_a_database_that_was_never_made_is_not_made_by_looking(small_operated: O
     assert ran.status == os.EX_NOINPUT
     assert "happe-server init" in ran.err
     assert not (tmp_path / "none.db").exists()
-
-
-def test_every_role_can_be_granted_by_its_name(small_operated: Operated) -> None:
-    for role in Role:
-        add(small_operated, f"{role}@example.org")
-        small_operated.done("user", "grant", f"{role}@example.org", role)

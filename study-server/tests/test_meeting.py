@@ -46,10 +46,8 @@ from world import fixed_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import ModuleType
 
     from sqlalchemy.orm import Session
-    from werkzeug.test import TestResponse
 
     from given_devices import Enrolled
     from happe_study.model.accounts import Account
@@ -58,7 +56,6 @@ if TYPE_CHECKING:
     Act = Callable[[Session], object]
 
 SECRETS = fixed_secrets()
-EMAILS = ("ada@example.org", "bob@example.org")
 on_postgresql = pytest.mark.parametrize(
     "database_url", ["postgresql"], indirect=True
 )  # SQLite has one writer at a time
@@ -135,21 +132,13 @@ def _say_something(world: World, study_id: int) -> None:
 def test_roles_given_at_the_same_time_exclude_each_other(world: World) -> None:
     made, email = study(world, protocol=small()), given_accounts.account(world)
 
-    def give(role: Role, meanwhile: Callable[[], None] = lambda: None) -> None:
-        with world.database.writing() as session:
-            accounts.grant(session, None, accounts.get(session, email), role, session.get_one(Study, made.id))
-            meanwhile()
+    def give(role: Role) -> Act:
+        return lambda session: accounts.grant(
+            session, None, accounts.get(session, email), role, session.get_one(Study, made.id)
+        )
 
-    with ThreadPoolExecutor(1) as thread:
-        second: list[Future[None]] = []
-
-        def begin() -> None:
-            second.append(thread.submit(give, Role.EXPERIMENTER))
-            until(world.waits, "the second role, which waits")
-
-        give(Role.CUSTODIAN, begin)
-        with pytest.raises(Problem, match="One person can't be both"):
-            second[0].result(PATIENCE_S)
+    with pytest.raises(Problem, match="One person can't be both"):
+        second_of_two(world, give(Role.CUSTODIAN), give(Role.EXPERIMENTER))
 
 
 @on_postgresql
@@ -158,43 +147,11 @@ def test_two_administrators_who_disable_each_other_leave_one(world: World) -> No
         given_accounts.account(world, Role.ADMINISTRATOR, email=f"{name}@example.org") for name in ("ada", "bob")
     )
 
-    def disable(email: str, meanwhile: Callable[[], None] = lambda: None) -> None:
-        with world.database.writing() as session:
-            accounts.disable(session, None, accounts.get(session, email))
-            meanwhile()
+    def disable(email: str) -> Act:
+        return lambda session: accounts.disable(session, None, accounts.get(session, email))
 
-    with ThreadPoolExecutor(1) as thread:
-        second: list[Future[None]] = []
-
-        def begin() -> None:
-            second.append(thread.submit(disable, ada))
-            until(world.waits, "the second administrator, who waits")
-
-        disable(bob, begin)
-        with pytest.raises(Problem, match="This is the last administrator"):
-            second[0].result(PATIENCE_S)
-
-
-def statuses(
-    world: World,
-    monkeypatch: pytest.MonkeyPatch,
-    module: ModuleType,
-    first: Callable[[], TestResponse],
-    second: Callable[[], TestResponse],
-) -> list[int]:
-    """The statuses of two requests. The second comes when the first is about to append to the log in `module`."""
-    left, sent = [second], []
-
-    def append(session: Session, action: str, who: Caller, **detail: Any) -> None:  # noqa: ANN401 - as append() takes it
-        if left:
-            session.flush()
-            sent.append(thread.submit(left.pop()))
-            until(lambda: sent[0].done() or world.waits(), "the second request")
-        chain.append(session, action, who, **detail)
-
-    monkeypatch.setattr(module, "append", append)
-    with ThreadPoolExecutor(1) as thread:
-        return [first().status_code, *(each.result(PATIENCE_S).status_code for each in sent)]
+    with pytest.raises(Problem, match="This is the last administrator"):
+        second_of_two(world, disable(bob), disable(ada))
 
 
 @on_postgresql
