@@ -227,13 +227,14 @@ def test_no_secret_is_in_the_command_line_the_environment_or_the_log(
     assert started.get("/api/v1/studies", Authorization=f"Bearer {token}")[0] == 200
     started.get(f"/p/{token}")
     started.get("/sign-in?password=opensesame", Cookie="happe_session=opensesame")
+    started.until("worker ready")
     master = started.process.pid
     processes = [str(master), *Path(f"/proc/{master}/task/{master}/children").read_text().split()]
     said = b"".join(Path(f"/proc/{each}/{what}").read_bytes() for each in processes for what in ("cmdline", "environ"))
     assert started.stop() == 0
     said += started.log.read_bytes()
     keys = [key.read_text().strip().encode() for key in (small_operated.data / "secrets").iterdir()]
-    assert len(processes) == 3
+    assert len(processes) == 4, "gunicorn, two workers of its own, and the worker of jobs"
     for secret in [*keys, token.encode(), b"opensesame"]:
         assert secret not in said
 
