@@ -314,7 +314,7 @@ def test_traces_come_after_unblinding_whole_and_once(small_operated: Operated, t
     traces = [_sealed(world, study, meter, laptop) for _ in range(2)]
     given_studies.unblind(world)
     # Given a lost part of the second trace
-    (lost,) = (small_operated.data / "traces").glob(f"??/{traces[1]}/00001.sealed")
+    (lost,) = (small_operated.data / "traces").glob(f"??/{traces[1]}/00001-*.sealed")
     lost.unlink()
     ran = small_operated.run("study", "traces", "finished", "--out", out)
     assert ran.status == 1
