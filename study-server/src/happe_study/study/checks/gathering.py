@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 GONE = (ParticipantState.WITHDRAWN, ParticipantState.REPLACED)
 ROWS_AT_ONCE = 200
 TRACES_AT_ONCE = 20  # traces read at a time; one may have thousands of parts
-MILLION = 1_000_000
 
 Clocks = dict[tuple[str, str], list[Estimate]]
 Parts = dict[int, dict[int, "Kept"]]  # of traces, by their ids and the parts' numbers
