@@ -354,9 +354,9 @@ struct LimitsOfMany : ControlTest {
             policy.*limit = khz;
         }
     }
-    [[nodiscard]] bool all_at(Khz khz, Khz fake::Kernel::Policy::* file) const {
+    [[nodiscard]] bool all_at(Khz khz, Khz fake::Kernel::Policy::* limit) const {
         return std::ranges::all_of(control->policies(), [&](const Policy& policy) {
-            return control->current(policy.id) == khz && kernel.machine.at(policy.id).*file == khz;
+            return control->current(policy.id) == khz && kernel.machine.at(policy.id).*limit == khz;
         });
     }
 
