@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from happe_study.base.config import SECTIONS, Config, ConfigError, load_config
-from happe_study.operations import configuration
+from happe_study.operations.setting_up import ABOUT
 from operated import Operated, happe_server
 
 if TYPE_CHECKING:
@@ -114,4 +114,4 @@ def test_a_bad_secret_is_named_and_not_shown(
 
 def test_every_option_is_explained_in_the_file_that_init_writes() -> None:
     nested = {f"{section}.{name}" for section, of in SECTIONS.items() for name in of.model_fields}
-    assert configuration.ABOUT.keys() == Config.model_fields.keys() | nested
+    assert ABOUT.keys() == Config.model_fields.keys() | nested

@@ -1,21 +1,46 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`happe-server backup` and `restore`."""
+"""`happe-server backup`, `restore` and `takeover`."""
 
 from __future__ import annotations
 
 import os
+import sys
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from happe_cli.commands import Command, json_option, print_json
 from happe_cli.errors import EX_CHECK_FAILED, Failure
 from happe_study.cli.errors import PROGRAM
-from happe_study.cli.progress import progress_bar
 from happe_study.cli.server import Server, pass_server
+from happe_study.model.audit.chain import append
 from happe_study.operations import backup as backups
 from happe_study.operations import restoring
 from happe_study.operations.postgresql import ProgramError
+from happe_study.study.traces.stores import storage_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from happe_study.study.traces.bucket import Bucket
+
+
+@contextmanager
+def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a progress bar at a terminal; elsewhere show nothing."""
+    if not sys.stderr.isatty():
+        yield lambda _done, _total: None
+        return
+    with click.progressbar(length=1, label=label, file=sys.stderr) as bar:
+
+        def tell(done: int, total: int) -> None:
+            bar.length = max(total, 1)
+            bar.update(done - bar.pos)
+
+        yield tell
+
 
 BACKUP = """The server may run. The backup has everything that the server acknowledged before it began. The backup gets
 its name when all of it is on the disk. A killed backup leaves a name that begins with a dot; you can remove
@@ -153,3 +178,36 @@ def _document(place: Path, made: backups.Manifest) -> dict[str, object]:
         "missing": made.missing,
         "objects": len(made.objects),
     }
+
+
+TAKEOVER = """Only the owner of a bucket changes it: puts uploads there, erases, and sweeps. A new bucket belongs to the
+first server that uses it, and to all servers of that server's database. A restored server does not own the
+bucket. If it is a rehearsal, leave it so. If it replaces the former server, stop that one, and run this
+command. You confirm by typing the bucket's name. The audit log records it. From then on the former server
+only reads the bucket.
+
+Examples:
+  happe-server restore /var/backups/happe/2026-11-02.tar
+  happe-server takeover"""
+
+
+@click.command("takeover", cls=Command, epilog=TAKEOVER)
+@pass_server
+def takeover(server: Server) -> None:
+    """Let this server change its bucket, in place of the server that did."""
+    settings = server.config.s3
+    if settings is None:
+        raise Failure(os.EX_CONFIG, "the configuration names no bucket: it has no section [s3]")
+    server.require_fit()
+    bucket: Bucket = storage_of(server.config, server.database)  # type: ignore[assignment] # as [s3] is there
+    former, own = bucket.owner(), bucket.identity  # which the transaction below can't make
+    if former and former.database == own:
+        click.echo(f"{settings.address} belongs to this server already.")
+        return
+    click.echo(f"{settings.address} belongs to {former or 'nobody'}.")
+    if click.prompt("Type the name of the bucket to take it over", err=True) != settings.bucket:
+        raise Failure(os.EX_DATAERR, "that is not the name of the bucket; nothing was changed")
+    with server.writing() as session:
+        append(session, "bucket.taken", None, bucket=settings.address, former=former and former.host)
+        bucket.take(former)
+    click.echo(f"{settings.address} belongs to this server now. The former one can only read it.")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The messages for errors of this program, written for the person who typed the command."""
+"""The program: where its configuration is, and its messages for errors, for the person who typed the command."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import errno
 import os
 import sqlite3
 from http import HTTPStatus
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from happe_cli.errors import Failure
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from sqlalchemy.exc import SQLAlchemyError
 
     from happe_study.base.problems import Problem
+
+CONFIG = Path("/etc/happe/server.toml")
+VARIABLE = "HAPPE_SERVER_CONFIG"
 
 
 def meaning(error: Exception) -> Failure | None:

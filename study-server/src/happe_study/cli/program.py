@@ -15,8 +15,7 @@ import click
 
 from happe_cli.commands import HELP, LazyGroup, version_option
 from happe_study.base.version import VERSION
-from happe_study.cli.defaults import CONFIG, VARIABLE
-from happe_study.cli.errors import PROGRAM
+from happe_study.cli.errors import CONFIG, PROGRAM, VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,7 +74,7 @@ COMMANDS = {
     "job": ("happe_study.cli.jobs", "Jobs, such as reports and exports: list, cancel and retry them"),
     "backup": ("happe_study.cli.backups", "Copy database and traces to a new tar, while the server runs"),
     "restore": ("happe_study.cli.backups", "Put a backup into an empty place, and verify it"),
-    "takeover": ("happe_study.cli.takeovers", "Let this server change its bucket, in place of the server that did"),
+    "takeover": ("happe_study.cli.backups", "Let this server change its bucket, in place of the server that did"),
     "check": ("happe_study.cli.audits", "Check the configuration, secrets, database, audit log, traces and free room"),
     "openapi": ("happe_study.cli.serve", "Print the OpenAPI document of the HTTP interface"),
 }

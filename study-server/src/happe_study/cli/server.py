@@ -15,7 +15,7 @@ from happe_cli.errors import Failure
 from happe_study.base import fingerprints
 from happe_study.base.config import Config, Secrets, load_config, load_secrets
 from happe_study.base.database import Database
-from happe_study.cli.defaults import VARIABLE
+from happe_study.cli.errors import VARIABLE
 from happe_study.model.audit import chain
 from happe_study.operations import migrations, owner
 

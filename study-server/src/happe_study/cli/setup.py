@@ -14,11 +14,10 @@ from sqlalchemy.exc import SQLAlchemyError
 from happe_cli.commands import Command
 from happe_study.base.config import ConfigError
 from happe_study.cli import lab, passwords
-from happe_study.cli.defaults import CONFIG
-from happe_study.cli.errors import PROGRAM
+from happe_study.cli.errors import CONFIG, PROGRAM
 from happe_study.cli.server import Server, pass_server
-from happe_study.operations import joining, setting_up
 from happe_study.operations import owner as owner_of
+from happe_study.operations import setting_up
 
 if TYPE_CHECKING:
     from happe_study.model.rights import Role
@@ -141,8 +140,8 @@ def _with_database(wish: setting_up.Wish) -> setting_up.Wish:
 
 
 def _join(first: Path, wish: setting_up.Wish, *, data_given: bool) -> None:
-    wish = joining.wish_of(first, wish, data_given=data_given)
-    joining.join(first, wish)
+    wish = setting_up.wish_of(first, wish, data_given=data_given)
+    setting_up.join(first, wish)
     program = _program(wish)
     click.echo(f"""Made one more server of the database. Configuration: {wish.config}. Data: {wish.data}.
 

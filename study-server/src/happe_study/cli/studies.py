@@ -9,18 +9,88 @@ from typing import TYPE_CHECKING, Any
 import click
 from sqlalchemy import select
 
-from happe_cli.commands import Group, examples, json_option, print_json, print_table
-from happe_study.cli import allocating, data, exporting, named, tracing, unblinding
-from happe_study.cli.protocols import STANDARD_INPUT, checked, file_argument, protocol_text
+from happe_cli.commands import Command, Group, examples, json_option, print_json, print_table
+from happe_cli.errors import EX_CHECK_FAILED, Failure
+from happe_study.cli import data, exporting, named, unblinding
+from happe_study.cli.named import STANDARD_INPUT, checked, file_argument, protocol_text
 from happe_study.cli.server import Server, pass_server
 from happe_study.model.studies import Study
 from happe_study.results.overview.status import status as counted
+from happe_study.study.allocation import SECRET_BYTES, CommitmentError, recompute
 from happe_study.study.protocol import placeholders, registration
 from happe_study.study.studies import custodians, services
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from happe_study.study.allocation import SlotPlan
+
+PROOF = """Note the commitment when the study is locked. After the unblinding, this command proves that nobody changed
+the allocation in between. The server publishes seed and salt, the commitment and the SHA-256 of the
+protocol at /api/v1/studies/STUDY/commitment. The exit status is 1 if seed and salt do not match the
+commitment. docs/allocation.md defines the computation, so that other programs can repeat it.
+
+Examples:
+  happe-server study allocation paper-a3.toml --commitment 9f86d0... --seed 60303a... --salt 1b4f0e...
+  happe-server study allocation paper-a3.toml --commitment 9f86d0... --seed 60303a... --salt 1b4f0e... --json"""
+
+
+class _Hexadecimal(click.ParamType[bytes]):
+    """32 bytes in hexadecimal."""
+
+    name = "HEX"
+
+    def convert(self, value: object, parameter: click.Parameter | None, context: click.Context | None) -> bytes:
+        """Convert the option to bytes; a usage error if it is wrong."""
+        try:
+            found = bytes.fromhex(str(value))
+        except ValueError:
+            found = b""
+        if len(found) != SECRET_BYTES:
+            self.fail(f"must be {2 * SECRET_BYTES} hexadecimal digits", parameter, context)
+        return found
+
+
+@click.command(cls=Command, epilog=PROOF)
+@file_argument
+@click.option("--commitment", type=_Hexadecimal(), required=True, help="The commitment, published at the study's lock")
+@click.option("--seed", type=_Hexadecimal(), required=True, help="The seed, published at the study's unblinding")
+@click.option("--salt", type=_Hexadecimal(), required=True, help="The salt, published at the study's unblinding")
+@json_option
+def allocation(file: Path, commitment: bytes, seed: bytes, salt: bytes, as_json: bool) -> None:  # noqa: FBT001 - click's flag
+    """Compute a study's allocation again, from its protocol and the published seed.
+
+    Prints the runs of each slot in their order. The study's export has the runs that each participant got.
+    """
+    try:
+        slots = recompute(checked(file, protocol_text(file)), commitment.hex(), seed, salt)
+    except CommitmentError as error:
+        raise Failure(EX_CHECK_FAILED, f"{file}: {error}") from error
+    if as_json:
+        print_json({"slots": [_document(*slot) for slot in _numbered(slots)]})
+    else:
+        print_table(list(_rows(slots)))
+
+
+def _numbered(slots: Mapping[str, Sequence[SlotPlan]]) -> Iterator[tuple[str, int, SlotPlan]]:
+    """Stratum, position from 1, and plan of each slot."""
+    for stratum, plans in slots.items():
+        for position, plan in enumerate(plans, start=1):
+            yield stratum, position, plan
+
+
+def _document(stratum: str, position: int, plan: SlotPlan) -> dict[str, Any]:
+    runs = [{"application": run.application, "condition": run.condition.label} for run in plan]
+    return {"stratum": stratum, "slot": position, "runs": runs}
+
+
+def _rows(slots: Mapping[str, Sequence[SlotPlan]]) -> Iterator[tuple[str, ...]]:
+    for stratum, position, plan in _numbered(slots):
+        for run in plan:
+            slot = f"{stratum} {position}".strip()
+            yield f"slot {slot}", f"run {run.position}", run.application, run.condition.label
+
 
 MORE = examples(
     "happe-server study check paper-a3.toml",
@@ -165,9 +235,9 @@ def status(server: Server, name: str, as_json: bool) -> None:  # noqa: FBT001 - 
 
 
 study.add_command(unblinding.unblind)
-study.add_command(allocating.allocation)
+study.add_command(allocation)
 study.add_command(exporting.export)
-study.add_command(tracing.traces)
+study.add_command(exporting.traces)
 study.add_command(data.measure)
 study.add_command(data.verify)
 study.add_command(data.retention)
