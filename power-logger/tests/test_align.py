@@ -8,8 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from happe_power.arithmetic.align import BIN_US, BINS, SEARCH_US, align, template
-from happe_power.arithmetic.marker import CHIP_US, DURATION_US, chips, pattern
+from happe_power.marker import BIN_US, BINS, CHIP_US, DURATION_US, SEARCH_US, align, chips, pattern, template
 
 
 def power(late_us: float, noise: float, seed: int = 1) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

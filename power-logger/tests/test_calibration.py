@@ -28,8 +28,8 @@ from happe_contract.measuring.rig import rig_of
 from happe_contract.measuring.zeros import ZeroReading
 from happe_contract.rig import Rig
 from happe_contract.traces import Channel, Measures
-from happe_power.arithmetic.known_load import Load, LoadError, Readings, outcome
 from happe_power.calibration import parse, to_toml
+from happe_power.known_load import Load, LoadError, Readings, outcome
 from happe_power.toml_files import TomlFileError
 
 SCHEMAS = Path(__file__).parents[2] / "profiles/schema"

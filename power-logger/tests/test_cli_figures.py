@@ -22,8 +22,7 @@ from given_truths import RECORD, known
 from happe_contract.calibration import Correction
 from happe_contract.measuring.refusal import Refusal, Why
 from happe_contract.traces import Block, Channel, Measures, TimePair
-from happe_power import calibration
-from happe_power.arithmetic import marker
+from happe_power import calibration, marker
 from happe_power.cli import calibrate
 from happe_power.cli.measure import with_uncertainty
 from happe_power.figures import clocks_of

@@ -23,7 +23,7 @@ from happe_contract.measuring.sums import differences
 from happe_contract.rig import Rig
 from happe_contract.server_time import Part
 from happe_contract.traces import Block, Channel, Filter, Measures
-from happe_power.arithmetic.compare import improvement
+from happe_power.compare import improvement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

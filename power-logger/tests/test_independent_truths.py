@@ -22,7 +22,7 @@ from happe_contract.measuring.session import Times
 from happe_contract.measuring.zeros import read_zero, shown
 from happe_contract.traces import Block, ClockEstimate, Gap, Reason, TimePair
 from happe_power import figures
-from happe_power.arithmetic.compare import Comparison, difference, improvement
+from happe_power.compare import Comparison, difference, improvement
 from happe_power.trace import Trace
 from independent_truths import Case, session
 

@@ -17,7 +17,7 @@ import pytest
 from given_sources import SHUNT, SUPPLY, Given, joined, pair_at, record, samples, steady
 from happe_contract import schemas
 from happe_contract.traces import Gap, Reason, TimePair
-from happe_power.recording import closing, raw, store
+from happe_power.recording import closing, raw
 from happe_power.recording.files import locked
 from happe_power.recording.header import FOLDERS, Layout, Purpose, fitting_part_seconds
 from happe_power.recording.recorder import Limits, Recorder
@@ -127,7 +127,7 @@ def test_a_mistake_while_parts_are_closed_ends_the_recording_and_leaves_all_for_
         broken.setattr(closing, "close_part", lambda *_: 1 // 0)
         recorder = record(tmp_path, steady(RATE, 100, 60))
     assert [type(error) for error in recorder.errors] == [ZeroDivisionError]
-    assert [found.problem for found in store.recover(tmp_path)] == [""]
+    assert [found.problem for found in closing.recover(tmp_path)] == [""]
     report = verify(recorder.folders[0])
     assert (report.problems, report.state) == ([], "ended")
     assert report.samples == recorder.rows > 0
@@ -174,7 +174,7 @@ def writer_in(folder: Path) -> Writer:
     layout = Layout(folder, "x", (SHUNT, SUPPLY), RATE, 0, 1)
     for name in FOLDERS:
         (folder / name).mkdir()
-    return Writer(store.Open(layout, pair_at(0, RATE), ExitStack()), lambda: True)
+    return Writer(closing.Open(layout, pair_at(0, RATE), ExitStack()), lambda: True)
 
 
 def put_all(writer: Writer, readings: Iterable[Reading]) -> None:
@@ -216,28 +216,28 @@ def left_open(tmp_path: Path) -> Path:
 
 
 def test_what_was_left_open_is_ended_with_all_that_is_on_the_disk(left_open: Path) -> None:
-    assert [found.problem for found in store.recover(left_open.parents[1])] == [""]
+    assert [found.problem for found in closing.recover(left_open.parents[1])] == [""]
     report = verify(left_open)
     assert (report.problems, report.state, report.samples) == ([], "ended", 2300)
-    assert list(store.recover(left_open.parents[1])) == []
+    assert list(closing.recover(left_open.parents[1])) == []
 
 
 def test_a_torn_end_is_cut_off_and_is_a_gap_where_its_indices_are_known(left_open: Path) -> None:
     file = left_open / "open/000002.raw"
     file.write_bytes(file.read_bytes()[: -raw.HEAD_BYTES - 10])
-    assert [found.problem for found in store.recover(left_open.parents[1])] == [""]
+    assert [found.problem for found in closing.recover(left_open.parents[1])] == [""]
     assert verify(left_open).problems == []
     assert Trace.open(left_open).gaps == [Gap(2200, 2300, Reason.KILLED)]
 
 
 def test_a_part_that_was_closed_before_the_kill_is_not_made_again(left_open: Path) -> None:
     written = (left_open / "open/000002.raw").read_bytes()
-    list(store.recover(left_open.parents[1]))
+    list(closing.recover(left_open.parents[1]))
     closed = (left_open / "parts/000002.parquet").read_bytes()
     (left_open / "manifest.json").unlink()
     (left_open / "open").mkdir()
     (left_open / "open/000002.raw").write_bytes(written[: len(written) // 2])
-    assert [found.problem for found in store.recover(left_open.parents[1])] == [""]
+    assert [found.problem for found in closing.recover(left_open.parents[1])] == [""]
     assert (left_open / "parts/000002.parquet").read_bytes() == closed
     assert verify(left_open).problems == []
 
@@ -245,13 +245,13 @@ def test_a_part_that_was_closed_before_the_kill_is_not_made_again(left_open: Pat
 def test_a_trace_that_is_being_recorded_is_left_alone(left_open: Path) -> None:
     with locked(left_open / "open/lock") as free:
         assert free
-        assert list(store.recover(left_open.parents[1])) == []
+        assert list(closing.recover(left_open.parents[1])) == []
     assert not (left_open / "manifest.json").exists()
 
 
 def test_a_trace_with_a_missing_part_is_not_ended_and_the_part_is_named(left_open: Path) -> None:
     (left_open / "parts/000001.parquet").unlink()
-    (found,) = store.recover(left_open.parents[1])
+    (found,) = closing.recover(left_open.parents[1])
     assert "000001.parquet: is missing" in found.problem
 
 
@@ -260,7 +260,7 @@ def test_a_header_that_was_never_finished_goes_and_one_without_samples_is_ended(
     (tmp_path / "a-study/.half.new/open/lock").touch()
     trace = Trace.open(record(tmp_path, []).folders[0])
     (trace.folder / "manifest.json").unlink()
-    assert [found.problem for found in store.recover(tmp_path)] == [""]
+    assert [found.problem for found in closing.recover(tmp_path)] == [""]
     assert verify(trace.folder).problems == []
     assert not (tmp_path / "a-study/.half.new").exists()
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from given_sources import record, steady
-from happe_power.recording import store
+from happe_power.recording import closing
 from happe_power.trace import Trace
 from happe_power.verify import verify
 from patience import PATIENCE_S, spend, until
@@ -135,7 +135,7 @@ def test_kill_9_at_50_random_instants_loses_a_moment_and_nothing_that_was_closed
 
 def check(spool: Path, killed_us: int, closed: dict[str, str]) -> float:
     """Recover a killed recorder's trace. Return how many seconds before the kill it lacks."""
-    assert [found.problem for found in store.recover(spool)] == [""]
+    assert [found.problem for found in closing.recover(spool)] == [""]
     (folder,) = (path.parent for path in spool.glob("*/*/header.json"))
     report = verify(folder)
     assert (report.problems, report.state) == ([], "ended")

@@ -21,8 +21,7 @@ from happe_contract.rig import Rig as CalibratedRig
 from happe_contract.server_time import server_clock
 from happe_contract.time_base import time_base
 from happe_contract.traces import Block, ClockEstimate, Gap, Reason
-from happe_power import sources
-from happe_power.arithmetic import marker
+from happe_power import marker, sources
 from happe_power.source_kit import Taken, check_source, take
 from happe_power.sources import t61
 from happe_power.sources.clock import SystemClock, VirtualClock

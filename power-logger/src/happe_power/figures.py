@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from happe_contract.calibration import Calibration, from_header
 from happe_contract.cuts import Clocks
 from happe_contract.measuring.refusal import Refusal, Why
 from happe_contract.measuring.rig import rig_of
-from happe_contract.measuring.session import NOMINAL, Session, TraceError
-from happe_contract.measuring.zeros import NO_CHECKS, Checks, checks_of, readings_of
+from happe_contract.measuring.session import NOMINAL, Session
+from happe_contract.measuring.zeros import Checks, checks_of
 from happe_contract.server_time import ClockSetError, server_clock
 from happe_contract.time_base import is_nominal, time_base
 from happe_contract.traces import ClockEstimate
@@ -98,14 +97,8 @@ def _calibration(trace: Trace, record: Path | None) -> tuple[Calibration | None,
 
 
 def _checks(path: Path, calibration: Calibration | None) -> Checks:
-    if not path.exists():
-        return NO_CHECKS
-    try:
-        document = json.loads(path.read_bytes())
-        readings = [*document["before"], *document.get("during", ()), *document["after"]]
-        return checks_of(readings_of(readings), calibration)
-    except (ValueError, TypeError, KeyError) as error:
-        raise TraceError(f"{path}: this file has no zero readings: {error!r}") from None
+    kept = zero_check.kept(path).values()
+    return checks_of([each for readings in kept for each in readings], calibration)
 
 
 __all__ = ["TomlFileError", "clocks_of", "session"]

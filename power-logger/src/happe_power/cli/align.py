@@ -15,7 +15,7 @@ from happe_cli.errors import EX_CHECK_FAILED, Failure
 from happe_contract.measuring.rig import columns
 from happe_contract.rig import values
 from happe_contract.traces import Measures
-from happe_power.arithmetic import align as finder
+from happe_power import marker as finder
 from happe_power.cli.host import Host, pass_host
 from happe_power.cli.measure import granted, opened, session_options
 from happe_power.cli.moments import MOMENT, TIMES
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from happe_contract.measuring.session import Recorded
     from happe_contract.rig import Rig
     from happe_contract.traces import Block
-    from happe_power.arithmetic.align import Alignment, Values
     from happe_power.cli.moments import Moment
+    from happe_power.marker import Alignment, Values
 
 MORE = f"""The marker is a pattern of CPU load of 25.4 s that the laptop makes before and after a session
 (docs/calibration.md, The marker). The command looks for it within 10 s of the time that the clocks give, and

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-import json
 import math
 import os
 import sys
@@ -17,19 +16,18 @@ import click
 from happe_cli.commands import Command, json_option, print_json, print_table
 from happe_cli.errors import Failure
 from happe_contract.calibration import Calibration, ShuntLine, SupplyTap, Wiring, from_header
-from happe_contract.measuring.zeros import HAVE_A_ZERO, checks_of, read_zero, readings_of
+from happe_contract.measuring.zeros import HAVE_A_ZERO, checks_of, read_zero
 from happe_contract.traces import Block, Measures, Quantity
 from happe_power import calibration
-from happe_power.arithmetic.known_load import Load, LoadError, Readings, outcome
 from happe_power.cli.host import Host, pass_host
 from happe_power.cli.moments import from_option, opened, to_option, trace_argument
-from happe_power.cli.source_option import SourceFile
+from happe_power.cli.sources import SourceFile
+from happe_power.known_load import Load, LoadError, Readings, outcome
 from happe_power.recording import zero_check
 from happe_power.recording.guard import UnusableError, usable
 from happe_power.sources import make
 from happe_power.sources.source import EndedError
 from happe_power.toml_files import TomlFileError
-from happe_power.trace import TraceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -323,10 +321,10 @@ def zero(host: Host, /, *, name: str, begin: Moment | None, until: Moment | None
             os.EX_TEMPFAIL, f"{trace.folder}: the recording is still in progress; try again when it has ended"
         )
     made = _read(trace, first, end)
-    document = _kept(trace)
-    old = [each for each in readings_of(document["during"]) if (each.channel, each.at_us) not in _places(made)]
-    during = sorted([*old, *made], key=lambda each: each.at_us)
-    before, after = (readings_of(document[when]) for when in ("before", "after"))
+    before, old, after = zero_check.kept(trace.folder / zero_check.NAME).values()
+    places = {(each.channel, each.at_us) for each in made}
+    other = [each for each in old if (each.channel, each.at_us) not in places]
+    during = sorted([*other, *made], key=lambda each: each.at_us)
     zero_check.store(trace.folder, before, after, during)
     for verdict in checks_of([*before, *during, *after], from_header(trace.calibration)).verdicts.values():
         click.echo(f"{verdict.checks} zero check{'s' if verdict.checks > 1 else ''}: {verdict.says}")
@@ -342,20 +340,3 @@ def _read(trace: Trace, first: int, end: int) -> list[ZeroReading]:
         raise Failure(os.EX_DATAERR, f"{trace.folder}: fewer than two samples lie between these times")
     at_us = trace.started.monotonic_us + round((first - trace.started.index) * 1e6 / trace.rate_hz)
     return [read_zero(trace.channels[column], column, blocks, at_us) for column in columns]
-
-
-def _places(readings: list[ZeroReading]) -> set[tuple[str, int]]:
-    return {(each.channel, each.at_us) for each in readings}
-
-
-def _kept(trace: Trace) -> dict[str, Any]:
-    """The checks that the trace's folder already has. Raises TraceError."""
-    path = trace.folder / zero_check.NAME
-    nothing: dict[str, Any] = {"before": [], "during": [], "after": []}
-    try:
-        kept: dict[str, Any] = json.loads(path.read_bytes())
-        return nothing | kept
-    except FileNotFoundError:
-        return nothing
-    except (ValueError, TypeError) as error:
-        raise TraceError(f"{path}: this file has no zero readings: {error!r}") from None

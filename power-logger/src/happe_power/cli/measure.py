@@ -21,8 +21,7 @@ from happe_contract.measuring.budget import COVERAGE_FACTOR, Kind
 from happe_contract.measuring.refusal import Limits, Refusal
 from happe_contract.measuring.runs import FORMAT, Measured
 from happe_contract.measuring.session import Session, Times
-from happe_power import figures, measuring
-from happe_power.arithmetic import compare
+from happe_power import compare, figures, measuring
 from happe_power.cli.host import Host, pass_host
 from happe_power.cli.moments import MOMENT, TIMES
 from happe_power.recording.files import write_whole
@@ -36,8 +35,8 @@ if TYPE_CHECKING:
     from happe_contract.measuring.budget import Budget
     from happe_contract.measuring.energy import Figure
     from happe_contract.measuring.runs import StudyRun
-    from happe_power.arithmetic.compare import Comparison
     from happe_power.cli.moments import Moment
+    from happe_power.compare import Comparison
 
 MORE = f"""{TIMES}
 Times are the server's, or with --own-clock this host's. Without --from and --to the command measures the

@@ -15,7 +15,7 @@ from happe_cli.commands import Command, is_terminal
 from happe_cli.errors import EX_CHECK_FAILED, Failure
 from happe_power.cli.host import ENROL, Ending, Host, pass_host
 from happe_power.cli.recording import Session, Wanted
-from happe_power.cli.source_option import SourceFile
+from happe_power.cli.sources import SourceFile
 
 if TYPE_CHECKING:
     from happe_power.upload.identity import Identity

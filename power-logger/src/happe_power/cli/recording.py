@@ -19,7 +19,7 @@ from happe_cli.commands import is_terminal
 from happe_cli.errors import Failure
 from happe_contract.measuring.zeros import checks_of
 from happe_power import calibration, sources
-from happe_power.recording import live, store, zero_check
+from happe_power.recording import closing, live, zero_check
 from happe_power.recording.header import LOCAL, NOBODY, Purpose, fitting_part_seconds
 from happe_power.recording.recorder import Limits, Recorder
 from happe_power.recording.tending import Tended
@@ -84,7 +84,7 @@ class Session:
 
     def recover(self) -> None:
         """End the traces of a killed recording."""
-        for found in store.recover(self._spool):
+        for found in closing.recover(self._spool):
             what = (
                 f"not ended: {found.problem}"
                 if found.problem

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`happe-power sources`."""
+"""`happe-power sources`, and the value of the option --source: a TOML file whose table names a source."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
+from typing import Any
 
 import click
 
 from happe_cli.commands import Command, json_option, print_json
+from happe_power import sources as instruments
+from happe_power.sources.spec import written
+from happe_power.toml_files import TomlFile, TomlFileError
 
 MORE = """Lists what `record` can read on this machine, each as a table for a file that --source names, or for
 [record.source] in the configuration. For each missing driver or package it prints the command that installs it.
@@ -23,9 +28,6 @@ Examples:
 @json_option
 def sources(options: bool, as_json: bool) -> None:  # noqa: FBT001 - click's flags
     """List the instruments of this machine, and missing drivers or packages."""
-    from happe_power import sources as instruments
-    from happe_power.sources.spec import written
-
     if options:
         click.echo(instruments.help_text())
         return
@@ -42,3 +44,24 @@ def sources(options: bool, as_json: bool) -> None:  # noqa: FBT001 - click's fla
         click.echo(f"{written(each.table)}\n" if each.table else "")
     met = [f"{kind.name} with {', '.join(kind.tested_with)}" for kind in instruments.KINDS.loaded() if kind.tested_with]
     click.echo(f"# Tested with real instruments: {'; '.join(met) or 'none of these kinds yet'}.")
+
+
+class SourceFile(click.ParamType[instruments.Spec]):
+    """A file with the table of a source; also a table of the configuration that was already checked."""
+
+    name = "file"
+
+    def convert(
+        self, value: Any, _parameter: click.Parameter | None, _context: click.Context | None
+    ) -> instruments.Spec:  # noqa: ANN401 - click's
+        """The checked table. Raises SpecError, OSError."""
+        return value if isinstance(value, instruments.Spec) else read(Path(value))
+
+
+def read(path: Path) -> instruments.Spec:
+    """The source that a file names. Raises SpecError, which names the line, and OSError."""
+    try:
+        file = TomlFile(path.read_bytes(), str(path))
+    except TomlFileError as error:
+        raise instruments.SpecError(str(error)) from None
+    return instruments.named(file.data, file.said)

@@ -14,7 +14,7 @@ from happe_cli.commands import Command, is_terminal, json_option, print_json, pr
 from happe_cli.errors import EX_CHECK_FAILED
 from happe_power import verify as checks
 from happe_power.cli.host import ENROL, Ending, Host, pass_host, spool_option
-from happe_power.recording import live, store
+from happe_power.recording import closing, live
 from happe_power.upload.outbox import folders, opened
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _repaired(folder: Path) -> list[str]:
     if (folder / "manifest.json").exists():
         return []
     ended = "manifest.json: the trace was left open; it is ended now"
-    return [found.problem or ended for found in store.recover_trace(folder)]
+    return [found.problem or ended for found in closing.recover_trace(folder)]
 
 
 def _as_json(report: Report, done: list[str]) -> dict[str, Any]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Turns raw files into parts, and ends a trace by its manifest, also after a kill of the recorder.
+"""Makes a trace's folder (SPOOL/STUDY/UUID), turns raw files into parts, and ends a trace, also after a kill.
 
 Closing a part writes the gaps, then the part's digest, then the part, and then removes the raw file. The part's rename
 closes it. If a kill comes between two steps, the next run repeats them, and loses or doubles nothing. It never makes an
@@ -9,23 +9,26 @@ existing part again, because the uploader may have sent it.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
+import shutil
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from happe_cli.disk import sync_folder
 from happe_contract import schemas
+from happe_contract.faults import BadDocumentError
 from happe_contract.parts import BadPartError, Footer, read_footer
 from happe_contract.traces import Gap, Reason
 from happe_power.recording import indices, parts, raw
-from happe_power.recording.files import append_line, remove_temporary, write_whole
-from happe_power.recording.header import compact, gap_line
-from happe_power.trace import read_digests, read_gaps
+from happe_power.recording.files import append_line, locked, remove_temporary, write_all, write_whole
+from happe_power.recording.header import FOLDERS, Layout, compact, gap_line, layout_of
+from happe_power.trace import Trace, TraceError, read_digests, read_gaps
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from happe_contract.traces import TimePair
-    from happe_power.recording.header import Layout
     from happe_power.recording.raw import Content, Record
 
 Json = dict[str, Any]
@@ -146,3 +149,77 @@ def _explained(layout: Layout, footers: Sequence[Footer]) -> list[Gap]:
         gaps = sorted([*gaps, *lost], key=lambda gap: gap.from_index)
         write_gaps(layout, gaps)
     return gaps
+
+
+NEW = ".new"
+
+
+@dataclass
+class Open:
+    """A trace under way, and the lock that is held on it. `started` is the header's."""
+
+    layout: Layout
+    started: TimePair
+    lock: ExitStack
+
+    def end(self) -> None:
+        """Write the manifest, then release the lock. Raises OSError, EndError; may be called again."""
+        end(self.layout, self.started)
+        self.lock.close()
+        shutil.rmtree(self.layout.lock.parent, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """A trace found open. `problem`: why the recovery could not end it; empty: it now has its manifest."""
+
+    folder: Path
+    problem: str = ""
+
+
+def create(study: Path, layout: Layout, header: Mapping[str, Any], beside: Mapping[str, bytes]) -> Open:
+    """Make a trace's folder, header and files `beside` it in one step. Raises OSError, BadDocumentError."""
+    schemas.check(schemas.Kind.POWER_TRACE, header)
+    study.mkdir(parents=True, exist_ok=True)
+    new = replace(layout, folder=study / f".{layout.trace}{NEW}")
+    lock = ExitStack()
+    try:
+        for name in FOLDERS:
+            (new.folder / name).mkdir(parents=True)
+        lock.enter_context(locked(new.lock))
+        files = {new.folder / name: content for name, content in beside.items()}
+        write_all(files | {new.folder / "header.json": compact(header)})
+        new.folder.rename(layout.folder)
+        sync_folder(study)
+    except OSError:
+        lock.close()
+        shutil.rmtree(new.folder, ignore_errors=True)
+        raise
+    return Open(layout, indices.from_json(header["started"]), lock)
+
+
+def recover(spool: Path) -> Iterator[Recovered]:
+    """End each trace of a spool that no recorder is writing. A trace that can't be ended raises nothing."""
+    for new in spool.glob(f"*/.*{NEW}/open/lock"):
+        with locked(new) as free:
+            if free:
+                shutil.rmtree(new.parents[1], ignore_errors=True)
+    for header in sorted(spool.glob("*/*/header.json")):
+        if not (header.parent / "manifest.json").exists():
+            yield from recover_trace(header.parent)
+
+
+def recover_trace(folder: Path) -> Iterator[Recovered]:
+    """End one trace, unless it is being recorded."""
+    try:
+        layout = layout_of(trace := Trace.open(folder))
+        layout.lock.parent.mkdir(exist_ok=True)
+        with ExitStack() as stack:
+            if not stack.enter_context(locked(layout.lock)):
+                return
+            Open(layout, trace.started, stack).end()
+        yield Recovered(folder)
+    except OSError as error:
+        yield Recovered(folder, f"{error.filename or folder}: {error.strerror or error}")
+    except (TraceError, EndError, BadDocumentError) as error:
+        yield Recovered(folder, str(error))

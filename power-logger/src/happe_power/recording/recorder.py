@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from happe_contract.traces import Block, Gap, Reason
-from happe_power.recording import indices, store
+from happe_power.recording import closing, indices
 from happe_power.recording.header import Layout, boot_clock, header_of
 from happe_power.recording.writer import Writer
 from happe_power.sources.source import Reading
@@ -230,7 +230,7 @@ class Recorder:
         where = (self._study / name, name)
         layout = Layout(*where, source.channels, source.rate_hz, started.index, purpose.part_seconds)
         header = header_of(source, purpose, name, started, self._clock)
-        self._trace = store.create(self._study, layout, header, self._beside)
+        self._trace = closing.create(self._study, layout, header, self._beside)
         self.folders.append(layout.folder)
         self._writers.append(Writer(self._trace, self._has_room))
 

@@ -21,8 +21,8 @@ from happe_power.trace import TraceError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from happe_power.recording.closing import Open
     from happe_power.recording.raw import Record
-    from happe_power.recording.store import Open
     from happe_power.sources.source import Reading
 
 MOST_WAITING = 30  # raw files that may wait to become parts

@@ -7,16 +7,18 @@ reading, and in the trace a gap `zero`.
 
 from __future__ import annotations
 
+import json
 import math
 import shlex
 import subprocess
 import time
 from typing import TYPE_CHECKING, Protocol
 
-from happe_contract.measuring.zeros import HAVE_A_ZERO, read_zero, shown
+from happe_contract.measuring.session import TraceError
+from happe_contract.measuring.zeros import HAVE_A_ZERO, read_zero, readings_of, shown
 from happe_contract.traces import Block, Gap, Reason
 from happe_power.recording.files import write_whole
-from happe_power.recording.guard import UnusableError, usable
+from happe_power.recording.guard import usable
 from happe_power.recording.header import compact
 from happe_power.sources.source import Reading
 
@@ -43,22 +45,23 @@ def take(source: Source, seconds: float = SECONDS) -> list[ZeroReading]:
 
     Raises SourceError; ValueError if no sample came, or if some can't be used.
     """
-    channels = [(column, each) for column, each in enumerate(source.channels) if each.measures in HAVE_A_ZERO]
     wanted, deadline = seconds * source.rate_hz, time.monotonic() + 2 * seconds + 1
     blocks: list[Block] = []
     at_us = source.start(0).monotonic_us
     try:
         while sum(block.rows for block in blocks) < wanted and time.monotonic() < deadline:
-            blocks += [_part(item, channels) for item in source.read(seconds).items if isinstance(item, Block)]
+            blocks += [item for item in source.read(seconds).items if isinstance(item, Block)]
     finally:
         source.stop()
-    return [read_zero(channel, column, blocks, at_us) for column, (_, channel) in enumerate(channels)]
+    return _read(source.channels, blocks, at_us)
 
 
-def _part(block: Block, channels: Sequence[tuple[int, Channel]]) -> Block:
-    """Pick the columns of these channels from a block. Raises UnusableError if a sample can't be used."""
-    part = Block(block.first_index, tuple(block.columns[column] for column, _ in channels))
-    return usable(part, [channel for _, channel in channels])
+def _read(channels: Sequence[Channel], blocks: Sequence[Block], at_us: int) -> list[ZeroReading]:
+    """The zero of each channel that has one. Raises UnusableError, ValueError without samples."""
+    wanted = [column for column, each in enumerate(channels) if each.measures in HAVE_A_ZERO]
+    own = [channels[column] for column in wanted]
+    good = [usable(Block(each.first_index, tuple(each.columns[i] for i in wanted)), own) for each in blocks]
+    return [read_zero(channel, column, good, at_us) for column, channel in enumerate(own)]
 
 
 def store(
@@ -67,6 +70,18 @@ def store(
     """Put the readings beside a trace, as zeros.json. Raises OSError."""
     readings = {"before": shown(before), "during": shown(during), "after": shown(after)}
     write_whole(folder / NAME, compact(readings))
+
+
+def kept(path: Path) -> dict[str, list[ZeroReading]]:
+    """The readings of a zeros.json: `before`, `during` and `after`; without the file, none. Raises TraceError."""
+    nothing: dict[str, list[ZeroReading]] = {"before": [], "during": [], "after": []}
+    try:
+        document = {"during": []} | json.loads(path.read_bytes())
+        return {when: readings_of(document[when]) for when in nothing}
+    except FileNotFoundError:
+        return nothing
+    except (ValueError, TypeError, KeyError) as error:
+        raise TraceError(f"{path}: this file has no zero readings: {error!r}") from None
 
 
 SETTLE_S = 0.5  # the settling time of a relay and the filter behind it, before and after
@@ -212,13 +227,9 @@ class Zeroing:
 
     def _end(self) -> None:
         """Read the zero, and open the inputs."""
-        channels = [(column, each) for column, each in enumerate(self.source.channels) if each.measures in HAVE_A_ZERO]
-        at_us = time.monotonic_ns() // 1000
         try:
-            blocks = [Block(each.first_index, tuple(each.columns[i] for i, _ in channels)) for each in self._blocks]
-            good = [usable(each, [channel for _, channel in channels]) for each in blocks]
-            self.readings += [read_zero(channel, i, good, at_us) for i, (_, channel) in enumerate(channels)]
-        except (UnusableError, ValueError) as error:
+            self.readings += _read(self.source.channels, self._blocks, time.monotonic_ns() // 1000)
+        except ValueError as error:
             self._fail(str(error))
         self._open()
 

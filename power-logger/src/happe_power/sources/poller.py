@@ -25,7 +25,7 @@ SLOWEST_HZ = 0.01
 
 
 class Poller:
-    """Polls an instrument once a period, and reports missed periods.
+    """Polls an instrument once a period, and reports missed periods. A polled source is a subclass.
 
     It reads the sample of index k in the period that begins k periods after that of index 0. A period without a reading
     becomes a gap `stall`; one with a useless reading (`sample` returns None) a gap `invalid`.
@@ -37,9 +37,9 @@ class Poller:
         """`sample` reads all channels, and may raise SourceError. Raises SourceError for a rate out of range."""
         if not SLOWEST_HZ <= rate_hz <= FASTEST_HZ:
             raise SourceError(f"rate = {rate_hz:g}: a source is polled {SLOWEST_HZ:g} to {FASTEST_HZ:g} times a second")
-        self._sample = sample
-        self._types = [channel.dtype for channel in channels]
-        self._rate_hz = rate_hz
+        self.channels = tuple(channels)
+        self.rate_hz = rate_hz
+        self._ask = sample
         self._clock = clock
         self._from_index = self._next = self._from_us = 0
 
@@ -66,12 +66,15 @@ class Poller:
             return Reading((), None)
         return Reading(tuple(items), self._pair())
 
+    def stop(self) -> None:
+        """Do nothing, as polling holds nothing open."""
+
     def _poll(self, items: list[Block | Gap], rows: list[Row]) -> None:
         """Read one period's sample, after a gap for missed periods."""
         current = max(self._next, self._index_at(self._clock.now().monotonic_us))
         if current > self._next:
             self._lose(items, rows, current, Reason.STALL)
-        row = self._sample()
+        row = self._ask()
         if row is None:
             self._lose(items, rows, self._next + 1, Reason.INVALID)
         else:
@@ -87,17 +90,18 @@ class Poller:
         """Turn the rows so far, which end at the next index, into a block."""
         if rows:
             columns = tuple(
-                np.array(values, kind) for values, kind in zip(zip(*rows, strict=True), self._types, strict=True)
+                np.array(values, channel.dtype)
+                for values, channel in zip(zip(*rows, strict=True), self.channels, strict=True)
             )
             items.append(Block(self._next - len(rows), columns))
             rows.clear()
 
     def _due_us(self, index: int) -> int:
-        return self._from_us + round((index - self._from_index) * MICROS / self._rate_hz)
+        return self._from_us + round((index - self._from_index) * MICROS / self.rate_hz)
 
     def _index_at(self, monotonic_us: int) -> int:
         """The index of the period that contains this time."""
-        index = self._from_index + int((monotonic_us - self._from_us) * self._rate_hz / MICROS)
+        index = self._from_index + int((monotonic_us - self._from_us) * self.rate_hz / MICROS)
         return index + 1 if self._due_us(index + 1) <= monotonic_us else index
 
     def _pair(self) -> TimePair:

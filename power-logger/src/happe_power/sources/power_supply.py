@@ -11,7 +11,7 @@ from happe_contract.traces import Channel, Measures
 from happe_power.sources import poller
 from happe_power.sources.clock import MICROS
 from happe_power.sources.poller import Poller, Row
-from happe_power.sources.source import Reading, SourceError
+from happe_power.sources.source import SourceError
 from happe_power.sources.spec import Found, Kind, Option, Spec, number
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ GAUGES = {
 MICRO = 1e-6
 
 
-class PowerSupply:
+class PowerSupply(Poller):
     """A source that reads a battery's gauge: the power that the machine takes from the battery.
 
     If the battery does not discharge, a reading does not show the machine's power, and becomes a gap `invalid`.
@@ -42,16 +42,14 @@ class PowerSupply:
     def __init__(self, battery: Path, rate_hz: float, clock: Clock) -> None:
         """Find the gauges. Raises SourceError without a gauge of power, or of both voltage and current."""
         self._battery = battery
-        self._clock = clock
         self._gauges = gauges_of(battery)
         self.device = " ".join([battery.name, *_told(battery, ("manufacturer", "model_name"))])[:200]
         self.serial = next(iter(_told(battery, ("serial_number",))), None)
-        self.channels = tuple(
+        channels = [
             Channel(what.value, what, unit, np.dtype(np.int32), MICRO, 0.0)
             for what, unit in (GAUGES[gauge] for gauge in self._gauges)
-        )
-        self.rate_hz = rate_hz
-        self._poller = Poller(self._sample, self.channels, rate_hz, clock)
+        ]
+        super().__init__(self._sample, channels, rate_hz, clock)
         self._renewal = Renewal()
 
     @property
@@ -68,14 +66,7 @@ class PowerSupply:
             raise SourceError(
                 f"{self._battery.name} is {status}: it measures the machine's power only on battery; unplug the mains"
             )
-        return self._poller.start(first_index)
-
-    def read(self, timeout_s: float) -> Reading:
-        """Poll, and return the samples."""
-        return self._poller.read(timeout_s)
-
-    def stop(self) -> None:
-        """Do nothing, as polling holds nothing open."""
+        return super().start(first_index)
 
     def _sample(self) -> Row | None:
         if poller.word(self._battery / "status") != DISCHARGING:

@@ -16,7 +16,7 @@ from happe_contract.traces import Channel, Measures
 from happe_power.sources import poller
 from happe_power.sources.clock import MICROS
 from happe_power.sources.poller import Poller, Row
-from happe_power.sources.source import Reading, SourceError
+from happe_power.sources.source import SourceError
 from happe_power.sources.spec import NAMES, OPTIONAL, Found, Kind, Option, Spec, number
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Counter:
         return self.total
 
 
-class Powercap:
+class Powercap(Poller):
     """A source that reads the energy counters of some zones: a channel in joules for each."""
 
     kind = "powercap"
@@ -67,18 +67,16 @@ class Powercap:
     def __init__(self, zones: list[Path], rate_hz: float, clock: Clock) -> None:
         """Check the zones. Raises SourceError if a counter can't be read, or could wrap twice between two polls."""
         self._zones = zones
-        self._clock = clock
         self._spans = [poller.number(zone / "max_energy_range_uj") for zone in zones]
         if not all(span > 0 for span in self._spans):
             raise SourceError(f"{zones[0]}: max_energy_range_uj is not above 0: its counter's wraps can't be undone")
         names = [_channel_name(poller.word(zone / "name")) for zone in zones]
         self.device = ("powercap " + ", ".join(zone.name for zone in zones))[:200]
-        self.channels = tuple(_channel(name, index, names) for index, name in enumerate(names))
-        self.rate_hz = rate_hz
+        channels = [_channel(name, index, names) for index, name in enumerate(names)]
+        super().__init__(self._sample, channels, rate_hz, clock)
         self._ambiguous_us = min(self._spans) / MOST_WATTS  # microjoules by watts
         if MICROS / rate_hz > self._ambiguous_us:
             raise SourceError(f"rate = {rate_hz:g} is too low: a counter may wrap twice between two readings")
-        self._poller = Poller(self._sample, self.channels, rate_hz, clock)
         self._counters: list[Counter] = []
         self._read_us = 0
 
@@ -88,14 +86,7 @@ class Powercap:
         if not self._counters or self._may_have_wrapped_twice:
             self._counters = [Counter(value, span) for value, span in zip(values, self._spans, strict=True)]
             self._read_us = self._clock.now().monotonic_us
-        return self._poller.start(first_index)
-
-    def read(self, timeout_s: float) -> Reading:
-        """Poll, and return the samples."""
-        return self._poller.read(timeout_s)
-
-    def stop(self) -> None:
-        """Do nothing, as polling holds nothing open."""
+        return super().start(first_index)
 
     def _sample(self) -> Row:
         if self._may_have_wrapped_twice:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from happe_contract.traces import TimePair
     from happe_power.sources.clock import Clock
     from happe_power.sources.poller import Row
-    from happe_power.sources.source import Reading
 
 GET_PACKAGE = "pip install happe-power-logger[scpi]"
 NOT_A_NUMBER, OVER = 9.91e37, 9.9e37  # SCPI's numbers for these (SCPI-99, 7.2.1.4 and 7.2.1.5)
@@ -80,21 +79,20 @@ class Setting:
     timeout_s: float
 
 
-class Scpi:
+class Scpi(Poller):
     """A source that asks for each sample. It drops an answer that takes longer than a period: its time is unknown."""
 
     kind = "scpi"
 
     def __init__(self, manager: Any, setting: Setting, clock: Clock) -> None:  # noqa: ANN401 - pyvisa.ResourceManager
         """Ask for the instrument's identity. Raises SourceError if it is another, or measures too seldom."""
-        self._manager, self._setting, self._clock = manager, setting, clock
+        self._manager, self._setting = manager, setting
         self._device: Any = None
-        self.rate_hz = setting.rate_hz
         measures = setting.model.measures
         ends = [(-OVER, OVER)] * len(measures)
         ones, zeros = [1.0] * len(measures), [0.0] * len(measures)
-        self.channels = channels_of(measures, np.dtype(np.float64), ones, zeros, ends)
-        self._poller = Poller(self._sample, self.channels, self.rate_hz, clock)
+        channels = channels_of(measures, np.dtype(np.float64), ones, zeros, ends)
+        super().__init__(self._sample, channels, setting.rate_hz, clock)
         try:
             self._identity = ""
             self._identity = self._opened()
@@ -113,11 +111,7 @@ class Scpi:
         if identity != self._identity:
             self.stop()
             raise SourceError(f"{self._setting.resource} says it is {identity!r}, not {self._identity!r} as before")
-        return self._poller.start(first_index)
-
-    def read(self, timeout_s: float) -> Reading:
-        """Poll, and return the samples."""
-        return self._poller.read(timeout_s)
+        return super().start(first_index)
 
     def stop(self) -> None:
         """Close the connection."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from happe_contract import schemas
 from happe_contract.faults import BadDocumentError
-from happe_power.arithmetic import marker
+from happe_power import marker
 from happe_power.sources.clock import MICROS
 from happe_power.sources.source import SourceError
 
@@ -83,7 +83,7 @@ class Load:
         return sum(energies) / (to_us - from_us)
 
     def with_markers(self, starts_us: Sequence[int]) -> Load:
-        """The load with the marker pattern (arithmetic/marker.py) from each of these times on."""
+        """The load with the marker pattern (happe_power/marker.py) from each of these times on."""
         table = table_a2()
         busy, idle = table.at(table.khz[-1], 1.0), table.at(table.khz[0], 0.0)
         steps = dict(zip(self.from_us, self.watts, strict=True))
