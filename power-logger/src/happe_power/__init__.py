@@ -2,8 +2,8 @@
 """HAPPE's power logger. It samples a laptop's power, keeps every sample or records what it lost, and computes energy.
 
 `sources` read instruments; `recording` writes a trace into a folder; `upload` sends it to the study server;
-`marker`, `known_load` and `compare` are pure, and align, calibrate and compare; `plot`, `tables` and `formats` show a trace to people and
-programs; `cli` is `happe-power`.
+`marker`, `known_load` and `compare` are pure; `plot`, `tables` and `formats` show a trace to people and programs;
+`cli` is `happe-power`.
 docs/power-logger.md explains them; docs/uploads.md defines the formats.
 """
 

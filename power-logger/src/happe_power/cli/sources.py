@@ -11,7 +11,7 @@ import click
 
 from happe_cli.commands import Command, json_option, print_json
 from happe_power import sources as instruments
-from happe_power.sources.spec import written
+from happe_power.sources.spec import Spec, SpecError, written
 from happe_power.toml_files import TomlFile, TomlFileError
 
 MORE = """Lists what `record` can read on this machine, each as a table for a file that --source names, or for
@@ -46,22 +46,20 @@ def sources(options: bool, as_json: bool) -> None:  # noqa: FBT001 - click's fla
     click.echo(f"# Tested with real instruments: {'; '.join(met) or 'none of these kinds yet'}.")
 
 
-class SourceFile(click.ParamType[instruments.Spec]):
+class SourceFile(click.ParamType[Spec]):
     """A file with the table of a source; also a table of the configuration that was already checked."""
 
     name = "file"
 
-    def convert(
-        self, value: Any, _parameter: click.Parameter | None, _context: click.Context | None
-    ) -> instruments.Spec:  # noqa: ANN401 - click's
+    def convert(self, value: Any, _parameter: click.Parameter | None, _context: click.Context | None) -> Spec:  # noqa: ANN401 - click's
         """The checked table. Raises SpecError, OSError."""
-        return value if isinstance(value, instruments.Spec) else read(Path(value))
+        return value if isinstance(value, Spec) else read(Path(value))
 
 
-def read(path: Path) -> instruments.Spec:
+def read(path: Path) -> Spec:
     """The source that a file names. Raises SpecError, which names the line, and OSError."""
     try:
         file = TomlFile(path.read_bytes(), str(path))
     except TomlFileError as error:
-        raise instruments.SpecError(str(error)) from None
+        raise SpecError(str(error)) from None
     return instruments.named(file.data, file.said)
