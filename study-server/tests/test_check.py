@@ -56,18 +56,15 @@ def test_a_server_with_traces_is_well(operated: Operated, parts: list[Path]) -> 
         assert {verdict for found in verdicts(ran).values() for verdict in found} == {"ok"}
 
 
-def test_a_part_that_is_gone_is_missing(operated: Operated, parts: list[Path]) -> None:
+def test_a_part_that_is_gone_is_missing_and_a_shorter_one_is_damaged(operated: Operated, parts: list[Path]) -> None:
+    content = parts[1].read_bytes()
     parts[1].unlink()
-    ran = operated.run("check", "--json")
-    assert ran.status == 1
-    assert one(ran, "fail")["detail"].endswith("/1 is missing")
-
-
-def test_a_part_that_is_shorter_is_damaged(operated: Operated, parts: list[Path]) -> None:
-    parts[2].write_bytes(parts[2].read_bytes()[:-1])
-    ran = operated.run("check", "--json")
-    assert ran.status == 1
-    assert one(ran, "fail")["detail"].endswith("/2 differs from what the server received")
+    missing = operated.run("check", "--json")
+    parts[1].write_bytes(content[:-1])
+    shorter = operated.run("check", "--json")
+    assert missing.status == shorter.status == 1
+    assert one(missing, "fail")["detail"].endswith("/1 is missing")
+    assert one(shorter, "fail")["detail"].endswith("/1 differs from what the server received")
 
 
 def test_a_changed_part_is_found_by_reading_it(operated: Operated, parts: list[Path]) -> None:

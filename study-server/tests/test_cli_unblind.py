@@ -63,6 +63,15 @@ def unblind(server: Operated, *options: str | Path, typed: str = "small\n") -> R
     return server.run("study", "unblind", "small", "--custodian", CARL, "--reason", WHY, *options, typed=typed)
 
 
+def refused(server: Operated, password: Path) -> str:
+    """What the program says to a custodian whom it refuses before its last question. No condition is revealed."""
+    done = unblind(server, "--password-file", password)
+    assert done.status == os.EX_NOPERM
+    assert "to unblind it" not in done.err
+    assert conditions(server) == {None}
+    return done.err
+
+
 def conditions(server: Operated) -> set[str | None]:
     """The conditions in the database."""
     with server.world.database.reading() as session:
@@ -156,28 +165,18 @@ def test_an_account_that_can_not_sign_in_unblinds_nothing(operated: Operated, pa
     with operated.world.database.writing() as session:
         values = {name: flag for name, flag in (("no", False), ("yes", True)) if f":{name}" in change}
         session.execute(text(change), values)
-    done = unblind(operated, "--password-file", password)
-    assert done.status == os.EX_NOPERM
-    assert "to unblind it" not in done.err  # nothing else was asked
-    assert conditions(operated) == {None}
+    refused(operated, password)
 
 
 @pytest.mark.usefixtures("study")
 def test_a_wrong_password_unblinds_nothing(operated: Operated, password: Path) -> None:
     password.write_text(PASSWORD.upper())
-    done = unblind(operated, "--password-file", password)
-    assert done.status == os.EX_NOPERM
-    assert "to unblind it" not in done.err  # nothing else was asked
-    assert conditions(operated) == {None}
+    refused(operated, password)
 
 
 @pytest.mark.usefixtures("study")
 def test_a_custodian_of_today_waits_at_the_command_line_too(operated: Operated, password: Path) -> None:
     operated.configure(custodian_wait_hours=24)
-    refused = unblind(operated, "--password-file", password)
-    assert refused.status == os.EX_NOPERM
-    assert "to unblind it" not in refused.err  # nothing else was asked
-    assert "You may unblind this study from" in refused.err
-    assert conditions(operated) == {None}
+    assert "You may unblind this study from" in refused(operated, password)
     status = operated.done("study", "status", "small")
     assert re.search(rf"custodian +{CARL} since .*, unblinds from .* on", status.out)

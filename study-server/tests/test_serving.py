@@ -54,6 +54,14 @@ def sample(metrics: str, name: str, **labels: str) -> float:
     return 0.0
 
 
+def exchanged(running: Running, *sent: bytes) -> bytes:
+    """Send bytes over a connection of their own, and return the whole answer."""
+    host, _, port = running.address.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port)), PATIENCE_S) as client:
+        client.sendall(b"".join(sent))
+        return b"".join(iter(lambda: client.recv(65536), b""))
+
+
 def test_a_server_answers_and_stops_in_order(started: Running) -> None:
     assert started.get("/healthz") == (200, "ok\n")
     assert started.stop() == 0
@@ -91,9 +99,11 @@ def test_a_request_under_way_is_answered_before_the_server_stops(running: Runnin
 
 
 @pytest.mark.slow
-def test_requests_are_counted_over_all_workers_and_tell_no_code(running: Running) -> None:
+def test_requests_are_counted_over_all_workers_and_logged_and_tell_no_code(
+    running: Running, small_operated: Operated
+) -> None:
     for code in ("7K2M9QXA", "ABCDEFGH", "00000000"):
-        running.get(f"/api/v1/studies/{code}")
+        running.get(f"/api/v1/studies/{code}?with={code}")
         running.get(f"/p/{code}{code}{code}")
         running.get(f"/nowhere/{code}")
     status, metrics = running.get(running.metrics)
@@ -104,37 +114,25 @@ def test_requests_are_counted_over_all_workers_and_tell_no_code(running: Running
     seconds = {"method": "GET", "route": "/api/v1/studies/<study>"}
     assert sample(metrics, "happe_request_seconds_count", **seconds) == 3
     assert sample(metrics, "happe_writers_busy") == 0
-    assert not re.search("7K2M9QXA|ABCDEFGH|00000000", metrics)
     assert running.get("/metrics")[0] == 404, "they are on their own port alone"
-
-
-@pytest.mark.slow
-def test_a_method_that_nobody_knows_makes_no_label(running: Running) -> None:
-    host, _, port = running.address.removeprefix("http://").partition(":")
-    with socket.create_connection((host, int(port)), PATIENCE_S) as client:
-        client.sendall(b"BREW /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-        answer = b"".join(iter(lambda: client.recv(65536), b""))
-    assert answer.startswith(b"HTTP/1.1 405")
-    metrics = running.get(running.metrics)[1]
-    assert "BREW" not in metrics
-    assert sample(metrics, "happe_requests_total", method="other", route="none", status="405") == 1
-
-
-@pytest.mark.slow
-def test_the_metrics_can_be_left_out(small_operated: Operated, tmp_path: Path) -> None:
-    small_operated.configure(**ALONE | {"metrics_listen": "off"})
-    with Running(small_operated.file, tmp_path) as running:
-        assert running.metrics == ""
-        assert running.get("/healthz")[0] == 200
-        assert running.stop() == 0
-
-
-@pytest.mark.slow
-def test_nothing_of_the_metrics_is_left_when_the_server_has_stopped(running: Running, small_operated: Operated) -> None:
     folder = small_operated.data / ".metrics"
     assert len(list(folder.iterdir())) == 1
     assert running.stop() == 0
     assert list(folder.iterdir()) == []
+    assert not re.search("7K2M9QXA|ABCDEFGH|00000000", metrics + running.log.read_text())
+    entry = next(each for each in running.entries() if each["event"] == "request")
+    assert entry.pop("ms") >= 0
+    assert entry.pop("at").endswith("Z")
+    assert entry == {"event": "request", "level": "info", "caller": "anybody", **labels, "status": 401}
+
+
+@pytest.mark.slow
+def test_a_method_that_nobody_knows_makes_no_label(running: Running) -> None:
+    answer = exchanged(running, b"BREW /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 405")
+    metrics = running.get(running.metrics)[1]
+    assert "BREW" not in metrics
+    assert sample(metrics, "happe_requests_total", method="other", route="none", status="405") == 1
 
 
 @pytest.mark.slow
@@ -200,22 +198,18 @@ def test_a_killed_worker_of_jobs_is_replaced_and_none_outlives_the_server(
 
 
 @pytest.mark.slow
-def test_systemd_is_told_when_the_server_is_ready(small_operated: Operated, tmp_path: Path) -> None:
+def test_systemd_is_told_when_the_server_is_ready_and_the_pid_file_has_its_number(
+    small_operated: Operated, tmp_path: Path
+) -> None:
     small_operated.configure(**ALONE)
     with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as systemd:
         systemd.bind(str(tmp_path / "notify"))
         systemd.settimeout(PATIENCE_S)
-        with Running(small_operated.file, tmp_path, NOTIFY_SOCKET=str(tmp_path / "notify")) as running:
+        options = ("--pid-file", str(tmp_path / "pid"))
+        with Running(small_operated.file, tmp_path, *options, NOTIFY_SOCKET=str(tmp_path / "notify")) as running:
             assert systemd.recv(4096).startswith(b"READY=1")
+            assert int((tmp_path / "pid").read_text()) == running.process.pid
             assert running.stop() == 0
-
-
-@pytest.mark.slow
-def test_the_number_of_the_process_is_in_the_pid_file(small_operated: Operated, tmp_path: Path) -> None:
-    small_operated.configure(**ALONE)
-    with Running(small_operated.file, tmp_path, "--pid-file", str(tmp_path / "pid")) as running:
-        assert int((tmp_path / "pid").read_text()) == running.process.pid
-        assert running.stop() == 0
     assert not (tmp_path / "pid").exists()
 
 
@@ -237,24 +231,6 @@ def test_no_secret_is_in_the_command_line_the_environment_or_the_log(
     assert len(processes) == 4, "gunicorn, two workers of its own, and the worker of jobs"
     for secret in [*keys, token.encode(), b"opensesame"]:
         assert secret not in said
-
-
-@pytest.mark.slow
-def test_a_request_is_logged_by_its_pattern(running: Running) -> None:
-    running.get("/api/v1/studies/7K2M9QXA?with=7K2M9QXA")
-    assert running.stop() == 0
-    (entry,) = [entry for entry in running.entries() if entry["event"] == "request"]
-    assert entry.pop("ms") >= 0
-    assert entry.pop("at").endswith("Z")
-    assert entry == {
-        "event": "request",
-        "level": "info",
-        "method": "GET",
-        "route": "/api/v1/studies/<study>",
-        "status": 401,
-        "caller": "anybody",
-    }
-    assert "7K2M9QXA" not in running.log.read_text()
 
 
 @pytest.mark.slow
@@ -323,9 +299,12 @@ def test_without_secrets_it_does_not_start(small_operated: Operated) -> None:
 
 
 @pytest.mark.slow
-def test_listening_beyond_this_machine_is_warned_of(small_operated: Operated, tmp_path: Path) -> None:
+def test_listening_beyond_this_machine_is_warned_of_and_the_metrics_can_be_left_out(
+    small_operated: Operated, tmp_path: Path
+) -> None:
     small_operated.configure(**ALONE | {"listen": "0.0.0.0:0", "metrics_listen": "off", "trusted_proxies": 1})
     with Running(small_operated.file, tmp_path) as running:
         warned: dict[str, Any] = running.until("listens beyond this machine without TLS")
         assert warned["level"] == "warning"
+        assert running.metrics == ""
         assert running.stop() == 0

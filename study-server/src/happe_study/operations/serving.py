@@ -73,9 +73,7 @@ class GunicornLog(Logger):  # type: ignore[misc] # gunicorn has no types
         """Log an error."""
         log.error("gunicorn", **self._fields(msg, args, fields))
 
-    def critical(self, msg: Any, *args: Any, **fields: Any) -> None:  # noqa: ANN401 - gunicorn's
-        """Log what ends the server."""
-        self.error(msg, *args, **fields)
+    critical = error  # what ends the server
 
     def exception(self, msg: Any, *args: Any, **fields: Any) -> None:  # noqa: ANN401 - gunicorn's
         """Log an error with its place in the code."""

@@ -27,12 +27,6 @@ FOLDER = ".metrics"
 VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0, 600.0)
 
-NAMES = {
-    "happe_requests_total": "Requests answered, by method, route pattern and status",
-    "happe_request_seconds": "Seconds from a request's arrival to the last byte of its answer",
-    "happe_writers_busy": "Threads that write to the database or wait for their turn",
-}
-
 
 class Metrics:
     """The metrics of an application. After `share`, they are the sums over all its processes."""
@@ -42,11 +36,16 @@ class Metrics:
         from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram  # noqa: PLC0415 - see above
 
         self.registry = CollectorRegistry()
-        self._requests = Counter(*_named("happe_requests_total"), ["method", "route", "status"], registry=self.registry)
-        self._seconds = Histogram(
-            *_named("happe_request_seconds"), ["method", "route"], registry=self.registry, buckets=SECONDS
+        answered = "Requests answered, by method, route pattern and status"
+        self._requests = Counter(
+            "happe_requests_total", answered, ["method", "route", "status"], registry=self.registry
         )
-        self._writers = Gauge(*_named("happe_writers_busy"), registry=self.registry, multiprocess_mode="livesum")
+        took = "Seconds from a request's arrival to the last byte of its answer"
+        self._seconds = Histogram(
+            "happe_request_seconds", took, ["method", "route"], registry=self.registry, buckets=SECONDS
+        )
+        busy = "Threads that write to the database or wait for their turn"
+        self._writers = Gauge("happe_writers_busy", busy, registry=self.registry, multiprocess_mode="livesum")
 
     def answered(self, method: str, route: str, status: int, seconds: float | None) -> None:
         """Count a request, and its time unless that would reveal an upload's size (None)."""
@@ -57,10 +56,6 @@ class Metrics:
     def busy(self, change: int) -> None:
         """Count a writer that came (+1) or went (-1)."""
         self._writers.inc(change)
-
-
-def _named(name: str) -> tuple[str, str]:
-    return name, NAMES[name]
 
 
 @dataclass(frozen=True)

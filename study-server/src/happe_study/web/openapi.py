@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import copy
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from happe_study.base.codes import CODE_PATTERN
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from apiflask import APIFlask
 
 Json = dict[str, Any]
+Routes = dict[tuple[str, str], tuple[rules.Rule, Json]]  # access rule, and schemas of the path's parameters
 
 ABOUT = (
     "Times are integer microseconds since 1970, UTC; their names end in `_us`. Errors are RFC 9457 problems. Codes of "
@@ -76,14 +76,6 @@ CONVERTERS: dict[str, Json] = {
 CONVERTER = re.compile(r"<(?:(?P<converter>[a-z]+)(?:\((?:max=(?P<most>\d+))?\))?:)?(?P<name>[^:<>]+)>")
 
 
-@dataclass(frozen=True)
-class Route:
-    """An operation's access rule, and the schemas of its path parameters."""
-
-    rule: rules.Rule
-    parameters: dict[str, Json]
-
-
 def install(app: APIFlask) -> None:
     """Complete the document each time APIFlask makes it."""
 
@@ -94,7 +86,7 @@ def install(app: APIFlask) -> None:
         return spec
 
 
-def complete(spec: Json, routes: dict[tuple[str, str], Route]) -> None:
+def complete(spec: Json, routes: Routes) -> None:
     """Add the required token and shared errors to each operation."""
     spec["info"]["description"] = ABOUT
     spec["tags"] = [{"name": name} for name in dict.fromkeys(tag["name"] for tag in spec.get("tags", ()))]
@@ -104,15 +96,15 @@ def complete(spec: Json, routes: dict[tuple[str, str], Route]) -> None:
     for path, item in spec.get("paths", {}).items():
         for method, operation in item.items():
             if method in METHODS:
-                route = routes[method, path]
-                operation["security"] = [] if route.rule.who is Who.ANYBODY else [{"token": []}]
-                _add_errors(operation, shared_errors(route.rule, method, path))
-                _complete_input(operation, route.parameters)
+                rule, parameters = routes[method, path]
+                operation["security"] = [] if rule.who is Who.ANYBODY else [{"token": []}]
+                _add_errors(operation, _shared_errors(rule, method, path))
+                _complete_input(operation, parameters)
     for unused in APIFLASK_ERRORS:
         components["schemas"].pop(unused, None)
 
 
-def _complete_input(operation: Json, parameters: dict[str, Json]) -> None:
+def _complete_input(operation: Json, parameters: Json) -> None:
     for parameter in operation.get("parameters", ()):
         if parameter["in"] == "path":
             parameter["schema"] = parameters[parameter["name"]]
@@ -120,7 +112,7 @@ def _complete_input(operation: Json, parameters: dict[str, Json]) -> None:
         operation["requestBody"]["required"] = True
 
 
-def shared_errors(rule: rules.Rule, method: str, path: str) -> set[str]:
+def _shared_errors(rule: rules.Rule, method: str, path: str) -> set[str]:
     """The statuses of errors that follow from the access rule, the method and the path."""
     errors = {"401", "429", "503"}  # every route refuses an invalid token
     if rule.who is not Who.ANYBODY:
@@ -143,15 +135,15 @@ def _add_errors(operation: dict[str, Any], statuses: set[str]) -> None:
             response["content"] = ERROR_CONTENT
 
 
-def _routes(app: APIFlask) -> dict[tuple[str, str], Route]:
-    found = {}
+def _routes(app: APIFlask) -> Routes:
+    found: Routes = {}
     for url in (each for each in app.url_map.iter_rules() if each.rule.startswith("/api/")):
         rule = rules.rule_of(app, url.endpoint)
         path = CONVERTER.sub(r"{\g<name>}", url.rule)
         parameters = {each["name"]: _path_schema(each) for each in CONVERTER.finditer(url.rule)}
         for method in url.methods or ():
             if rule is not None:
-                found[method.lower(), path] = Route(rule, parameters)
+                found[method.lower(), path] = rule, parameters
     return found
 
 
