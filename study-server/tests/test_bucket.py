@@ -35,9 +35,9 @@ from happe_study.operations.checking import Verdict, check
 from happe_study.study.traces import storage as storage_module
 from happe_study.study.traces import upkeep
 from happe_study.study.traces.bucket import OWNER, Bucket
-from happe_study.study.traces.erased import ERASING
 from happe_study.study.traces.storage import Part
 from happe_study.study.traces.stores import storage_of
+from happe_study.study.traces.upkeep import ERASING
 from leaks import SOME_DIFFER, masked, same_chances, server
 from operated import Operated
 from s3_stores import Moto

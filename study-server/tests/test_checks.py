@@ -12,13 +12,11 @@ import records
 from happe_contract.traces import ClockEstimate
 from happe_study.study.checks import clock, parts
 from happe_study.study.checks.behaviour import behaviour
-from happe_study.study.checks.evidence import Evidence, RunFacts, TraceFacts
-from happe_study.study.checks.findings import Verdict
-from happe_study.study.documents.machines import T61
-from happe_study.study.documents.reading import Measure
+from happe_study.study.checks.evidence import Evidence, RunFacts, TraceFacts, Verdict
+from happe_study.study.documents import T61, Measure
 
 if TYPE_CHECKING:
-    from happe_study.study.checks.findings import Check
+    from happe_study.study.checks.evidence import Check
 
 SECOND = 1_000_000
 LAPTOP, METER = ("L", f"monotonic:{records.BOOT}"), ("M", "monotonic:meter")

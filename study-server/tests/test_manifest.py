@@ -14,8 +14,15 @@ import records
 from happe_contract import schemas
 from happe_contract.faults import BadDocumentError
 from happe_contract.schemas import MOST_BYTES, Kind
-from happe_study.study.traces.header import TraceHeader, trace_header
-from happe_study.study.traces.manifest import Comparison, Manifest, compare, manifest, missing
+from happe_study.study.traces.manifest import (
+    Comparison,
+    Manifest,
+    TraceHeader,
+    compare,
+    manifest,
+    missing,
+    trace_header,
+)
 
 Json = dict[str, Any]
 

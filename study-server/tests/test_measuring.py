@@ -28,7 +28,7 @@ from happe_study.model.rights import Role
 from happe_study.model.traces import Trace, TracePart
 from happe_study.study.measuring import stored
 from happe_study.study.measuring.asking import Clocks
-from happe_study.study.traces.part_files import opened
+from happe_study.study.traces.parts import opened
 from happe_study.study.traces.storage import Folder
 from patience import until
 

@@ -35,7 +35,7 @@ from happe_study.results import unblinding
 from happe_study.results.unblinding import Order
 from happe_study.results.withdrawal import services as withdrawal
 from happe_study.study.people import accounts, sittings
-from happe_study.study.profiles import assignments, downloads, reviews
+from happe_study.study.profiles import downloads, reviews
 from happe_study.study.profiles.services import Taken, take_out
 from happe_study.study.runs import services as runs
 from happe_study.study.studies import services as studies
@@ -271,8 +271,8 @@ def download(session: Session) -> None:
 def assign(session: Session) -> int:
     """Assign every profile to the only reviewer, and return the number of new assignments."""
     made = session.scalars(select(Study)).one()
-    [reviewer] = assignments.reviewers(session, made.id)
-    return assignments.assign(session, made, select(Profile), reviewer, Caller(Who.STAFF, 0, "ada@example.org"))
+    [reviewer] = reviews.reviewers(session, made.id)
+    return reviews.assign(session, made, select(Profile), reviewer, Caller(Who.STAFF, 0, "ada@example.org"))
 
 
 @on_postgresql

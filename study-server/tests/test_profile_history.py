@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from happe_study.study.profiles.drawing import heat, spread, steps
+from happe_study.study.profiles.drawing import also, ghz, heat, percent_of, since, spans, spread, steps
 from happe_study.study.profiles.history import Chapter, told
-from happe_study.study.profiles.summaries import summary
-from happe_study.study.profiles.words import also, ghz, percent_of, since, spans
+from happe_study.study.profiles.services import summary
 from happe_study.study.records.record import Lesson
 
 LADDER = (800_000, 1_200_000, 1_600_000, 2_200_000, 2_300_000)

@@ -33,8 +33,8 @@ from happe_study.model.rules import Caller
 from happe_study.model.runs import Run, RunRecord
 from happe_study.model.studies import Study
 from happe_study.results.withdrawal import services as withdrawal
-from happe_study.study.documents import services as documents
-from happe_study.study.profiles import words
+from happe_study.study import documents
+from happe_study.study.profiles import drawing
 from happe_study.study.profiles.searching import found
 from happe_study.study.records.lessons import learn
 from world import World, fixed_secrets, sqlite_copy
@@ -254,9 +254,9 @@ def test_a_list_of_one_application_tells_how_many_ask_for_which_frequency(lab: L
     levels = [each["khz"] for each in lab.every(application="torcs")]
     table = text_of(lab.reviewer, PAGES, application="torcs").partition('aria-label="Percentage of profiles')[2]
     shown = {row[0]: [int(cell[:-2]) for cell in row[1:]] for row in _cells(table.partition("</table>")[0])}
-    assert set(shown) == {words.ghz(khz) for each in levels for khz in each}
+    assert set(shown) == {drawing.ghz(khz) for each in levels for khz in each}
     for name, shares in shown.items():
-        many = [[words.ghz(each[level]) for each in levels].count(name) for level in range(10)]
+        many = [[drawing.ghz(each[level]) for each in levels].count(name) for level in range(10)]
         assert shares == [round(100 * number / len(levels)) for number in many]
     assert "Percentage of profiles" not in text_of(lab.reviewer, PAGES)
 
@@ -266,7 +266,7 @@ def test_another_profile_is_drawn_beside_one(lab: Lab) -> None:
     page = text_of(lab.reviewer, f"{PAGES}/{key(one)}", other=key(other).lower())
     table = page.partition('aria-label="Frequency by level"')[2].partition("</table>")[0]
     assert f"{key(other)}, GHz" in table
-    assert [row[1] for row in _cells(table)] == [words.ghz(khz) for khz in other["khz"]]
+    assert [row[1] for row in _cells(table)] == [drawing.ghz(khz) for khz in other["khz"]]
     for text in ("x", "00000000/torcs", f"{lab.codes[0]}/chess", f"{lab.codes[0]}/\0"):
         answer = lab.reviewer.get(f"{PAGES}/{key(one)}", query_string={"other": text})
         assert (answer.status_code, 'id="other-error"' in answer.text) == (422, True), text

@@ -30,8 +30,8 @@ from happe_study.model.participants import Participant
 from happe_study.model.results import Report, ReportFile
 from happe_study.model.rights import Role
 from happe_study.model.runs import Run
-from happe_study.study.documents import services as documents
-from happe_study.study.documents.reading import measures_in
+from happe_study.study import documents
+from happe_study.study.documents import measures_in
 from world import World, sqlite_copy
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from werkzeug.test import TestResponse
 
     from happe_study.model.studies import Study
-    from happe_study.study.documents.reading import Measure
+    from happe_study.study.documents import Measure
     from operated import Operated
 
 pytestmark = pytest.mark.slow
@@ -244,7 +244,7 @@ def test_a_check_of_many_findings_shows_the_first_and_counts_the_others(
     every = page.count('<th scope="row">run ')
     assert every > 3
     assert "lists all" not in page
-    monkeypatch.setattr("happe_study.study.checks.job.MOST", 3)
+    monkeypatch.setattr("happe_study.study.checks.services.MOST", 3)
     page = checked(small_world, analyst)
     assert page.count('<th scope="row">run ') == 3
     assert f"found {every - 3} more" in page

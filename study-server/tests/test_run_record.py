@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 import records
 from happe_contract import schemas
 from happe_contract.schemas import MOST_BYTES, Kind
-from happe_study.study.records.demand import Ladder
-from happe_study.study.records.lessons import learn
+from happe_study.study.records.lessons import Ladder, learn
 from happe_study.study.records.record import Lesson, RunRecord, run_record
 from uploads import GOOD
 

@@ -17,8 +17,7 @@ from typing import Any
 from happe_contract import schemas
 from happe_contract.schemas import Kind
 from happe_study.study.records.record import run_record
-from happe_study.study.traces.header import trace_header
-from happe_study.study.traces.manifest import manifest
+from happe_study.study.traces.manifest import manifest, trace_header
 from records import encode
 
 Json = dict[str, Any]

@@ -12,8 +12,8 @@ import pytest
 from happe_contract.parts import BadPartError, Footer, read_footer
 from happe_contract.traces import Channel, Measures, TimePair
 from happe_power.recording.parts import encode
-from happe_study.study.traces.part_files import samples
-from happe_study.study.traces.watts import NoPowerError, meter_of
+from happe_study.study.traces.parts import samples
+from happe_study.study.traces.power_view import NoPowerError, meter_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -22,7 +22,7 @@ from happe_study.results.analysis.report import Report, Section, Weight
 from happe_study.results.analysis.sections import answer
 from happe_study.results.analysis.study import FAULT, Study
 from happe_study.results.analysis.tidy import Run, Runs
-from happe_study.study.documents.machines import T61
+from happe_study.study.documents import T61
 from happe_study.study.protocol.reading import read_protocol
 
 if TYPE_CHECKING:

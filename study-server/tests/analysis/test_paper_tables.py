@@ -16,8 +16,7 @@ from happe_study.results.analysis.paper_tables import rounded
 from happe_study.results.analysis.refusal import Refusal
 from happe_study.results.analysis.study import fixed, percent
 from happe_study.results.analysis.tidy import Runs, watts
-from happe_study.study.documents.machines import T61
-from happe_study.study.documents.reading import PowerModel
+from happe_study.study.documents import T61, PowerModel
 
 ROOT = Path(__file__).parents[3]
 TOTAL_RATINGS = {"ondemand": "4.61", "T-HAPPE": "4.55", "O-HAPPE": "4.69", "B-HAPPE": "4.63"}  # section A.5.2

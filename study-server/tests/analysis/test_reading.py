@@ -17,8 +17,7 @@ from happe_study.model.participants import Participant
 from happe_study.model.runs import Run
 from happe_study.results.analysis import reading, study
 from happe_study.results.analysis.reading import read_export, with_power
-from happe_study.study.documents.machines import T61
-from happe_study.study.documents.reading import InputError, measures_in, read_measures, read_model
+from happe_study.study.documents import T61, InputError, measures_in, read_measures, read_model
 from test_erasure import played
 
 if TYPE_CHECKING:

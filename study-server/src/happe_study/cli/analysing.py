@@ -33,7 +33,7 @@ from happe_study.results.analysis.plan import (
     powers,
 )
 from happe_study.results.analysis.refusal import Refusal
-from happe_study.study.documents.reading import InputError, read_measures
+from happe_study.study.documents import InputError, read_measures
 from happe_study.study.protocol.reading import ProtocolError, read_protocol
 
 if TYPE_CHECKING:

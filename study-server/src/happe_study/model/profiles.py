@@ -77,8 +77,8 @@ MARKS = ("flagged", "agrees")
 class Profile(Base):
     """A participant's UAFP of an application as the last run left it, and the searchable facts of its history.
 
-    `participant` is the code of `participant_id`, repeated for the indexes. summaries.py computes all columns from the
-    tables above, except for `flagged` and `notes`, which come from the reviews.
+    `participant` is the code of `participant_id`, repeated for the indexes. study/profiles/services.py computes all
+    columns from the tables above, except for `flagged` and `notes`, which come from the reviews.
     """
 
     __tablename__ = "profiles"
@@ -108,7 +108,7 @@ class Profile(Base):
     changed: Mapped[bool]  # a run changed the profile
     agrees: Mapped[bool]  # the lessons lead to the stored profile (history.py)
     last_us: Mapped[int] = mapped_column(Micros)  # the start of the last run that taught it; 0: no run did
-    unusual: Mapped[int] = mapped_column(default=0, server_default="0")  # summaries.rank
+    unusual: Mapped[int] = mapped_column(default=0, server_default="0")  # study.profiles.services.rank
     flagged: Mapped[bool] = mapped_column(default=False)
     notes: Mapped[int] = mapped_column(default=0)
 

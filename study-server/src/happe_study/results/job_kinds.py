@@ -6,7 +6,7 @@ from happe_study.results.exports import job as exports
 from happe_study.results.reports import job as reports
 from happe_study.results.withdrawal import job as withdrawal
 from happe_study.results.withdrawal import retaining
-from happe_study.study.checks import job as checks
+from happe_study.study.checks import services as checks
 from happe_study.study.measuring import job as measuring
 
 _EVERY = (checks, measuring, exports, planning, reports, withdrawal, retaining)

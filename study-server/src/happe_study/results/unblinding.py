@@ -22,7 +22,7 @@ from happe_study.model.participants import Participant
 from happe_study.model.runs import Run
 from happe_study.model.studies import Slot, StudyState
 from happe_study.study.allocation import plan, verify
-from happe_study.study.measuring.services import begin_by_itself
+from happe_study.study.measuring.job import begin_by_itself
 from happe_study.study.people.holding import hold
 from happe_study.study.profiles.services import take_out
 from happe_study.study.protocol.reading import Nesting

@@ -25,8 +25,7 @@ from happe_study.results.analysis.sections import (
 )
 from happe_study.results.analysis.study import FAULT, Study, attempt, not_finite
 from happe_study.results.analysis.tidy import Runs
-from happe_study.study.documents.machines import T61
-from happe_study.study.documents.reading import InputError, read_measures, read_model
+from happe_study.study.documents import T61, InputError, read_measures, read_model
 from happe_study.study.protocol.reading import ProtocolError, read_protocol
 
 if TYPE_CHECKING:

@@ -21,13 +21,13 @@ import pyarrow.parquet as pq
 
 from happe_study.base.tables.formats import FORMULA, Format
 from happe_study.results.analysis.tidy import Run, Runs
-from happe_study.study.documents.reading import InputError
+from happe_study.study.documents import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    from happe_study.study.documents.reading import Measure
+    from happe_study.study.documents import Measure
 
 SERIES_US = 1_000_000
 GONE = ("withdrawn", "replaced")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from happe_study.results.analysis.tidy import Floats, Panel
-    from happe_study.study.documents.machines import PowerModel
+    from happe_study.study.documents import PowerModel
 
 NOTHING_SAVED = Unseen(highest=0.0)  # log ratio
 SHOWN_PERCENT = (80.0, 90.0, 100.0)  # "above 80 %"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from happe_study.results.analysis.intervals import Estimate
     from happe_study.results.analysis.reading import Export
     from happe_study.results.analysis.tidy import Runs
-    from happe_study.study.documents.reading import Measure, PowerModel
+    from happe_study.study.documents import Measure, PowerModel
     from happe_study.study.protocol.reading import Protocol
 
 Made = TypeVar("Made")

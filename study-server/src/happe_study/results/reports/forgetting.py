@@ -11,7 +11,7 @@ from happe_study.model.documents import AnalysisDocument, DocumentKind
 from happe_study.model.jobs import services as jobs
 from happe_study.results.exports.job import EXPORT
 from happe_study.results.reports.job import REPORT
-from happe_study.study.checks.job import CHECKS
+from happe_study.study.checks.services import CHECKS
 from happe_study.study.measuring.job import MEASURING
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from happe_study.model.rights import Right
 from happe_study.model.studies import Study
 from happe_study.results.exports import services as exports
 from happe_study.results.exports.table import Source
-from happe_study.study.documents import services as documents
-from happe_study.study.documents.reading import InputError
+from happe_study.study import documents
+from happe_study.study.documents import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,8 +9,8 @@ from uuid import UUID
 from happe_study.model.audit.chain import append
 from happe_study.model.jobs.work import Kind
 from happe_study.model.rights import Right
-from happe_study.study.traces.erased import ERASED, ERASING
 from happe_study.study.traces.stores import storage_of
+from happe_study.study.traces.upkeep import ERASED, ERASING
 
 if TYPE_CHECKING:
     from happe_study.model.jobs.work import Work

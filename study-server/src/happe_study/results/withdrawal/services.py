@@ -15,8 +15,8 @@ from happe_study.model.participants import OnWithdrawal, Participant, Participan
 from happe_study.model.rules import Who
 from happe_study.results.withdrawal import erasure
 from happe_study.study.runs.participation import end
-from happe_study.study.traces.erased import ERASING
 from happe_study.study.traces.stores import storage_of
+from happe_study.study.traces.upkeep import ERASING
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from happe_contract.strict_json import Json
-    from happe_study.study.documents.machines import PowerModel
-    from happe_study.study.records.demand import Ladder
+    from happe_study.study.documents import PowerModel
+    from happe_study.study.records.lessons import Ladder
 
 EXACT = ("setspeed", "simulated")  # back-ends that set exactly the decided frequency
 OF_ANOTHER = 0.05  # a ladder whose ends differ from the model's by a larger share is another machine's

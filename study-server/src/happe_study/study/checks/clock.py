@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from happe_study.study.checks.evidence import SECOND_US, drift_us
-from happe_study.study.checks.findings import Check, Finding, counted
+from happe_study.study.checks.evidence import SECOND_US, Check, Finding, counted, drift_us
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from happe_contract.traces import ClockEstimate
     from happe_study.study.checks.behaviour import Behaviour
     from happe_study.study.checks.evidence import Evidence, RunFacts
-    from happe_study.study.documents.reading import Measure
+    from happe_study.study.documents import Measure
 
     Floats = NDArray[np.float64]
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from happe_contract import conditions as names
-from happe_study.study.checks.findings import BLINDED, Check, Finding, counted
+from happe_study.study.checks.evidence import BLINDED, Check, Finding, counted
 from happe_study.study.protocol.conditions import Condition
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from collections import defaultdict
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from happe_study.study.checks.evidence import SECOND_US
-from happe_study.study.checks.findings import Check, Finding, counted
+from happe_study.study.checks.evidence import SECOND_US, Check, Finding, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The input of the checks: plain facts from the database and the measures."""
+"""The input of the checks, plain facts from the database and the measures; and their results."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from happe_contract.clocks import DRIFT_PPM
 from happe_contract.server_time import ClockSetError, server_clock
@@ -18,7 +19,63 @@ if TYPE_CHECKING:
     from happe_contract.server_time import ServerClock
     from happe_contract.traces import ClockEstimate
     from happe_study.study.checks.behaviour import Behaviour
-    from happe_study.study.documents.reading import Measure
+    from happe_study.study.documents import Measure
+
+BLINDED = "This check waits until the study is unblinded, because it would reveal conditions."
+
+
+class Verdict(StrEnum):
+    """The result of a check in a word."""
+
+    OK = "ok"
+    SUSPECT = "suspect"
+    UNKNOWN = "cannot tell"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A fault: its place (a run, a trace, a device) and a description."""
+
+    where: str
+    what: str
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check: `looked_at` names its data, `notes` its measurements, `not_told` what it could not check, and why."""
+
+    key: str
+    title: str
+    looked_at: str
+    findings: tuple[Finding, ...] = ()
+    not_told: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    told: bool = True  # true if it could check anything
+
+    @property
+    def verdict(self) -> Verdict:
+        """SUSPECT if there are findings, UNKNOWN if the check could not look at anything, otherwise OK."""
+        if self.findings:
+            return Verdict.SUSPECT
+        return Verdict.OK if self.told else Verdict.UNKNOWN
+
+    def document(self) -> dict[str, Any]:
+        """The check as a JSON object."""
+        return {
+            "check": self.key,
+            "title": self.title,
+            "verdict": str(self.verdict),
+            "looked_at": self.looked_at,
+            "notes": list(self.notes),
+            "not_told": list(self.not_told),
+            "findings": [{"where": each.where, "what": each.what} for each in self.findings],
+        }
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number of things: "1 run", "2 runs"."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
 
 MILLION = 1_000_000
 SECOND_US = 1_000_000

@@ -25,7 +25,7 @@ from happe_study.model.studies import StudyState
 from happe_study.model.traces import Trace, TracePart
 from happe_study.study.checks.behaviour import Behaviour, behaviour
 from happe_study.study.checks.evidence import Evidence, Gap, RunFacts, TraceFacts, at_server, known_clock
-from happe_study.study.profiles.reading import histories
+from happe_study.study.profiles.history import histories
 from happe_study.study.records.stored import opened
 from happe_study.study.sealing import SealError, part_digest
 from happe_study.study.traces.sealed import manifest_of
@@ -40,8 +40,7 @@ if TYPE_CHECKING:
     from happe_contract.strict_json import Json
     from happe_contract.time_base import TimeBase
     from happe_study.model.studies import Study
-    from happe_study.study.documents.machines import PowerModel
-    from happe_study.study.documents.reading import Measure
+    from happe_study.study.documents import Measure, PowerModel
     from happe_study.study.traces.storage import Storage
 
 GONE = (ParticipantState.WITHDRAWN, ParticipantState.REPLACED)

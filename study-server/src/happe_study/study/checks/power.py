@@ -15,7 +15,7 @@ from math import log, sqrt
 from statistics import median
 from typing import TYPE_CHECKING
 
-from happe_study.study.checks.findings import BLINDED, Check, Finding, counted
+from happe_study.study.checks.evidence import BLINDED, Check, Finding, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -1,33 +1,33 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Running all checks of a study as it is now."""
+"""Running all checks of a study as it is now, by itself or as a job."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from happe_study.model.jobs.work import Kind
+from happe_study.model.rights import Right
+from happe_study.model.studies import Study
+from happe_study.study import documents
 from happe_study.study.checks import clock, conditions, doubles, parts, power
 from happe_study.study.checks.gathering import Sources, gather
-from happe_study.study.documents import services as documents
-from happe_study.study.documents.machines import T61
+from happe_study.study.documents import T61
+from happe_study.study.traces.stores import storage_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sqlalchemy.orm import Session
 
-    from happe_study.model.studies import Study
-    from happe_study.study.checks.evidence import Evidence
-    from happe_study.study.checks.findings import Check
-    from happe_study.study.documents.machines import PowerModel
-    from happe_study.study.documents.reading import Measure
+    from happe_study.model.jobs.work import Work
+    from happe_study.study.checks.evidence import Check, Evidence
+    from happe_study.study.documents import Measure, PowerModel
     from happe_study.study.traces.storage import Storage
-
-CHECKS = (clock.check, conditions.check, parts.check, power.check, doubles.check)
 
 
 def checked(evidence: Evidence) -> list[Check]:
     """The results of all checks."""
-    return [check(evidence) for check in CHECKS]
+    return [each.check(evidence) for each in (clock, conditions, parts, power, doubles)]
 
 
 def check_study(  # noqa: PLR0913 - each is named
@@ -60,3 +60,27 @@ def check_study(  # noqa: PLR0913 - each is named
             conditions=conditions,
         )
     )
+
+
+CHECKS = "checks"
+MOST = 200  # findings of a check that the page shows; a large study can have one for each run
+
+
+def check(work: Work) -> None:
+    """Check the study as it is now. The argument `conditions` says whether the asker may see conditions."""
+    work.doing("reading records, traces and clocks")
+    with work.database.reading() as session:
+        study = session.get_one(Study, work.study_id)
+        key, storage = work.server.secrets.allocation, storage_of(work.server.config, work.database)
+        made = check_study(session, study, key, storage, conditions=work.arguments["conditions"])
+    with work.taking_effect({"checks": [_shown(each) for each in made]}):
+        pass
+
+
+def _shown(check: Check) -> dict[str, Any]:
+    """A check for the page, with its first MOST findings. `more` is the number of the others."""
+    document = check.document()
+    return document | {"findings": document["findings"][:MOST], "more": max(0, len(check.findings) - MOST)}
+
+
+KIND = Kind(CHECKS, "Checks", Right.RUN_READ, check, "check_pages.checks")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The job that measures every complete run of an unblinded study."""
+"""The job that measures every complete run of an unblinded study: its work, starting and cancelling it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,15 @@ from happe_contract.measuring.runs import FORMAT, Measured, measured
 from happe_contract.measuring.session import TraceError
 from happe_contract.schemas import Kind as Document
 from happe_contract.schemas import check
+from happe_study.base.database import FOR_CHANGE
+from happe_study.base.problems import conflict
+from happe_study.model.audit.chain import append
+from happe_study.model.jobs import services as jobs
 from happe_study.model.jobs.work import FailedError, Kind
 from happe_study.model.rights import Right
-from happe_study.model.studies import Study
+from happe_study.model.studies import Study, StudyState
 from happe_study.model.traces import Trace, TracePart
-from happe_study.study.documents import services as documents
+from happe_study.study import documents
 from happe_study.study.measuring.asking import asked
 from happe_study.study.measuring.stored import StoredTrace
 from happe_study.study.sealing import SealError
@@ -28,9 +32,13 @@ from happe_study.study.traces.stores import storage_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from sqlalchemy.orm import Session
+
     from happe_contract.measuring.runs import StudyRun
     from happe_contract.server_time import ServerClock
+    from happe_study.model.jobs.models import Job
     from happe_study.model.jobs.work import Work
+    from happe_study.model.rules import Caller
 
 MEASURING = "measuring"
 LIMITS = Limits()
@@ -97,3 +105,37 @@ def _measured(run: StudyRun, trace: StoredTrace, server: ServerClock) -> Measure
     except TraceError as error:
         session = Refusal(Why.NO_SAMPLES, f"{trace.id}: {error}")
     return Measured(run, session) if isinstance(session, Refusal) else measured(run, session, LIMITS)
+
+
+BLINDED = "Power must wait until the study is unblinded: it reveals conditions."
+MEASURED = "The server is measuring this study's power already. Wait until it is done, or cancel the job."
+COMMAND_LINE = "the command line"
+
+
+def begin(session: Session, study: Study, who: Caller | None) -> Job:
+    """Start measuring the power of every run. Raises Problem 409 if the study is blinded, or the job exists already."""
+    session.refresh(study, with_for_update=FOR_CHANGE)
+    if study.state != StudyState.UNBLINDED:
+        raise conflict("blinded", BLINDED)
+    if jobs.open_one(session, MEASURING, study.id):
+        raise conflict("measuring", MEASURED)
+    job = _ask(session, study, who)
+    append(session, "power.asked", who, study_id=study.id, study=study.name, job=job.id)
+    return job
+
+
+def begin_by_itself(session: Session, study: Study, who: Caller | None) -> None:
+    """Start measuring the power of a study right after its unblinding, if it has a trace."""
+    if session.scalar(select(Trace.id).where(Trace.study_id == study.id).limit(1)) is not None:
+        _ask(session, study, who)
+
+
+def give_up(session: Session, study: Study) -> None:
+    """Cancel the study's measuring job, because an upload takes its place."""
+    job = jobs.open_one(session, MEASURING, study.id, for_change=True)
+    if job is not None:
+        jobs.cancel(job)
+
+
+def _ask(session: Session, study: Study, who: Caller | None) -> Job:
+    return jobs.ask(session, MEASURING, who.name if who else COMMAND_LINE, study.id)

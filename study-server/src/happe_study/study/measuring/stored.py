@@ -17,7 +17,7 @@ from happe_contract.parts import BadPartError
 from happe_contract.rig import channels_of
 from happe_contract.time_base import is_nominal, time_base
 from happe_contract.traces import Block, Gap, Reason, TimePair
-from happe_study.study.traces.part_files import footer_of_part, opened, samples
+from happe_study.study.traces.parts import footer_of_part, opened, samples
 from happe_study.study.traces.storage import Part
 
 if TYPE_CHECKING:

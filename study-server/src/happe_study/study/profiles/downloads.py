@@ -21,7 +21,7 @@ from happe_study.model.audit.chain import append
 from happe_study.model.profiles import Profile
 from happe_study.study.profiles.reviews import hold_profile
 from happe_study.study.profiles.searching import matching
-from happe_study.study.records.demand import LEVELS
+from happe_study.study.records.lessons import LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

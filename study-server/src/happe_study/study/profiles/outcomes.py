@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The outcomes of a profile's runs, compared with all runs of its application: ratings, watts, savings, ranks.
+"""A profile compared with all profiles of its application: its median and rank, and the outcomes of its runs.
 
 A saving is 1 - watts / watts of the same participant's reference run of the application, as in Table A.1 of the paper.
 """
@@ -16,8 +16,11 @@ from sqlalchemy import select
 
 from happe_contract import conditions as names
 from happe_study.model.participants import Participant, ParticipantState
+from happe_study.model.profiles import Profile
 from happe_study.model.runs import Run
-from happe_study.study.documents import services as documents
+from happe_study.study import documents
+from happe_study.study.profiles import services
+from happe_study.study.profiles.searching import levels_of
 from happe_study.study.runs.machine import State
 
 if TYPE_CHECKING:
@@ -25,9 +28,41 @@ if TYPE_CHECKING:
 
     from sqlalchemy.orm import Session
 
-    from happe_study.model.profiles import Profile
     from happe_study.model.studies import Study
     from happe_study.study.protocol.reading import Protocol
+
+
+@dataclass(frozen=True)
+class Middle:
+    """The median profile of an application (kHz by level), and all profiles' unusualness (per mille), ascending."""
+
+    khz: tuple[int, ...]
+    unusual: list[int]
+
+
+@dataclass(frozen=True)
+class Group:
+    """The profiles of an application: their median and number; and one profile's rank, 1 for the most unusual."""
+
+    median: tuple[int, ...]
+    many: int
+    place: int
+    unusual: int  # per mille
+
+
+def group_of(session: Session, one: Profile) -> Group:
+    """The group of a profile, which includes the profile itself."""
+    middle = _middle(session, one)
+    place = len(middle.unusual) - bisect_right(middle.unusual, one.unusual) + 1
+    return Group(middle.khz, len(middle.unusual), place, services.unusual(one.khz, one.ladder, middle.khz))
+
+
+def _middle(session: Session, one: Profile) -> Middle:
+    every = select(Profile).where(Profile.study_id == one.study_id, Profile.application == one.application)
+    levels = levels_of(session, every)
+    unusual = session.scalars(every.with_only_columns(Profile.unusual).order_by(Profile.unusual))
+    return Middle(services.median([khz for khz, many in levels for _ in range(many)]), list(unusual))
+
 
 GONE = (ParticipantState.WITHDRAWN, ParticipantState.REPLACED)
 

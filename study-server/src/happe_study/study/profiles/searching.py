@@ -12,8 +12,8 @@ from sqlalchemy import Select, SQLColumnExpression, String, and_, cast, false, f
 from happe_study.base.codes import is_code
 from happe_study.model.profiles import Profile
 from happe_study.model.rules import caller
-from happe_study.study.profiles import assignments, reviews
-from happe_study.study.records.demand import LEVELS
+from happe_study.study.profiles import reviews
+from happe_study.study.records.lessons import LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -70,7 +70,7 @@ FILTERS = {
         {
             "unreviewed": ("not reviewed by me", _left),
             "reviewed": ("reviewed by me", reviews.judged_by),
-            "assigned": ("assigned to me, not reviewed by me", lambda me: and_(assignments.assigned_to(me), _left(me))),
+            "assigned": ("assigned to me, not reviewed by me", lambda me: and_(reviews.assigned_to(me), _left(me))),
             "flagged": ("flagged", lambda _me: Profile.flagged),
             "unflagged": ("not flagged", lambda _me: ~Profile.flagged),
             "noted": ("with notes", lambda _me: Profile.notes > 0),

@@ -1,20 +1,39 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Checks whether a run record's lessons agree with its observations. The laptop computed them (docs/traces.md).
+"""A record's ladders and levels (docs/traces.md, Speed, Demand and Level), and whether its lessons agree with them.
 
-Units are the trace's: kHz, ppm and microseconds, all integers.
+The laptop computed the lessons. Units are the trace's: kHz, ppm and microseconds, all integers.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from happe_contract.faults import Fault
-from happe_study.study.records.demand import LEVELS, Ladder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from happe_contract.strict_json import Json
+
+LEVELS = 10
+MILLION = 1_000_000
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """A policy's frequencies in kHz, ascending, and the real speeds of calibrated frequencies."""
+
+    khz: tuple[int, ...]
+    speeds: Mapping[int, int]
+
+    def speed(self, khz: int) -> int:
+        """The real speed at a frequency, in kHz."""
+        return self.speeds.get(khz, khz)
+
+    def level(self, util_ppm: int, cur_khz: int) -> int:
+        """The level, 0 to 9, of a domain that consists of this policy, running at `cur_khz`."""
+        return min(LEVELS - 1, util_ppm * self.speed(cur_khz) * LEVELS // (MILLION * self.speed(self.khz[-1])))
 
 
 def ladders(header: Json) -> dict[int, Ladder]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Power of a stretch of a trace, for a chart: columns of samples, or single samples, read from the parts.
 
+The header's rig (happe_contract.rig) gives the watts. `happe-power measure` gives figures with their uncertainty.
 Memory holds only a part and the columns, however long the stretch is.
 """
 
@@ -14,9 +15,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from happe_contract.calibration import from_header
 from happe_contract.parts import BadPartError
+from happe_contract.rig import Lack, NoWattsError, Rig, channels_of, rig_of, values
 from happe_contract.time_base import TimeBase, time_base
-from happe_study.study.traces.part_files import footer_of_part, opened, samples
+from happe_contract.traces import Measures
+from happe_study.study.traces.parts import footer_of_part, opened, samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -25,10 +29,50 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from happe_contract.parts import Footer
+    from happe_contract.strict_json import Json
     from happe_contract.traces import Gap
     from happe_study.study.traces.sealed import Seal
     from happe_study.study.traces.storage import Part, Storage
-    from happe_study.study.traces.watts import Meter
+
+LACKS = {
+    Lack.CHANNEL: "no channel gives watts",
+    Lack.SHUNT: "the shunt was never measured",
+    Lack.SUPPLY: "the supply is neither measured nor stated",
+}
+ONE = np.ones(1)
+
+
+class NoPowerError(Exception):
+    """The header is not enough to compute watts; the message says why."""
+
+
+@dataclass(frozen=True)
+class Meter:
+    """The channels of a trace that give watts."""
+
+    rig: Rig
+    rate_hz: float
+
+    @property
+    def columns(self) -> tuple[tuple[str, str], ...]:
+        """The needed columns of a part: (name, type)."""
+        return tuple((each.name, each.dtype.name) for each in (self.rig.channel, self.rig.supply) if each)
+
+    def watts(self, raw: tuple[NDArray[np.generic], ...]) -> NDArray[np.float64]:
+        """The watts of samples without a gap. The last sample of a counter of joules gets NaN."""
+        x = values(self.rig.channel, raw[0])
+        if self.rig.channel.measures is Measures.ENERGY:
+            return np.append(self.rig.power(np.diff(x) * self.rate_hz, ONE), np.nan)
+        return self.rig.power(x, values(self.rig.supply, raw[1]) if self.rig.supply else ONE)
+
+
+def meter_of(header: Json) -> Meter:
+    """The meter of a checked header. Raises NoPowerError."""
+    try:
+        return Meter(rig_of(channels_of(header), from_header(header["calibration"])), float(header["rate_hz"]))
+    except NoWattsError as error:
+        raise NoPowerError(LACKS[error.lack]) from None
+
 
 MOST_LONGER, MORE_ROWS = 2, 1000  # a part may have this factor times the rows of its rate and length, plus MORE_ROWS
 Span = tuple[float, float]

@@ -26,12 +26,11 @@ from happe_study.model.rules import DeviceKind
 from happe_study.model.studies import Study, StudyState
 from happe_study.model.traces import Trace, TracePart
 from happe_study.study.sealing import part_digest, record_digest
-from happe_study.study.traces.erased import erased
-from happe_study.study.traces.header import TraceHeader, trace_header
-from happe_study.study.traces.manifest import Comparison, Manifest, compare, manifest
+from happe_study.study.traces.manifest import Comparison, Manifest, TraceHeader, compare, manifest, trace_header
 from happe_study.study.traces.parts import parquet_fault
 from happe_study.study.traces.sealed import new_trace_key, part_room, seal_of, sealed_bytes, sealed_manifest
 from happe_study.study.traces.storage import Part
+from happe_study.study.traces.upkeep import erased
 
 if TYPE_CHECKING:
     from uuid import UUID

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Removing what crashes left of power traces. `happe-server check` finds out whether acknowledged parts exist."""
+"""Removing what crashes left of power traces, and knowing traces that a withdrawal erased.
+
+`happe-server check` finds out whether acknowledged parts exist. Meters may still have the parts of erased traces, and
+must not send them again.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +14,9 @@ from uuid import UUID
 from sqlalchemy import select
 
 from happe_study.base.clock import now_us
+from happe_study.model.audit.models import AuditDetail, AuditEntry
+from happe_study.model.jobs.models import Job
 from happe_study.model.traces import SweptPart, Trace, TracePart
-from happe_study.study.traces.erased import erased
 from happe_study.study.traces.storage import LEFT_ALONE_SECONDS, Folder, Part
 
 if TYPE_CHECKING:
@@ -20,6 +25,20 @@ if TYPE_CHECKING:
 
     from happe_study.base.database import Database
     from happe_study.study.traces.storage import Storage
+
+ERASING = "erasing"  # the kind of the jobs that remove traces, which are their argument `traces`
+ERASED = "traces.erased"  # the audit log's entry of a job that has done so
+
+
+def erased(session: Session, study_id: int | None = None) -> set[str]:
+    """The traces that withdrawals erased, of a study or (None) of all. A job names them until the audit log does."""
+    asked = select(Job.arguments).where(Job.kind == ERASING)
+    entries = select(AuditDetail.detail).join(AuditEntry, AuditEntry.number == AuditDetail.number)
+    done = entries.where(AuditEntry.action == ERASED)
+    if study_id is not None:
+        asked, done = asked.where(Job.study_id == study_id), done.where(AuditDetail.study_id == study_id)
+    return {trace for query in (asked, done) for said in session.scalars(query) for trace in said["traces"]}
+
 
 WAIT_SECONDS = 30 * 24 * 3600
 SECOND_US = 1_000_000

@@ -18,7 +18,7 @@ from happe_study.model.rights import Right
 from happe_study.model.rules import caller, staff
 from happe_study.model.studies import Study, StudyState
 from happe_study.study.profiles import downloads, reviews
-from happe_study.study.profiles.reading import histories, profile_of
+from happe_study.study.profiles.history import histories, profile_of
 from happe_study.study.profiles.reviews import LONGEST_NOTE, MOST_BYTES
 from happe_study.study.profiles.searching import MOST_ROWS, Wanted, found
 from happe_study.study.studies.services import protocol_of

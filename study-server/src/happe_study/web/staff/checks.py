@@ -15,7 +15,7 @@ from happe_study.model.jobs.models import OPEN, JobState
 from happe_study.model.rights import Right
 from happe_study.model.rules import caller, staff
 from happe_study.model.studies import Study, StudyState
-from happe_study.study.checks.job import CHECKS
+from happe_study.study.checks.services import CHECKS
 from happe_study.web.staff_page import done, or_again, page
 
 if TYPE_CHECKING:

@@ -23,12 +23,12 @@ from happe_study.model.rules import caller, staff
 from happe_study.model.studies import Study, StudyState
 from happe_study.study.keys import key_name
 from happe_study.study.outcomes import sees_outcomes
-from happe_study.study.profiles import assignments, downloads, drawing, outcomes, reviews, services, words
-from happe_study.study.profiles.group import group_of
-from happe_study.study.profiles.reading import histories, profile_of
+from happe_study.study.profiles import downloads, drawing, outcomes, reviews, services
+from happe_study.study.profiles.history import histories, profile_of
+from happe_study.study.profiles.outcomes import group_of
 from happe_study.study.profiles.searching import FILTERS, ORDERS, Wanted, found, levels_of, matching
 from happe_study.study.protocol.conditions import Keys
-from happe_study.study.records.demand import LEVELS
+from happe_study.study.records.lessons import LEVELS
 from happe_study.study.studies.services import protocol_of, seed_of
 from happe_study.study.window import around
 from happe_study.web.api.profiles import BLINDED, attached
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 pages = Blueprint("profile_pages", __name__)
 pages.add_app_template_filter(key_name)
-pages.add_app_template_filter(words.ghz)
+pages.add_app_template_filter(drawing.ghz)
 
 View = TypeVar("View", bound=Callable[..., Any])
 Choices = list[tuple[str, str]]
@@ -90,10 +90,10 @@ def profiles(study: str, problem: Problem | None = None) -> Response:
         wanted, wrong = _asked(request.args)
         rows, count = ([], 0) if wrong else found(session, row.id, protocol, wanted)
         more: dict[str, Any] = {"rows": rows, "count": count, "wanted": wanted, "asked": wanted.said()}
-        more |= {"names": _names(protocol), "drawing": drawing, "words": words, "choices": _choices(protocol)}
+        more |= {"names": _names(protocol), "drawing": drawing, "choices": _choices(protocol)}
         if rows and wanted.application:
             more["spread"] = drawing.spread(levels_of(session, matching(row.id, protocol, wanted)))
-        more["people"] = [(each.email, each.email) for each in assignments.reviewers(session, row.id)]
+        more["people"] = [(each.email, each.email) for each in reviews.reviewers(session, row.id)]
         more["left"] = services.left(session, row.id)
         return page("profiles", "Profiles", study=row, problem=problem or wrong, **more)
 
@@ -123,13 +123,13 @@ def assign(study: str) -> AnyResponse:
     with parts().database.writing() as session:
         row, protocol = _study(session, study)
         if do == "clear":
-            assignments.clear(session, row, caller())
+            reviews.clear(session, row, caller())
             return done("No profile is assigned to anybody.", "profile_pages.reviewing", study=study)
-        everybody = assignments.reviewers(session, row.id)
+        everybody = reviews.reviewers(session, row.id)
         chosen = next((each for each in everybody if each.email == request.form.get("reviewer")), None)
         if do != "assign" or chosen is None:
             raise mistake("reviewer", "Choose somebody who may review this study.")
-        made = assignments.assign(session, row, matching(row.id, protocol, wanted), chosen, caller())
+        made = reviews.assign(session, row, matching(row.id, protocol, wanted), chosen, caller())
     return done(f"{counted(made, 'assignment')} made.", "profile_pages.profiles", study=study, **wanted.said())
 
 
@@ -168,7 +168,7 @@ def profile(study: str, code: str, application: str, problem: Problem | None = N
         name = names.get(application, application)
         wanted, _mistakes = _asked(request.args)
         trail = ((url_for("profile_pages.profiles", study=study, **wanted.said()), "Profiles"),)
-        more: dict[str, Any] = {"profile": one, "code": code, "called": name, "history": history, "words": words}
+        more: dict[str, Any] = {"profile": one, "code": code, "called": name, "history": history, "drawing": drawing}
         more |= {"reviews": reviews.of_profile(session, one), "drawing": drawing, **_at(history)}
         more |= {"asked": wanted.said(), "moment": _moment, "group": group, "reasons": REASONS}
         more |= {"verdict": reviews.verdict(session, one, caller().id)}
@@ -341,8 +341,8 @@ def _names(protocol: Protocol) -> dict[str, str]:
 
 def _moment(step: Step) -> dict[str, str]:
     """The address parameters of the seconds around a lesson, on the page of its run."""
-    length = (step.chapter.ended_us - step.chapter.started_us) / words.SECOND_US
-    return around(step.since_us / words.SECOND_US, length)
+    length = (step.chapter.ended_us - step.chapter.started_us) / drawing.SECOND_US
+    return around(step.since_us / drawing.SECOND_US, length)
 
 
 def _at(history: History) -> dict[str, Any]:

@@ -23,9 +23,9 @@ from happe_study.model.studies import Study, StudyState
 from happe_study.results.reports import services
 from happe_study.results.reports.job import PAGE
 from happe_study.results.reports.services import BLINDED
-from happe_study.study.documents import services as documents
-from happe_study.study.documents.reading import InputError
-from happe_study.study.measuring import services as measuring
+from happe_study.study import documents
+from happe_study.study.documents import InputError
+from happe_study.study.measuring import job as measuring
 from happe_study.study.measuring.job import MEASURING
 from happe_study.study.studies.services import protocol_of
 from happe_study.web.staff_page import done, mistake, or_again, page

@@ -18,7 +18,7 @@ from happe_study.model.rules import caller, staff
 from happe_study.model.runs import RunRecord
 from happe_study.model.studies import Study, StudyState
 from happe_study.study.outcomes import sees_outcomes
-from happe_study.study.profiles.reading import profile_of
+from happe_study.study.profiles.history import profile_of
 from happe_study.study.records.stored import opened
 from happe_study.study.runs import services
 from happe_study.study.sealing import SealError

@@ -21,10 +21,9 @@ from happe_contract.traces import Gap, Reason
 from happe_study.model.devices import ClockEstimate, Device
 from happe_study.model.traces import Trace, TracePart
 from happe_study.study.sealing import SealError
-from happe_study.study.traces.power_view import Recording, Source
+from happe_study.study.traces.power_view import NoPowerError, Recording, Source, meter_of
 from happe_study.study.traces.sealed import seal_of
 from happe_study.study.traces.storage import Part
-from happe_study.study.traces.watts import NoPowerError, meter_of
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
