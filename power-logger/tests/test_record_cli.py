@@ -23,7 +23,7 @@ from happe_contract.measuring.zeros import readings_of
 from happe_contract.traces import Block, Channel, ClockEstimate, Measures
 from happe_power import calibration, config
 from happe_power.cli.program import Commands
-from happe_power.cli.recording import SEAL_S, SECOND_S
+from happe_power.cli.record import SEAL_S, SECOND_S
 from happe_power.recording import live, zero_check
 from happe_power.recording.live import Figures, Wattmeter
 from happe_power.recording.recorder import LAST_TRIES, RETRY_S

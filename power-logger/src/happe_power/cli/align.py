@@ -16,9 +16,8 @@ from happe_contract.measuring.rig import columns
 from happe_contract.rig import values
 from happe_contract.traces import Measures
 from happe_power import marker as finder
-from happe_power.cli.host import Host, pass_host
+from happe_power.cli.host import MOMENT, TIMES, Host, pass_host
 from happe_power.cli.measure import granted, opened, session_options
-from happe_power.cli.moments import MOMENT, TIMES
 from happe_power.figures import clocks_of
 from happe_power.trace import Trace
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from happe_contract.measuring.session import Recorded
     from happe_contract.rig import Rig
     from happe_contract.traces import Block
-    from happe_power.cli.moments import Moment
+    from happe_power.cli.host import Moment
     from happe_power.marker import Alignment, Values
 
 MORE = f"""The marker is a pattern of CPU load of 25.4 s that the laptop makes before and after a session

@@ -19,8 +19,7 @@ from happe_contract.calibration import Calibration, ShuntLine, SupplyTap, Wiring
 from happe_contract.measuring.zeros import HAVE_A_ZERO, checks_of, read_zero
 from happe_contract.traces import Block, Measures, Quantity
 from happe_power import calibration
-from happe_power.cli.host import Host, pass_host
-from happe_power.cli.moments import from_option, opened, to_option, trace_argument
+from happe_power.cli.host import Host, from_option, opened, pass_host, to_option, trace_argument
 from happe_power.cli.sources import SourceFile
 from happe_power.known_load import Load, LoadError, Readings, outcome
 from happe_power.recording import zero_check
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
     from happe_contract.measuring.zeros import ZeroReading
     from happe_contract.traces import Channel
-    from happe_power.cli.moments import Moment
+    from happe_power.cli.host import Moment
     from happe_power.sources.source import Source
     from happe_power.trace import Trace
 

@@ -14,11 +14,10 @@ import click
 from happe_cli.commands import Command
 from happe_cli.errors import Failure
 from happe_power import plot
-from happe_power.cli.host import Host, pass_host
-from happe_power.cli.moments import from_option, opened, to_option, trace_argument
+from happe_power.cli.host import Host, from_option, opened, pass_host, to_option, trace_argument
 
 if TYPE_CHECKING:
-    from happe_power.cli.moments import Moment
+    from happe_power.cli.host import Moment
     from happe_power.trace import Trace
 
 STANDARD_OUTPUT = "-"
@@ -56,27 +55,26 @@ def export(  # noqa: PLR0913 - click's
     raw: bool,
 ) -> None:
     """Write samples of a trace as CSV, NPZ, Parquet, HDF5 or XDF."""
-    from happe_power import formats
-    from happe_power.tables import Table, new_file
+    from happe_power import tables
 
     chosen = form or _by_name(file)
     trace, first, end = opened(host, name, begin, until)
-    table = Table(trace, first, end, raw=raw)
+    table = tables.Table(trace, first, end, raw=raw)
     for note in table.notes:
         click.echo(f"happe-power: {note}", err=True)
     if str(file) != STANDARD_OUTPUT:
-        with new_file(file) as out:
+        with tables.new_file(file) as out:
             match chosen:
                 case "csv":
                     table.write_csv(out)
                 case "npz":
                     table.write_npz(out)
                 case "parquet":
-                    formats.write_parquet(table, out)
+                    tables.write_parquet(table, out)
                 case "h5":
-                    formats.write_hdf5(table, out)
+                    tables.write_hdf5(table, out)
                 case "xdf":
-                    formats.write_xdf(table, out)
+                    tables.write_xdf(table, out)
         return
     if chosen != FORMATS[0]:
         raise Failure(os.EX_USAGE, f"{chosen} is not written to standard output; name a file")

@@ -22,8 +22,7 @@ from happe_contract.measuring.refusal import Limits, Refusal
 from happe_contract.measuring.runs import FORMAT, Measured
 from happe_contract.measuring.session import Session, Times
 from happe_power import compare, figures, measuring
-from happe_power.cli.host import Host, pass_host
-from happe_power.cli.moments import MOMENT, TIMES
+from happe_power.cli.host import MOMENT, TIMES, Host, pass_host
 from happe_power.recording.files import write_whole
 from happe_power.recording.header import MEASURED
 from happe_power.toml_files import TomlFileError
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from happe_contract.measuring.budget import Budget
     from happe_contract.measuring.energy import Figure
     from happe_contract.measuring.runs import StudyRun
-    from happe_power.cli.moments import Moment
+    from happe_power.cli.host import Moment
     from happe_power.compare import Comparison
 
 MORE = f"""{TIMES}
