@@ -26,9 +26,13 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow those modules, and what needs PostgreSQL; other slow tests carry the mark themselves."""
+    """Mark as slow those modules, long tests, and what needs PostgreSQL; other slow tests carry the mark themselves."""
     for item in items:
-        if _needs_postgresql(item) or str(item.path.relative_to(ROOT)).startswith(SLOW):
+        if (
+            item.get_closest_marker("long")
+            or _needs_postgresql(item)
+            or str(item.path.relative_to(ROOT)).startswith(SLOW)
+        ):
             item.add_marker(pytest.mark.slow)
 
 
