@@ -124,6 +124,16 @@ def print_table(rows: Iterable[Iterable[object]]) -> None:
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
+def print_answer(document: object, shown: str | Iterable[Iterable[object]], *, as_json: bool) -> None:
+    """Print a document for programs, or else a text or the rows of a table for people."""
+    if as_json:
+        print_json(document)
+    elif isinstance(shown, str):
+        click.echo(shown)
+    else:
+        print_table(shown)
+
+
 def is_terminal() -> bool:
     """Whether a person reads standard error."""
     return sys.stderr.isatty()

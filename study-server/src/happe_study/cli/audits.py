@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 import click
 
-from happe_cli.commands import Command, Group, examples, json_option, print_json
+from happe_cli.commands import Command, Group, examples, json_option, print_answer, print_json
 from happe_cli.errors import EX_CHECK_FAILED, Failure
 from happe_study.cli.server import Server, pass_server
 from happe_study.model.audit.models import AuditHead
@@ -52,10 +52,7 @@ def head(server: Server, as_json: bool) -> None:  # noqa: FBT001 - click's flag
     with server.reading() as session:
         row = session.get_one(AuditHead, 1)
         found = Head(row.number, row.chain_sha256)
-    if as_json:
-        print_json({"number": found.number, "chain_sha256": found.chain_sha256})
-    else:
-        click.echo(str(found))
+    print_answer({"number": found.number, "chain_sha256": found.chain_sha256}, str(found), as_json=as_json)
 
 
 @audit.command(epilog=examples("happe-server audit verify", 'happe-server audit verify --expect "$(cat head.txt)"'))

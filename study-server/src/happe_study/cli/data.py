@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from happe_cli.commands import Command, json_option, print_json
+from happe_cli.commands import Command, json_option, print_answer, print_json
 from happe_cli.errors import Failure
 from happe_study.cli import named
 from happe_study.cli.server import Server, pass_server
@@ -103,12 +103,9 @@ Examples:
 def measure(server: Server, name: str, as_json: bool) -> None:  # noqa: FBT001 - click's flag
     """Measure the power of every run of an unblinded study, from its traces."""
     with server.writing() as session:
-        job = begin(session, named.study(session, name), None)
-        number = job.id
-    if as_json:
-        print_json({"study": name, "job": number})
-    else:
-        click.echo(f"Job {number} measures the power of {name}.")
+        number = begin(session, named.study(session, name), None).id
+    said = f"Job {number} measures the power of {name}."
+    print_answer({"study": name, "job": number}, said, as_json=as_json)
 
 
 RETENTION = """Shows the day after which the server erases the participants' identities, and how many there are now.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from sqlalchemy import select
 
-from happe_cli.commands import Group, examples, json_option, print_json, print_table
+from happe_cli.commands import Group, examples, json_option, print_answer
 from happe_study.cli import named
 from happe_study.cli.server import Server, pass_server
 from happe_study.model.devices import Device
@@ -68,10 +68,8 @@ def enrol(server: Server, study: str, name: str, kind: str, as_json: bool) -> No
         else:
             made, code = services.create(session, found.id, name, DeviceKind(kind), None)
         facts = {"device": made.code, "name": name, "kind": kind, "enrolment_code": code}
-    if as_json:
-        print_json(facts)
-    else:
-        click.echo(f"{name} is device {made.code}. Within 24 hours, enrol it with the code  {code}")
+        said = f"{name} is device {made.code}. Within 24 hours, enrol it with the code  {code}"
+    print_answer(facts, said, as_json=as_json)
 
 
 @device.command("list", epilog=examples("happe-server device list paper-a3"))
@@ -84,12 +82,8 @@ def list_(server: Server, study: str, as_json: bool) -> None:  # noqa: FBT001 - 
         found = named.study(session, study)
         devices = session.scalars(select(Device).where(Device.study_id == found.id).order_by(Device.name))
         rows = [_shown(each) for each in devices]
-    if as_json:
-        print_json(rows)
-    elif not rows:
-        click.echo(f"{study} has no device yet: happe-server device enrol {study} NAME --kind laptop")
-    else:
-        print_table([each.values() for each in rows])
+    none = f"{study} has no device yet: happe-server device enrol {study} NAME --kind laptop"
+    print_answer(rows, [each.values() for each in rows] or none, as_json=as_json)
 
 
 @device.command(epilog=examples("happe-server device revoke paper-a3 7K2M9QXA"))
@@ -128,10 +122,7 @@ def invite(server: Server, study: str, count: int, as_json: bool) -> None:  # no
     with server.writing() as session:
         found = named.study(session, study)
         made = list(_invited(server, session, found, count))
-    if as_json:
-        print_json(made)
-    else:
-        print_table([each.values() for each in made])
+    print_answer(made, [each.values() for each in made], as_json=as_json)
 
 
 def _invited(server: Server, session: Session, study: Study, count: int) -> Iterator[dict[str, str]]:

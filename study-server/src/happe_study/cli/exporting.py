@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from happe_cli.commands import Command, json_option, print_json, print_table
+from happe_cli.commands import Command, json_option, print_answer
 from happe_cli.disk import sync_folder, whole
 from happe_cli.errors import Failure
 from happe_study.base.tables.formats import Format
@@ -80,10 +80,8 @@ def export(  # noqa: PLR0913, PLR0917 - an option each
 def _ask(server: Server, name: str, form: Format, *, as_json: bool) -> None:
     with server.writing() as session:
         number = stored.begin(session, named.study(session, name).id, server.secrets, form, None).id
-    if as_json:
-        print_json({"study": name, "job": number})
-    else:
-        click.echo(f"Job {number} exports {name}. Its page Exports will have the files.")
+    said = f"Job {number} exports {name}. Its page Exports will have the files."
+    print_answer({"study": name, "job": number}, said, as_json=as_json)
 
 
 def _export(server: Server, name: str, out: Path, wanted: tuple[str, ...], form: Format, *, as_json: bool) -> None:  # noqa: PLR0913 - each is named
@@ -94,10 +92,7 @@ def _export(server: Server, name: str, out: Path, wanted: tuple[str, ...], form:
             _require_absent(out / each.file_name(form))
     written = [_write(server, each, out, form) for each in exports]
     sync_folder(out)
-    if as_json:
-        print_json(written)
-    else:
-        print_table([(each["file"], f"{each['bytes']} bytes") for each in written])
+    print_answer(written, [(each["file"], f"{each['bytes']} bytes") for each in written], as_json=as_json)
 
 
 def _prepared(server: Server, session: Session, name: str, wanted: tuple[str, ...], form: Format) -> list[Export]:
@@ -160,12 +155,8 @@ def traces(server: Server, name: str, out: Path, as_json: bool) -> None:  # noqa
         for each in download(session, study.id, files, out):
             written.append(each)
             PROGRAM.show([f"{each.folder}: {fault}; the trace was not written" for fault in each.faults])
-    if as_json:
-        print_json([_document(each) for each in written])
-    elif written:
-        print_table([(str(each.folder), _said(each)) for each in written])
-    else:
-        click.echo(f"{name} has no power trace.")
+    shown = [(str(each.folder), _said(each)) for each in written] or f"{name} has no power trace."
+    print_answer([_document(each) for each in written], shown, as_json=as_json)
     if any(each.faults for each in written):
         sys.exit(1)
 

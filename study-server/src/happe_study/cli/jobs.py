@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from sqlalchemy import select
 
-from happe_cli.commands import Command, Group, examples, json_option, print_json, print_table
+from happe_cli.commands import Command, Group, examples, json_option, print_answer
 from happe_cli.errors import Failure
 from happe_study.base.problems import Problem
 from happe_study.cli import named
@@ -64,10 +64,8 @@ def list_(server: Server, study: str | None, as_json: bool) -> None:  # noqa: FB
         if study is not None:
             query = query.where(Job.study_id == named.study(session, study).id)
         rows = [_facts(each, name) for each, name in session.execute(query)]
-    if as_json:
-        print_json(rows)
-    else:
-        print_table([("number", "study", "job", "state", "asked for", "by", ""), *map(_line, rows)])
+    titles = ("number", "study", "job", "state", "asked for", "by", "")
+    print_answer(rows, [titles, *map(_line, rows)], as_json=as_json)
 
 
 def _facts(each: Job, study: str | None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from sqlalchemy import select
 
-from happe_cli.commands import Command, Group, examples, json_option, print_json, print_table
+from happe_cli.commands import Command, Group, examples, json_option, print_answer, print_json
 from happe_cli.errors import EX_CHECK_FAILED, Failure
 from happe_study.cli import data, exporting, named, unblinding
 from happe_study.cli.named import STANDARD_INPUT, checked, file_argument, protocol_text
@@ -21,10 +21,8 @@ from happe_study.study.protocol import placeholders, registration
 from happe_study.study.studies import custodians, services
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
-
-    from happe_study.study.allocation import SlotPlan
 
 PROOF = """Note the commitment when the study is locked. After the unblinding, this command proves that nobody changed
 the allocation in between. The server publishes seed and salt, the commitment and the SHA-256 of the
@@ -67,29 +65,23 @@ def allocation(file: Path, commitment: bytes, seed: bytes, salt: bytes, as_json:
         slots = recompute(checked(file, protocol_text(file)), commitment.hex(), seed, salt)
     except CommitmentError as error:
         raise Failure(EX_CHECK_FAILED, f"{file}: {error}") from error
-    if as_json:
-        print_json({"slots": [_document(*slot) for slot in _numbered(slots)]})
-    else:
-        print_table(list(_rows(slots)))
+    made = [
+        {
+            "stratum": stratum,
+            "slot": position,
+            "runs": [{"application": run.application, "condition": run.condition.label} for run in plan],
+        }
+        for stratum, plans in slots.items()
+        for position, plan in enumerate(plans, start=1)
+    ]
+    print_answer({"slots": made}, _allocated(made), as_json=as_json)
 
 
-def _numbered(slots: Mapping[str, Sequence[SlotPlan]]) -> Iterator[tuple[str, int, SlotPlan]]:
-    """Stratum, position from 1, and plan of each slot."""
-    for stratum, plans in slots.items():
-        for position, plan in enumerate(plans, start=1):
-            yield stratum, position, plan
-
-
-def _document(stratum: str, position: int, plan: SlotPlan) -> dict[str, Any]:
-    runs = [{"application": run.application, "condition": run.condition.label} for run in plan]
-    return {"stratum": stratum, "slot": position, "runs": runs}
-
-
-def _rows(slots: Mapping[str, Sequence[SlotPlan]]) -> Iterator[tuple[str, ...]]:
-    for stratum, position, plan in _numbered(slots):
-        for run in plan:
-            slot = f"{stratum} {position}".strip()
-            yield f"slot {slot}", f"run {run.position}", run.application, run.condition.label
+def _allocated(made: list[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
+    for slot in made:
+        name = f"slot {slot['stratum']}".strip()
+        for position, run in enumerate(slot["runs"], start=1):
+            yield f"{name} {slot['slot']}", f"run {position}", run["application"], run["condition"]
 
 
 MORE = examples(
@@ -157,10 +149,8 @@ def create(server: Server, file: Path, as_json: bool) -> None:  # noqa: FBT001 -
     with server.writing() as session:
         made = services.create(session, text, None, None if str(file) == STANDARD_INPUT else str(file))
         facts = {"study": made.name, "state": made.state, "protocol_sha256": made.protocol_sha256}
-    if as_json:
-        print_json(facts)
-    else:
-        click.echo(f"{made.name} is a draft. When it is final: happe-server study lock {made.name}")
+        said = f"{made.name} is a draft. When it is final: happe-server study lock {made.name}"
+    print_answer(facts, said, as_json=as_json)
 
 
 @study.command(epilog=examples("happe-server study lock paper-a3"))
@@ -189,12 +179,11 @@ def lock(server: Server, name: str, yes: bool, as_json: bool) -> None:  # noqa: 
             "registration_sha256": registration.digest(services.protocol_of(found)),
             "commitment": found.commitment,
         }
-    if as_json:
-        print_json(facts)
-        return
-    click.echo(f"{name} is locked. Publish or note:\n  protocol         {facts['protocol_sha256']}")
-    click.echo(f"  preregistration  {facts['registration_sha256']}  (happe-server study preregister)")
-    click.echo(f"  commitment       {facts['commitment']}")
+    said = f"""{name} is locked. Publish or note:
+  protocol         {facts["protocol_sha256"]}
+  preregistration  {facts["registration_sha256"]}  (happe-server study preregister)
+  commitment       {facts["commitment"]}"""
+    print_answer(facts, said, as_json=as_json)
 
 
 @study.command("list", epilog=examples("happe-server study list", "happe-server study list --json | jq -r '.[].study'"))
@@ -207,12 +196,9 @@ def list_(server: Server, as_json: bool) -> None:  # noqa: FBT001 - click's flag
             {"study": each.name, "state": each.state, "created_us": each.created_us, "title": each.title}
             for each in session.scalars(select(Study).order_by(Study.name))
         ]
-    if as_json:
-        print_json(studies)
-    elif not studies:
-        click.echo("There is no study yet: happe-server study create FILE")
-    else:
-        print_table([(each["study"], each["state"], _day(each["created_us"]), each["title"]) for each in studies])
+    rows = [(each["study"], each["state"], _day(each["created_us"]), each["title"]) for each in studies]
+    none = "There is no study yet: happe-server study create FILE"
+    print_answer(studies, rows or none, as_json=as_json)
 
 
 @study.command(epilog=examples("happe-server study status paper-a3", "happe-server study status paper-a3 --json"))
@@ -228,10 +214,7 @@ def status(server: Server, name: str, as_json: bool) -> None:  # noqa: FBT001 - 
         found = named.study(session, name)
         holders = custodians.shown(session, found, server.config.custodian_wait_hours)
         facts = {**counted(session, found), "custodians": holders}
-    if as_json:
-        print_json(facts)
-    else:
-        print_table(_status_rows(facts))
+    print_answer(facts, _status_rows(facts), as_json=as_json)
 
 
 study.add_command(unblinding.unblind)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from happe_cli.commands import Group, examples, json_option, print_json
+from happe_cli.commands import Group, examples, json_option, print_answer, print_json
 from happe_cli.errors import Failure
 from happe_study.cli import named, passwords
 from happe_study.cli.server import Server, pass_server
@@ -178,10 +178,7 @@ def token(server: Server, email: str, days: int, as_json: bool) -> None:  # noqa
         if account.password_given:
             raise Failure(os.EX_DATAERR, f"{email} must first sign in and change the password that somebody else chose")
         secret = services.issue_token(session, None, account, days)
-    if as_json:
-        print_json({"token": secret, "days": days})
-    else:
-        click.echo(secret)
+    print_answer({"token": secret, "days": days}, secret, as_json=as_json)
 
 
 def _shown(session: Session, account: Account) -> dict[str, Any]:
