@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.orm import Session
 
-    from happe_study.base.config import Config
+    from happe_study.base.config import Config, Secrets
     from happe_study.base.database import Database
     from happe_study.study.traces.storage import Storage, Stored
 
@@ -71,11 +71,17 @@ def check(path: Path, config: Config, database: Database, *, deep: bool) -> Iter
     """Check everything. Later checks rely on earlier ones. `deep` reads every byte of the traces."""
     yield from _configuration(path, config)
     yield from _folders(config)
-    yield from _secrets(config)
+    try:
+        secrets = load_secrets(config.secrets_folder)
+    except ConfigError as error:
+        secrets = None
+        yield _wrong_secrets(error)
+    else:
+        yield Finding("secrets", Verdict.OK, str(config.secrets_folder))
     revision = _revision(database)
     yield revision
     if revision.verdict is Verdict.OK:
-        yield from _database(config, database, deep=deep)
+        yield from _database(config, database, secrets, deep=deep)
         yield from _store(config, database)
     yield from _leftovers(config)
     yield _room(config)
@@ -109,14 +115,9 @@ def _folders(config: Config) -> Iterator[Finding]:
             yield Finding("folders", Verdict.FAIL, f"{folder}: {mode}", f"chmod 700 {folder}")
 
 
-def _secrets(config: Config) -> Iterator[Finding]:
-    try:
-        load_secrets(config.secrets_folder)
-    except ConfigError as error:
-        wrong, _, advice = str(error).partition("\n")
-        yield Finding("secrets", Verdict.FAIL, wrong, advice)
-    else:
-        yield Finding("secrets", Verdict.OK, str(config.secrets_folder))
+def _wrong_secrets(error: ConfigError) -> Finding:
+    wrong, _, advice = str(error).partition("\n")
+    return Finding("secrets", Verdict.FAIL, wrong, advice)
 
 
 def _revision(database: Database) -> Finding:
@@ -132,26 +133,17 @@ def _revision(database: Database) -> Finding:
     return Finding("database", Verdict.FAIL, f"revision {found or 'none'}, this program needs {wanted}", advice)
 
 
-def _fingerprints(config: Config, database: Database) -> Iterator[Finding]:
-    """Check that the database stores these secrets' fingerprints."""
-    try:
-        secrets = load_secrets(config.secrets_folder)
-    except ConfigError:
-        return
-    try:
-        fingerprints.require(database, secrets)
-    except ConfigError as error:
-        wrong, _, advice = str(error).partition("\n")
-        yield Finding("secrets", Verdict.FAIL, wrong, advice)
-
-
-def _database(config: Config, database: Database, *, deep: bool) -> Iterator[Finding]:
+def _database(config: Config, database: Database, secrets: Secrets | None, *, deep: bool) -> Iterator[Finding]:
     if database.is_sqlite and (said := _integrity(database, deep=deep)) != "ok":
         yield Finding("database", Verdict.FAIL, f"it is damaged: {said}", "restore a backup")
         return
     yield _audit(database)
-    yield from _fingerprints(config, database)
-    yield from _seals(config, database)
+    if secrets is not None:
+        try:
+            fingerprints.require(database, secrets)
+        except ConfigError as error:
+            yield _wrong_secrets(error)
+        yield from _seals(database, secrets.allocation)
     yield from _traces(config, database, deep=deep)
 
 
@@ -176,12 +168,8 @@ def _audit(database: Database) -> Finding:
     )
 
 
-def _seals(config: Config, database: Database) -> Iterator[Finding]:
+def _seals(database: Database, key: bytes) -> Iterator[Finding]:
     """Check that the allocation key opens each locked study's seed, records and manifests."""
-    try:
-        key = load_secrets(config.secrets_folder).allocation
-    except ConfigError:
-        return
     with database.reading() as session:
         sealed = session.execute(select(Study).where(Study.seed_sealed.is_not(None)).order_by(Study.id)).scalars()
         for study in sealed.all():
