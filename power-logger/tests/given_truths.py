@@ -6,16 +6,26 @@ A session lasts half a minute, sampled at 50 Hz. The load is 1.2 A, from 5.02 s 
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from happe_contract.calibration import Calibration, Correction, ShuntLine, SupplyTap, Wiring
 from happe_contract.cuts import Cut
-from happe_contract.measuring.energy import Interval
+from happe_contract.measuring.energy import Figure, Interval, measure
+from happe_contract.measuring.rig import rig_of
+from happe_contract.measuring.zeros import NO_CHECKS
+from happe_contract.rig import Rig
 from happe_contract.server_time import Part
 from happe_contract.traces import Block, Channel, Filter, Measures, Quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from happe_contract.measuring.refusal import Limits
+    from happe_contract.measuring.zeros import Checks
 
 RATE_HZ = 50.0
 SAMPLES = 1500
@@ -49,6 +59,28 @@ RECORD = Calibration(
         "supply": Correction(known(0.9999, 3e-4), known(1e-3, 1e-3), drift=known(0, 0), filter=MEAN),
     },
 )
+
+
+def stating(**facts: Any) -> Calibration:  # noqa: ANN401 - those of Correction
+    """Return the record, with other facts on both channels."""
+    channels = {name: dataclasses.replace(each, **facts) for name, each in RECORD.channels.items()}
+    return dataclasses.replace(RECORD, channels=channels)
+
+
+def rig(*channels: Channel, record: Calibration | None = RECORD, name: str | None = None) -> Rig:
+    """Return the rig of these channels, by default CHANNELS. It must not be a refusal."""
+    made = rig_of(channels or CHANNELS, record, name)
+    assert isinstance(made, Rig), made
+    return made
+
+
+def figure(
+    made: Rig, of: Interval, blocks: Iterable[Block], checks: Checks = NO_CHECKS, limits: Limits | None = None
+) -> Figure:
+    """Return a figure. It must not be a refusal."""
+    found = measure(made, of, blocks, checks, limits=limits)
+    assert isinstance(found, Figure), found
+    return found
 
 
 class Given(NamedTuple):

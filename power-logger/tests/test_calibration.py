@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from jsonschema_rs import Draft202012Validator, Registry
 
-from given_truths import RECORD, SHUNT, SUPPLY, known
+from given_truths import RECORD, SHUNT, SUPPLY, known, rig
 from happe_contract.calibration import (
     NOT_MEASURED,
     Calibration,
@@ -24,9 +24,7 @@ from happe_contract.calibration import (
     from_header,
     standing,
 )
-from happe_contract.measuring.rig import rig_of
 from happe_contract.measuring.zeros import ZeroReading
-from happe_contract.rig import Rig
 from happe_contract.traces import Channel, Measures
 from happe_power.calibration import parse, to_toml
 from happe_power.known_load import Load, LoadError, Readings, outcome
@@ -164,14 +162,10 @@ def test_a_gain_that_was_not_measured_is_told_with_every_figure() -> None:
     watts = Channel("power", Measures.POWER, "W", SHUNT.dtype, 1e-3, 0.0)
     found = outcome([both(watts, 1e-3, None)], None, None)
     record = parse(to_toml(dataclasses.replace(RECORD, channels=found.channels)).encode(), "zeros.toml")
-    rig = rig_of((watts,), record)
-    assert isinstance(rig, Rig)
-    assert rig.notes == ("power: gain was not measured and is not in the uncertainty",)
+    assert rig(watts, record=record).notes == ("power: gain was not measured and is not in the uncertainty",)
     # And a known load gives a gain
     loaded = dataclasses.replace(RECORD, channels=outcome([both(watts, 1e-3, 40.0)], LOAD, None).channels)
-    rig = rig_of((watts,), loaded)
-    assert isinstance(rig, Rig)
-    assert rig.notes == ()
+    assert rig(watts, record=loaded).notes == ()
 
 
 @pytest.mark.parametrize(

@@ -5,28 +5,25 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from given_truths import CHANNELS, RECORD, known
+import given_truths
+from given_truths import CHANNELS, RECORD, figure, known
 from happe_contract.calibration import Calibration, Correction, ShuntLine, SupplyTap, Wiring
 from happe_contract.cuts import Cut
 from happe_contract.measuring.budget import Budget, Contribution, Kind, budget_of, sum_of
-from happe_contract.measuring.energy import Figure, Interval, measure
+from happe_contract.measuring.energy import Figure, Interval
 from happe_contract.measuring.refusal import Limits, Refusal, Why
 from happe_contract.measuring.rig import rig_of
 from happe_contract.measuring.sums import differences
-from happe_contract.rig import Rig
 from happe_contract.server_time import Part
 from happe_contract.traces import Block, Channel, Filter, Measures
 from happe_power.compare import improvement
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 RATE_HZ = 1000
 EXACT = dataclasses.replace(
@@ -56,23 +53,12 @@ def interval(begin: float, end: float, off_us: float = 0.0) -> Interval:
     return Interval("trace", cut(begin, off_us), cut(end, off_us))
 
 
-def rig(*channels: Channel, record: Calibration | None = EXACT, name: str | None = None) -> Rig:
-    """The rig of channels."""
-    made = rig_of(channels, record, name)
-    assert isinstance(made, Rig), made
-    return made
+rig = partial(given_truths.rig, record=EXACT)
 
 
 def watts(seconds: float = 10.0, level: float = 30.0) -> Block:
     """Constant power."""
     return Block(0, (np.full(round(seconds * RATE_HZ), level),))
-
-
-def figure(made: Rig, of: Interval, blocks: Iterable[Block], limits: Limits | None = None) -> Figure:
-    """Return a figure; it must not be a refusal."""
-    found = measure(made, of, blocks, limits=limits)
-    assert isinstance(found, Figure), found
-    return found
 
 
 PLAIN = rig(POWER, record=None)
@@ -157,7 +143,7 @@ def test_a_counter_that_began_anew_takes_no_energy_back() -> None:
 def test_a_cut_inside_of_a_sample_takes_its_share() -> None:
     # Given 10 W for a millisecond, then 20 W; an interval from the middle of one to the middle of the next
     block = Block(0, (np.repeat([10.0, 20.0], 1),))
-    found = figure(PLAIN, interval(0.0005, 0.00175), [block], Limits(clock_share=1))
+    found = figure(PLAIN, interval(0.0005, 0.00175), [block], limits=Limits(clock_share=1))
     assert found.mean_w == pytest.approx((0.5 * 10 + 0.75 * 20) / 1.25)
     assert found.energy_j == pytest.approx((0.5 * 10 + 0.75 * 20) / 1000)
 
@@ -172,13 +158,13 @@ def test_energies_of_adjoining_intervals_add_up(cuts: list[float], seed: int) ->
     a, b, c = sorted(round(each, 6) for each in cuts)
     assume(min(b - a, c - b) > 1e-5)
     limits = Limits(clock_share=1)
-    first, second, both = (figure(PLAIN, interval(*each), blocks, limits) for each in ((a, b), (b, c), (a, c)))
+    first, second, both = (figure(PLAIN, interval(*each), blocks, limits=limits) for each in ((a, b), (b, c), (a, c)))
     assert first.energy_j + second.energy_j == pytest.approx(both.energy_j, rel=1e-9)
 
 
 def test_missing_samples_that_are_let_pass_are_in_the_budget() -> None:
     values = np.random.default_rng(1).normal(30, 2, 9_500)
-    found = figure(PLAIN, interval(0, 10), [Block(0, (values,))], Limits(coverage=0.9))
+    found = figure(PLAIN, interval(0, 10), [Block(0, (values,))], limits=Limits(coverage=0.9))
     parts = {line.name: line.part for line in found.budget.lines}
     assert found.coverage == pytest.approx(0.95)
     assert parts["missing samples"] == pytest.approx(0.05 * 2, rel=0.1)

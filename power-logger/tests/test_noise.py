@@ -9,14 +9,13 @@ import math
 import numpy as np
 import pytest
 
-from given_truths import CHANNELS, RECORD, SHUNT, known, session
+from given_truths import RECORD, SHUNT, figure, known, rig, session, stating
 from happe_contract.calibration import Correction
-from happe_contract.measuring.energy import Figure, measure
+from happe_contract.measuring.energy import measure
 from happe_contract.measuring.noise import before_rounding, flicker, rounding, scatter
 from happe_contract.measuring.refusal import Refusal, Why
-from happe_contract.measuring.rig import rig_of
 from happe_contract.measuring.zeros import ZeroReading, checks_of, judge, read_zero
-from happe_contract.rig import Rig, channels_of
+from happe_contract.rig import channels_of
 from happe_contract.traces import Block, Channel, Filter, Measures
 from happe_power import calibration, sources
 from happe_power.recording.header import Purpose, header_of
@@ -98,17 +97,12 @@ def test_a_zero_that_did_not_hold_says_what_to_do() -> None:
 def test_a_zero_that_nobody_checks_has_an_allowance_until_three_checks_tell_its_spread() -> None:
     # Given a record without drift, and a 16-bit channel of half a volt
     given = session(5)
-    channels = {name: dataclasses.replace(each, drift=None) for name, each in RECORD.channels.items()}
-    rig = rig_of(CHANNELS, dataclasses.replace(RECORD, channels=channels))
-    assert isinstance(rig, Rig)
+    made = rig(record=stating(drift=None))
     readings = [reading(volts) for volts in (2e-5, 5e-5, 8e-5)]
     # When the trace has none to three checks
-    found = [measure(rig, given.interval, [given.block], checks_of(readings[:n], RECORD)) for n in range(4)]
+    found = [figure(made, given.interval, [given.block], checks_of(readings[:n], RECORD)) for n in range(4)]
     # Then a drift without checks is 0.02 % of the range, and three checks show their own
-    lines = []
-    for each in found:
-        assert isinstance(each, Figure)
-        lines.append({line.name: line for line in each.budget.lines}["drift of the zero of shunt"])
+    lines = [{line.name: line for line in each.budget.lines}["drift of the zero of shunt"] for each in found]
     allowed, apart = 1.0003 * 2e-4 * 0.5 / math.sqrt(3), 1.0003 / math.sqrt(12)
     assert [line.standard_uncertainty for line in lines] == pytest.approx(
         [allowed, allowed, math.hypot(allowed, apart * 3e-5), apart * 6e-5], rel=1e-4
@@ -117,7 +111,7 @@ def test_a_zero_that_nobody_checks_has_an_allowance_until_three_checks_tell_its_
         "spread of 2 zero checks; no drift is stated: 0.02 % of the range allowed",
         "spread of 3 zero checks",
     ]
-    notes = [[note for note in each.notes if "no zero check" in note] for each in found if isinstance(each, Figure)]
+    notes = [[note for note in each.notes if "no zero check" in note] for each in found]
     assert [len(each) for each in notes] == [1, 0, 0, 0]
 
 
@@ -142,12 +136,9 @@ def test_one_over_f_noise_is_told_from_white_noise_and_from_noise_with_a_memory(
 
 def test_a_drift_between_checks_is_in_the_budget_and_an_offset_if_the_record_does_not_cover_it() -> None:
     given = session(5)
-    rig = rig_of(CHANNELS, RECORD)
-    assert isinstance(rig, Rig)
     # Given a zero that moved by 0.2 mV, far beyond the record
     read = [dataclasses.replace(reading(mean), flicker=2e-5, flicker_dof=12.0) for mean in (1e-3, 1.2e-3)]
-    found = measure(rig, given.interval, [given.block], checks_of(read, RECORD))
-    assert isinstance(found, Figure)
+    found = figure(rig(), given.interval, [given.block], checks_of(read, RECORD))
     lines = {line.name: line.standard_uncertainty for line in found.budget.lines}
     assert lines["1/f noise of shunt"] == pytest.approx(1.0003 * 2e-5 * math.sqrt(1 + math.log2(20) / 2))
     assert lines["drift of the zero of shunt"] == pytest.approx(1.0003 * 0.2e-3 / 2 / math.sqrt(3))
@@ -158,14 +149,8 @@ def test_a_drift_between_checks_is_in_the_budget_and_an_offset_if_the_record_doe
 def test_noise_is_the_instruments_alone_where_the_record_knows_it() -> None:
     # Given a load that steps, no zero check, and a record with and without the instrument's noise
     given = session(5)
-    channels = {name: dataclasses.replace(each, noise=known(4e-4, 1e-5)) for name, each in RECORD.channels.items()}
-    told = rig_of(CHANNELS, type(RECORD)(**{**vars(RECORD), "channels": channels}))
-    untold = rig_of(CHANNELS, RECORD)
-    assert isinstance(told, Rig)
-    assert isinstance(untold, Rig)
-    one, other = (measure(rig, given.interval, [given.block]) for rig in (told, untold))
-    assert isinstance(one, Figure)
-    assert isinstance(other, Figure)
+    rigs = (rig(record=stating(noise=known(4e-4, 1e-5))), rig())
+    one, other = (figure(each, given.interval, [given.block]) for each in rigs)
     # Then with the record's noise the load's own steps are no noise, and without it a note says so
     noise = next(line for line in one.budget.lines if line.name == "noise of shunt")
     assert noise.standard_uncertainty == pytest.approx(1.0003 * 4e-4 / math.sqrt(1000), rel=1e-2)
@@ -175,14 +160,6 @@ def test_noise_is_the_instruments_alone_where_the_record_knows_it() -> None:
 
 
 RATE_HZ = 50.0  # the noise of given_truths
-
-
-def filtered(by: Filter | None) -> Rig:
-    """Return a rig whose record states this filter for both channels."""
-    channels = {name: dataclasses.replace(each, filter=by) for name, each in RECORD.channels.items()}
-    made = rig_of(CHANNELS, dataclasses.replace(RECORD, channels=channels))
-    assert isinstance(made, Rig)
-    return made
 
 
 @pytest.mark.parametrize("poles", [1, 2, 3])
@@ -220,7 +197,7 @@ def test_a_mean_over_whole_periods_hides_nothing_and_one_over_a_part_of_it_misse
 )
 def test_a_figure_is_refused_if_a_load_could_hide_from_the_samples(by: Filter | None, says: str) -> None:
     given = session(1)
-    found = measure(filtered(by), given.interval, [given.block])
+    found = measure(rig(record=stating(filter=by)), given.interval, [given.block])
     assert isinstance(found, Refusal)
     assert found.why is Why.ALIASING
     assert says in found.detail
@@ -228,8 +205,8 @@ def test_a_figure_is_refused_if_a_load_could_hide_from_the_samples(by: Filter | 
 
 def test_what_a_filter_lets_through_and_its_delay_are_in_the_budget() -> None:
     given = session(1)
-    found = measure(filtered(Filter("two RC", 1.0, 2)), given.interval, [given.block])
-    assert isinstance(found, Figure)
+    made = rig(record=stating(filter=Filter("two RC", 1.0, 2)))
+    found = figure(made, given.interval, [given.block])
     lines = {line.name: line for line in found.budget.lines}
     leak = 2 * sum(1 / (1 + (k * found.interval.rate_hz) ** 2) for k in range(1, 1000))
     assert lines["aliasing of shunt"].standard_uncertainty == pytest.approx(leak / (1 - leak) / 3**0.5, rel=1e-3)
@@ -244,10 +221,8 @@ def test_the_supply_costs_its_ripple_if_nobody_states_its_filter() -> None:
         "shunt": RECORD.channels["shunt"],
         "supply": dataclasses.replace(RECORD.channels["supply"], filter=None),
     }
-    rig = rig_of(CHANNELS, dataclasses.replace(RECORD, channels=channels))
-    assert isinstance(rig, Rig)
-    found = measure(rig, given.interval, [given.block])
-    assert isinstance(found, Figure)
+    made = rig(record=dataclasses.replace(RECORD, channels=channels))
+    found = figure(made, given.interval, [given.block])
     (line,) = (each for each in found.budget.lines if each.name == "aliasing of supply")
     assert line.standard_uncertainty == pytest.approx(0.05 / 3**0.5)
     assert line.source == "no filter is stated, for a ripple of 5 %"
@@ -286,10 +261,8 @@ def test_floats_are_rounded_to_what_is_stated_or_to_the_smallest_change_that_is_
     )
 
     def line(resolution: float | None) -> tuple[float, str]:
-        rig = rig_of([dataclasses.replace(channel, resolution=resolution)], None)
-        assert isinstance(rig, Rig)
-        found = measure(rig, given.interval, [Block(0, (watts,))])
-        assert isinstance(found, Figure)
+        made = rig(dataclasses.replace(channel, resolution=resolution), record=None)
+        found = figure(made, given.interval, [Block(0, (watts,))])
         (line,) = (each for each in found.budget.lines if each.name == "quantisation of power")
         return line.standard_uncertainty, line.source
 
@@ -300,8 +273,5 @@ def test_floats_are_rounded_to_what_is_stated_or_to_the_smallest_change_that_is_
     assert seen[1] == "they show a step of 0.02 W"
     assert stated[0] > 0.001
     # And values that never change do not tell the step
-    rig = rig_of([channel], None)
-    assert isinstance(rig, Rig)
-    still = measure(rig, given.interval, [Block(0, (np.full(3000, 100 / 3),))])
-    assert isinstance(still, Figure)
+    still = figure(rig(channel, record=None), given.interval, [Block(0, (np.full(3000, 100 / 3),))])
     assert any("nothing states its `resolution`" in note for note in still.notes)

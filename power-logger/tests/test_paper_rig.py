@@ -19,17 +19,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+import given_truths
 from happe_contract.calibration import Calibration, Correction, ShuntLine, SupplyTap, Wiring
 from happe_contract.cuts import Cut
-from happe_contract.measuring.energy import Figure, Interval, measure
-from happe_contract.measuring.rig import rig_of
-from happe_contract.rig import Rig
+from happe_contract.measuring.energy import Interval
 from happe_contract.server_time import Part
 from happe_contract.traces import Block, Channel, Filter, Measures, Quantity
 from happe_power.cli.measure import print_budget, with_uncertainty
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from happe_contract.measuring.energy import Figure
 
 RATE_HZ, SECONDS = 1000, 120
 AMPERES, SUPPLY_V, OHM = 2.02, 20.0, 0.1  # 40 W in the laptop, 0.4 W in the shunt
@@ -86,11 +87,7 @@ def figure(record: Calibration, channels: tuple[Channel, ...]) -> Figure:
     )
     part = (Part("clock", "clock at the cuts", 1.0, CLOCK_US, "bound 10 ms"),)
     cuts = (Cut(round(at * 1e6), at * RATE_HZ, part) for at in (1, 1 + SECONDS))
-    rig = rig_of(channels, record)
-    assert isinstance(rig, Rig)
-    found = measure(rig, Interval("trace", *cuts), [Block(0, raw)])
-    assert isinstance(found, Figure)
-    return found
+    return given_truths.figure(given_truths.rig(*channels, record=record), Interval("trace", *cuts), [Block(0, raw)])
 
 
 @pytest.mark.parametrize(

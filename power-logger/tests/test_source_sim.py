@@ -12,12 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from given_truths import RECORD, known
+from given_truths import RECORD, figure, known, rig
 from happe_contract.calibration import Correction, ShuntLine, SupplyTap, Wiring
 from happe_contract.cuts import Clocks
-from happe_contract.measuring.energy import Figure, Interval, measure
-from happe_contract.measuring.rig import rig_of
-from happe_contract.rig import Rig as CalibratedRig
+from happe_contract.measuring.energy import Interval
 from happe_contract.server_time import server_clock
 from happe_contract.time_base import time_base
 from happe_contract.traces import Block, ClockEstimate, Gap, Reason
@@ -201,12 +199,9 @@ def test_the_simulated_t61_is_measured_as_it_is() -> None:
     assert server is not None
     clocks = Clocks(time_base(pairs, gaps, source.rate_hz), server)
     cuts = [clocks.cut(begin.monotonic_us + second * 1_000_000) for second in (2, 38)]
-    rig = rig_of(source.channels, SIMULATED)
-    assert isinstance(rig, CalibratedRig)
     blocks = [item for item in items if isinstance(item, Block)]
-    found = measure(rig, Interval("trace", *cuts), blocks)
+    found = figure(rig(*source.channels, record=SIMULATED), Interval("trace", *cuts), blocks)
     # Then U holds the simulation's truth
-    assert isinstance(found, Figure)
     assert isinstance(source, Sim)
     truth = source.truth_watts(*(round(cut.position) for cut in cuts))
     assert found.coverage == pytest.approx(1 - 0.2 / 36, abs=1e-4)
