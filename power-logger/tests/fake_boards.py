@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from happe_power.sources.clock import Clock
 
 
+STEP_NS = 50  # of the board's timer
 NI_6034E = [Range(-10, 10), Range(-5, 5), Range(-0.5, 0.5), Range(-0.05, 0.05)]
 
 
@@ -31,10 +32,8 @@ class FakeBoard:
     name: str = "pci-6034e"
     wide: bool = False
     inputs: int = 16
-    step_ns: int = 50  # of the board's timer
     slowest_scan_ns: int = 0  # the fastest scan that it grants
     most_buffer: int = 1 << 16
-    volts: list[Range] = field(default_factory=lambda: list(NI_6034E))
     polynomial: Polynomial | None = None
     silent: bool = False  # gives nothing, says nothing
     gone: bool = False  # unplugged
@@ -55,11 +54,11 @@ class FakeBoard:
 
     def ranges(self, number: int) -> list[Range]:
         """The ranges, which are the same for every input."""
-        return self.volts if number < self.inputs else []
+        return NI_6034E if number < self.inputs else []
 
     def converter(self, one: Input) -> Polynomial:
         """An ideal conversion, unless the test has set another."""
-        chosen = self.volts[one.range]
+        chosen = NI_6034E[one.range]
         scale = (chosen.high - chosen.low) / (self.maxdata(one.number) + 1)
         return self.polynomial or Polynomial((chosen.low, scale), 0.0)
 
@@ -70,8 +69,8 @@ class FakeBoard:
 
     def granted_ns(self, inputs: list[Input], scan_ns: int) -> int:
         """The nearest time in whole steps of the timer."""
-        wanted = max(scan_ns, self.slowest_scan_ns, self.step_ns * len(inputs))
-        return round(wanted / self.step_ns) * self.step_ns
+        wanted = max(scan_ns, self.slowest_scan_ns, STEP_NS * len(inputs))
+        return round(wanted / STEP_NS) * STEP_NS
 
     def command(self, inputs: list[Input], scan_ns: int) -> None:
         """Begin at scan 0."""
@@ -162,7 +161,6 @@ class FakeNi:
     """The package. A test sets its fields to break the board; input n gives sample number + n, in millivolts."""
 
     clock: Clock
-    granted: float = 1.0  # the granted share of the wanted rate
     gone: bool = False
     driver: bool = True  # NI's own driver is installed
     most_inputs: int = 16
@@ -217,7 +215,7 @@ class FakeTask:
         """Set a continuous sampling, with a buffer."""
         if sample_mode is not AcquisitionType.CONTINUOUS:
             raise DaqError("a finite task would end by itself", BAD_CHANNEL)
-        self.samp_clk_rate = rate * self.ni.granted
+        self.samp_clk_rate = rate
         self._kept = samps_per_chan
         self.ni.buffers.append(samps_per_chan)
 

@@ -65,6 +65,15 @@ class Given:
         closing.write_part(self.layout, footer, encoded)
         return bytes(encoded)
 
+    def compare_clocks(self, server_us: int, jump_us: int = 0) -> None:
+        """Write two clock estimates good to 2 ms: it began at `server_us`. `jump_us` is the error of the second."""
+        clock, began = json.loads((self.folder / "header.json").read_bytes())["clock"], self.started.monotonic_us
+        estimates = [
+            {"clock": clock, "monotonic_us": began + at, "offset_us": server_us - began + off, "uncertainty_us": 2000}
+            for at, off in ((-1_000_000, 0), (10_000_000, jump_us))
+        ]
+        (self.folder / "clocks.jsonl").write_text("".join(json.dumps(each) + "\n" for each in estimates))
+
     def end(self) -> dict[str, Any]:
         """Write the manifest, and return it."""
         closing.end(self.layout, self.started)

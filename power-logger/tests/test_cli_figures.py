@@ -48,20 +48,8 @@ SHIPPED = dataclasses.replace(
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A trace of six seconds with 1.5 A and 2.0 A in turns, its calibration record, and clock estimates within 2 ms."""
-    content = calibration.to_toml(SHIPPED).encode()
-    record = calibration.parse(content, "rig.toml")
-    given = power_traces.ended(tmp_path / "spool", 6, calibration=record.to_header())
-    began = given.started.monotonic_us
-    estimates = [
-        {
-            "clock": Trace.open(given.folder).header["clock"],
-            "monotonic_us": at,
-            "offset_us": SERVER_US - began,
-            "uncertainty_us": 2000,
-        }
-        for at in (began - 1_000_000, began + 10_000_000)
-    ]
-    (given.folder / "clocks.jsonl").write_text("".join(json.dumps(each) + "\n" for each in estimates))
+    given = power_traces.ended(tmp_path / "spool", 6, calibration=SHIPPED.to_header())
+    given.compare_clocks(SERVER_US)
     return given.folder
 
 

@@ -21,7 +21,7 @@ from happe_contract.measuring.refusal import Limits
 from happe_contract.measuring.runs import StudyRun
 from happe_contract.measuring.zeros import ZeroReading
 from happe_contract.schemas import Kind, read
-from happe_power import calibration, measuring
+from happe_power import measuring
 from happe_power.recording import zero_check
 from happe_power.trace import Trace
 from power_program import happe_power
@@ -52,14 +52,8 @@ def trace(
 
     `jump_us`: the error of the second of its clock estimates.
     """
-    record = calibration.parse(calibration.to_toml(shipped).encode(), "rig.toml")
-    given = power_traces.ended(spool, 6, calibration=record.to_header(), codes=(power_traces.METER, laptop))
-    clock, began = Trace.open(given.folder).header["clock"], given.started.monotonic_us
-    estimates = [
-        {"clock": clock, "monotonic_us": began + at, "offset_us": began_us - began + off, "uncertainty_us": 2000}
-        for at, off in ((-1_000_000, 0), (10_000_000, jump_us))
-    ]
-    (given.folder / "clocks.jsonl").write_text("".join(json.dumps(each) + "\n" for each in estimates))
+    given = power_traces.ended(spool, 6, calibration=shipped.to_header(), codes=(power_traces.METER, laptop))
+    given.compare_clocks(began_us, jump_us)
     return given.folder
 
 

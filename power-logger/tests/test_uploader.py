@@ -76,16 +76,10 @@ def recorded(manifest: dict[str, Any]) -> dict[int, str]:
     return {each["number"]: each["sha256"] for each in manifest["parts"]}
 
 
-def manifest_of(trace: power_traces.Given) -> dict[str, Any]:
-    """Return a trace's manifest."""
-    manifest: dict[str, Any] = json.loads(trace.layout.manifest.read_bytes())
-    return manifest
-
-
 def assert_whole(bench: Bench, trace: power_traces.Given) -> None:
     """Assert that the server has every part of a trace as the recorder wrote it, and has sealed the trace."""
     stored = bench.fake.traces[trace.id]
-    assert digests(stored.parts) == recorded(manifest_of(trace))
+    assert digests(stored.parts) == recorded(json.loads(trace.layout.manifest.read_bytes()))
     assert stored.header == (trace.folder / "header.json").read_bytes()
     assert stored.seal is not None
     assert stored.seal.rstrip(b" ") == trace.layout.manifest.read_bytes()

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 import uuid
 from typing import TYPE_CHECKING
@@ -14,7 +13,7 @@ from happe_contract.faults import BadDocumentError
 from happe_contract.traces import ClockEstimate
 from happe_power.recording.files import append_line
 from happe_power.recording.header import boot_clock
-from happe_power.upload.server import LaterError, judge
+from happe_power.upload.server import LaterError, judge, object_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,17 +92,9 @@ def noted(folder: Path) -> list[tuple[Json, ClockEstimate]]:
 
 
 def read_lines(path: Path) -> list[Json]:
-    """The complete lines that are JSON objects; an empty list without the file. Raises OSError."""
+    """The complete lines that are JSON objects with content; an empty list without the file. Raises OSError."""
     try:
         whole = path.read_bytes().rpartition(b"\n")[0]
     except FileNotFoundError:
         return []
-    return [document for line in whole.splitlines() if (document := _object(line)) is not None]
-
-
-def _object(line: bytes) -> Json | None:
-    try:
-        document = json.loads(line)
-    except ValueError:
-        return None
-    return document if isinstance(document, dict) else None
+    return [document for line in whole.splitlines() if (document := object_of(line))]

@@ -142,10 +142,11 @@ def _read(response: urllib3.BaseHTTPResponse) -> Answer:
     response.release_conn()
     wait = response.headers.get("Retry-After", "")
     wait_s = min(int(wait), MOST_WAIT_S) if wait.isascii() and wait.isdigit() and len(wait) < len("1" * 9) else 0
-    return Answer(response.status, _object(raw), wait_s)
+    return Answer(response.status, object_of(raw), wait_s)
 
 
-def _object(raw: bytes) -> Json:
+def object_of(raw: bytes) -> Json:
+    """A JSON object; empty for anything else."""
     try:
         document = json.loads(raw)
     except (ValueError, RecursionError):
