@@ -17,7 +17,7 @@ from typing import Any
 from happe_contract import schemas
 from happe_contract.schemas import Kind
 from happe_study.study.records.record import run_record
-from happe_study.study.traces.manifest import manifest, trace_header
+from happe_study.study.traces.manifest import check_header, check_manifest
 from records import encode
 
 Json = dict[str, Any]
@@ -27,14 +27,15 @@ GOOD: dict[str, Json] = json.loads((DATA / "good_uploads.json").read_text(encodi
 CASES: list[Json] = [json.loads(line) for line in (DATA / "bad_uploads.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
-def take(kind: Kind, raw: bytes) -> object:
+def take(kind: Kind, raw: bytes) -> None:
     """Check a document as the server does, as if sent to the good document's address."""
     document, good = schemas.read(kind, raw), GOOD[kind]
     if kind is Kind.RUN_RECORD:
-        return run_record(document, run=good["run"], client_id=good["id"])
-    if kind is Kind.POWER_TRACE:
-        return trace_header(document, trace=good["id"])
-    return manifest(document, trace=good["trace"], first_index=0)
+        run_record(document, run=good["run"], client_id=good["id"])
+    elif kind is Kind.POWER_TRACE:
+        check_header(document, trace=good["id"])
+    else:
+        check_manifest(document, trace=good["trace"], first_index=0)
 
 
 def upload(case: Json) -> bytes:

@@ -57,7 +57,7 @@ def test_a_record_of_a_run_is_what_the_server_takes(experimenter: Client, condit
     assert len(read.learned) == acts
     assert read.served == ((f"subject:{seals.SUBJECT}", seals.APPLICATION) if condition.endswith("-HAPPE") else None)
     assert (read.profile_before, read.profile_after is not None) == (None, acts)
-    assert read.indicator is (condition == "B-HAPPE")
+    assert document["indicator"] is (condition == "B-HAPPE")
 
 
 def test_a_second_run_begins_with_what_the_first_has_taught(experimenter: Client) -> None:

@@ -23,6 +23,9 @@ class ParticipantState(StrEnum):
     REPLACED = "replaced"  # dropped out; the slot went back
 
 
+GONE = (ParticipantState.WITHDRAWN, ParticipantState.REPLACED)
+
+
 class OnWithdrawal(StrEnum):
     """The participant's choice in the consent: what happens with the data after a withdrawal."""
 

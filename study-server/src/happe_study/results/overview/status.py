@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import func, select, union_all
 
 from happe_study.model.devices import Device
-from happe_study.model.participants import Participant, ParticipantState
+from happe_study.model.participants import GONE, Participant, ParticipantState
 from happe_study.model.runs import Run
 from happe_study.model.studies import Slot
 from happe_study.study.runs.machine import State
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from happe_study.model.studies import Study
-
-GONE = (ParticipantState.WITHDRAWN, ParticipantState.REPLACED)
 
 
 def status(session: Session, study: Study) -> dict[str, Any]:

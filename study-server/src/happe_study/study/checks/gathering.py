@@ -15,10 +15,8 @@ from sqlalchemy.orm import aliased
 
 from happe_contract.time_base import time_base
 from happe_contract.traces import ClockEstimate as Estimate
-from happe_contract.traces import Gap as Lost
-from happe_contract.traces import Reason, TimePair
 from happe_study.model.devices import ClockEstimate, Device
-from happe_study.model.participants import Participant, ParticipantState
+from happe_study.model.participants import GONE, Participant
 from happe_study.model.profiles import Profile
 from happe_study.model.runs import Run, RunRecord
 from happe_study.model.studies import StudyState
@@ -27,8 +25,9 @@ from happe_study.study.checks.behaviour import Behaviour, behaviour
 from happe_study.study.checks.evidence import Evidence, Gap, RunFacts, TraceFacts, at_server, known_clock
 from happe_study.study.profiles.history import histories
 from happe_study.study.records.stored import opened
-from happe_study.study.sealing import SealError, part_digest
-from happe_study.study.traces.sealed import manifest_of
+from happe_study.study.sealing import SealError
+from happe_study.study.traces.manifest import gaps_of, pairs_of
+from happe_study.study.traces.sealed import listed_digests, manifest_of
 from happe_study.study.traces.storage import Part
 
 if TYPE_CHECKING:
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     from happe_study.study.documents import Measure, PowerModel
     from happe_study.study.traces.storage import Storage
 
-GONE = (ParticipantState.WITHDRAWN, ParticipantState.REPLACED)
 ROWS_AT_ONCE = 200
 TRACES_AT_ONCE = 20  # traces read at a time; one may have thousands of parts
 
@@ -219,10 +217,7 @@ def _compared(
     trace: Trace, manifest: Json | None, here: Mapping[int, Kept], sources: Sources
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The numbers of missing parts, and of damaged parts, which differ from what the meter sent."""
-    wanted = {
-        each["number"]: part_digest(sources.key, each["bytes"], each["sha256"])
-        for each in (manifest or {}).get("parts", ())
-    }
+    wanted = {} if manifest is None else listed_digests(sources.key, manifest)
     there = {each.key: each.bytes for each in sources.storage.stored(UUID(trace.client_id))}
     missing, damaged = [], []
     for number in sorted(wanted or range(max(here, default=-1) + 1)):
@@ -265,6 +260,4 @@ def _gaps(header: Json, manifest: Json, clock: ServerClock | None) -> Iterator[G
 
 def _time_base(header: Json, manifest: Json) -> TimeBase:
     """The conversion from a sealed trace's indices to its meter's clock."""
-    pairs = [TimePair(**each) for each in (header["started"], *manifest["time_base"], manifest["ended"])]
-    gaps = [Lost(each["from_index"], each["to_index"], Reason(each["reason"])) for each in manifest["gaps"]]
-    return time_base(pairs, gaps, header["rate_hz"])
+    return time_base(pairs_of(header, manifest), gaps_of(manifest), header["rate_hz"])

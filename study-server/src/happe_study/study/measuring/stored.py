@@ -16,8 +16,9 @@ from happe_contract.measuring.zeros import NO_CHECKS
 from happe_contract.parts import BadPartError
 from happe_contract.rig import channels_of
 from happe_contract.time_base import is_nominal, time_base
-from happe_contract.traces import Block, Gap, Reason, TimePair
-from happe_study.study.traces.parts import footer_of_part, opened, samples
+from happe_contract.traces import Block
+from happe_study.study.traces.manifest import gaps_of, pairs_of
+from happe_study.study.traces.parts import cut, footer_of_part, opened, samples
 from happe_study.study.traces.storage import Part
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from happe_contract.parts import Footer
     from happe_contract.server_time import ServerClock
     from happe_contract.strict_json import Json
+    from happe_contract.traces import TimePair
     from happe_study.study.traces.sealed import Seal
     from happe_study.study.traces.storage import Storage
 
@@ -51,10 +53,9 @@ class StoredTrace:
         """Read no part yet. `digests`: SHA-256 of the sealed files, by the part's number."""
         self.id = str(header["id"])
         self.header = header
-        self.started = _pair(header["started"])
         self.end_index = int(manifest["end_index"])
-        self.gaps = [Gap(each["from_index"], each["to_index"], Reason(each["reason"])) for each in manifest["gaps"]]
-        self._told = [self.started, *map(_pair, manifest["time_base"]), _pair(manifest["ended"])]
+        self.gaps, self._told = gaps_of(manifest), pairs_of(header, manifest)
+        self.started = self._told[0]
         self._parts = _kept(manifest["parts"], self.end_index)
         self._seal, self._storage, self._digests = seal, storage, digests
         self._channels = channels_of(header)
@@ -81,7 +82,8 @@ class StoredTrace:
             columns = [(each.name, each.dtype.name) for each in self._channels]
             try:
                 for start, found in samples(self._part(part.number), part.number, columns):
-                    yield from _cut(footer, start, Block(0, found), (from_index, to_index))
+                    for first, rows in cut(footer, start, len(found[0]), (from_index, to_index)):
+                        yield Block(first, tuple(column[rows] for column in found))
             except BadPartError as error:
                 raise TraceError(str(error)) from None
 
@@ -122,18 +124,3 @@ def _kept(listed: list[Json], end_index: int) -> list[_Kept]:
     firsts = [each["first_index"] for each in listed]
     ends = [*firsts[1:], end_index]
     return [_Kept(each["number"], first, end) for each, first, end in zip(listed, firsts, ends, strict=True)]
-
-
-def _cut(footer: Footer, row: int, piece: Block, wanted: tuple[int, int]) -> Iterator[Block]:
-    """Cut the wanted indices out of a piece of a part. The piece begins at the part's row `row`."""
-    start = 0
-    for first, rows in footer.runs:
-        low = max(row, start, start + wanted[0] - first)
-        high = min(row + piece.rows, start + rows, start + wanted[1] - first)
-        if low < high:
-            yield Block(first + low - start, tuple(column[low - row : high - row] for column in piece.columns))
-        start += rows
-
-
-def _pair(said: Json) -> TimePair:
-    return TimePair(said["index"], said["monotonic_us"], said["realtime_us"])

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select
 
 from happe_contract import conditions as names
-from happe_study.model.participants import Participant, ParticipantState
+from happe_study.model.participants import GONE, Participant
 from happe_study.model.profiles import Profile
 from happe_study.model.runs import Run
 from happe_study.study import documents
@@ -63,8 +63,6 @@ def _middle(session: Session, one: Profile) -> Middle:
     unusual = session.scalars(every.with_only_columns(Profile.unusual).order_by(Profile.unusual))
     return Middle(services.median([khz for khz, many in levels for _ in range(many)]), list(unusual))
 
-
-GONE = (ParticipantState.WITHDRAWN, ParticipantState.REPLACED)
 
 KINDS = ("rating", "watts", "saving")
 

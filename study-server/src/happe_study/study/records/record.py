@@ -43,18 +43,13 @@ class RunRecord:
 
     run: str
     client_id: str
-    clock: str  # "monotonic:" and the boot's UUID
-    started_us: int  # by `clock`, like ended_us and the lessons' times
+    started_us: int  # by the record's clock, like ended_us and the lessons' times
     ended_us: int
-    samples: int
     served: tuple[str, str] | None
     profile_before: tuple[int, ...] | None
     profile_after: tuple[int, ...] | None
     learned: tuple[Lesson, ...]
-    indicator: bool
     raised: bool  # whether the laptop dropped what it learned at the run's end
-    rating: int | None
-    backend: str
 
 
 def run_record(document: Json, *, run: str, client_id: str) -> RunRecord:
@@ -69,18 +64,13 @@ def run_record(document: Json, *, run: str, client_id: str) -> RunRecord:
     return RunRecord(
         run=run,
         client_id=client_id,
-        clock=document["clock"],
         started_us=document["started_us"],
         ended_us=document["ended_us"],
-        samples=len(document["observations"]),
         served=served(document),
         profile_before=_profile(document["profile_before"]),
         profile_after=_profile(document["profile_after"]),
         learned=tuple(Lesson(**lesson) for lesson in document["learned"]),
-        indicator=document["indicator"],
         raised=document.get("raised", False),
-        rating=document.get("rating"),
-        backend=document["machine"]["backend"],
     )
 
 

@@ -23,9 +23,8 @@ from happe_study.model.runs import Run, RunRecord
 from happe_study.model.studies import Study
 from happe_study.study.records.record import RunRecord as Content
 from happe_study.study.records.record import run_record
-from happe_study.study.records.stored import Stored, room, sealed, sha256
+from happe_study.study.records.stored import Stored, sha256, stored
 from happe_study.study.runs import services as runs
-from happe_study.study.sealing import record_digest
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -54,8 +53,7 @@ def read(raw: bytes, key: bytes, *, run: str, client_id: str) -> Upload:
         content = run_record(document, run=run, client_id=client_id)
     except BadDocumentError as error:
         raise of_document(error) from None
-    plain = sha256(raw)
-    return Upload(content, Stored(sealed(key, run, raw, room(document)), record_digest(key, plain)), plain)
+    return Upload(content, stored(key, run, raw, document), sha256(raw))
 
 
 def receive(database: Database, upload: Upload, device: Caller) -> bool:

@@ -22,7 +22,7 @@ from happe_cli.disk import UNFINISHED, sync_file, sync_folder
 from happe_study.model.devices import ClockEstimate
 from happe_study.model.traces import Trace, TracePart
 from happe_study.study.sealing import SealError, part_digest
-from happe_study.study.traces.sealed import seal_of
+from happe_study.study.traces.sealed import listed_digests, seal_of
 from happe_study.study.traces.storage import Part
 
 if TYPE_CHECKING:
@@ -104,8 +104,8 @@ def _parts(session: Session, trace: Trace, key: bytes) -> list[_Part]:
     arrived = {row.number: _Part(row.number, row.sha256, row.digest) for row in rows}
     if trace.manifest is None:
         return list(arrived.values())
-    said = {each["number"]: part_digest(key, each["bytes"], each["sha256"]) for each in trace.manifest["parts"]}
-    return [_Part(number, arrived[number].sha256 if number in arrived else "", said[number]) for number in said]
+    said = listed_digests(key, trace.manifest)
+    return [_Part(each, arrived[each].sha256 if each in arrived else "", digest) for each, digest in said.items()]
 
 
 def _written(session: Session, trace: Trace, parts: Sequence[_Part], files: TraceFiles, folder: Path) -> Iterator[str]:

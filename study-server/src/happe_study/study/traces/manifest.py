@@ -13,6 +13,7 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from happe_contract.faults import Fault, refuse_if_any
+from happe_contract.traces import Gap, Reason, TimePair
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -22,30 +23,12 @@ if TYPE_CHECKING:
 UNITS = {"shunt": "V", "supply": "V", "current": "A", "power": "W", "energy": "J", "marker": "V"}
 
 
-@dataclass(frozen=True)
-class TraceHeader:
-    """The values that the server reads from a header. It stores the header itself unchanged."""
+def check_header(document: Json, *, trace: str) -> None:
+    """Check a header that fits the schema, sent to trace `trace`'s address. Raises BadDocumentError: 20 faults at most.
 
-    trace: str
-    study: str
-    meter: str  # device codes
-    measured: str
-    first_index: int
-
-
-def trace_header(document: Json, *, trace: str) -> TraceHeader:
-    """Check a document that fits the schema, sent to trace `trace`'s address, and return its header.
-
-    Raises BadDocumentError with at most 20 faults. The caller compares study and devices with the sender's.
+    The caller compares study and devices with the sender's.
     """
     refuse_if_any(_faults(document, trace))
-    return TraceHeader(
-        trace=trace,
-        study=document["study"],
-        meter=document["meter"],
-        measured=document["measured"],
-        first_index=document["started"]["index"],
-    )
 
 
 def _faults(document: Json, trace: str) -> Iterator[Fault]:
@@ -82,24 +65,6 @@ def _calibration_faults(calibration: Json, channels: list[str]) -> Iterator[Faul
 
 
 @dataclass(frozen=True)
-class Content:
-    """The content of a part: its number of bytes and its SHA-256 in hexadecimal."""
-
-    bytes: int
-    sha256: str
-
-
-@dataclass(frozen=True)
-class Manifest:
-    """A trace according to its recorder: parts by number from 0, number of samples, and number of lost indices."""
-
-    trace: str
-    parts: tuple[Content, ...]
-    samples: int
-    lost: int
-
-
-@dataclass(frozen=True)
 class Comparison:
     """A manifest compared with the parts that arrived: part numbers, ascending. All are empty for a whole trace."""
 
@@ -113,8 +78,8 @@ class Comparison:
         return not (self.missing or self.mismatched or self.unexpected)
 
 
-def manifest(document: Json, *, trace: str, first_index: int) -> Manifest:
-    """Check a document that fits the schema, of trace `trace` with the header's first index, and return its manifest.
+def check_manifest(document: Json, *, trace: str, first_index: int) -> None:
+    """Check a manifest that fits the schema, of trace `trace` with the header's first index.
 
     Raises BadDocumentError with at most 20 faults.
     """
@@ -122,12 +87,16 @@ def manifest(document: Json, *, trace: str, first_index: int) -> Manifest:
     refuse_if_any(_span_faults(document))
     refuse_if_any(_ledger_faults(document, first_index))
     refuse_if_any(_time_faults(document, first_index))
-    return Manifest(
-        trace=trace,
-        parts=tuple(Content(part["bytes"], part["sha256"]) for part in document["parts"]),
-        samples=document["samples"],
-        lost=sum(gap["to_index"] - gap["from_index"] for gap in document["gaps"]),
-    )
+
+
+def gaps_of(manifest: Json) -> list[Gap]:
+    """The gaps that a checked manifest lists."""
+    return [Gap(each["from_index"], each["to_index"], Reason(each["reason"])) for each in manifest["gaps"]]
+
+
+def pairs_of(header: Json, manifest: Json) -> list[TimePair]:
+    """The pairs of index and time in a trace's checked header and manifest, in order."""
+    return [TimePair(**each) for each in (header["started"], *manifest["time_base"], manifest["ended"])]
 
 
 def compare(wanted: Mapping[int, str], received: Mapping[int, str]) -> Comparison:

@@ -147,6 +147,17 @@ def samples(
         raise BadPartError(f"part {number} can't be read: {type(error).__name__}") from error
 
 
+def cut(footer: Footer, row: int, rows: int, wanted: tuple[int, int]) -> Iterator[tuple[int, slice]]:
+    """Cut the wanted indices (from, up to) out of a part's rows from `row` on: first index, rows in the piece."""
+    start = 0
+    for first, many in footer.runs:
+        low = max(row, start, start + wanted[0] - first)
+        high = min(row + rows, start + many, start + wanted[1] - first)
+        if low < high:
+            yield first + low - start, slice(low - row, high - row)
+        start += many
+
+
 def _require_columns(schema: pa.Schema, number: int, columns: Sequence[tuple[str, str]]) -> None:
     for name, dtype in columns:
         at = schema.get_field_index(name)

@@ -20,7 +20,7 @@ from happe_contract.parts import BadPartError
 from happe_contract.rig import Lack, NoWattsError, Rig, channels_of, rig_of, values
 from happe_contract.time_base import TimeBase, time_base
 from happe_contract.traces import Measures
-from happe_study.study.traces.parts import footer_of_part, opened, samples
+from happe_study.study.traces.parts import cut, footer_of_part, opened, samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -191,14 +191,10 @@ class Recording:
 
     def _watts(self, source: Source, begin: int, end: int) -> Iterator[tuple[int, NDArray[np.float64]]]:
         """First index and watts of each stretch without gaps, from index `begin` to `end` - 1. Raises BadPartError."""
-        runs = self._read[source.number].runs
-        starts = np.cumsum([0, *(rows for _first, rows in runs)]).tolist()
+        footer = self._read[source.number]
         for row, columns in samples(source.opened(), source.number, self.meter.columns):
-            for (first, rows), start in zip(runs, starts, strict=False):
-                low = max(row, start, start + begin - first)
-                high = min(row + len(columns[0]), start + rows, start + end - first)
-                if low < high:
-                    yield first + low - start, self.meter.watts(tuple(each[low - row : high - row] for each in columns))
+            for first, rows in cut(footer, row, len(columns[0]), (begin, end)):
+                yield first, self.meter.watts(tuple(each[rows] for each in columns))
 
     def _gaps(self, begin: float, end: float) -> Iterable[Span]:
         runs = [run for each in self._footers() for run in each.runs]
@@ -243,13 +239,9 @@ class Recording:
         begins = self._begins_us(source)
         return begins < end_us and begins + (found.end_index - found.first_index) * 1e6 / self.meter.rate_hz > begin_us
 
-    def _span(self, source: Source) -> Span:
-        found = self._read[source.number]
-        return found.first_index, found.end_index
-
     def _overlaps(self, source: Source, begin: float, end: float) -> bool:
-        first, last = self._span(source)
-        return first < end and last > begin
+        found = self._read[source.number]
+        return found.first_index < end and found.end_index > begin
 
 
 class _Columns:

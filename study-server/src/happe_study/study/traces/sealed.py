@@ -24,7 +24,14 @@ from sqlalchemy import select
 from happe_contract.parts import room
 from happe_contract.rig import channels_of
 from happe_study.model.traces import Trace
-from happe_study.study.sealing import SealError, open_manifest, open_trace_key, seal_manifest, seal_trace_key
+from happe_study.study.sealing import (
+    SealError,
+    open_manifest,
+    open_trace_key,
+    part_digest,
+    seal_manifest,
+    seal_trace_key,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -91,6 +98,11 @@ def part_room(header: Json, most: int) -> int:
     """The bytes to whose multiples the server pads a trace's parts, from the header, at most `most`."""
     row_bytes = sum(channel.dtype.itemsize for channel in channels_of(header))
     return min(room(header["rate_hz"], header["part_seconds"], row_bytes), most)
+
+
+def listed_digests(key: bytes, manifest: Json) -> dict[int, str]:
+    """The keyed digests of the parts that a manifest lists, by their numbers."""
+    return {each["number"]: part_digest(key, each["bytes"], each["sha256"]) for each in manifest["parts"]}
 
 
 def sealed_manifest(key: bytes, trace: str, document: Json) -> bytes:

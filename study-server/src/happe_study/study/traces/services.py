@@ -26,9 +26,16 @@ from happe_study.model.rules import DeviceKind
 from happe_study.model.studies import Study, StudyState
 from happe_study.model.traces import Trace, TracePart
 from happe_study.study.sealing import part_digest, record_digest
-from happe_study.study.traces.manifest import Comparison, Manifest, TraceHeader, compare, manifest, trace_header
+from happe_study.study.traces.manifest import Comparison, check_header, check_manifest, compare
 from happe_study.study.traces.parts import parquet_fault
-from happe_study.study.traces.sealed import new_trace_key, part_room, seal_of, sealed_bytes, sealed_manifest
+from happe_study.study.traces.sealed import (
+    listed_digests,
+    new_trace_key,
+    part_room,
+    seal_of,
+    sealed_bytes,
+    sealed_manifest,
+)
 from happe_study.study.traces.storage import Part
 from happe_study.study.traces.upkeep import erased
 
@@ -67,7 +74,6 @@ class Header:
     """A trace's checked header, and the SHA-256 of the bytes that the meter sent."""
 
     document: Json
-    content: TraceHeader
     sha256: str
 
 
@@ -75,7 +81,8 @@ def read_header(raw: bytes, trace: UUID) -> Header:
     """Read and check the header in a request's body. Raises Problem 422."""
     try:
         document = schemas.read(Kind.POWER_TRACE, raw)
-        return Header(document, trace_header(document, trace=str(trace)), hashlib.sha256(raw).hexdigest())
+        check_header(document, trace=str(trace))
+        return Header(document, hashlib.sha256(raw).hexdigest())
     except BadDocumentError as error:
         raise of_document(error) from None
 
@@ -221,10 +228,9 @@ def received_part(body: IO[bytes], announced: Announced) -> bytes:
 
 @dataclass(frozen=True)
 class Sealing:
-    """A trace's manifest: the document and its checked content. `sha256` leaves out the blanks that hide its length."""
+    """A trace's checked manifest. `sha256` leaves out the blanks that hide its length."""
 
     document: Json
-    said: Manifest
     sha256: str
 
 
@@ -233,8 +239,8 @@ def read_manifest(session: Session, raw: bytes, trace: UUID, meter: Caller) -> S
     first_index = find(session, trace, meter).header["started"]["index"]
     try:
         document = schemas.read(Kind.POWER_TRACE_MANIFEST, raw)
-        said = manifest(document, trace=str(trace), first_index=first_index)
-        return Sealing(document, said, hashlib.sha256(raw.rstrip(b" ")).hexdigest())
+        check_manifest(document, trace=str(trace), first_index=first_index)
+        return Sealing(document, hashlib.sha256(raw.rstrip(b" ")).hexdigest())
     except BadDocumentError as error:
         raise of_document(error) from None
 
@@ -251,8 +257,7 @@ def seal(session: Session, trace: UUID, sealing: Sealing, meter: Caller, key: by
         if row.manifest_digest != digest:
             raise conflict("sealed", "The trace is sealed with another manifest. The server keeps that one.")
         return
-    wanted = {number: part_digest(key, each.bytes, each.sha256) for number, each in enumerate(sealing.said.parts)}
-    comparison = compare(wanted, _digests(session, row))
+    comparison = compare(listed_digests(key, sealing.document), _digests(session, row))
     if not comparison.whole:
         raise NotWholeProblem(comparison)
     row.manifest_digest, row.sealed_us = digest, now_us()
@@ -260,7 +265,7 @@ def seal(session: Session, trace: UUID, sealing: Sealing, meter: Caller, key: by
         row.manifest = sealing.document
     else:
         row.manifest_sealed = sealed_manifest(key, row.client_id, sealing.document)
-    row.parts = len(sealing.said.parts)
+    row.parts = sealing.document["count"]
     row.seconds = (sealing.document["ended"]["monotonic_us"] - row.header["started"]["monotonic_us"]) // SECOND
     chain.append(
         session,
@@ -307,15 +312,16 @@ def progress(session: Session, study_id: int, after: UUID | None, most: int) -> 
 
 
 def _begin(session: Session, header: Header, meter: Caller, key: bytes) -> tuple[Trace, bool]:
-    laptop_id = _named(session, header.content, meter)
-    known = session.scalar(select(Trace).where(Trace.client_id == header.content.trace).options(defer(Trace.manifest)))
+    trace = header.document["id"]
+    laptop_id = _named(session, header.document, meter)
+    known = session.scalar(select(Trace).where(Trace.client_id == trace).options(defer(Trace.manifest)))
     if known is not None:
         if (known.device_id, known.header_sha256) != (meter.id, header.sha256):
             raise _other_header()
         return known, False
-    if header.content.trace in erased(session, meter.study_id):
+    if trace in erased(session, meter.study_id):
         raise not_found("The server erased this trace when a participant withdrew.")
-    row = Trace(study_id=meter.study_id, device_id=meter.id, laptop_id=laptop_id, client_id=header.content.trace)
+    row = Trace(study_id=meter.study_id, device_id=meter.id, laptop_id=laptop_id, client_id=trace)
     row.header, row.header_sha256, row.created_us = header.document, header.sha256, now_us()
     row.key_sealed = new_trace_key(key, row.client_id)
     session.add(row)
@@ -326,18 +332,18 @@ def _begin(session: Session, header: Header, meter: Caller, key: bytes) -> tuple
         study_id=meter.study_id,
         trace=row.client_id,
         header_sha256=header.sha256,
-        measured=header.content.measured,
+        measured=header.document["measured"],
     )
     return row, True
 
 
-def _named(session: Session, content: TraceHeader, meter: Caller) -> int:
+def _named(session: Session, document: Json, meter: Caller) -> int:
     """The id of the laptop that a header names. Problem 422 unless study, meter and laptop are the sender's."""
-    query = select(Device.id).where(Device.code == content.measured, Device.study_id == meter.study_id)
+    query = select(Device.id).where(Device.code == document["measured"], Device.study_id == meter.study_id)
     laptop_id = session.scalar(query.where(Device.kind == DeviceKind.LAPTOP))
     own = {
-        "/study": content.study == session.get_one(Study, meter.study_id).name,
-        "/meter": content.meter == meter.name,
+        "/study": document["study"] == session.get_one(Study, meter.study_id).name,
+        "/meter": document["meter"] == meter.name,
         "/measured": laptop_id is not None,
     }
     details = {"/study": "is not this device's study", "/meter": "is not this device"}

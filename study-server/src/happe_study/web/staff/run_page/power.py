@@ -21,6 +21,7 @@ from happe_contract.traces import Gap, Reason
 from happe_study.model.devices import ClockEstimate, Device
 from happe_study.model.traces import Trace, TracePart
 from happe_study.study.sealing import SealError
+from happe_study.study.traces.manifest import gaps_of
 from happe_study.study.traces.power_view import NoPowerError, Recording, Source, meter_of
 from happe_study.study.traces.sealed import seal_of
 from happe_study.study.traces.storage import Part
@@ -173,7 +174,7 @@ def _restarts(trace: Trace, recording: Recording) -> list[Gap]:
     gaps = recording.gaps
     if not gaps or trace.manifest is None:
         return [Gap(begin, end, Reason.KILLED) for begin, end in gaps]
-    said = (Gap(each["from_index"], each["to_index"], Reason(each["reason"])) for each in trace.manifest["gaps"])
+    said = gaps_of(trace.manifest)
     return [gap for gap in said if gap.from_index < gaps[-1][1] and gap.to_index > gaps[0][0]]
 
 
