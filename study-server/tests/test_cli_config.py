@@ -37,18 +37,19 @@ def test_there_are_enough_bad_configurations() -> None:
     }
 
 
-def test_a_file_that_is_not_utf8_is_refused_by_its_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b'data = "d"\nlisten = "\xff"\n', ":2: is not UTF-8"),
+        (b"#" * (1 << 16) + b"\n", ": is longer than 65536 bytes"),
+    ],
+    ids=["not-utf8", "too-long"],
+)
+def test_a_file_that_can_not_be_read_is_refused(tmp_path: Path, content: bytes, said: str) -> None:
     file = tmp_path / "server.toml"
-    file.write_bytes(b'data = "d"\nlisten = "\xff"\n')
+    file.write_bytes(content)
     ran = happe_server("--config", file, "check")
-    assert (ran.status, ran.err) == (os.EX_CONFIG, f"happe-server: {file}:2: is not UTF-8\n")
-
-
-def test_a_file_that_is_too_long_is_not_read(tmp_path: Path) -> None:
-    file = tmp_path / "server.toml"
-    file.write_text("#" * (1 << 16) + "\n")
-    ran = happe_server("--config", file, "check")
-    assert (ran.status, ran.err) == (os.EX_CONFIG, f"happe-server: {file}: is longer than 65536 bytes\n")
+    assert (ran.status, ran.err) == (os.EX_CONFIG, f"happe-server: {file}{said}\n")
 
 
 @pytest.mark.parametrize("name", ["missing.toml", "folder"])

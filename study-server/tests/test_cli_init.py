@@ -134,6 +134,7 @@ def test_a_step_that_fails_undoes_the_ones_before(tmp_path: Path) -> None:
     ("option", "value", "said"),
     [
         ("--administrator", "nobody", "nobody: An email address must have an @-sign"),
+        ("--owner", "no-such-user", "there is no user no-such-user"),
         ("--listen", "localhost", "--listen: must be HOST:PORT"),
         ("--public-url", "study.example.org", "--public-url: must be https://HOST"),
         ("--trusted-proxies", "9", "--trusted-proxies: input should be less than or equal to 8"),
@@ -141,7 +142,7 @@ def test_a_step_that_fails_undoes_the_ones_before(tmp_path: Path) -> None:
 )
 def test_a_bad_option_is_named_before_anything_is_made(tmp_path: Path, option: str, value: str, said: str) -> None:
     ran = init(tmp_path, option, value)
-    assert ran.status == (os.EX_USAGE if option == "--administrator" else os.EX_CONFIG)
+    assert ran.status == (os.EX_USAGE if option in {"--administrator", "--owner"} else os.EX_CONFIG)
     assert said in ran.err
     assert list(tmp_path.iterdir()) == []
 
@@ -299,13 +300,6 @@ def test_root_works_as_the_owner_of_the_data(open_folder: Path) -> None:
     where = ["--config", str(open_folder / "etc/server.toml"), "user", "add", "ana@example.org", "--password-file", "-"]
     subprocess.run([*command, *where], env=environment, input=f"{PASSWORD}\n", text=True, check=True)
     assert {path.owner() for path in (open_folder / "data").rglob("*")} == {owner}
-
-
-def test_an_owner_that_does_not_exist_is_a_usage_error(tmp_path: Path) -> None:
-    made = init(tmp_path, "--owner", "no-such-user")
-    assert made.status == os.EX_USAGE
-    assert "no-such-user" in made.err
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_file_that_is_written_says_every_default(tmp_path: Path) -> None:
