@@ -35,7 +35,7 @@ from happe_study.model.studies import Slot, Study
 from happe_study.model.traces import Trace, TracePart
 from happe_study.results.withdrawal import erasure, retention
 from happe_study.results.withdrawal import services as withdrawal
-from happe_study.results.withdrawal.renaming import renamed
+from happe_study.results.withdrawal.erasure import renamed
 from happe_study.study.people import device_sittings as sittings
 from happe_study.study.records.stored import opened
 from happe_study.study.runs import services

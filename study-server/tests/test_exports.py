@@ -23,7 +23,7 @@ from happe_study.model.rights import RIGHTS, Right, Role
 from happe_study.model.runs import Run, RunRecord
 from happe_study.model.studies import Study
 from happe_study.results.exports import services
-from happe_study.results.exports.table import Table
+from happe_study.results.exports.tables import Table
 from happe_study.study.records.stored import opened
 from test_erasure import played, trace
 from world import fixed_secrets

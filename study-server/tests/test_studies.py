@@ -15,7 +15,7 @@ from happe_study.model.audit.models import AuditDetail, AuditEntry
 from happe_study.model.rights import Role
 from happe_study.model.rules import Caller, Who
 from happe_study.model.studies import Slot, Study
-from happe_study.results.overview.status import status
+from happe_study.results.overview import status
 from happe_study.study.allocation import plan, verify
 from happe_study.study.protocol.reading import MOST_BYTES
 from happe_study.study.sealing import open_seed, open_slot

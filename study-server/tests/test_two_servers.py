@@ -37,7 +37,7 @@ from happe_study.model.results import Report, ReportFile
 from happe_study.model.rights import Role
 from happe_study.model.runs import Run, RunRecord
 from happe_study.model.traces import Trace, TracePart
-from happe_study.results.reports.job import REPORT
+from happe_study.results.reports import REPORT
 from happe_study.study.checks.services import CHECKS
 from happe_study.study.measuring.job import MEASURING
 from happe_study.study.sealing import open_condition

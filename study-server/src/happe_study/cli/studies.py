@@ -15,7 +15,7 @@ from happe_study.cli import data, exporting, named, unblinding
 from happe_study.cli.named import STANDARD_INPUT, checked, file_argument, protocol_text
 from happe_study.cli.server import Server, pass_server
 from happe_study.model.studies import Study
-from happe_study.results.overview.status import status as counted
+from happe_study.results.overview import status as counted
 from happe_study.study.allocation import SECRET_BYTES, CommitmentError, recompute
 from happe_study.study.protocol import placeholders, registration
 from happe_study.study.studies import custodians, services

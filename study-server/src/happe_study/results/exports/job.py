@@ -17,7 +17,7 @@ from happe_study.model.results import ExportPiece
 from happe_study.model.rights import Right
 from happe_study.model.studies import Study
 from happe_study.results.exports import services
-from happe_study.results.exports.table import Source
+from happe_study.results.exports.tables import Source
 
 if TYPE_CHECKING:
     from pathlib import Path

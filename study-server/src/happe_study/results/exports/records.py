@@ -15,8 +15,7 @@ from sqlalchemy import select
 from happe_study.base.tables.columns import Column, Kind
 from happe_study.model.participants import Participant
 from happe_study.model.runs import Run, RunRecord
-from happe_study.results.exports.table import Table
-from happe_study.results.exports.tables import KHZ, LAPTOP_US, PPM, ROWS_AT_ONCE
+from happe_study.results.exports.tables import KHZ, LAPTOP_US, PPM, ROWS_AT_ONCE, Table
 from happe_study.study.records.stored import opened
 from happe_study.study.sealing import SealError
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.orm import Session
 
-    from happe_study.results.exports.table import Source
+    from happe_study.results.exports.tables import Source
 
 log = structlog.get_logger(__name__)
 

@@ -14,7 +14,6 @@ from happe_study.model.audit.chain import append
 from happe_study.model.rights import Right
 from happe_study.model.studies import StudyState
 from happe_study.results.exports.records import KEYS, RECORDS, SAMPLES
-from happe_study.results.exports.table import Source, Table
 from happe_study.results.exports.tables import (
     CLOCKS,
     LEARNING_EVENTS,
@@ -22,6 +21,8 @@ from happe_study.results.exports.tables import (
     RUNS,
     STUDY,
     TRACES,
+    Source,
+    Table,
     participants,
     ratings,
 )

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The tables whose rows come directly from the database, in the order of random codes, which reveals nothing."""
+"""Tables of an export: their columns, their rows, and who may see which columns when.
+
+These come directly from the database, in the order of random codes, which reveals nothing.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -16,18 +20,16 @@ from happe_study.model.participants import Participant
 from happe_study.model.profiles import LearningEvent, Uafp
 from happe_study.model.rights import Right
 from happe_study.model.runs import Run
-from happe_study.model.studies import Study
+from happe_study.model.studies import Study, StudyState
 from happe_study.model.traces import Trace, TracePart
-from happe_study.results.exports.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from sqlalchemy.orm import Session
     from sqlalchemy.sql.elements import ColumnElement
 
     from happe_study.base.tables.columns import Sql
-    from happe_study.results.exports.table import Source
     from happe_study.study.protocol.reading import Protocol
 
 ROWS_AT_ONCE = 1000
@@ -37,6 +39,40 @@ METER_US = "microseconds of the meter's monotonic clock, which `clock` names"
 KHZ = "kHz"
 PPM = "millionths"
 LEVELS = 10  # of a UAFP
+
+
+@dataclass(frozen=True)
+class Source:
+    """The source of rows: a study, and the allocation key, which opens its records."""
+
+    study_id: int
+    key: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table. `read` gives a study's rows with the given columns, in an order that reveals nothing.
+
+    `blinded`: nobody may see the table before the study is unblinded. `rights`: a caller needs all of these.
+    """
+
+    name: str
+    about: str
+    columns: tuple[Column, ...]
+    read: Callable[[Session, Source, Sequence[Column]], Iterator[tuple[Any, ...]]]
+    blinded: bool = False
+    rights: frozenset[Right] = frozenset({Right.EXPORT})
+
+    def is_open(self, state: str) -> bool:
+        """Whether anybody may see the table in this state of the study."""
+        return not self.blinded or state == StudyState.UNBLINDED
+
+    def seen(self, state: str, rights: Collection[Right]) -> tuple[Column, ...]:
+        """The columns that somebody with these rights may see in this state of the study; empty if none."""
+        if not (self.is_open(state) and self.rights <= frozenset(rights)):
+            return ()
+        return tuple(column for column in self.columns if state == StudyState.UNBLINDED or not column.blinded)
+
 
 METER, LAPTOP = aliased(Device), aliased(Device)
 

@@ -25,12 +25,16 @@ from happe_study.model.audit.chain import append
 from happe_study.model.audit.models import AuditDetail
 from happe_study.model.audit.verify import ERASED
 from happe_study.model.devices import Sitting
+from happe_study.model.documents import AnalysisDocument, DocumentKind
+from happe_study.model.jobs import services as jobs
 from happe_study.model.participants import Participant
 from happe_study.model.profiles import LearningEvent, Profile, TaughtRun, Uafp
 from happe_study.model.runs import Run, RunRecord
-from happe_study.results.reports import forgetting
+from happe_study.results.exports.job import EXPORT
+from happe_study.results.reports import REPORT
 from happe_study.results.withdrawal.recordings import Recording, forget, only_during
-from happe_study.results.withdrawal.renaming import renamed
+from happe_study.study.checks.services import CHECKS
+from happe_study.study.measuring.job import MEASURING
 from happe_study.study.profiles import reviews
 from happe_study.study.records.stored import opened, stored
 from happe_study.study.runs import planning
@@ -38,7 +42,7 @@ from happe_study.study.runs.machine import State
 from happe_study.study.sealing import SealError, open_condition, seal_condition
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy.orm import Session
 
@@ -50,6 +54,7 @@ MEASURED = (
     "aborted_us",
 )  # fmt: skip
 HANDLES = ("start_id", "start_sealed", "rating_id", "guess_id", "abort_reason")  # a device could recognise the run by
+FREE_TEXT = ("notes",)  # fields of a record in which the experimenter may have named people
 TOLD = ("stratum", "answers")  # the participant's columns with their own answers
 
 
@@ -58,7 +63,7 @@ def erase(session: Session, participant: Participant) -> list[Recording]:
 
     It erases a trace if nobody else sat at its laptop during the recording.
     """
-    forgetting.forget(session, participant.study_id)  # first: a job locks its row, then the log's head
+    _forget_results(session, participant.study_id)  # first: a job locks its row, then the log's head
     runs = select(Run.id).where(Run.participant_id == participant.id)
     for table in (RunRecord, Uafp, LearningEvent, TaughtRun):
         session.execute(delete(table).where(table.run_id.in_(runs)))
@@ -75,7 +80,7 @@ def erase(session: Session, participant: Participant) -> list[Recording]:
 
 def deidentify(session: Session, participant: Participant, secrets: Secrets) -> None:
     """Keep the measurements under new codes, and delete answers and all free text."""
-    forgetting.forget(session, participant.study_id)  # first, as above
+    _forget_results(session, participant.study_id)  # first, as above
     runs = session.scalars(select(Run).where(Run.participant_id == participant.id).with_for_update()).all()
     names = {run.code: new_code() for run in runs} | {participant.code: new_code()}
     for run in runs:
@@ -117,6 +122,25 @@ def _rename_record(session: Session, record: RunRecord, run: str, names: dict[st
     session.expunge(record)  # frees the memory: a record can have megabytes
 
 
+def renamed(content: bytes, names: Mapping[str, str]) -> bytes:
+    """A record's JSON without free text, in which each key of `names` is replaced by its value in all texts."""
+    record = json.loads(content)
+    for field in FREE_TEXT:
+        record.pop(field, None)
+    return json.dumps(_renamed(record, names), separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def _renamed(node: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401 - JSON is of any type
+    if isinstance(node, dict):
+        return {_renamed(name, names): _renamed(child, names) for name, child in node.items()}
+    if isinstance(node, list):
+        return [_renamed(child, names) for child in node]
+    if isinstance(node, str):
+        for name, other in names.items():
+            node = node.replace(name, other)
+    return node
+
+
 def _completed(runs: Sequence[Run]) -> bool:
     """Whether every position has a complete run."""
     positions = {run.position for run in runs}
@@ -132,6 +156,13 @@ def _forget_person(session: Session, participant: Participant) -> None:
     mine = AuditDetail.participant_id == participant.id
     gone = session.scalars(delete(AuditDetail).where(mine).returning(AuditDetail.number)).all()
     append(session, ERASED, None, study_id=participant.study_id, details=len(gone))
+
+
+def _forget_results(session: Session, study_id: int) -> None:
+    """Remove a study's reports, exports, checks and measured power. The remaining data can produce them again."""
+    jobs.forget(session, study_id, (REPORT, CHECKS, MEASURING, EXPORT))
+    of_study = AnalysisDocument.study_id == study_id, AnalysisDocument.kind == DocumentKind.MEASURES
+    session.execute(delete(AnalysisDocument).where(*of_study))
 
 
 def _empty(columns: tuple[str, ...]) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from markupsafe import Markup
 from happe_study.base.parts import parts
 from happe_study.model.rights import Right
 from happe_study.model.rules import anybody, caller, signed_in, staff
-from happe_study.results.overview.progress import progress as progress_of
-from happe_study.results.overview.status import status
+from happe_study.results.overview import progress as progress_of
+from happe_study.results.overview import status
 from happe_study.results.withdrawal import retention
 from happe_study.study.studies import custodians, services
 from happe_study.web.staff_page import page

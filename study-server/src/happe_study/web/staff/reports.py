@@ -20,9 +20,8 @@ from happe_study.model.jobs.models import OPEN
 from happe_study.model.rights import Right
 from happe_study.model.rules import caller, staff
 from happe_study.model.studies import Study, StudyState
-from happe_study.results.reports import services
-from happe_study.results.reports.job import PAGE
-from happe_study.results.reports.services import BLINDED
+from happe_study.results import reports as services
+from happe_study.results.reports import BLINDED, PAGE
 from happe_study.study import documents
 from happe_study.study.documents import InputError
 from happe_study.study.measuring import job as measuring

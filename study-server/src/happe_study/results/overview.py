@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The progress of a study, and what needs somebody's attention. No number is by condition.
+"""The progress of a study, its next participants, and what needs somebody's attention. No number is by condition.
 
 Before unblinding it shows times and parts of power traces, but no sizes: docs/blinding.md.
 """
@@ -9,17 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import BigInteger, cast, func, select
+from sqlalchemy import BigInteger, case, cast, func, select, union_all
 
 from happe_study.base.clock import now_us
-from happe_study.model.devices import ClockEstimate, Device
+from happe_study.model.devices import ClockEstimate, Device, Sitting
+from happe_study.model.participants import GONE, Participant, ParticipantState
 from happe_study.model.rights import Right
 from happe_study.model.rules import DeviceKind
 from happe_study.model.runs import Run
-from happe_study.model.studies import Study, StudyState
+from happe_study.model.studies import Slot, Study, StudyState
 from happe_study.model.traces import Trace, TracePart
-from happe_study.results.overview.status import status
-from happe_study.results.overview.upcoming import Next, upcoming
 from happe_study.study.people.devices import last_clocks
 from happe_study.study.runs.machine import State
 
@@ -34,7 +33,19 @@ LATE_US = HOUR_US  # a record or part that takes longer is late
 STALE_US = 24 * HOUR_US  # an older report of a device is ignored
 LEAST_GIB = 5
 MOST_CLOCK_US = 100_000  # `happe-power measure` refuses a larger uncertainty
-MOST_NAMED = 8  # runs named for each kind of problem
+MOST_NAMED = 8  # runs named for each kind of problem, and next participants
+WORDS = {
+    ParticipantState.CONSENTED: "has agreed, and must answer the questionnaire",
+    ParticipantState.INVITED: "is invited, and must open the link and agree",
+}
+
+
+@dataclass(frozen=True)
+class Next:
+    """A participant's code, and their next step in words."""
+
+    code: str
+    words: str
 
 
 @dataclass(frozen=True)
@@ -187,3 +198,88 @@ def _of_runs(session: Session, study: Study) -> list[Attention]:
         rows = session.scalars(query.limit(MOST_NAMED)).all()
         found += [Attention(words, row.code, getattr(row, column)) for row in rows]
     return found
+
+
+def upcoming(session: Session, study: Study) -> list[Next]:
+    """At most eight: those at laptops, then those who can begin or go on, then others; longest wait first."""
+    order = (ParticipantState.ENROLLED, *WORDS)
+    rank = case({state: number for number, state in enumerate(order)}, value=Participant.state)
+    since = func.coalesce(Participant.enrolled_us, Participant.consent_us, Participant.created_us)
+    here = select(Sitting.participant_id, Device.name).join(Device, Device.id == Sitting.device_id)
+    seated = here.where(Device.study_id == study.id, Sitting.ended_us.is_(None)).subquery()
+    columns = select(Participant.id, Participant.code, Participant.state, seated.c.name)
+    mine = columns.outerjoin(seated, seated.c.participant_id == Participant.id)
+    mine = mine.where(Participant.study_id == study.id, Participant.state.in_(order))
+    ordered = mine.order_by(seated.c.name.is_(None), rank, since, Participant.code).limit(MOST_NAMED)
+    rows = session.execute(ordered).all()
+    runs = _complete_runs(session, [row.id for row in rows])
+    return [Next(row.code, _words(row.state, row.name, runs.get(row.id, (0, 0)))) for row in rows]
+
+
+def _words(state: str, laptop: str | None, runs: tuple[int, int]) -> str:
+    complete, every = runs
+    far = f"{complete} of {every} runs complete"
+    if laptop is not None:
+        return f"sits at {laptop}, {far}"
+    if state in WORDS:
+        return WORDS[ParticipantState(state)]
+    return f"can go on, {far}" if complete else "can begin the first run"
+
+
+def _complete_runs(session: Session, participants: list[int]) -> dict[int, tuple[int, int]]:
+    """(complete runs, all runs without replaced ones) of these participants, by their ids."""
+    complete = func.sum(case((Run.state == State.COMPLETE, 1), else_=0))
+    every = func.sum(case((Run.state == State.REPLACED, 0), else_=1))
+    counts = select(Run.participant_id, complete, every).where(Run.participant_id.in_(participants))
+    return {who: (done, of) for who, done, of in session.execute(counts.group_by(Run.participant_id))}
+
+
+def status(session: Session, study: Study) -> dict[str, Any]:
+    """The progress of a study: slots, participants and runs by state, and the devices' last heartbeats.
+
+    Runs of participants who withdrew or were replaced do not count. No number is by condition.
+    """
+    about = {"study": study.name, "state": study.state}
+    return about | _counts(session, study) | {"devices": _heartbeats(session, study)}
+
+
+def _counts(session: Session, study: Study) -> dict[str, Any]:
+    """The numbers of slots, participants and runs."""
+    runs = dict.fromkeys(map(str, State), 0) | _runs_by_state(session, study)
+    participants = dict.fromkeys(map(str, ParticipantState), 0) | _participants(session, study)
+    return {"slots": _slots(session, study), "participants": participants, "runs": runs}
+
+
+def _slots(session: Session, study: Study) -> list[dict[str, Any]]:
+    counts = select(Slot.stratum, func.count(), func.count(Slot.participant_id)).where(Slot.study_id == study.id)
+    rows = session.execute(counts.group_by(Slot.stratum).order_by(Slot.stratum))
+    return [{"stratum": stratum, "slots": slots, "taken": taken} for stratum, slots, taken in rows]
+
+
+def _participants(session: Session, study: Study) -> dict[str, int]:
+    counts = select(Participant.state, func.count()).where(Participant.study_id == study.id)
+    return {state: count for state, count in session.execute(counts.group_by(Participant.state))}  # noqa: C416 - rows
+
+
+def _runs_by_state(session: Session, study: Study) -> dict[str, int]:
+    """The study's runs by state. It subtracts those of participants who left, because these are few."""
+    every = select(Run.state, func.count().label("runs")).where(Run.study_id == study.id).group_by(Run.state)
+    gone = select(Run.state, -func.count()).join(Participant, Run.participant_id == Participant.id)
+    gone = gone.where(Participant.study_id == study.id, Participant.state.in_(GONE)).group_by(Run.state)
+    both = union_all(every, gone).subquery()
+    rows = session.execute(select(both.c.state, func.sum(both.c.runs)).group_by(both.c.state))
+    return {state: int(count) for state, count in rows}
+
+
+def _heartbeats(session: Session, study: Study) -> list[dict[str, Any]]:
+    devices = session.scalars(select(Device).where(Device.study_id == study.id).order_by(Device.code))
+    return [
+        {
+            "code": device.code,
+            "name": device.name,
+            "kind": device.kind,
+            "enrolled": device.enrolled_us is not None and device.revoked_us is None,
+            "heartbeat_us": device.heartbeat_us,
+        }
+        for device in devices
+    ]
