@@ -32,7 +32,7 @@ from happe_study.model.profiles import LearningEvent, Profile, TaughtRun, Uafp
 from happe_study.model.runs import Run, RunRecord
 from happe_study.results.exports.job import EXPORT
 from happe_study.results.reports import REPORT
-from happe_study.results.withdrawal.recordings import Recording, forget, only_during
+from happe_study.results.withdrawal.recordings import forget, only_during
 from happe_study.study.checks.services import CHECKS
 from happe_study.study.measuring.job import MEASURING
 from happe_study.study.profiles import reviews
@@ -58,8 +58,8 @@ FREE_TEXT = ("notes",)  # fields of a record in which the experimenter may have 
 TOLD = ("stratum", "answers")  # the participant's columns with their own answers
 
 
-def erase(session: Session, participant: Participant) -> list[Recording]:
-    """Erase all data of a participant. Returns the power traces that must leave the store after the commit.
+def erase(session: Session, participant: Participant) -> list[str]:
+    """Erase all data of a participant. Returns the ids of the power traces that must leave the store after the commit.
 
     It erases a trace if nobody else sat at its laptop during the recording.
     """

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, func, or_, select
@@ -20,39 +19,25 @@ if TYPE_CHECKING:
 SECOND_US = 1_000_000
 
 
-@dataclass(frozen=True)
-class Recording:
-    """A power trace that must leave the store after the commit."""
-
-    client_id: str
-
-
-@dataclass(frozen=True)
-class Span:
-    """A stretch of time, in microseconds of the server's clock."""
-
-    start_us: int
-    end_us: int
-
-
-def only_during(session: Session, participant_id: int) -> list[Recording]:
-    """The traces during which this participant, and nobody else, sat at the measured laptop."""
+def only_during(session: Session, participant_id: int) -> list[str]:
+    """The ids of the traces during which this participant, and nobody else, sat at the measured laptop."""
     laptops = select(Sitting.device_id).where(Sitting.participant_id == participant_id)
     traces = session.scalars(select(Trace).where(Trace.laptop_id.in_(laptops)))
-    return [Recording(trace.client_id) for trace in traces if _sitters(session, trace) == {participant_id}]
+    return [trace.client_id for trace in traces if _sitters(session, trace) == {participant_id}]
 
 
-def forget(session: Session, recordings: Sequence[Recording]) -> None:
+def forget(session: Session, recordings: Sequence[str]) -> None:
     """Delete the rows of these traces and their parts."""
-    traces = select(Trace.id).where(Trace.client_id.in_([recording.client_id for recording in recordings]))
+    traces = select(Trace.id).where(Trace.client_id.in_(recordings))
     session.execute(delete(TracePart).where(TracePart.trace_id.in_(traces)))
     session.execute(delete(Trace).where(Trace.id.in_(traces)))
 
 
-def span(session: Session, trace: Trace) -> Span:
-    """When a trace was recorded, by its meter's clock estimates; without estimates, by the meter's wall clock.
+def span(session: Session, trace: Trace) -> tuple[int, int]:
+    """Start and end of a trace in microseconds of the server's clock, by its meter's clock estimates.
 
-    The end of a sealed trace is known to a second from its row. An unsealed trace ends with its last part's arrival.
+    Without estimates, by the meter's wall clock. The end of a sealed trace is known to a second from its row. An
+    unsealed trace ends with its last part's arrival.
     """
     started = trace.header["started"]
     offset = _offset(session, trace, started["monotonic_us"])
@@ -64,7 +49,7 @@ def span(session: Session, trace: Trace) -> Span:
         last = select(func.max(TracePart.received_us)).where(TracePart.trace_id == trace.id)
         end = session.scalar(last) or trace.created_us
     start = started["monotonic_us"] + offset
-    return Span(start, max(start, end))
+    return start, max(start, end)
 
 
 def _offset(session: Session, trace: Trace, monotonic_us: int) -> int | None:
@@ -77,10 +62,10 @@ def _offset(session: Session, trace: Trace, monotonic_us: int) -> int | None:
 
 def _sitters(session: Session, trace: Trace) -> set[int]:
     """The ids of participants whose sittings at the laptop overlap a trace. Open sittings last until now."""
-    recorded = span(session, trace)
+    start_us, end_us = span(session, trace)
     overlapping = select(Sitting.participant_id).where(
         Sitting.device_id == trace.laptop_id,
-        Sitting.started_us <= recorded.end_us,
-        or_(Sitting.ended_us.is_(None), Sitting.ended_us >= recorded.start_us),
+        Sitting.started_us <= end_us,
+        or_(Sitting.ended_us.is_(None), Sitting.ended_us >= start_us),
     )
     return set(session.scalars(overlapping))

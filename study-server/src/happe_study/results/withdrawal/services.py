@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from happe_study.base.config import Secrets
     from happe_study.base.parts import Parts
     from happe_study.model.rules import Caller
-    from happe_study.results.withdrawal.recordings import Recording
 
 ON_WITHDRAWAL = "the participant withdrew"
 
@@ -58,8 +57,7 @@ def withdraw(session: Session, participant: Participant, secrets: Secrets, who: 
     return chosen
 
 
-def _ask_to_remove(session: Session, participant: Participant, recordings: list[Recording]) -> None:
+def _ask_to_remove(session: Session, participant: Participant, traces: list[str]) -> None:
     """Start a job that removes erased traces from the store after the commit. The job does not name the participant."""
-    if recordings:
-        traces = [recording.client_id for recording in recordings]
+    if traces:
         jobs.ask(session, ERASING, "a withdrawal", participant.study_id, traces=traces)
