@@ -29,7 +29,7 @@ from happe_study.study.protocol import reading as protocol_module
 from happe_study.study.protocol.designs import williams
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -286,23 +286,19 @@ SAVED = {"ondemand": 0.0, "ondemand+indicator": 0.0, "T-HAPPE": 0.3, "O-HAPPE": 
 FATIGUE = 0.02  # each later run of an application has so much less log power
 
 
-@cache
-def crossover_runs(people: int = 24) -> Runs:
-    """A crossover: HAPPE saves the share in SAVED, later runs take less, and half of the guesses are right."""
-    generator = np.random.default_rng(2)
-    sequences = williams(len(MAIN))
+Figures = dict[str, Any]
+
+
+def _played(
+    people: int, orders: Sequence[Sequence[str]], of_person: Callable[[], Callable[[str, int], Figures]]
+) -> Runs:
+    """Runs of each application in these orders of the conditions, in turn. A person's figures: by condition, place."""
     rows: list[Run] = []
     for person in range(people):
-        own, liking = generator.normal(0, 0.04), generator.normal(0, 0.3)
+        figures = of_person()
         for n, application in enumerate(APPLICATIONS):
-            order = ["T-HAPPE", *(MAIN[k] for k in sequences[(person + n) % len(sequences)])]
+            order = orders[(person + n) % len(orders)]
             for place, condition in enumerate(order):
-                noise = generator.normal(0, 0.03)
-                log_w = np.log(40 * (1 - SAVED[condition])) + own - FATIGUE * place + noise
-                happe = condition.endswith("-HAPPE")
-                guess = generator.choice(
-                    ["usual", "learning", "dont-know"], p=[0.25, 0.5, 0.25] if happe else [0.5, 0.25, 0.25]
-                )
                 rows.append(
                     Run(
                         run=code("R", len(rows)),
@@ -311,41 +307,53 @@ def crossover_runs(people: int = 24) -> Runs:
                         condition=condition,
                         position=n * len(order) + place + 1,
                         seconds=SECONDS,
-                        mean_w=float(np.exp(log_w)),
                         uncertainty_w=0.1,
-                        rating=int(np.clip(round(4.2 + liking + generator.normal(0, 0.7)), 1, 5)),
-                        guess=str(guess),
-                        performance=int(generator.poisson(0.6 if happe else 1.2)),
-                        power=int(generator.poisson(0.5)),
+                        **figures(condition, place),
                     )
                 )
     return ordered(rows)
 
 
 @cache
+def crossover_runs(people: int = 24) -> Runs:
+    """A crossover: HAPPE saves the share in SAVED, later runs take less, and half of the guesses are right."""
+    generator = np.random.default_rng(2)
+
+    def of_person() -> Callable[[str, int], Figures]:
+        own, liking = generator.normal(0, 0.04), generator.normal(0, 0.3)
+
+        def figures(condition: str, place: int) -> Figures:
+            noise = generator.normal(0, 0.03)
+            happe = condition.endswith("-HAPPE")
+            chances = [0.25, 0.5, 0.25] if happe else [0.5, 0.25, 0.25]
+            guess = generator.choice(["usual", "learning", "dont-know"], p=chances)
+            return {
+                "mean_w": float(np.exp(np.log(40 * (1 - SAVED[condition])) + own - FATIGUE * place + noise)),
+                "rating": int(np.clip(round(4.2 + liking + generator.normal(0, 0.7)), 1, 5)),
+                "guess": str(guess),
+                "performance": int(generator.poisson(0.6 if happe else 1.2)),
+                "power": int(generator.poisson(0.5)),
+            }
+
+        return figures
+
+    return _played(people, [["T-HAPPE", *(MAIN[k] for k in order)] for order in williams(len(MAIN))], of_person)
+
+
+@cache
 def level_runs(people: int = 10, levels: int = 5) -> Runs:
     """The study of section A.3: ratings and power rise with the level."""
     generator = np.random.default_rng(3)
-    sequences = williams(levels)
-    rows: list[Run] = []
-    for person in range(people):
-        for n, application in enumerate(APPLICATIONS):
-            for place, level in enumerate(sequences[(person + n) % len(sequences)]):
-                rating = int(np.clip(round(2.5 + 0.5 * level + generator.normal(0, 0.8)), 1, 5))
-                rows.append(
-                    Run(
-                        run=code("R", len(rows)),
-                        participant=code("P", person),
-                        application=application,
-                        condition=f"fixed-{level + 1}",
-                        position=n * levels + place + 1,
-                        seconds=SECONDS,
-                        mean_w=float(26 + 4 * level + generator.normal(0, 1)),
-                        uncertainty_w=0.1,
-                        rating=rating,
-                    )
-                )
-    return ordered(rows)
+    names = [f"fixed-{level + 1}" for level in range(levels)]
+
+    def figures(condition: str, _place: int) -> Figures:
+        level = names.index(condition)
+        return {
+            "rating": int(np.clip(round(2.5 + 0.5 * level + generator.normal(0, 0.8)), 1, 5)),
+            "mean_w": float(26 + 4 * level + generator.normal(0, 1)),
+        }
+
+    return _played(people, [[names[k] for k in order] for order in williams(levels)], lambda: figures)
 
 
 @cache

@@ -119,10 +119,14 @@ def few_dislike(generator: np.random.Generator, people: int) -> Pair:
 
 
 def low_missing(generator: np.random.Generator, people: int) -> Pair:
-    """At the margin, but six in ten treated runs with a rating of at most 3 are missing."""
-    treated, base = at_the_margin(generator, people)
-    gone = (treated <= 3) & (generator.random(treated.shape) < 0.6)  # noqa: PLR2004 - points of the scale
-    return Pair(np.where(gone, np.nan, treated), base)
+    """At the margin, but low treated ratings are missing."""
+    return _without_low(generator, at_the_margin(generator, people))
+
+
+def _without_low(generator: np.random.Generator, pair: Pair) -> Pair:
+    """Without six in ten treated runs with a rating of at most 3."""
+    gone = (pair.treated <= 3) & (generator.random(pair.treated.shape) < 0.6)  # noqa: PLR2004 - points of the scale
+    return Pair(np.where(gone, np.nan, pair.treated), pair.base)
 
 
 CUTS = np.array([-4.0, -2.5, -0.8, 1.2])
@@ -148,10 +152,8 @@ def liked_differently(generator: np.random.Generator, people: int) -> Pair:
 
 
 def low_missing_alike(generator: np.random.Generator, people: int) -> Pair:
-    """The treatment changes nothing, but six in ten treated runs with a rating of at most 3 are missing."""
-    treated, base = liked_alike(generator, people)
-    gone = (treated <= 3) & (generator.random(treated.shape) < 0.6)  # noqa: PLR2004 - points of the scale
-    return Pair(np.where(gone, np.nan, treated), base)
+    """The treatment changes nothing, but low treated ratings are missing."""
+    return _without_low(generator, liked_alike(generator, people))
 
 
 RATINGS = {

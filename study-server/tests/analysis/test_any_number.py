@@ -16,9 +16,8 @@ from happe_study.model.jobs.work import GoneError
 from happe_study.results.analysis import making
 from happe_study.results.analysis.intervals import FEWEST
 from happe_study.results.analysis.making import Given, make
-from happe_study.results.analysis.pages import html, results
 from happe_study.results.analysis.reading import Export, Sample
-from happe_study.results.analysis.report import Report, Section, Weight
+from happe_study.results.analysis.report import Report, Section, Weight, html, results
 from happe_study.results.analysis.sections import answer
 from happe_study.results.analysis.study import FAULT, Study
 from happe_study.results.analysis.tidy import Run, Runs

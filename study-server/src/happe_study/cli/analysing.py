@@ -74,7 +74,7 @@ def analyse(export: Path, out: Path, as_json: bool, **given: Any) -> None:  # no
     for name in NAMES:
         if (out / name).exists():
             raise Failure(os.EX_CANTCREAT, f"{out / name}: exists already; make the report in another folder")
-    making, pages = _needed("making"), _needed("pages")
+    making, pages = _needed("making"), _needed("report")
     try:
         report = making.make(making.Given(export, **given), _progress)
     except InputError as error:

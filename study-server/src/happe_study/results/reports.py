@@ -91,7 +91,7 @@ def _made(work: Work) -> Files:
         step = next(steps)
         work.doing(what, step, max(step, len(TABLES) + SECTIONS + 1))
 
-    modules = ("making", "pages")
+    modules = ("making", "report")
     making, pages = (import_module(f"happe_study.results.analysis.{name}") for name in modules)
     out = work.folder / "export"
     out.mkdir()

@@ -92,3 +92,8 @@ def period_terms(runs: Runs) -> Terms:
         columns[1], before = columns[1][:, 1:], before[1:]
     names = [f"place {place}" for place in places[1:]] + [f"after {condition}" for condition in before]
     return Terms(np.hstack(columns), tuple(names))
+
+
+def is_of_period(name: str) -> bool:
+    """Whether a term's name is one of those that `period_terms` gives."""
+    return name.startswith(("place ", "after "))

@@ -6,10 +6,8 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from happe_study.base.version import VERSION
 from happe_study.results.analysis.reading import read_export, with_power
 from happe_study.results.analysis.report import Report, Section, Weight
 from happe_study.results.analysis.sections import (
@@ -23,7 +21,7 @@ from happe_study.results.analysis.sections import (
     power,
     ratings,
 )
-from happe_study.results.analysis.study import FAULT, Study, attempt, not_finite
+from happe_study.results.analysis.study import FAULT, Study, attempt, not_finite, versions
 from happe_study.results.analysis.tidy import Runs
 from happe_study.study.documents import T61, InputError, read_measures, read_model
 from happe_study.study.protocol.reading import ProtocolError, read_protocol
@@ -183,13 +181,8 @@ def _facts(given: Given, study: Study) -> list[tuple[str, str]]:
     for name, file in (("Power", given.power), ("Machine", given.machine)):
         facts.append((name, f"{file.name}, SHA-256 {_digest(file)}" if file else "not given"))
     facts += [(name, f"SHA-256 {digest}") for name, digest in study.export.digests.items()]
-    facts.append(("Made with", _versions()))
+    facts.append(("Made with", versions()))
     return facts
-
-
-def _versions() -> str:
-    """The versions of the program and of the libraries that compute the figures."""
-    return ", ".join((f"happe-server {VERSION}", *(f"{name} {version(name)}" for name in ("numpy", "scipy"))))
 
 
 def _protocol_fact(given: Given, export: Export) -> str:

@@ -6,11 +6,13 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from dataclasses import asdict, is_dataclass
+from importlib.metadata import version
 from math import isfinite
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from happe_contract import conditions as names
+from happe_study.base.version import VERSION
 from happe_study.results.analysis.paper_tables import rounded
 from happe_study.results.analysis.refusal import Refusal
 
@@ -165,3 +167,8 @@ def not_finite(value: Any, place: str = "") -> str | None:  # noqa: ANN401 - JSO
 def listed(words: Sequence[str]) -> str:
     """Words separated by commas; "none" for an empty list."""
     return ", ".join(words) or "none"
+
+
+def versions() -> str:
+    """The versions of the program and of the libraries that compute the figures."""
+    return ", ".join((f"happe-server {VERSION}", *(f"{name} {version(name)}" for name in ("numpy", "scipy"))))

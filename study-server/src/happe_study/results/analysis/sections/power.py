@@ -14,6 +14,7 @@ from happe_study.results.analysis.design import (
     NOTHING,
     changing_places,
     compared,
+    is_of_period,
     of_application,
     period_terms,
     require_complete,
@@ -52,8 +53,8 @@ MODEL = (
 )
 PERIOD = (
     "The same model with two more terms: the run's place among the runs of its application (period), and the condition "
-    "before it (carry-over). It leaves out conditions that are always in the same place. The study may have too few "
-    "participants to estimate these terms well."
+    "before it (carry-over). The table has these terms, results.json has all. It leaves out conditions that are always "
+    "in the same place. The study may have too few participants to estimate these terms well."
 )
 
 
@@ -157,7 +158,7 @@ def model_section(study: Study) -> Section:
         "Mixed model of power",
         Weight.ESTIMATED,
         text=(MODEL,),
-        tables=_tables(study, fitted),
+        tables=_tables(study, fitted, "Effects on power", fitted.terms[1:]) if fitted else (),
         refused=tuple(refused),
         data=plain(fitted),
     )
@@ -167,12 +168,13 @@ def period_section(study: Study) -> Section:
     """The mixed model of power with terms for period and carry-over."""
     refused: list[str] = []
     fitted = attempt(refused, "model", lambda: _fit_with_period(study))
+    terms = [term for term in fitted.terms if is_of_period(term.name)] if fitted else []
     return Section(
         "period",
         "Period and carry-over",
         Weight.EXPLORATORY,
         text=(PERIOD,),
-        tables=_tables(study, fitted, "Effects on power, with period and carry-over"),
+        tables=_tables(study, fitted, "Effects of period and carry-over on power", terms) if fitted else (),
         refused=tuple(refused),
         data=plain(fitted),
     )
@@ -205,9 +207,9 @@ def _fit_with_period(study: Study) -> power_model.Fit:
     return _fit(study, runs, period_terms(runs))
 
 
-def _tables(study: Study, fitted: power_model.Fit | None, caption: str = "Effects on power") -> tuple[Table, ...]:
-    if fitted is None:
-        return ()
+def _tables(
+    study: Study, fitted: power_model.Fit, caption: str, terms: Sequence[power_model.Term]
+) -> tuple[Table, ...]:
     rows = tuple(
         (
             term.name,
@@ -216,7 +218,7 @@ def _tables(study: Study, fitted: power_model.Fit | None, caption: str = "Effect
             fixed(term.dof, 1),
             p_value(term.p),
         )
-        for term in fitted.terms[1:]
+        for term in terms
     )
     spread = ", ".join(f"{name} {fixed(value, 4)}" for name, value in fitted.deviations.items())
     notes = (

@@ -12,6 +12,7 @@ from happe_study.results.analysis.design import (
     NOTHING,
     changing_places,
     compared,
+    is_of_period,
     of_application,
     period_terms,
     require_complete,
@@ -174,6 +175,7 @@ def _clmm_table(study: Study, fitted: ratings_clmm.Fit, together: ratings_clmm.J
             p_value(each.p),
         )
         for each in fitted.effects
+        if together or is_of_period(each.name)
     )
     notes = [
         (
@@ -188,7 +190,7 @@ def _clmm_table(study: Study, fitted: ratings_clmm.Fit, together: ratings_clmm.J
             f"All conditions together: F {fixed(together.f, 2)} on {together.dof[0]} and {together.dof[1]} d. f., "
             f"p {p_value(together.p)}."
         )
-    title = "Cumulative-link mixed model" + ("" if together else " with period and carry-over (exploratory)")
+    title = "Cumulative-link mixed model" + ("" if together else ": terms of period and carry-over (exploratory)")
     return Table(
         title, ("Term", "Log odds", "s. e.", "Model's s. e.", "Odds ratio", "95 % interval", "p"), rows, tuple(notes)
     )
