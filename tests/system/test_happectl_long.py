@@ -23,7 +23,7 @@ import pytest
 from happed_stand_in import OBJECT, HappeCtl, denied, error
 from happed_wire import Peer
 from patience import PATIENCE_S, until
-from private_bus import start_bus
+from private_bus import start_bus, there
 
 pytestmark = pytest.mark.slow
 
@@ -249,8 +249,9 @@ def test_a_hold_lost_with_happed_is_taken_again_and_the_command_goes_on(happectl
 def test_a_hold_lost_with_the_bus_is_taken_again(happectl: HappeCtl, first: str) -> None:
     address = happectl.bus.address.partition(",guid=")[0]  # the bus may start again
     happectl = replace(happectl, bus=replace(happectl.bus, address=address))
-    with happectl.daemon(Hold=[1]) as daemon, happectl.start("hold", "--", "cat", stdin=subprocess.PIPE) as process:
-        daemon.until("call", "Hold")
+    command = ["hold", "--", "sh", "-c", "echo held; exec cat"]
+    with happectl.daemon(Hold=[1]), happectl.start(*command, stdin=subprocess.PIPE) as process:
+        assert there(process.stdout).readline() == "held\n"  # it has happed's answer, which the bus could still lose
         process.send_signal(signal.SIGSTOP)
         happectl.bus.stop()
         (happectl.bus.folder / "bus").unlink()
