@@ -20,7 +20,6 @@ constexpr std::size_t kMaxPolicies = 1024;
 constexpr std::size_t kMaxCpus = 65'536;
 constexpr std::size_t kMaxPresses = 65'536;
 constexpr std::size_t kMaxPatience = 65'536;
-constexpr const char* kGone = "HAPPE no longer has this setting, so it can't replay a trace that uses it";
 
 Khz khz(const Field& field) {
     return Khz{static_cast<std::uint32_t>(field.integer(1, kHighestKhz.value))};
@@ -119,15 +118,7 @@ Settings settings(const Field& header) {
     if (!extended) {
         given->refuse("only with \"mode\":\"extended\"");
     }
-    static_cast<void>(
-        given->object({"hysteresis_ppm", "fixed_point", "warm_start", "middle_start", "hold", "descent"}));
-    // Traces of HAPPE 0.1 name these two settings even if they are off.
-    if (const auto field = given->find("hysteresis_ppm"); field && field->integer(INT64_MIN, INT64_MAX) != 0) {
-        field->refuse(kGone);
-    }
-    if (const auto field = given->find("fixed_point"); field && field->boolean()) {
-        field->refuse(kGone);
-    }
+    static_cast<void>(given->object({"warm_start", "middle_start", "hold", "descent"}));
     if (const auto field = given->find("warm_start")) {
         result.warm_start = field->boolean();
     }

@@ -210,7 +210,7 @@ void add_undo(CLI::App& program, Task& task) {
     command->footer(
         "Undoes the newest lesson first, in any application. Then each level of the profile has the value from before\n"
         "that press. Another undo goes one lesson further back. happectl events shows lessons and undos. HAPPE cannot\n"
-        "undo lessons of version 0.1, or lessons that it no longer keeps, or any lesson during a study's run.\n\n"
+        "undo lessons that it no longer keeps, or any lesson during a study's run.\n\n"
         "Examples:\n"
         "  happectl undo\n"
         "  happectl undo 3 --app torcs");

@@ -347,8 +347,6 @@ class Governor:
 def start(header: Json) -> Governor:
     """Make the governor that a trace's header describes."""
     settings = header.get("settings", {})
-    if gone := [name for name in ("hysteresis_ppm", "fixed_point") if settings.get(name)]:
-        raise ValueError(f"settings.{gone[0]}: HAPPE no longer has this setting")
     ref_khz = max(khz[-1] for khz in header["ladders_khz"].values())
     calibrated = header.get("calibrated_khz", {})
     ladders = {

@@ -43,21 +43,6 @@ def test_the_good_trace_is_good(happe_sim: HappeSim) -> None:
     assert (ran.returncode, ran.stdout, ran.stderr) == (EX_OK, decisions(GOOD.encode()), b"")
 
 
-@pytest.mark.parametrize(("setting", "on"), [("hysteresis_ppm", 20_000), ("fixed_point", True)])
-def test_a_trace_that_used_a_setting_that_is_gone_is_refused_by_name(
-    happe_sim: HappeSim, setting: str, on: int
-) -> None:
-    """Program and reference refuse it. The good trace has both settings off, as HAPPE 0.1 wrote them."""
-    header = json.loads(GOOD.splitlines()[0])
-    assert not header["settings"][setting]
-    header["settings"][setting] = on
-    ran = happe_sim.replay(compact(header).encode())
-    assert ran.returncode == EX_DATAERR
-    assert f":1: settings.{setting}: HAPPE no longer has this setting".encode() in ran.stderr
-    with pytest.raises(ValueError, match=setting):
-        list(decide([header]))
-
-
 @pytest.mark.parametrize("end", ["\n", ""])
 def test_a_header_alone_decides_nothing(happe_sim: HappeSim, end: str) -> None:
     """A trace without observations is valid."""

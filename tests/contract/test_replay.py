@@ -92,8 +92,6 @@ SHAPES = st.builds(
     | st.fixed_dictionaries(
         {},
         optional={
-            "hysteresis_ppm": st.just(0),
-            "fixed_point": st.just(value=False),
             "warm_start": st.booleans(),
             "middle_start": st.booleans(),
             "hold": st.booleans(),
