@@ -16,6 +16,7 @@ from sqlalchemy import select
 import given_jobs
 import given_reports
 from given_accounts import browser, post
+from happe_study.base.clock import now_us
 from happe_study.model.audit.models import AuditEntry
 from happe_study.model.jobs import services
 from happe_study.model.jobs.models import JobState
@@ -156,6 +157,27 @@ def test_only_who_holds_the_lease_changes_a_job(world: World) -> None:
     ended = given_jobs.job(world, number)
     assert (ended.state, ended.worker, ended.step, ended.result) == (JobState.DONE, "b:1", 1, {"said": 1})
     assert services.take(world.database, "a:1") is None
+
+
+@pytest.mark.parametrize("jump_us", [-3_600_000_000, 3_600_000_000])
+def test_a_clock_that_jumps_leaves_a_job_to_a_live_worker_and_takes_it_from_a_dead_one(
+    small_world: World, monkeypatch: pytest.MonkeyPatch, jump_us: int
+) -> None:
+    with small_world.database.writing() as session:
+        number = services.ask(session, "checks", "anna@example.org").id
+    taken = services.take(small_world.database, "a:1")
+    assert taken
+    assert taken.lease
+    clock_us = now_us() + jump_us
+    monkeypatch.setattr(services, "now_us", lambda: clock_us)
+    # Given a worker that gives a sign of life after the jump
+    assert services.beat(small_world.database, number, taken.lease)
+    assert services.take(small_world.database, "b:1") is None
+    # When it gives none after the next jump, another takes the job
+    clock_us += jump_us
+    again = services.take(small_world.database, "b:1")
+    assert again is not None
+    assert again.id == number
 
 
 def test_a_job_whose_process_always_dies_fails(small_world: World) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, delete, or_, select, text, update
+from sqlalchemy import and_, delete, not_, or_, select, text, update
 from sqlalchemy.orm import defer
 
 from happe_study.base.clock import now_us
@@ -142,7 +142,9 @@ def take(database: Database, worker: str) -> Job | None:
 
 
 def _free(session: Session) -> Select[Job]:
-    dead = and_(Job.state == JobState.RUNNING, Job.alive_us < _clock_us(session) - STALLED_US)
+    clock_us = _clock_us(session)  # may have jumped either way since the worker's last sign
+    alive = Job.alive_us.between(clock_us - STALLED_US, clock_us + STALLED_US)
+    dead = and_(Job.state == JobState.RUNNING, not_(alive))
     return select(Job).where(or_(Job.state == JobState.WAITING, dead)).order_by(Job.id).limit(1)
 
 
@@ -158,7 +160,7 @@ def beat(database: Database, job_id: int, lease: str) -> bool:
     mine = Job.id == job_id, Job.lease == lease
     with database.looking_up() as session:
         last_us, clock_us = session.scalar(select(Job.alive_us).where(*mine)), _clock_us(session)
-    if last_us is not None and clock_us - last_us > BEAT_US:
+    if last_us is not None and abs(clock_us - last_us) > BEAT_US:
         with database.writing() as session:
             session.execute(update(Job).where(*mine).values(alive_us=clock_us))
     return last_us is not None
