@@ -314,7 +314,9 @@ def test_long_traces_are_decided_alike(happe_sim: HappeSim) -> None:
     events = ("begun", "accepted", "refused", "ended")
     assert min(exercised.pop(f"probe {event}", 0) for event in events) >= 5
     assert all(count >= LINES for count in exercised.values())
-    assert len(exercised) == 4 + 5 + 3 + 2 + 2 + 2 + 2 + 1 + 4 + 6
+    decided, machines, feedbacks, domains, without_settings = 4, 5, 2, 3, 1
+    on_or_off = ["capped", "calibrated", "starting", "warm_start", "middle_start", "hold", "descent"]
+    assert len(exercised) == decided + machines + feedbacks + domains + without_settings + 2 * len(on_or_off)
 
 
 @pytest.mark.parametrize("standard_input", ["-", "/dev/stdin"])
