@@ -9,7 +9,7 @@ const OVERLAY = `<node><interface name="org.happe.Overlay1">
         <arg type="ay" name="pixels" direction="in"/><arg type="s" name="words" direction="in"/>
     </method>
     <method name="Hide"/>
-    <signal name="ScaleChanged"/>
+    <signal name="ScaleChanged"><arg type="d" name="scale"/></signal>
 </interface></node>`;
 const MARGIN = 16;
 const BYTES = 4; // of a pixel: premultiplied blue, green, red, alpha
@@ -120,7 +120,7 @@ class Overlay {
         this._actor.set_position(monitor.x + Math.round(left), monitor.y + Math.round(top));
         if (this._scale !== scale) {
             this._scale = scale;
-            this._object.emit_signal('ScaleChanged', null);
+            this._object.emit_signal('ScaleChanged', new GLib.Variant('(d)', [scale]));
         }
     }
 }

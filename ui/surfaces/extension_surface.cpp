@@ -32,7 +32,7 @@ ExtensionSurface::ExtensionSurface(Position position, QDBusConnection session_bu
       events_(std::move(events)),
       extension_(bus_),
       shell_(kShell, bus_, QDBusServiceWatcher::WatchForUnregistration) {
-    bus_.connect(kShell, kPath, kOverlay, QStringLiteral("ScaleChanged"), this, SLOT(on_scale()));
+    bus_.connect(kShell, kPath, kOverlay, QStringLiteral("ScaleChanged"), this, SLOT(on_scale(double)));
     connect(&shell_, &QDBusServiceWatcher::serviceUnregistered, this, [this] { events_.lost(); });
     connect(&extension_, &ExtensionWatch::changed, this, [this](bool enabled) {
         if (!enabled) {
@@ -70,9 +70,8 @@ void ExtensionSurface::hide() {
     shown_ = false;
 }
 
-void ExtensionSurface::on_scale() {
-    const double before = scale_;
-    if (open().empty() && scale_ != before) {
+void ExtensionSurface::on_scale(double scale) {
+    if (std::exchange(scale_, scale) != scale) {
         events_.changed();
     }
 }

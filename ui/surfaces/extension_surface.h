@@ -28,7 +28,7 @@ public:
     void hide() override;
 
 private slots:
-    void on_scale();
+    void on_scale(double scale);
 
 private:
     Position position_;

@@ -69,19 +69,23 @@ def shows_a_press(desktop: Gnome, me: Client, keyboard: int, game: Image.Image) 
 
 
 def grows_with_the_monitors_scale(desktop: Gnome, game: Image.Image) -> None:
-    """Set the monitor's scale to 200 %."""
-    _, small = overlay_on(desktop, game)
+    """Set the monitor's scale to 200 % and back. Only the overlay's width depends on the press, whose effect may end."""
+
+    def left_and_height() -> tuple[int, int] | None:
+        box = changed(game, desktop.seen())
+        return box and (box[0], box[3] - box[1])
+
+    _, (left, top, _, bottom) = overlay_on(desktop, game)
     desktop.scale(2)
 
     def twice_as_large() -> bool:
-        box = changed(game, desktop.seen())
-        return box is not None and box[0] == 2 * small[0] and abs(box[3] - box[1] - 2 * (small[3] - small[1])) <= 2
+        large = left_and_height()
+        return large is not None and large[0] == 2 * left and abs(large[1] - 2 * (bottom - top)) <= 2
 
     until(twice_as_large, "the overlay is twice as large")
     overlay_on(desktop, game, 2)
     desktop.scale(1)
-    # The press's effect, at its right, may have ended.
-    until(lambda: (changed(game, desktop.seen()) or ())[:2] == small[:2], "it is as high as it was")
+    until(lambda: left_and_height() == (left, bottom - top), "it is as high as it was")
 
 
 def is_enabled_in_the_owners_window(desktop: Gnome, agent: Agent) -> None:
