@@ -69,7 +69,7 @@ def shows_a_press(desktop: Gnome, me: Client, keyboard: int, game: Image.Image) 
 
 
 def grows_with_the_monitors_scale(desktop: Gnome, game: Image.Image) -> None:
-    """Set the monitor's scale to 200 % and back. Only the overlay's width depends on the press, whose effect may end."""
+    """Set the monitor's scale to 200 % and back. The press, whose effect may end, changes only the width."""
 
     def left_and_height() -> tuple[int, int] | None:
         box = changed(game, desktop.seen())
