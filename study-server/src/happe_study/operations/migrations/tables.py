@@ -1,52 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""All tables, for migrations and tests."""
+"""The metadata of all tables: importing this module imports every module with a table."""
 
+from __future__ import annotations
+
+from happe_study.base import fingerprints, identity, limits  # noqa: F401 - as all of the next
 from happe_study.base.database import Base
-from happe_study.base.fingerprints import SecretFingerprint
-from happe_study.base.identity import Identity
-from happe_study.base.limits import RateHits
-from happe_study.model.accounts import Account, Grant, Token
-from happe_study.model.audit.models import AuditDetail, AuditEntry, AuditHead
-from happe_study.model.devices import ClockEstimate, Device, Sitting
-from happe_study.model.documents import AnalysisDocument
-from happe_study.model.jobs.models import Job
-from happe_study.model.participants import Participant
-from happe_study.model.profiles import LearningEvent, Profile, ProfileReview, TaughtRun, Uafp
-from happe_study.model.results import ExportPiece, Report, ReportFile
-from happe_study.model.runs import Run, RunRecord
-from happe_study.model.studies import Slot, Study
-from happe_study.model.traces import SweptPart, Trace, TracePart
+from happe_study.model import accounts, devices, documents, participants, profiles, results, runs, studies, traces  # noqa: F401
+from happe_study.model.audit import models as audit  # noqa: F401
+from happe_study.model.jobs import models as jobs  # noqa: F401
 
-__all__ = [
-    "Account",
-    "AnalysisDocument",
-    "AuditDetail",
-    "AuditEntry",
-    "AuditHead",
-    "Base",
-    "ClockEstimate",
-    "Device",
-    "ExportPiece",
-    "Grant",
-    "Identity",
-    "Job",
-    "LearningEvent",
-    "Participant",
-    "Profile",
-    "ProfileReview",
-    "RateHits",
-    "Report",
-    "ReportFile",
-    "Run",
-    "RunRecord",
-    "SecretFingerprint",
-    "Sitting",
-    "Slot",
-    "Study",
-    "SweptPart",
-    "TaughtRun",
-    "Token",
-    "Trace",
-    "TracePart",
-    "Uafp",
-]
+__all__ = ["Base"]
