@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 TREE = Path(__file__).resolve().parents[1]
 SHARED = ("profiles/python/pyproject.toml", ())
 SERVER = ("study-server/pyproject.toml", ("analysis",))
-POWER = ("power-logger/pyproject.toml", ("show", "tdms"))
+POWER = ("power-logger/pyproject.toml", ("show",))
 OWN = {"happe-shared"}  # projects of this tree, which no lock pins
 # A part's projects, each with the extras that the part has.
 PARTS = {

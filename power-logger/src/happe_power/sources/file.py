@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reads another program's recording: CSV with a column of times or indices, or LabVIEW's TDMS."""
+"""Reads another program's recording: CSV, with a column of times or indices or without."""
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,15 +27,15 @@ from happe_power.sources.spec import (
     channels_of,
     number,
 )
-from happe_power.sources.text import LONGEST_LINE, Bad, Lines, LongLineError, Shape, Table, tables
+from happe_power.sources.text import Bad, Shape, Table, tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from happe_power.sources.clock import Clock
 
-CHUNK = 1 << 20
-SHORTEST_STEP_S, LONGEST_STEP_S = 1e-7, 1e3
+ROWS = 1 << 15  # that are read at once
+LONGEST_LINE = 64 * 1024  # bytes; 16 channels need 400
 LARGEST_INDEX = 2**53 - 1  # power-trace.schema.json, index
 MISSED = 1.5  # periods: at this step between two times, a sample is missing between them
 MOST_TOLD = 5  # unreadable rows
@@ -61,16 +60,6 @@ class Rows:
     line: int = 0
 
 
-class Recording(Protocol):
-    """The interface of a file format that File reads."""
-
-    started: datetime | None  # the time of its first sample, if known
-    timed: bool | None  # places are seconds, or indices; None: there are none
-
-    def read(self) -> Iterator[Rows | Bad]:
-        """Yield the whole file in order, in chunks. A bad row's place is its line. Raises FinalError."""
-
-
 class File:
     """A source that gives a file's samples as fast as its reader takes them, and then raises EndedError.
 
@@ -83,14 +72,14 @@ class File:
     patient = True  # it waits for the recorder
 
     def __init__(
-        self, recording: Recording, name: str, measures: tuple[Measures, ...], rate_hz: float, clock: Clock
+        self, csv: Csv, started: datetime | None, measures: tuple[Measures, ...], rate_hz: float, clock: Clock
     ) -> None:
-        """`name` is the device's name; `rate_hz` is the nominal rate of the file's samples."""
+        """`started` is the time of the first sample, if known; `rate_hz` is the nominal rate of the file's samples."""
         count = len(measures)
-        self.device = name[-200:]
+        self.device = csv.name[-200:]
         self.channels = channels_of(measures, np.dtype(np.float64), [1.0] * count, [0.0] * count)
         self.rate_hz = rate_hz
-        self._recording = recording
+        self._csv, self._started = csv, started
         self._clock = clock
         self._indexer = Indexer(rate_hz, clock)
         self._rows: Iterator[Rows | Bad] = iter(())
@@ -112,15 +101,14 @@ class File:
     def start(self, first_index: int) -> TimePair:
         """Begin the file. Raises FinalError if it began before this boot, whose clock has no such time."""
         now = self._clock.now()
-        started = self._recording.started
-        realtime = round(started.timestamp() * MICROS) if started else now.realtime_us
+        realtime = round(self._started.timestamp() * MICROS) if self._started else now.realtime_us
         monotonic = now.monotonic_us - now.realtime_us + realtime
         if monotonic < 0:
             raise FinalError(
-                f"{self.device} began at {started}, before this machine started, so its clock has no such time;"
+                f"{self.device} began at {self._started}, before this machine started, so its clock has no such time;"
                 ' started = "now" imports it as if it began now'
             )
-        self._rows, self._first_place, self._bad = self._recording.read(), None, 0
+        self._rows, self._first_place, self._bad = self._csv.read(), None, 0
         self._ahead = next(self._rows, None)
         self._indexer.begin(first_index)
         self._began = TimePair(first_index, monotonic, realtime)
@@ -152,7 +140,7 @@ class File:
         else:
             self._untold += 1
         self._bad += 1
-        return Reading((self._lose_bad(),), self._time()) if self._recording.timed is None else Reading((), None)
+        return Reading((self._lose_bad(),), self._time()) if self._csv.timed is None else Reading((), None)
 
     def _lose_bad(self) -> Gap:
         lost, self._bad = self._bad, 0
@@ -170,7 +158,7 @@ class File:
         steps = np.diff(indices, prepend=self._last)
         self._in_order(rows, indices, steps)
         missed = self._missed(steps)
-        if self._recording.timed and not self._bad:
+        if self._csv.timed and not self._bad:
             missed = self._lasting(missed, indices)
         items: list[Block | Gap] = []
         for begin, end in itertools.pairwise(sorted({0, *missed, len(steps)})):
@@ -183,7 +171,7 @@ class File:
 
     def _indices(self, places: Places) -> Places:
         """The places of rows, in periods since the trace's begin."""
-        periods = self.rate_hz if self._recording.timed else 1.0
+        periods = self.rate_hz if self._csv.timed else 1.0
         found: Places = (places - (self._first_place or 0.0)) * periods + self._began.index
         return found
 
@@ -199,11 +187,9 @@ class File:
 
     def _in_order(self, rows: Rows, indices: Places, steps: Places) -> None:
         """Check that times do not go back and that indices grow. Raises FinalError."""
-        good = (
-            np.isfinite(indices) & ((steps >= 0) if self._recording.timed else (steps > 0)) & (indices < LARGEST_INDEX)
-        )
+        good = np.isfinite(indices) & ((steps >= 0) if self._csv.timed else (steps > 0)) & (indices < LARGEST_INDEX)
         if not good.all():
-            place, line = "time" if self._recording.timed else "index", rows.line + int(np.argmin(good))
+            place, line = "time" if self._csv.timed else "index", rows.line + int(np.argmin(good))
             raise FinalError(f"{self.device}:{line}: the {place} does not follow that of the row above")
 
     def _missed(self, steps: Places) -> dict[int, int]:
@@ -231,7 +217,7 @@ class File:
 
     def _time(self) -> TimePair:
         """The next index and its time: a period for each row since the file's last time, or by the nominal rate."""
-        reached = self._last + self._tied if self._recording.timed else self._indexer.next_index
+        reached = self._last + self._tied if self._csv.timed else self._indexer.next_index
         after = round((reached - self._began.index) * MICROS / self.rate_hz)
         return TimePair(self._indexer.next_index, self._began.monotonic_us + after, self._began.realtime_us + after)
 
@@ -251,11 +237,14 @@ def lost(times: Places, row: int, missing: int) -> int:
 
 
 class Csv:
-    """A CSV file whose first line names its columns. The decimal sign is a point, the separator a comma."""
+    """A CSV file whose first line names its columns. The decimal sign is a point, the separator a comma.
 
-    def __init__(self, path: Path, names: tuple[str, ...], place: str | None, *, timed: bool) -> None:
+    `timed`: places are seconds, or indices; None: there are none.
+    """
+
+    def __init__(self, path: Path, names: tuple[str, ...], place: str, *, timed: bool) -> None:
         """Take the columns `names`; `place` has times or indices. Raises FinalError, which lists the columns."""
-        self.started: datetime | None = None
+        self.name = path.name
         self.timed = timed if place else None
         self._path = path
         with _opened(path) as file:
@@ -267,84 +256,39 @@ class Csv:
         self._shape = Shape(len(self._columns), tuple(taken), column if timed else None)
         self._wanted = [list(taken).index(each) for each in wanted]
         self._place = None if column is None else list(taken).index(column)
-        self._line = 0
 
     def read(self) -> Iterator[Rows | Bad]:
-        """Yield chunks of a megabyte."""
-        lines = Lines()
+        """Yield the whole file in order, in chunks. A bad row's place is its line. Raises FinalError."""
+        line = 2
         with _opened(self._path) as file:
             file.readline(LONGEST_LINE)
-            self._line = 2
-            try:
-                while data := file.read(CHUNK):
-                    yield from self._rows(lines.take(data))
-            except LongLineError as error:
-                raise FinalError(f"{self._path}: {error}; is it a CSV file?") from None
-        yield from self._rows(lines.last())
+            whole = self._lines(file)
+            while lines := list(itertools.islice(whole, ROWS)):
+                yield from self._rows(b"".join(lines), line)
+                line += len(lines)
 
-    def _rows(self, text: bytes) -> Iterator[Rows | Bad]:
+    def _lines(self, file: BinaryIO) -> Iterator[bytes]:
+        while line := file.readline(LONGEST_LINE):
+            if len(line) == LONGEST_LINE:
+                raise FinalError(f"{self._path}: a line is longer than {LONGEST_LINE} bytes; is it a CSV file?")
+            yield line
+
+    def _rows(self, text: bytes, line: int) -> Iterator[Rows | Bad]:
         for found in tables(text, self._shape):
-            line = self._line
             if not isinstance(found, Bad):
-                self._line += len(found[0])
                 places = None if self._place is None else found[self._place]
                 yield Rows(places, tuple(found[column] for column in self._wanted), line)
+                line += len(found[0])
                 continue
-            self._line += 1
             if found.said.strip():
                 yield Bad(line, f"cannot be read as a row of {len(self._columns)} columns: {found.said!r}")
+            line += 1
 
     def _column(self, name: str) -> int:
         if self._columns.count(name) != 1:
             there = ", ".join(self._columns)[:200]
             raise FinalError(f"{self._path}:1: there is not one column {name!r}; there are: {there}")
         return self._columns.index(name)
-
-
-class Tdms:
-    """A TDMS file of LabVIEW, read by npTDMS. Channels are GROUP/CHANNEL; waveforms give the times, without gaps."""
-
-    def __init__(self, path: Path, names: tuple[str, ...]) -> None:
-        """Read the file. Raises FinalError, which lists the channels or says what to install."""
-        try:
-            from nptdms import TdmsFile  # noqa: PLC0415 - an optional extra
-        except ImportError:
-            raise FinalError("reading TDMS needs npTDMS; `pip install happe-power-logger[tdms]`") from None
-        with _opened(path) as file:
-            try:
-                read = TdmsFile.read(file)
-            except Exception as error:  # noqa: BLE001 - a hostile file ends in any exception of numpy or struct
-                raise FinalError(f"{path} is no TDMS file that can be read: {error}"[:300]) from None
-        known = {f"{group.name}/{one.name}": one for group in read.groups() for one in group.channels()}
-        for name in names:
-            if name not in known:
-                raise FinalError(f"{path}: there is no channel {name!r}; there are: {', '.join(known)[:200]}")
-        channels = [known[name] for name in names]
-        self.timed: bool | None = None
-        self.started = _started(channels[0].properties.get("wf_start_time"))
-        self.step_s = channels[0].properties.get("wf_increment")
-        self._values = tuple(_numbers(path, name, known[name][:]) for name in names)
-        if len({len(values) for values in self._values}) != 1:
-            raise FinalError(f"{path}: the channels {', '.join(names)} are of different lengths")
-
-    def read(self) -> Iterator[Rows | Bad]:
-        """Yield chunks."""
-        for begin in range(0, len(self._values[0]), CHUNK // 8):
-            yield Rows(None, tuple(values[begin : begin + CHUNK // 8] for values in self._values))
-
-
-def _numbers(path: Path, name: str, values: object) -> Places:
-    try:
-        return np.asarray(values).astype(np.float64)
-    except (TypeError, ValueError):
-        raise FinalError(f"{path}: channel {name!r} has no numbers") from None
-
-
-def _started(time: object) -> datetime | None:
-    """The start of a TDMS waveform, in UTC."""
-    if isinstance(time, np.datetime64):
-        return datetime.fromtimestamp(int(time.astype("datetime64[us]").astype(np.int64)) / MICROS, UTC)
-    return None
 
 
 def _opened(path: Path) -> BinaryIO:
@@ -362,29 +306,14 @@ def make(spec: Spec, clock: Clock) -> File:
     time, index = spec.text_of("time"), spec.text_of("index")
     if time and index:
         raise spec.wrong("index", "`time` or `index`, not both")
-    recording: Csv | Tdms
-    if path.suffix.lower() == ".tdms":
-        recording = Tdms(path, names)
-        rate = spec.number("rate") if "rate" in spec.given else _rate(spec, recording)
-    else:
-        recording = Csv(path, names, time or index or None, timed=bool(time))
-        rate = spec.number("rate")
-    recording.started = _instant(spec, recording.started)
-    return File(recording, path.name, spec.measures(len(names)), rate, clock)
+    csv = Csv(path, names, time or index, timed=bool(time))
+    return File(csv, _instant(spec), spec.measures(len(names)), spec.number("rate"), clock)
 
 
-def _rate(spec: Spec, recording: Tdms) -> float:
-    """The rate of the waveform. Raises SpecError if the file does not state it."""
-    step = recording.step_s
-    if not isinstance(step, float) or not SHORTEST_STEP_S <= step <= LONGEST_STEP_S:
-        raise spec.wrong("rate", "is missing; the file does not say at what rate it was sampled")
-    return 1 / step
-
-
-def _instant(spec: Spec, told: datetime | None) -> datetime | None:
+def _instant(spec: Spec) -> datetime | None:
     text = spec.text_of("started")
     if text in (OPTIONAL, "now"):
-        return told if text == OPTIONAL else None
+        return None
     try:
         instant = datetime.fromisoformat(text)
     except ValueError:
@@ -395,23 +324,21 @@ def _instant(spec: Spec, told: datetime | None) -> datetime | None:
 
 
 def find() -> list[Found]:
-    """Name the readable formats. The user has to name the file."""
-    says = "reads CSV and TDMS files" if importlib.util.find_spec("nptdms") else "CSV is read"
-    command = None if importlib.util.find_spec("nptdms") else "pip install happe-power-logger[tdms]"
-    return [Found("file", {"kind": "file"} | EXAMPLE, says, command)]
+    """Name the readable format. The user has to name the file."""
+    return [Found("file", {"kind": "file"} | EXAMPLE, "reads CSV files")]
 
 
 RATES = number(1e-3, 1e7)
 EXAMPLE = {"place": "rig.csv", "channels": ["shunt_v", "supply_v"], "time": "seconds", "rate": 10000}
 KIND = Kind(
     "file",
-    "a recording of another program: CSV, or TDMS",
+    "a recording of another program as CSV",
     "the file",
     EXAMPLE,
     (
-        Option("channels", None, "the columns to take (TDMS: GROUP/CHANNEL), in the order of `measures`", NAMES),
+        Option("channels", None, "the columns to take, in the order of `measures`", NAMES),
         MEASURES,
-        Option("rate", 1000, "nominal samples of each channel a second; a TDMS file has it", RATES),
+        Option("rate", 1000, "nominal samples of each channel a second", RATES),
         Option("time", OPTIONAL, "the column with the time: seconds, or ISO 8601"),
         Option("index", OPTIONAL, "the column with the sample's number"),
         Option("started", OPTIONAL, "when the first sample was taken, e.g. 2026-11-21T14:00:00Z; now: as it is read"),

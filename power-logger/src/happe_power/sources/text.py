@@ -15,36 +15,7 @@ from pyarrow import csv
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-LONGEST_LINE = 64 * 1024  # 16 channels need 400 bytes
 Table = tuple["NDArray[np.float64]", ...]
-
-
-class LongLineError(ValueError):
-    """A line is longer than 64 KiB, so the text is no table of numbers."""
-
-
-class Lines:
-    """Splits a stream of bytes into complete lines, and holds no more than the longest line."""
-
-    def __init__(self) -> None:
-        """Begin without data."""
-        self._rest = b""
-
-    def take(self, data: bytes) -> bytes:
-        """Return all lines that are complete now, each with its end. Raises LongLineError."""
-        head, mark, tail = data.rpartition(b"\n")
-        if not mark:
-            self._rest += data
-        else:
-            head, self._rest = self._rest + head + mark, tail
-        if len(self._rest) > LONGEST_LINE:
-            raise LongLineError(f"a line is longer than {LONGEST_LINE} bytes")
-        return head
-
-    def last(self) -> bytes:
-        """Return the data after the last complete line."""
-        rest, self._rest = self._rest, b""
-        return rest
 
 
 @dataclass(frozen=True)
