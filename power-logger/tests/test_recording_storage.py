@@ -23,51 +23,102 @@ from happe_power.recording import closing
 from happe_power.trace import Trace
 from happe_power.verify import verify
 from patience import PATIENCE_S, spend, until
+from power_program import happe_power, source_file
 from small_disk import SmallDisk
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from collections.abc import Iterator
 
 pytestmark = pytest.mark.slow
-HERE = Path(__file__).parent
 SMALL = 4 << 20  # bytes of a disk
-UNSHARE = ["unshare", "--mount"] + ([] if os.geteuid() == 0 else ["--map-root-user"])  # not for root in a chroot
+TINY = 700 << 10
 
 
-def happened(tmp_path: Path, case: str) -> Any:  # noqa: ANN401 - JSON
-    """Return the output of record_in_space.py."""
-    command: Sequence[str | Path] = [*UNSHARE, sys.executable, HERE / "record_in_space.py"]
-    done = subprocess.run([*command, tmp_path, case], capture_output=True, text=True, check=False, timeout=PATIENCE_S)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[SmallDisk]:
+    """A disk that a recording of 2000 samples a second fills in no time."""
+    (tmp_path / "disk").mkdir()
+    made = SmallDisk(tmp_path / "disk", TINY)
+    yield made
+    made.close()
 
 
-def lost_to_storage(seen: dict[str, Any]) -> int:
-    """Assert that a trace is in order apart from gaps. Return how many indices it lost."""
-    assert seen["verified"]["problems"] == []
-    assert seen["verified"]["state"] == "ended"
-    assert seen["verified"]["samples"] + seen["verified"]["lost"] == seen["verified"]["end_index"]
-    return int(seen["verified"]["lost"])
+class Recording:
+    """A recorder in its own process, which prints JSON, on a disk that is full once a part is closed."""
+
+    def __init__(self, disk: SmallDisk, source: Path) -> None:
+        """Record until there is a part, fill the disk, and wait until samples are lost."""
+        self.lines: list[dict[str, Any]] = []
+        where: list[str | Path] = [
+            "--study",
+            "a",
+            "--no-upload",
+            "--part-seconds",
+            "1",
+            "--duration",
+            "60s",
+            "--spool",
+            disk.inside,
+        ]
+        words: list[str | Path] = [sys.executable, "-m", "happe_power", "record", "--source", source, "--json", *where]
+        self._process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.before = self.until("", 2000)
+        while not list(disk.inside.glob("*/*/parts/*.parquet")):
+            self.before = self.until("", self.before)
+        disk.fill()
+        self.until("No space left", lost=1)
+        (self.folder,) = (path.parent for path in disk.inside.glob("*/*/header.json"))
+
+    def until(self, trouble: str, samples: int = 0, lost: int = 0) -> int:
+        """Read lines until one has this trouble ("": none), more samples than these, and at least so many lost.
+
+        Return its number of samples.
+        """
+        assert self._process.stdout
+        for line in self._process.stdout:
+            self.lines.append(json.loads(line))
+            last = self.lines[-1]
+            as_wanted = trouble in last["trouble"] if trouble else not last["trouble"]
+            if as_wanted and last["samples"] > samples and last["lost"] >= lost:
+                return int(last["samples"])
+        raise AssertionError((self.lines, self._process.communicate()))
+
+    def end(self) -> tuple[dict[str, Any], str, int]:
+        """End it. Return its last line, its messages and its exit status."""
+        self._process.send_signal(signal.SIGTERM)
+        out, errors = self._process.communicate(timeout=PATIENCE_S)
+        return json.loads(out.splitlines()[-1]), errors, self._process.returncode
 
 
-def test_a_disk_that_fills_up_is_a_gap_and_the_recording_goes_on_when_there_is_room(tmp_path: Path) -> None:
-    seen = happened(tmp_path, "full")
-    assert seen["status"] == 1  # samples were lost
-    assert lost_to_storage(seen) > 0
-    assert json.loads(seen["last"])["lost"] == seen["verified"]["lost"]
-    assert any("No space left" in line["trouble"] for line in seen["lines"])
-    assert seen["lines"][-1]["trouble"] == ""
+def test_a_disk_that_fills_up_is_a_gap_and_the_recording_goes_on_when_there_is_room(
+    tmp_path: Path, disk: SmallDisk
+) -> None:
+    recording = Recording(disk, source_file(tmp_path, rate=2000))
+    disk.make_room()
+    recording.until("", recording.before + 4000)
+    last, _, status = recording.end()
+    report = verify(recording.folder)
+    assert status == 1  # samples were lost
+    assert (report.problems, report.state) == ([], "ended")
+    assert report.samples + report.lost == report.end_index
+    assert last["lost"] == report.lost > 0
 
 
-def test_a_disk_that_stays_full_ends_with_a_report_and_the_trace_is_ended_when_there_is_room(tmp_path: Path) -> None:
-    seen = happened(tmp_path, "full-to-the-end")
-    assert seen["status"] == os.EX_IOERR
-    assert "No space left on device" in seen["said"]
-    assert "verify --repair" in seen["said"]
-    assert seen["verified"]["state"] == "open"
-    assert (seen["repaired"]["state"], seen["repaired"]["problems"], seen["repaired"]["status"]) == ("ended", [], 0)
-    assert seen["repaired"]["samples"] >= seen["verified"]["samples"] > 0
+def test_a_disk_that_stays_full_ends_with_a_report_and_the_trace_is_ended_when_there_is_room(
+    tmp_path: Path, disk: SmallDisk
+) -> None:
+    recording = Recording(disk, source_file(tmp_path, rate=2000))
+    _, said, status = recording.end()
+    disk.make_room()
+    assert status == os.EX_IOERR
+    assert "No space left on device" in said
+    assert "verify --repair" in said
+    before = verify(recording.folder)
+    assert before.state == "open"
+    assert happe_power("verify", "--repair", recording.folder).status == 0
+    report = verify(recording.folder)
+    assert (report.problems, report.state) == ([], "ended")
+    assert report.samples >= before.samples > 0
 
 
 def test_a_recording_leaves_room_for_the_seal_and_what_the_uploader_notes(tmp_path: Path) -> None:
@@ -104,11 +155,6 @@ def killed(pid: int, spool: Path) -> tuple[Path, int, dict[str, str]]:
     return spool, time.monotonic_ns() // 1000, closed
 
 
-def wait_for_headers(spools: Path) -> None:
-    """Wait until all 50 recorders, which start at once, have begun a trace."""
-    until(lambda: len(list(spools.glob("*/*/*/header.json"))) >= COUNT, "all begin to record:")
-
-
 def test_kill_9_at_50_random_instants_loses_a_moment_and_nothing_that_was_closed(tmp_path: Path) -> None:
     chance = random.Random(50)
     children = subprocess.Popen(
@@ -119,7 +165,7 @@ def test_kill_9_at_50_random_instants_loses_a_moment_and_nothing_that_was_closed
     assert children.stdout is not None
     with children:
         started = [children.stdout.readline().split() for _ in range(COUNT)]
-        wait_for_headers(tmp_path)
+        until(lambda: len(list(tmp_path.glob("*/*/*/header.json"))) >= COUNT, "all begin to record:")
         begun = time.monotonic()
         instants = sorted((chance.uniform(LEAST_S, MOST_S), int(pid), Path(spool)) for pid, spool in started)
         dead = []
