@@ -1,18 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Addresses in tests. Compiling the code of all routes takes werkzeug most of the time in which a server is made."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from werkzeug.routing import Rule
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    Builder = Callable[..., tuple[str, str]]
+Builder = Callable[..., tuple[str, str]]
 
 SHIPPED: Callable[[Rule, bool], Builder] = Rule._compile_builder  # noqa: SLF001 - the one place where code is compiled
 

@@ -16,17 +16,14 @@ place of that kind. The tests send the request to every place, with the fields o
 replaces `{it}` in the paths.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from scene import Scene
+from scene import Scene
 
 Json = dict[str, Any]
 

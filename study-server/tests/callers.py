@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Everybody who can call the server, and the arguments of each route."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from uuid import UUID
 
 from sqlalchemy import update
+from werkzeug.routing import Rule as Url
 
 import given_devices
 import given_participants
@@ -19,14 +17,10 @@ from happe_study.model.accounts import Account, Token, TokenKind
 from happe_study.model.devices import Device
 from happe_study.model.rights import Role
 from happe_study.model.rules import Who
+from happe_study.model.studies import Study
 from happe_study.study.people import accounts as services
 from happe_study.study.people import devices, tokens
-
-if TYPE_CHECKING:
-    from werkzeug.routing import Rule as Url
-
-    from happe_study.model.studies import Study
-    from world import World
+from world import World
 
 HERE, ELSEWHERE, EVERYWHERE = "here", "elsewhere", "everywhere"
 ARGUMENT = re.compile(r"([a-z]+)/<(?:[^:<>]+:)?([a-z_]+)>")  # with the part of the path before it

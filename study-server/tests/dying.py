@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Run `happe-server` with a failure in the middle, in a separate process (forked.py)."""
 
-from __future__ import annotations
-
 import os
 import resource
 import signal

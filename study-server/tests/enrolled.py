@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Participants whom tests put into the database without any page, for tests of the allocation."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING
 
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from happe_study.base.clock import now_us
 from happe_study.base.codes import new_code
@@ -16,12 +14,7 @@ from happe_study.model.studies import Study
 from happe_study.study.runs import planning
 from happe_study.study.sealing import open_condition
 from happe_study.study.studies.services import protocol_of
-from world import fixed_secrets
-
-if TYPE_CHECKING:
-    from sqlalchemy.orm import Session
-
-    from world import World
+from world import World, fixed_secrets
 
 SECRETS = fixed_secrets()
 

@@ -1,23 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Processes forked from one process that has imported the study server. The import would take each of them seconds."""
 
-from __future__ import annotations
-
 import io
 import json
 import multiprocessing
 import os
 import signal
 import sys
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
 
 from happe_study.operations import worker
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from multiprocessing.context import ForkServerProcess
-    from pathlib import Path
 
 IMPORTED = ["happe_study.web.assembly", "happe_study.operations.serving", "happe_study.operations.worker"]
 CONTEXT = multiprocessing.get_context("forkserver")

@@ -1,21 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Accounts with passwords and signed-in browsers, with which tests begin."""
 
-from __future__ import annotations
-
 import re
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
 
 from happe_study.model.accounts import Grant
+from happe_study.model.rights import Role
 from happe_study.study.people import accounts as services
-
-if TYPE_CHECKING:
-    from flask.testing import FlaskClient
-    from werkzeug.test import TestResponse
-
-    from happe_study.model.rights import Role
-    from world import World
+from world import World
 
 PASSWORD = "correct horse battery staple"  # noqa: S105 - of nobody
 CSRF = re.compile(r'name="csrf_token" value="([^"]+)"')

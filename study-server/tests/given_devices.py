@@ -1,30 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Devices with which tests begin, and their uploads."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
+from flask.testing import FlaskClient
 from nacl.public import PrivateKey
+from werkzeug.test import TestResponse
 
 import records
 from happe_study.base.clock import now_us
-from happe_study.model.devices import Sitting
+from happe_study.model.devices import Device, Sitting
 from happe_study.model.rules import DeviceKind
+from happe_study.model.studies import Study
 from happe_study.study.people import devices as services
-
-if TYPE_CHECKING:
-    from flask.testing import FlaskClient
-    from werkzeug.test import TestResponse
-
-    from happe_study.model.devices import Device
-    from happe_study.model.studies import Study
-    from world import World
+from world import World
 
 Json = dict[str, Any]
 

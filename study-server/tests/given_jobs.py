@@ -1,24 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Jobs in tests: done at once in the test's process, or by a worker in another process."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from sqlalchemy import select
 
 from forked import Program, work_beside
+from happe_study.base.config import Config
 from happe_study.model.jobs import services
 from happe_study.model.jobs.models import OPEN, Job
 from happe_study.operations.worker import do
 from patience import PATIENCE_S, until
-
-if TYPE_CHECKING:
-    from happe_study.base.config import Config
-    from world import World
+from world import World
 
 
 def work_off(world: World) -> list[str]:

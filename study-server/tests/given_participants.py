@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Participants with whom tests begin, and the actions of participants and laptops."""
 
-from __future__ import annotations
-
 import re
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from flask.testing import FlaskClient
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from given_devices import Enrolled, device, seat
 from happe_study.model.participants import Participant
@@ -19,13 +18,7 @@ from happe_study.study.protocol.reading import ItemKind, Protocol
 from happe_study.study.runs import participation as services
 from happe_study.study.runs import services as runs
 from happe_study.study.studies.services import protocol_of
-from world import fixed_secrets
-
-if TYPE_CHECKING:
-    from flask.testing import FlaskClient
-    from sqlalchemy.orm import Session
-
-    from world import World
+from world import World, fixed_secrets
 
 HIDDEN = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)">')
 

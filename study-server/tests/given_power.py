@@ -1,34 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs with which tests begin. Devices have uploaded their records, and their power in parts (docs/uploads.md)."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from flask.testing import FlaskClient
+from numpy.typing import NDArray
 
 import given_devices
 import given_participants as people
 import given_studies
 import records
+from happe_study.model.studies import Study
 from happe_study.study.people import devices
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from flask.testing import FlaskClient
-    from numpy.typing import NDArray
-
-    from happe_study.model.studies import Study
-    from world import World
+from world import World
 
 Json = dict[str, Any]
 

@@ -1,25 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Studies with which tests begin."""
 
-from __future__ import annotations
-
 import secrets
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from sqlalchemy import select
 
 from happe_study.model.rights import Role
 from happe_study.model.studies import Study
 from happe_study.results import unblinding
-from happe_study.results.unblinding import Order
+from happe_study.results.unblinding import Check, Order
 from happe_study.study.studies import services
-from world import PROTOCOLS, fixed_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from happe_study.results.unblinding import Check
-    from world import World
+from world import PROTOCOLS, World, fixed_secrets
 
 CROSSOVER = """\
 name = "{name}"

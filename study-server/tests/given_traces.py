@@ -1,30 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Power traces with which tests begin. A meter has uploaded their parts."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 from uuid import UUID
 
+from flask.testing import FlaskClient
 from sqlalchemy import select
 
 import given_studies
 from given_devices import device, header, put_part, put_trace
 from happe_study.model.traces import Trace, TracePart
-from happe_study.study.traces.sealed import seal_of
+from happe_study.study.traces.sealed import Seal, seal_of
 from happe_study.study.traces.storage import Folder, Part
 from happe_study.study.traces.stores import storage_of
-from world import fixed_secrets
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from flask.testing import FlaskClient
-
-    from happe_study.study.traces.sealed import Seal
-    from world import World
+from world import World, fixed_secrets
 
 
 def seal(world: World, trace: str, number: int) -> Seal:

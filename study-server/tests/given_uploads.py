@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A study with many started runs and a begun trace, the devices' uploads of these, and a check that all arrived."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from itertools import count
-from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
 from sqlalchemy import func, select, update
@@ -19,6 +17,7 @@ import given_participants
 import given_studies
 import given_traces
 import records
+from given_devices import Enrolled
 from happe_study.model.audit.models import AuditEntry, AuditHead
 from happe_study.model.audit.verify import verify_log
 from happe_study.model.profiles import LearningEvent, Uafp
@@ -29,16 +28,9 @@ from happe_study.study.profiles import services as profiles
 from happe_study.study.records.stored import opened
 from happe_study.study.sealing import record_digest
 from happe_study.study.traces import upkeep
-from happe_study.study.traces.storage import Folder, Part
+from happe_study.study.traces.storage import Folder, Part, Storage
 from uploader import Item
-from world import fixed_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from given_devices import Enrolled
-    from happe_study.study.traces.storage import Storage
-    from world import World
+from world import World, fixed_secrets
 
 KEY = fixed_secrets().allocation
 LEVELS = 64

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """People with browsers who join a study at the same time, from their link to the instructions, by real connections."""
 
-from __future__ import annotations
-
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +9,6 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.client import HTTPConnection
 from http.cookies import SimpleCookie
-from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import given_participants
@@ -19,9 +16,7 @@ from given_studies import small, study
 from happe_study.model.studies import Study
 from happe_study.study.runs import participation as services
 from patience import PATIENCE_S
-
-if TYPE_CHECKING:
-    from world import World
+from world import World
 
 PLACES = 200
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}

@@ -6,25 +6,28 @@ whatever still differs by chance: digests of random salts and of records, salts,
 boxes.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from random import Random
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
+import pytest
+from flask.testing import FlaskClient
 from nacl.public import SealedBox
 from sqlalchemy import select
+from werkzeug.test import TestResponse
 
 import given_devices
 import given_participants
 import given_studies
 import records
+from given_devices import Enrolled
 from happe_study.model.participants import Participant, ParticipantState
 from happe_study.model.rights import Role
 from happe_study.model.runs import Run
@@ -35,14 +38,6 @@ from happe_study.study.runs import services as runs
 from happe_study.study.studies.services import protocol_of
 from world import World, fixed_secrets
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
-    from flask.testing import FlaskClient
-    from werkzeug.test import TestResponse
-
-    from given_devices import Enrolled
 SOME_DIFFER = (("one", 91), ("two", 119))  # under these seeds all played runs differ, except for the training
 LABELS = (b"ondemand", b"T-HAPPE", b"O-HAPPE", b"B-HAPPE", b"+indicator")
 STARTED_NS = 1_800_000_000_000_000_000

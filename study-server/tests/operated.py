@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A server with a configuration file, a data folder with secrets, and the program `happe-server`."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -11,9 +9,10 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from forked import Program
 from happe_study.base.config import SECRET_NAMES
@@ -22,9 +21,6 @@ from happe_study.operations.setting_up import write_secret
 from in_process import Ran, run
 from patience import PATIENCE_S
 from world import AT_ONCE, World, fixed_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 SOURCES = Path(__file__).parents[1] / "src"
 PASSWORD = "correct horse battery"  # noqa: S105 - of nobody

@@ -1,19 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Quick passwords in tests. The server's argon2 takes a tenth of a second and 64 MiB, and tests sign in often."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import pytest
+from flask import Flask
 from flask_security import core
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from flask import Flask
-    from passlib.context import CryptContext
+from passlib.context import CryptContext
 
 QUICK = {"argon2__memory_cost": 64, "argon2__time_cost": 1, "argon2__parallelism": 1}
 SHIPPED = core._get_pwd_context  # noqa: SLF001 - the one place where Flask-Security makes it

@@ -1,23 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """PostgreSQL for tests: a cluster in a folder. Tests reach it only by a Unix socket."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
 
 from patience import PATIENCE_S
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MEMORY, ROOM = Path("/dev/shm"), 2 << 30  # noqa: S108 - the folder of a cluster there has a name of its own
 DEBIAN = sorted(Path("/usr/lib/postgresql").glob("*/bin"))

@@ -5,8 +5,6 @@ A record is that of a simulated person at the paper's T61, who presses the keys 
 presses by docs/traces.md, and everything follows from the seed.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import uuid

@@ -1,21 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """S3 stores as processes: moto, which loses its objects at its end, and versitygw, which keeps them in a folder."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
-from typing import TYPE_CHECKING, Self
+from pathlib import Path
+from typing import Self
 
 from happe_demo.ports import reserved_port
 from patience import PATIENCE_S, until
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 KEY, SECRET = "HAPPETESTS", "the tests' own secret"
 

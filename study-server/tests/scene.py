@@ -5,25 +5,19 @@ It has two studies, a draft and a locked one, and a caller of every kind. The lo
 states, a laptop and a meter, runs in several states (one with its record), and an open and a sealed power trace.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
 import records
-from given_devices import device, header, put_part, put_record, put_seal, put_trace, seat
+from given_devices import Enrolled, device, header, put_part, put_record, put_seal, put_trace, seat
 from given_participants import answered, ended, participant, runs_of
 from given_studies import small, study
+from happe_study.model.participants import Participant
 from happe_study.model.rights import Role
 from happe_study.model.rules import DeviceKind
+from happe_study.model.studies import Study
 from happe_study.study.people import devices
-
-if TYPE_CHECKING:
-    from given_devices import Enrolled
-    from happe_study.model.participants import Participant
-    from happe_study.model.studies import Study
-    from world import World
+from world import World
 
 DRAFT, LOCKED = "a-draft", "a-study"
 GUESS = "\n[guess]\nask = true\n"

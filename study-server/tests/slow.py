@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Clients that send slowly, or never finish."""
 
-from __future__ import annotations
-
 import resource
 import socket
 from typing import Self

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A really full disk: a small tmpfs in a mount namespace. Only processes that enter the namespace see it."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import shutil

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Accounts: signing in and out, passwords, tokens, roles."""
 
-from __future__ import annotations
-
 import unicodedata
+from collections.abc import Callable
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 import argon2
 import argon2.low_level
 import pytest
+from flask.testing import FlaskClient
 from sqlalchemy import select, update
 
 import given_accounts
@@ -27,14 +27,7 @@ from happe_study.model.rules import FRESH_US, Caller, Who
 from happe_study.study.people import accounts as services
 from happe_study.study.people import callers
 from postgres import ON_BOTH
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from flask.testing import FlaskClient
-
-    from world import World
-
+from world import World
 
 OTHER_PASSWORD = "a rather different sentence"  # noqa: S105 - of nobody
 WRONG = "none of the passwords here"

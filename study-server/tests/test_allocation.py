@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Each participant gets their own slot, however many come at once. Those who complete are exactly balanced."""
 
-from __future__ import annotations
-
 import threading
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 import pytest
 from sqlalchemy import func, select
@@ -20,11 +18,7 @@ from happe_study.study.runs import planning
 from happe_study.study.sealing import open_condition, open_slot
 from happe_study.study.studies.services import protocol_of
 from postgres import ON_BOTH
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from world import World
+from world import World
 
 EVERYBODY = 200
 STRATA = """

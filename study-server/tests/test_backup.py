@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Backups of a working server, and restoring them: all acknowledged data are there, and verify."""
 
-from __future__ import annotations
-
 import io
 import json
 import os
@@ -11,9 +9,10 @@ import shutil
 import signal
 import tarfile
 import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from sqlalchemy import select, text
@@ -29,17 +28,12 @@ from happe_study.operations import backup as backups
 from happe_study.operations import migrations, restoring
 from happe_study.operations.backup import NAME
 from happe_study.study.records.stored import opened
+from in_process import Ran
 from operated import Operated, happe_server
 from patience import PATIENCE_S
-from postgres import ON_BOTH
+from postgres import ON_BOTH, Postgres
 from test_erasure import played
 from world import fixed_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from in_process import Ran
-    from postgres import Postgres
 
 pytestmark = pytest.mark.slow
 

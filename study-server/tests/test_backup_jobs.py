@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Backups that workers make are whole, or do not exist, whatever happens to the worker."""
 
-from __future__ import annotations
-
 import os
 import resource
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from sqlalchemy import update
@@ -18,16 +16,11 @@ from happe_study.model.traces import TracePart
 from happe_study.operations import backup as backing
 from happe_study.operations.worker import FULL_DISK, do
 from happe_study.study.traces.stores import storage_of
+from operated import Operated
 from patience import until
+from test_backup import Elsewhere, files_of
 from test_backup import elsewhere as elsewhere  # noqa: PLC0414 - a fixture
-from test_backup import files_of
 from world import World
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from operated import Operated
-    from test_backup import Elsewhere
 
 
 @pytest.fixture

@@ -5,12 +5,11 @@ The server is the real one, gunicorn with two workers. After each of these reque
 changed nothing.
 """
 
-from __future__ import annotations
-
 import re
 import socket
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -21,10 +20,6 @@ from happe_study.study.people import devices
 from patience import PATIENCE_S
 from server_process import ServerProcess
 from world import World, sqlite_copy
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 BEAT = "PUT /api/v1/device/heartbeat HTTP/1.1\r\nHost: localhost\r\n"
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"

@@ -5,29 +5,22 @@ The requests are in data/bad_requests.jsonl; bad_requests.py explains the file. 
 gets all of them.
 """
 
-from __future__ import annotations
-
 import hashlib
+from collections.abc import Iterator
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import TextClause, text
+from werkzeug.test import TestResponse
 
 from bad_requests import CASES, Sent, sent
 from happe_study.operations.migrations.tables import Base
 from happe_study.web.every_request import HEADERS
+from postgres import Postgres
 from scene import UNLIMITED, Scene, furnish
 from world import World, sqlite_copy
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from sqlalchemy import TextClause
-    from werkzeug.test import TestResponse
-
-    from postgres import Postgres
 
 TABLES = [table for table in Base.metadata.sorted_tables if table.name != "rate_hits"]  # which also counts refusals
 MOST_ECHOED = 80  # characters of a request that an answer may repeat in one piece

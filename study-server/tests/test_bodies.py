@@ -1,24 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Every route refuses a request that is larger than it needs, before it reads the body."""
 
-from __future__ import annotations
-
 import json
 import re
+from collections.abc import Callable
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+import pytest
+from flask.testing import FlaskClient
 
 from given_accounts import browser, token_of
 from happe_study.model.rights import Role
 from test_rules import CELLS
 from world import World
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    import pytest
-    from flask.testing import FlaskClient
 
 KIB, MIB = 1 << 10, 1 << 20
 ORDINARY = 16 * KIB

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Power traces in an S3 bucket: receiving, reading, checking, sweeping, erasing, backing up; a store that is away."""
 
-from __future__ import annotations
-
 import itertools
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 from uuid import UUID
 
 import obstore
@@ -18,6 +17,7 @@ import given_participants
 import given_traces
 import records
 from given_devices import put_part, put_seal
+from given_traces import Uploading
 from happe_study.base.clock import now_us
 from happe_study.base.config import ConfigError
 from happe_study.base.s3 import AwayError, NotOwnerError
@@ -31,7 +31,7 @@ from happe_study.model.traces import TracePart
 from happe_study.operations import backup as backups
 from happe_study.operations import restoring
 from happe_study.operations.backup import NoBackupError
-from happe_study.operations.checking import Verdict, check
+from happe_study.operations.checking import Finding, Verdict, check
 from happe_study.study.traces import storage as storage_module
 from happe_study.study.traces import upkeep
 from happe_study.study.traces.bucket import OWNER, Bucket
@@ -42,13 +42,6 @@ from leaks import SOME_DIFFER, masked, same_chances, server
 from operated import Operated
 from s3_stores import Moto
 from world import World, fixed_secrets, sqlite_copy
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from given_traces import Uploading
-    from happe_study.operations.checking import Finding
 
 pytestmark = pytest.mark.long
 

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`happe-server check` finds every fault, gives advice, and finds nothing in a good server."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -13,12 +12,8 @@ from sqlalchemy import text
 import given_jobs
 import given_traces
 from happe_study.study.traces import storage, upkeep
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from in_process import Ran
-    from operated import Operated
+from in_process import Ran
+from operated import Operated
 
 LONG_AGO = 1_000_000_000  # in 2001, in seconds
 

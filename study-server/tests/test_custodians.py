@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A custodian who got the role or a password after the study's lock must wait, and everybody can see it."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
+from flask.testing import FlaskClient
 from sqlalchemy import select, update
 
 import given_accounts
@@ -21,12 +22,6 @@ from happe_study.model.studies import Study
 from happe_study.study.people import accounts
 from happe_study.study.studies import custodians
 from world import World
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from flask.testing import FlaskClient
 
 CARL = "carl@example.org"
 HOUR_US = 3600 * 1_000_000

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Staff name and revoke devices. Devices enrol once, send heartbeats and compare clocks."""
 
-from __future__ import annotations
-
 import base64
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 import pytest
+from flask.testing import FlaskClient
 from nacl.public import PrivateKey
 from sqlalchemy import func, select, update
+from werkzeug.test import TestResponse
 
 from given_devices import Enrolled, device, said
 from given_participants import participant, started
@@ -19,15 +19,10 @@ from happe_study.model.accounts import Token
 from happe_study.model.audit.models import AuditEntry
 from happe_study.model.devices import Device, Sitting
 from happe_study.model.rights import Role
+from happe_study.model.studies import Study
 from happe_study.study.people.enrolment import plain
 from happe_study.study.studies.services import protocol_of
-
-if TYPE_CHECKING:
-    from flask.testing import FlaskClient
-    from werkzeug.test import TestResponse
-
-    from happe_study.model.studies import Study
-    from world import World
+from world import World
 
 Json = dict[str, Any]
 

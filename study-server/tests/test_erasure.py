@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A withdrawal leaves no data, or data that no longer identify the participant. The audit log stays whole."""
 
-from __future__ import annotations
-
 import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 from sqlalchemy import delete, func, select, text
+from sqlalchemy.orm import Session
 
 import given_devices
 import given_jobs
@@ -18,6 +18,7 @@ import given_participants as given
 import given_studies
 import records
 from given_accounts import browser
+from given_devices import Enrolled
 from given_uploads import take_out
 from happe_study.base.clock import now_us
 from happe_study.base.database import Base
@@ -41,18 +42,10 @@ from happe_study.study.records.stored import opened
 from happe_study.study.runs import services
 from happe_study.study.sealing import open_condition
 from happe_study.study.traces.storage import Folder, Part
+from operated import Operated
 from patience import PATIENCE_S, until
 from postgres import ON_BOTH
-from world import fixed_secrets
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from sqlalchemy.orm import Session
-
-    from given_devices import Enrolled
-    from operated import Operated
-    from world import World
+from world import World, fixed_secrets
 
 SECRETS = fixed_secrets()
 HOUR_US = 3600 * 1_000_000

@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Workers do long work once, whatever happens to them."""
 
-from __future__ import annotations
-
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from flask.testing import FlaskClient
 from sqlalchemy import select
 
 import given_jobs
 import given_reports
 from given_accounts import browser, post
 from happe_study.base.clock import now_us
+from happe_study.base.config import Config
 from happe_study.model.audit.models import AuditEntry
 from happe_study.model.jobs import services
 from happe_study.model.jobs.models import JobState
@@ -24,16 +23,10 @@ from happe_study.model.jobs.work import GoneError, Work
 from happe_study.model.results import ReportFile
 from happe_study.model.rights import Role
 from happe_study.operations.worker import sweep
-from operated import Running
+from operated import Operated, Running
 from patience import PATIENCE_S, is_running, until
 from postgres import ON_BOTH
-
-if TYPE_CHECKING:
-    from flask.testing import FlaskClient
-
-    from happe_study.base.config import Config
-    from operated import Operated
-    from world import World
+from world import World
 
 PAGE = "/studies/finished"
 

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A whole lecture hall joins a study at once on the real server: it fills every place once, exactly balanced."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from sqlalchemy import select
@@ -15,9 +13,6 @@ from joining import PLACES, Browser, all_join, invited
 from postgres import ON_BOTH
 from server_process import ServerProcess
 from world import World
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.slow
 

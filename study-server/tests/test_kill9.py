@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """No acknowledged upload is lost, whatever fails meanwhile: the server, the database, or room on the disk."""
 
-from __future__ import annotations
-
 import os
 import threading
+from collections.abc import Iterator
 from http import HTTPStatus
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 from sqlalchemy.engine import make_url
@@ -17,16 +15,11 @@ from given_uploads import Underway, part_items, record_items, require_all, under
 from happe_study.base.database import Database
 from happe_study.operations import migrations
 from happe_study.study.traces.storage import Folder
-from postgres import ON_BOTH, cluster
+from postgres import ON_BOTH, Postgres, cluster
 from server_process import ServerProcess
 from small_disk import SmallDisk
 from uploader import Crowd
 from world import World, fixed_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from postgres import Postgres
 
 pytestmark = pytest.mark.slow
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Participants' pages in German and English: every text has a translation, and people get their language."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator
 from functools import cache
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_python
 from babel.messages.pofile import read_po
 from jinja2.ext import babel_extract
@@ -22,14 +22,7 @@ from happe_study.web.participant.pages import MONTHS
 from happe_study.web.participant.runs import TITLES
 from happe_study.web.participant.withdrawal import CONFIRMATION
 from visits import Visit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from babel.messages.catalog import Catalog
-
-    from world import World
+from world import World
 
 PACKAGE = FOLDER.parent
 TEMPLATES = [*sorted((PACKAGE / "templates/participant").iterdir()), PACKAGE / "templates/base.html"]

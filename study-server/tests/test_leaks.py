@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Before unblinding, no answer to anybody depends on the allocation, or names a condition."""
 
-from __future__ import annotations
-
 import logging
 import re
+from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import TYPE_CHECKING
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from flask import Flask
+from flask.testing import FlaskClient
 from sqlalchemy import select
 from structlog.testing import capture_logs
+from werkzeug.routing import Rule
+from werkzeug.test import TestResponse
 
 from given_jobs import work_off
 from happe_study.base.tables.formats import Format
@@ -24,19 +27,8 @@ from happe_study.results import unblinding
 from happe_study.results.exports import services as exports
 from happe_study.results.exports.job import EXPORT
 from happe_study.results.unblinding import Order
-from leaks import LABELS, SOME_DIFFER, clients, masked, person_codes, run_codes, same_chances, server
+from leaks import LABELS, SOME_DIFFER, Server, clients, masked, person_codes, run_codes, same_chances, server
 from world import fixed_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from flask import Flask
-    from flask.testing import FlaskClient
-    from werkzeug.routing import Rule
-    from werkzeug.test import TestResponse
-
-    from leaks import Server
 
 pytestmark = pytest.mark.slow
 

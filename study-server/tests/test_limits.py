@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Limits on guesses of passwords, codes and links, and on requests."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from sqlalchemy import select
@@ -22,9 +20,6 @@ from happe_study.model.rules import DeviceKind
 from happe_study.study.people import devices
 from postgres import ON_BOTH
 from world import World
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 WRONG = "none of the passwords here"
 OTHER_PASSWORD = "a rather different sentence"  # noqa: S105 - of nobody

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The log has constant events with fields, and never the content of requests."""
 
-from __future__ import annotations
-
 import io
 import json
 import logging
 import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import structlog
@@ -21,9 +20,6 @@ from happe_study.web.api.traces import MOST_PARTS
 from happe_study.web.assembly import create_app
 from happe_study.web.metrics import FOLDER, VARIABLE, Metrics, end, share
 from world import fixed_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SECRET = "opensesame"  # noqa: S105 - what must not be logged
 

@@ -1,16 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a purge of the server's Debian package deletes. The package's test installs it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from operated import SOURCES
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 DEBIAN = SOURCES.parents[1] / "packaging/debian"
 

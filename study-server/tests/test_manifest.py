@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Power traces' headers and manifests, and which parts have arrived. data/bad_uploads.jsonl has bad ones."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,25 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Concurrent transactions: none waits for one that waits for it, and of two that exclude each other one is refused."""
 
-from __future__ import annotations
-
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 import pytest
 from sqlalchemy import func, select
+from sqlalchemy.orm import Session
 
 import given_accounts
 import given_participants as people
 import given_profiles
 import records
-from given_devices import device, header, put_record, put_trace
+from given_devices import Enrolled, device, header, put_record, put_trace
 from given_jobs import job as job_now
 from given_studies import small, study
 from happe_study.base.problems import Problem
+from happe_study.model.accounts import Account
 from happe_study.model.audit import chain
 from happe_study.model.audit.models import AuditDetail
 from happe_study.model.devices import Sitting
@@ -42,18 +43,9 @@ from happe_study.study.studies import services as studies
 from happe_study.study.traces import services as traces
 from happe_study.study.traces.sealed import new_trace_key
 from patience import PATIENCE_S, until
-from world import fixed_secrets
+from world import World, fixed_secrets
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from sqlalchemy.orm import Session
-
-    from given_devices import Enrolled
-    from happe_study.model.accounts import Account
-    from world import World
-
-    Act = Callable[[Session], object]
+Act = Callable[[Session], object]
 
 SECRETS = fixed_secrets()
 on_postgresql = pytest.mark.parametrize(

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The migration goes up and down on both databases, and agrees with the models. Older databases are left alone."""
 
-from __future__ import annotations
-
 import hashlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -19,10 +17,6 @@ from happe_study.operations import migrations
 from happe_study.operations.migrations.tables import Base
 from postgres import ON_BOTH
 from world import fixed_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 pytestmark = ON_BOTH
 TABLES = {  # SHA-256 of the models' tables in SQL
@@ -48,8 +42,9 @@ def test_a_migrated_database_is_what_the_models_say(database: Database) -> None:
 def test_a_change_of_the_models_is_noticed(database: Database) -> None:
     made = hashlib.sha256()
     for table in Base.metadata.sorted_tables:
-        for each in (CreateTable(table), *map(CreateIndex, sorted(table.indexes, key=lambda index: str(index.name)))):
-            made.update(str(each.compile(database.engine)).encode())
+        made.update(str(CreateTable(table).compile(database.engine)).encode())
+        for index in sorted(table.indexes, key=lambda index: str(index.name)):
+            made.update(str(CreateIndex(index).compile(database.engine)).encode())
     assert made.hexdigest() == TABLES[database.engine.dialect.name], "see 0001_all_tables.py"
 
 

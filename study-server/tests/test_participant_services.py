@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Participants come by a link, answer once, and leave with their data treated as they chose."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pytest
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 import given_participants as people
 from given_studies import small, study
@@ -23,14 +22,7 @@ from happe_study.study.runs import participation as services
 from happe_study.study.runs import services as runs
 from happe_study.study.studies.services import protocol_of
 from postgres import ON_BOTH
-from world import fixed_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from sqlalchemy.orm import Session
-
-    from world import World
+from world import World, fixed_secrets
 
 STRATA = """
 [strata]

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A part's request header fields, and the frame of its file."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import io

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """nginx and Caddy before the real server, configured as docs/how-to/run-the-server.md says, with many slow clients."""
 
-from __future__ import annotations
-
 import re
 import selectors
+import socket
 import subprocess
 import textwrap
 import threading
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from getpass import getuser
 from http import HTTPStatus
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
@@ -22,14 +22,8 @@ from happe_demo.ports import reserved_port
 from patience import PATIENCE_S, until
 from server_process import ServerProcess
 from slow import BODY, HEADER, Slow
-from uploader import Uploader
+from uploader import Item, Uploader
 from world import World
-
-if TYPE_CHECKING:
-    import socket
-    from collections.abc import Iterator
-
-    from uploader import Item
 
 pytestmark = pytest.mark.long
 

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Records of runs arrive once, whole, and only from the laptop that ran them, with their lessons."""
 
-from __future__ import annotations
-
 import json
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 from sqlalchemy import event, func, select
@@ -17,6 +15,7 @@ from given_participants import ended, laptop_with, now, participant, runs_of
 from given_studies import small, study
 from given_uploads import take_out
 from happe_study.model.audit.models import AuditDetail, AuditEntry
+from happe_study.model.participants import Participant
 from happe_study.model.profiles import LearningEvent, Uafp
 from happe_study.model.runs import Run, RunRecord
 from happe_study.results.withdrawal import services as withdrawal
@@ -24,9 +23,6 @@ from happe_study.study.records.stored import opened
 from happe_study.study.sealing import record_digest
 from postgres import ON_BOTH
 from world import World, fixed_secrets
-
-if TYPE_CHECKING:
-    from happe_study.model.participants import Participant
 
 Json = dict[str, Any]
 

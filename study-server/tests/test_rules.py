@@ -4,15 +4,15 @@
 This test computes the expected answers again, from the route's rule and the table of rights.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-from flask import Blueprint
+from flask import Blueprint, Flask
+from werkzeug.routing import Rule as Url
+from werkzeug.test import TestResponse
 
 import callers
 import happe_study.web.assembly
@@ -22,13 +22,6 @@ from happe_study.model.rights import RIGHTS, Right, Role
 from happe_study.model.rules import Rule, Who, anybody, rule_of
 from happe_study.web.assembly import create_app
 from world import World, fixed_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from flask import Flask
-    from werkzeug.routing import Rule as Url
-    from werkzeug.test import TestResponse
 
 OFTEN = "1000000 per minute"
 LIMITS = {"login": OFTEN, "enrol": OFTEN, "participant": OFTEN}

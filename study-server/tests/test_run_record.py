@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Run records: rules beyond the schema. data/bad_uploads.jsonl has the bad ones; see test_contract."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

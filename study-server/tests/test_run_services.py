@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs start, end, get rated, guessed, recorded, aborted and replaced in order, and only once if a report repeats."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 from uuid import uuid4
 
 import jsonschema_rs
 import pytest
 from nacl.public import PrivateKey, SealedBox
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 import given_participants as people
-from given_devices import device, seat
+from given_devices import Enrolled, device, seat
 from given_studies import small, study
 from happe_contract.schemas import SCHEMAS
 from happe_study.base.clock import now_us
@@ -23,22 +23,14 @@ from happe_study.base.problems import Problem
 from happe_study.model.audit.models import AuditDetail, AuditEntry
 from happe_study.model.participants import OnWithdrawal, Participant
 from happe_study.model.rules import Caller, Who
+from happe_study.model.runs import Run
 from happe_study.model.studies import Study
 from happe_study.results.withdrawal import services as withdrawal
 from happe_study.study.people import devices
 from happe_study.study.runs import participation as participants
 from happe_study.study.runs import services
 from happe_study.study.sealing import open_condition
-from world import fixed_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from sqlalchemy.orm import Session
-
-    from given_devices import Enrolled
-    from happe_study.model.runs import Run
-    from world import World
+from world import World, fixed_secrets
 
 SCHEMA = jsonschema_rs.validator_for(json.loads((SCHEMAS / "sealed-condition.schema.json").read_text()))
 

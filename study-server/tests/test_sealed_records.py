@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Without the secrets, the database reveals nothing of the runs' records, and nobody can change them unseen."""
 
-from __future__ import annotations
-
 import json
 import re
 import sqlite3
 import subprocess
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -29,15 +28,10 @@ from happe_study.operations import postgresql
 from happe_study.study.records.stored import Stored, opened, stored
 from happe_study.study.sealing import SealError, record_digest
 from leaks import LABELS, SOME_DIFFER, same_chances, server
+from operated import Operated
 from postgres import ON_BOTH
-from test_erasure import played, withdraw
+from test_erasure import Played, played, withdraw
 from world import World, fixed_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from operated import Operated
-    from test_erasure import Played
 
 KEY = fixed_secrets().allocation
 # Words that only a record has, and its words about the condition.

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Without the secrets, nobody can learn from power in database, folder and backup which run had which condition."""
 
-from __future__ import annotations
-
 import random
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 from uuid import UUID, uuid4
 
 import pytest
@@ -18,12 +16,8 @@ import records
 from happe_study.model.traces import Trace, TracePart
 from happe_study.study.sealing import SealError
 from happe_study.study.traces.sealed import KEY_BYTES, Seal, manifest_of, part_room, sealed_bytes, sealed_manifest
+from operated import Operated
 from world import World, fixed_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from operated import Operated
 
 KEY = fixed_secrets().allocation
 

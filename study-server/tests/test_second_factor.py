@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A second factor: setting it up, asking for it, using a code once, removing it."""
 
-from __future__ import annotations
-
 import re
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
 import pyotp
 import pytest
+from flask.testing import FlaskClient
 from sqlalchemy import select
+from werkzeug.test import TestResponse
 
 import given_accounts
 from given_accounts import browser, post, sign_in
@@ -19,25 +18,12 @@ from happe_study.model.audit.models import AuditDetail, AuditEntry
 from happe_study.model.rights import Role
 from happe_study.study.people import accounts as services
 from happe_study.study.people import second_factor
-
-if TYPE_CHECKING:
-    from flask.testing import FlaskClient
-    from werkzeug.test import TestResponse
-
-    from operated import Operated
-    from world import World
+from operated import Operated
+from world import World
 
 ADA, EVE = "ada@example.org", "eve@example.org"
 SECRET = re.compile(r'name="secret" value="([A-Z2-7]{32})"')
 SETTING_UP = "/me/second-factor"
-
-
-@pytest.fixture
-def phone(monkeypatch: pytest.MonkeyPatch) -> Phone:
-    """A phone and a server on test clocks. Their time stands still until a test moves it."""
-    phone = Phone(now_us())
-    monkeypatch.setattr(second_factor, "now_us", lambda: phone.now_us)
-    return phone
 
 
 class Phone:
@@ -64,6 +50,14 @@ class Phone:
         self.secret = found[1]
         form = {"csrf_token": given_accounts.token_of(page), "secret": self.secret, "code": self.code()}
         return client.post(SETTING_UP, data=form)
+
+
+@pytest.fixture
+def phone(monkeypatch: pytest.MonkeyPatch) -> Phone:
+    """A phone and a server on test clocks. Their time stands still until a test moves it."""
+    phone = Phone(now_us())
+    monkeypatch.setattr(second_factor, "now_us", lambda: phone.now_us)
+    return phone
 
 
 def is_let_in(world: World, code: str) -> bool:

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A server, a worker and the commands refuse secrets that do not belong to the database."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
 
 import pytest
 from sqlalchemy import select, text
@@ -13,10 +10,8 @@ import given_studies
 from happe_study.base import fingerprints
 from happe_study.base.config import SECRET_NAMES, ConfigError
 from happe_study.model.audit.models import AuditEntry
+from operated import Operated
 from world import fixed_secrets
-
-if TYPE_CHECKING:
-    from operated import Operated
 
 
 def exchange(server: Operated, name: str) -> None:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`happe-server run` as a process: it answers, logs, counts, tells systemd, and stops in order."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -11,8 +9,9 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -21,9 +20,6 @@ import given_jobs
 from happe_study.model.rights import Role
 from operated import SOURCES, Operated, Running, happe_server_forked, happe_server_process
 from patience import PATIENCE_S, is_running, until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 FREE_PORTS = {"listen": "127.0.0.1:0", "metrics_listen": "127.0.0.1:0"}
 ALONE = FREE_PORTS | {"jobs": 0}  # without a worker

@@ -1,18 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A participant's next step follows from the runs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import pytest
 
 from happe_study.model.participants import Participant
 from happe_study.model.runs import Run
 from happe_study.study.runs.steps import Moment, Step, present, step
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 PLANNED = {"state": "planned"}
 PLAYED = {"state": "started", "started_us": 1}

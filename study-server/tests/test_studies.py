@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Creating a study, replacing it while it is a draft, and locking it for good."""
 
-from __future__ import annotations
-
 import hashlib
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from flask.testing import FlaskClient
 from sqlalchemy import func, select
 
 import given_studies
@@ -21,14 +20,7 @@ from happe_study.study.protocol.reading import MOST_BYTES
 from happe_study.study.sealing import open_seed, open_slot
 from happe_study.study.studies import services
 from operated import happe_server
-from world import fixed_secrets
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from flask.testing import FlaskClient
-
-    from world import World
+from world import World, fixed_secrets
 
 KEY = fixed_secrets().allocation
 TOML = "application/toml"

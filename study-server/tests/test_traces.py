@@ -1,41 +1,34 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Power traces: beginning them, filling them with immutable parts, sealing them; requests that would break them."""
 
-from __future__ import annotations
-
 import hashlib
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from flask.testing import FlaskClient
 from sqlalchemy import func, select
 
 import given_devices
 import given_traces
 import records
-from given_devices import device, put_part, put_seal, put_trace, said
+from given_devices import Enrolled, device, put_part, put_seal, put_trace, said
 from given_studies import small, study
 from happe_study.base.clock import now_us
 from happe_study.model.audit.models import AuditEntry
 from happe_study.model.rights import Role
+from happe_study.model.studies import Study
 from happe_study.model.traces import TracePart
 from happe_study.study.traces import upkeep
 from happe_study.study.traces.sealed import sealed_bytes
 from happe_study.study.traces.storage import Folder, Part
 from postgres import ON_BOTH
 from world import World
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from flask.testing import FlaskClient
-
-    from given_devices import Enrolled
-    from happe_study.model.studies import Study
 
 Json = dict[str, Any]
 

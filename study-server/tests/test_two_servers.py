@@ -6,16 +6,15 @@ is left over. `tools/validate.sh long` has the long form, with versitygw (HAPPE_
 kills.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 from uuid import UUID, uuid4
 
 import obstore
@@ -36,6 +35,7 @@ from happe_study.model.participants import Participant
 from happe_study.model.results import Report, ReportFile
 from happe_study.model.rights import Role
 from happe_study.model.runs import Run, RunRecord
+from happe_study.model.studies import Study
 from happe_study.model.traces import Trace, TracePart
 from happe_study.results.reports import REPORT
 from happe_study.study.checks.services import CHECKS
@@ -47,13 +47,7 @@ from happe_study.study.traces.storage import Part
 from patience import until
 from s3_stores import Moto, Versity
 from two_servers import Lab
-from world import fixed_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from happe_study.model.studies import Study
-    from world import World
+from world import World, fixed_secrets
 
 pytestmark = pytest.mark.long
 

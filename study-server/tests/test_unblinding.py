@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The custodian unblinds a study for everybody, or in an emergency learns only one run's condition."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from sqlalchemy import select, update
 
@@ -16,18 +12,14 @@ from happe_study.model.audit.models import AuditDetail, AuditEntry
 from happe_study.model.rights import Role
 from happe_study.model.runs import Run
 from happe_study.model.studies import Slot, Study
+from happe_study.model.studies import Study as StudyRow
 from happe_study.results import unblinding
-from happe_study.results.unblinding import Order
+from happe_study.results.unblinding import Check, Order
 from happe_study.study.allocation import plan, verify
 from happe_study.study.sealing import open_condition, seal_condition
 from happe_study.study.studies.services import protocol_of
 from postgres import ON_BOTH
-from world import fixed_secrets
-
-if TYPE_CHECKING:
-    from happe_study.model.studies import Study as StudyRow
-    from happe_study.results.unblinding import Check
-    from world import World
+from world import World, fixed_secrets
 
 REASON = "All participants have completed their runs."
 LABELS = {"ondemand", "ondemand+indicator", "T-HAPPE", "O-HAPPE", "B-HAPPE"}

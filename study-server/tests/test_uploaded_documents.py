@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Uploads: errors name the place and the reason, without repeating the content."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys
 import tracemalloc
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -17,9 +16,6 @@ import records
 from happe_contract.faults import MOST_FAULTS, BadDocumentError, Fault
 from happe_contract.schemas import UPLOADS, WITH_FRACTIONS, Kind, read
 from uploads import CASES, GOOD, take, upload
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Json = dict[str, Any]
 

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Verifying an audit log finds each change and its place. Lawful erasure is no fault."""
 
-from __future__ import annotations
-
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -18,11 +16,7 @@ from happe_study.model.audit.chain import GENESIS, detail_digest, link
 from happe_study.model.audit.verify import ERASED, Fault, Head, Link, noted_head, verify, verify_log
 from happe_study.model.rights import Role
 from postgres import ON_BOTH
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from world import World
+from world import World
 
 SALT = bytes(range(16))
 

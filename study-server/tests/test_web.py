@@ -1,24 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The headers of every answer, and the limits of every request, whatever its route."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import time
+from collections.abc import Iterator
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from flask import Blueprint
+from flask.testing import FlaskClient
 from itsdangerous import TimestampSigner
 from sqlalchemy import select
+from werkzeug.routing import Rule as Url
+from werkzeug.test import TestResponse
 
 import callers
 import given_accounts
 import given_participants
 import given_studies
 import happe_study.web.assembly
+from callers import Scene
 from given_accounts import PASSWORD, browser, post, sign_in
 from happe_study.base.database import Base
 from happe_study.model.rights import Role
@@ -29,16 +32,6 @@ from happe_study.web.every_request import ANOTHER, BETWEEN, HEADERS
 from postgres import ON_BOTH
 from test_rules import APP, LIMITS, SAFE
 from world import World
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from flask.testing import FlaskClient
-    from werkzeug.routing import Rule as Url
-    from werkzeug.test import TestResponse
-
-    from callers import Scene
 
 HTTPS = "https://study.example.org"
 SCRIPTS = re.compile(r"<script(?! src=\"/static/)|<style|\sstyle=|\son[a-z]+=|javascript:", re.IGNORECASE)

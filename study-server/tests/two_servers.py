@@ -4,37 +4,32 @@
 Devices send to both servers in turn, and repeat a request until a server answers, as docs/uploads.md asks.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal
 import threading
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from itertools import cycle
-from typing import TYPE_CHECKING, Any, Self
+from pathlib import Path
+from typing import Any, Self
 
 from forked import Program
 from happe_demo.ports import reserved_port
 from happe_study.base.config import SECRET_NAMES, load_config
 from happe_study.cli.program import main
 from happe_study.operations.setting_up import write_secret
+from happe_study.study.traces.storage import Storage
 from happe_study.study.traces.stores import storage_of
+from in_process import Ran
 from operated import happe_server
 from patience import PATIENCE_S, until
+from s3_stores import Store
 from uploader import DONE, PAUSE_SECONDS, RETRIED
 from world import AT_ONCE, World, fixed_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from happe_study.study.traces.storage import Storage
-    from in_process import Ran
-    from s3_stores import Store
 
 SERVERS, WORKERS = 2, 3
 BUCKET = "happe"

@@ -1,20 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A device that uploads over real HTTP, and tries again until the server answers, as docs/uploads.md asks."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
-from typing import TYPE_CHECKING
 
 from patience import PATIENCE_S
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 RETRIED = {
     HTTPStatus.INTERNAL_SERVER_ERROR,

@@ -8,8 +8,6 @@ faults that the checks must find, as pairs of pointer and detail, in any order. 
 library's.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,21 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Participants on their pages."""
 
-from __future__ import annotations
-
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
 
 import given_participants as people
 from given_studies import small, study
-
-if TYPE_CHECKING:
-    from flask.testing import FlaskClient
-    from werkzeug.test import TestResponse
-
-    from happe_study.model.participants import Participant
-    from happe_study.model.studies import Study
-    from world import World
+from happe_study.model.participants import Participant
+from happe_study.model.studies import Study
+from world import World
 
 
 class Visit:

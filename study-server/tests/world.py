@@ -4,28 +4,22 @@
 Services, not requests, prepare the state with which a test begins.
 """
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from flask.testing import FlaskClient
 from jinja2 import BytecodeCache
+from jinja2.bccache import Bucket
 from sqlalchemy import text
 
 from happe_study.base.clock import now_us
 from happe_study.base.codes import new_secret
 from happe_study.base.config import Config, Secrets
 from happe_study.model.accounts import Account, Grant, TokenKind
+from happe_study.model.rights import Role
 from happe_study.study.people import tokens
 from happe_study.web.assembly import create_app
-
-if TYPE_CHECKING:
-    from flask.testing import FlaskClient
-    from jinja2.bccache import Bucket
-
-    from happe_study.model.rights import Role
 
 AT_ONCE = {"custodian_wait_hours": 0, "least_share_of_run": 0.0}  # no test waits
 PROTOCOLS = Path(__file__).parents[1] / "src/happe_study/study/protocol/examples"
