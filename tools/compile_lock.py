@@ -1,23 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """pip-compile, with a lock that has only the hashes of files that HAPPE's machines can install: tools/locks.sh.
 
-Those are sources, wheels for any machine, and wheels for Linux on x86-64 and AArch64 under the Pythons below.
+Those are wheels for any machine, wheels for Linux on x86-64 and AArch64 under the Pythons below, and sources.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from packaging.utils import parse_wheel_filename
 from piptools.repositories.pypi import PyPIRepository
 from piptools.scripts.compile import cli
 
-PYTHONS = {"cp311", "cp312", "cp313", "cp314"}
+if TYPE_CHECKING:
+    from pip._internal.models.candidate import InstallationCandidate
+    from pip._internal.req import InstallRequirement
+
+PYTHONS = {"cp311", "cp313", "cp314"}  # of Debian 12, 13 and sid
 PROCESSORS = ("_x86_64", "_aarch64")
 
 
 def is_installable(name: str) -> bool:
-    """Say whether a file of a package index is a source, or a wheel for one of these machines."""
-    if not name.endswith(".whl"):
-        return True
+    """Say whether a wheel is for one of these machines."""
     return any(
         (tag.platform == "any" or (tag.platform.startswith("manylinux") and tag.platform.endswith(PROCESSORS)))
         and (tag.abi == "abi3" or tag.abi in PYTHONS or (tag.abi == "none" and tag.interpreter in {"py3", *PYTHONS}))
@@ -26,7 +30,15 @@ def is_installable(name: str) -> bool:
 
 
 of_all_machines = PyPIRepository._get_matching_candidates  # noqa: SLF001 - pip-compile has no option for it
-PyPIRepository._get_matching_candidates = lambda self, wanted: {  # noqa: SLF001
-    found for found in of_all_machines(self, wanted) if is_installable(found.link.filename)
-}
+
+
+def of_these_machines(self: PyPIRepository, wanted: InstallRequirement) -> set[InstallationCandidate]:
+    """Return the files of a version. A source is one of them only if no wheel is for any machine."""
+    found = of_all_machines(self, wanted)
+    wheels = {each for each in found if each.link.filename.endswith(".whl") and is_installable(each.link.filename)}
+    anywhere = any(each.link.filename.endswith("py3-none-any.whl") for each in wheels)
+    return wheels if anywhere else wheels | {each for each in found if not each.link.filename.endswith(".whl")}
+
+
+PyPIRepository._get_matching_candidates = of_these_machines  # noqa: SLF001
 cli()

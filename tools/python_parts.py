@@ -60,7 +60,7 @@ def pins(lock: Path) -> dict[str, Pin]:
     return {
         canonical(entry.partition("==")[0]): Pin(
             re.sub(r"^ +#.*\n", "", entry, flags=re.MULTILINE),
-            frozenset(canonical(name) for name in re.findall(r"^ +# +(?:via )?([\w.-]+)$", entry, flags=re.MULTILINE)),
+            frozenset(canonical(name) for name in re.findall(r"(?:via|,) ([\w.-]+)(?=,|$)", entry, flags=re.MULTILINE)),
         )
         for entry in entries
         if "--hash" in entry
