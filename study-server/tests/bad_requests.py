@@ -69,11 +69,10 @@ class Sent:
 
 def sent(case: Json, scene: Scene) -> Sent:
     """Fill in a case. The headers contain the caller's token, unless the case has a token of its own."""
-    names = scene.names()
 
     def filled(text: str) -> str:
         text = LONG.sub(lambda found: found[1] * int(found[2]), text)
-        return NAME.sub(lambda found: names.get(found[1], found[0]), text)
+        return NAME.sub(lambda found: scene.names.get(found[1], found[0]), text)
 
     headers = {name: filled(value) for name, value in case.get("headers", {}).items()}
     if "json" in case:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The headers of every answer, and the limits of every request, whatever its route."""
 
-import hashlib
 import re
 import time
 from collections.abc import Iterator
@@ -23,7 +22,6 @@ import given_studies
 import happe_study.web.assembly
 from callers import Scene
 from given_accounts import PASSWORD, browser, post, sign_in
-from happe_study.base.database import Base
 from happe_study.model.rights import Role
 from happe_study.model.rules import Who, anybody, rule_of
 from happe_study.model.studies import Study
@@ -230,16 +228,6 @@ def test_a_path_with_a_nul_is_nowhere(world: World) -> None:
         assert client.get(path).status_code == HTTPStatus.NOT_FOUND
 
 
-def digest(world: World) -> str:
-    """A digest of all rows of all tables, except for the counts of requests."""
-    found = hashlib.sha256()
-    with world.database.reading() as session:
-        for table in (table for table in Base.metadata.sorted_tables if table.name != "rate_hits"):
-            for row in sorted(map(repr, session.execute(select(table)))):
-                found.update(row.encode())
-    return found.hexdigest()
-
-
 def path_of(scene: Scene, url: Url, method: str) -> str:
     """A path of a route."""
     with scene.world.app.test_request_context():
@@ -267,7 +255,7 @@ def test_a_participant_s_form_never_acts_for_another(small_world: World, subtest
     form = given_participants.hidden(client.get("/p/withdraw").text) | {"confirm": "withdraw"}
     others_page = given_participants.hidden(client.get(f"/p/{others_link}").text)
     assert client.post(f"/p/{others_link}", data=others_page).status_code == HTTPStatus.SEE_OTHER
-    before = digest(small_world)
+    before = small_world.digest()
     scene.arguments["token"] = others_link
     routes = by_forms(of_participants=True)
     assert routes
@@ -280,7 +268,7 @@ def test_a_participant_s_form_never_acts_for_another(small_world: World, subtest
             assert "Another link was opened in this browser" in answer.text
             for theirs in (other.code, others_link, 'href="/p/'):
                 assert theirs not in answer.text
-            assert digest(small_world) == before
+            assert small_world.digest() == before
             assert "Set-Cookie" not in answer.headers
     # A wrong link leads to no participant's pages, also after another participant used the browser
     assert 'href="/p/' not in client.get(f"/p/{link[:-1]}").text
@@ -306,7 +294,7 @@ def test_a_form_of_staff_never_acts_for_another_account(
     if page == "/me":
         post(client, "/sign-out", page=page)
     sign_in(client, "bob@example.org")
-    before = digest(small_world)
+    before = small_world.digest()
     routes = by_forms(of_participants=False)
     assert routes
     for url, method in routes:
@@ -317,7 +305,7 @@ def test_a_form_of_staff_never_acts_for_another_account(
             assert answer.status_code == HTTPStatus.CONFLICT
             assert (answer.get_json()["detail"] if answer.is_json else answer.text).count(ANOTHER) == 1
             assert "bob@" not in answer.text
-    assert digest(small_world) == before
+    assert small_world.digest() == before
     assert post(client, "/me/tokens/end", page="/me").status_code == HTTPStatus.SEE_OTHER
 
 
@@ -353,15 +341,13 @@ def test_looking_changes_nothing(sqlite_url: str, tmp_path: Path) -> None:
     sessions = {f"session of {role}": browser(world, role, email=f"session-{role}@example.org") for role in Role}
     programs = {name: world.client(each.token) for name, each in scene.callers.items()}
     browsers: dict[str, FlaskClient] = programs | sessions
-    before = digest(world)
-    files = sorted(tmp_path.rglob("*"))
+    before = world.digest()
     for url in APP.url_map.iter_rules():
         for method in sorted((url.methods or set()) & SAFE):
             path = path_of(scene, url, method)
             for client in browsers.values():
                 client.open(path, method=method, buffered=True)
-            assert digest(world) == before, f"{method} {url.rule}"
-    assert sorted(tmp_path.rglob("*")) == files
+            assert world.digest() == before, f"{method} {url.rule}"
     world.close()
 
 

@@ -11,11 +11,12 @@ from pathlib import Path
 from flask.testing import FlaskClient
 from jinja2 import BytecodeCache
 from jinja2.bccache import Bucket
-from sqlalchemy import text
+from sqlalchemy import select, text
 
 from happe_study.base.clock import now_us
 from happe_study.base.codes import new_secret
 from happe_study.base.config import Config, Secrets
+from happe_study.base.database import Base
 from happe_study.model.accounts import Account, Grant, TokenKind
 from happe_study.model.rights import Role
 from happe_study.study.people import tokens
@@ -78,6 +79,17 @@ class World:
         )
         with self.database.reading() as session:
             return bool(session.execute(waiting).scalar_one() >= many)
+
+    def digest(self) -> str:
+        """SHA-256 of all rows of all tables, but for the counts of requests; and of all files of power traces."""
+        found = hashlib.sha256()
+        with self.database.reading() as session:
+            for table in (table for table in Base.metadata.sorted_tables if table.name != "rate_hits"):
+                for row in sorted(map(repr, session.execute(select(table)))):
+                    found.update(row.encode())
+        for path in sorted(self.config.traces_folder.rglob("*")):
+            found.update(str(path).encode() + (path.read_bytes() if path.is_file() else b""))
+        return found.hexdigest()
 
     def client(self, token: str | None = None) -> FlaskClient:
         """A program with this token, or a browser without a token."""
