@@ -5,16 +5,11 @@ chart = Chart("power", "Power", "W", (0, 240), at, (Series("mean", watts),))
 {% import "charts.html" as charts %} ... {{ charts.figure(chart) }}
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    Values = Sequence[float | None]
+Values = Sequence[float | None]
 
 HOUR, MINUTE = 3600, 60
 DIGITS = 7  # behind the point: a tenth of a microsecond

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The server's clock."""
 
-from __future__ import annotations
-
 import time
 
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Random codes that people read aloud, and secrets that they don't."""
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 

@@ -1,24 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The server's configuration: a TOML file, and secrets from files of their own."""
 
-from __future__ import annotations
-
 import difflib
 from dataclasses import dataclass
 from ipaddress import ip_address
-from pathlib import Path  # noqa: TC003 - pydantic asks for it
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
 
 from limits import parse_many
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from happe_contract import toml_lines
 from happe_study.base.s3 import S3
-
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
 
 SECRET_BYTES = 32
 SECRET_NAMES = ("session", "password", "allocation")
@@ -112,7 +108,7 @@ class Config(BaseModel):
     s3: S3 | None = None
 
     @model_validator(mode="after")
-    def _behind_a_proxy(self) -> Config:
+    def _behind_a_proxy(self) -> Self:
         if not self.trusted_proxies and not is_loopback(self.listen):
             raise ValueError(
                 f"listen: only a proxy may reach the server from beyond this machine, and none is trusted: "
@@ -121,7 +117,7 @@ class Config(BaseModel):
         return self
 
     @model_validator(mode="after")
-    def _one_database(self) -> Config:
+    def _one_database(self) -> Self:
         if self.database_url and self.database_url_file:
             raise ValueError("database_url and database_url_file both name the database; keep one")
         return self

@@ -1,23 +1,30 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The database: SQLite or PostgreSQL behind the same two verbs, `reading` and `writing`."""
 
-from __future__ import annotations
-
 import fcntl
 import sqlite3
 import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
-from sqlalchemy import JSON, BigInteger, Connection, Integer, LargeBinary, MetaData, String, Table, create_engine, event
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Connection,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Row,
+    Select,
+    String,
+    Table,
+    create_engine,
+    event,
+)
 from sqlalchemy.engine import make_url
 from sqlalchemy.orm import DeclarativeBase, Session
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from sqlalchemy import Row, Select
 
 Micros = BigInteger  # microseconds since 1970, UTC
 Code = String(16)
@@ -87,7 +94,7 @@ class Database:
         with Session(self.engine, autoflush=False, close_resets_only=False) as session:
             yield session
 
-    def row(self, statement: Select[*tuple[Any, ...]], values: dict[str, Any]) -> Row[*tuple[Any, ...]] | None:
+    def row(self, statement: "Select[*tuple[Any, ...]]", values: dict[str, Any]) -> "Row[*tuple[Any, ...]] | None":
         """The first row of a query, without a session. This takes half the time."""
         with self._looking.connect() as connection:
             return connection.execute(statement, values).first()

@@ -1,20 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Fingerprints of secrets. The database stores its server's; a server with other secrets refuses to start."""
 
-from __future__ import annotations
-
 import hashlib
-from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
-from happe_study.base.config import COPY_SECRETS, SECRET_NAMES, ConfigError
-from happe_study.base.database import Base, Digest, Name
-
-if TYPE_CHECKING:
-    from happe_study.base.config import Secrets
-    from happe_study.base.database import Database
+from happe_study.base.config import COPY_SECRETS, SECRET_NAMES, ConfigError, Secrets
+from happe_study.base.database import Base, Database, Digest, Name
 
 
 class SecretFingerprint(Base):

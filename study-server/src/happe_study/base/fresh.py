@@ -1,24 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Rows with a new random code. If another row has the code already, which is rare, this tries another code."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
 
 from happe_study.base.codes import new_code
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from sqlalchemy.orm import Session
-
-    from happe_study.base.database import Base
+from happe_study.base.database import Base
 
 TRIES = 8
 
-Row = TypeVar("Row", bound="Base")
+Row = TypeVar("Row", bound=Base)
 
 
 def add(session: Session, make: Callable[[str], Row]) -> Row:

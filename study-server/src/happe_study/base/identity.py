@@ -4,20 +4,14 @@
 Backups leave it out. So a restored database is another one, and gets an identity of its own when it needs one.
 """
 
-from __future__ import annotations
-
 import secrets
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Mapped, mapped_column
 
-from happe_study.base.database import Base, Name
-
-if TYPE_CHECKING:
-    from happe_study.base.database import Database
+from happe_study.base.database import Base, Database, Name
 
 
 class Identity(Base):

@@ -1,25 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """JSON bodies of requests: every endpoint reads them as strictly as uploaded documents."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from io import BytesIO
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from flask import Request
 from werkzeug.formparser import FormDataParser
 
 from happe_contract import strict_json
-from happe_contract.faults import BadDocumentError
-from happe_study.base.problems import FieldError, bad_request, too_large, unprocessable
+from happe_contract.faults import BadDocumentError, Fault
+from happe_contract.strict_json import Json
+from happe_study.base.problems import FieldError, Problem, bad_request, too_large, unprocessable
 from happe_study.base.uploads import JSON, MOST_VALUES, require_type
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from happe_contract.faults import Fault
-    from happe_contract.strict_json import Json
-    from happe_study.base.problems import Problem
 
 
 class SmallFormParser(FormDataParser):

@@ -5,24 +5,17 @@ A page uses the language that the participant chose, else the protocol's, else o
 English texts are the keys of translations/LANGUAGE.po, which the server reads when a page first needs it.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator
 from functools import cache
 from gettext import GNUTranslations, NullTranslations
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
-from flask import g, has_request_context, request
+from flask import Blueprint, Flask, Response, g, has_request_context, request
 
 from happe_study.base.parts import parts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from flask import Blueprint, Flask, Response
 
 ENGLISH = "en"
 LANGUAGES = {ENGLISH: "English", "de": "Deutsch"}  # each language's name in that language

@@ -8,37 +8,28 @@ Flask-Limiter counts requests in the memory of each process. Each process allows
 holds for the whole server.
 """
 
-from __future__ import annotations
-
 import hmac
 import re
 import threading
 import time
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from ipaddress import IPv6Address, ip_address, ip_network
 from math import ceil
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
-from flask import request
-from flask_limiter import Limiter
-from limits import parse_many
+from flask import Flask, request
+from flask_limiter import Limiter, RequestLimit
+from limits import RateLimitItem, parse_many
 from limits.storage import Storage
 from sqlalchemy import Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from happe_study.base.clock import now_us
+from happe_study.base.config import Config
 from happe_study.base.database import Base, Digest, Micros
 from happe_study.base.parts import parts
 from happe_study.base.problems import Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from flask import Flask
-    from flask_limiter import RequestLimit
-    from limits import RateLimitItem
-
-    from happe_study.base.config import Config
 
 HOST_BITS = 64
 SECOND_US = 1_000_000

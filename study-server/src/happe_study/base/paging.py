@@ -1,20 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Pages of a list, ordered by random codes. The order reveals nothing about times of creation."""
 
-from __future__ import annotations
-
 import base64
 import binascii
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import Select
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from happe_study.base.codes import is_code
 from happe_study.base.problems import FieldError, unprocessable
-
-if TYPE_CHECKING:
-    from sqlalchemy import Select
-    from sqlalchemy.orm import InstrumentedAttribute, Session
 
 MOST_ROWS = 200
 

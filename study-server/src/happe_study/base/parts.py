@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The parts of the server that a request needs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from flask import current_app
 
-if TYPE_CHECKING:
-    from happe_study.base.config import Config, Secrets
-    from happe_study.base.database import Database
+from happe_study.base.config import Config, Secrets
+from happe_study.base.database import Database
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Errors as answers: RFC 9457 problem+json for programs, a page for people. They never repeat the request's values."""
 
-from __future__ import annotations
-
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import structlog
@@ -17,9 +15,6 @@ from sqlalchemy.exc import DataError, DBAPIError
 from werkzeug.exceptions import HTTPException
 
 from happe_study.base.s3 import AwayError, NotOwnerError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 log = structlog.get_logger(__name__)
 

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """An S3 store's address and the server's credentials for it: the section [s3] of the configuration."""
 
-from __future__ import annotations
-
 import configparser
 import os
 from dataclasses import dataclass, field
-from pathlib import Path  # noqa: TC003 - pydantic asks for it
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field

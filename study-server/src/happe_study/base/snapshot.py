@@ -1,12 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Consistent reading: several statements see the database as it was at one moment."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session
 
 
 def at_one_moment(session: Session) -> None:

@@ -1,24 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Uploaded documents: reading their bodies from requests, and reporting their faults as problems."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from flask import request
+from flask import Flask, request
 
+from happe_contract.faults import BadDocumentError
+from happe_contract.schemas import Kind
 from happe_study.base.parts import parts
 from happe_study.base.problems import FieldError, Problem, too_large, unprocessable
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from flask import Flask
-
-    from happe_contract.faults import BadDocumentError
-    from happe_contract.schemas import Kind
 
 View = TypeVar("View", bound=Callable[..., Any])
 

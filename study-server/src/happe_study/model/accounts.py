@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Accounts of staff, their roles in studies, and the tokens of accounts, devices and participants."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 from flask_security.core import UserMixin
@@ -28,7 +26,7 @@ class Account(Base, UserMixin):
     totp_step: Mapped[int | None] = mapped_column(BigInteger)  # the time step of the last used code
     fs_uniquifier: Mapped[str] = mapped_column(Name, unique=True)  # changing it ends every session
     created_us: Mapped[int] = mapped_column(Micros)
-    grants: Mapped[list[Grant]] = relationship(back_populates="account", cascade="all, delete-orphan")
+    grants: Mapped[list["Grant"]] = relationship(back_populates="account", cascade="all, delete-orphan")
 
 
 class Grant(Base):

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Laptops and measuring hosts in the database, their sittings and their clocks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint, Uuid

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Documents in the database for a study's analysis: uploaded, or measured by the server."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 from sqlalchemy import CheckConstraint, ForeignKey, UniqueConstraint

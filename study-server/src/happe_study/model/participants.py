@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Participants in the database: pseudonyms, consent and answers. The server never asks for names."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Any
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What HAPPE learned in runs: UAFPs and the key presses that taught them. No page shows them before unblinding."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 from sqlalchemy import CheckConstraint, ForeignKey, Index, Text, UniqueConstraint

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The rights of each role. The server denies everything else."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 

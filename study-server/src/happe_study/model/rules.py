@@ -11,8 +11,6 @@ A rule for staff on a route with `<study>` requires the right in that study. A p
 the answer that the study does not exist.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Studies in the database, and their slots, whose plans are sealed."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 from sqlalchemy import CheckConstraint, ForeignKey, Index, Text, UniqueConstraint

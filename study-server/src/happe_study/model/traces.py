@@ -5,8 +5,6 @@ Power reveals conditions. So the server seals parts with their trace's key, and 
 The database has only keyed digests of the bytes that the meter sent.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from sqlalchemy import ForeignKey, Index, UniqueConstraint, Uuid

@@ -10,8 +10,6 @@ With a bucket, the parts stay there, as the manifest says first. A backup leaves
 restored server does not own the bucket. It gets its name when all of it is on the disk.
 """  # noqa: D400, D415 - a list
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import io
@@ -20,42 +18,35 @@ import shutil
 import sqlite3
 import tarfile
 import tempfile
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Literal
+from typing import IO, Annotated, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from sqlalchemy import create_engine, select, text
+from sqlalchemy import Connection, create_engine, select, text
+from sqlalchemy.orm import Session
 
 from happe_cli.disk import UNFINISHED, sync_file, sync_folder
 from happe_study.base import fingerprints
 from happe_study.base.clock import now_us
-from happe_study.base.config import SECRET_NAMES
+from happe_study.base.config import SECRET_NAMES, Config, Secrets
+from happe_study.base.database import Database
 from happe_study.base.problems import conflict
 from happe_study.base.version import VERSION
 from happe_study.model.audit.chain import SERVER
 from happe_study.model.audit.models import AuditHead
 from happe_study.model.jobs import services as jobs
-from happe_study.model.jobs.work import FailedError, Kind
+from happe_study.model.jobs.models import Job
+from happe_study.model.jobs.work import FailedError, Kind, Work
 from happe_study.model.rights import Right
 from happe_study.model.traces import Trace, TracePart
 from happe_study.operations import postgresql
 from happe_study.study.traces.storage import FULL, Folder, Part
 from happe_study.study.traces.stores import storage_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from sqlalchemy import Connection
-    from sqlalchemy.orm import Session
-
-    from happe_study.base.config import Config, Secrets
-    from happe_study.base.database import Database
-    from happe_study.model.jobs.models import Job
-    from happe_study.model.jobs.work import Work
 
 NAME = "manifest.json"
 DATABASES = {"sqlite": "server.db", "postgresql": "database.dump"}
@@ -206,6 +197,20 @@ def make(
     return made
 
 
+class _Hashing:
+    """Reads a file and keeps the digest of what it read."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.digest = hashlib.sha256()
+
+    def read(self, size: int = MEBI, /) -> bytes:
+        """The next bytes."""
+        piece = self._file.read(size)
+        self.digest.update(piece)
+        return piece
+
+
 @dataclass
 class _Writing:
     """Adds files to a backup and keeps the list of them."""
@@ -278,20 +283,6 @@ class _Writing:
         member = tarfile.TarInfo(path)
         member.size, member.mode, member.mtime = size, 0o600, now_us() // 1_000_000
         self.archive.addfile(member, content)
-
-
-class _Hashing:
-    """Reads a file and keeps the digest of what it read."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self.digest = hashlib.sha256()
-
-    def read(self, size: int = MEBI, /) -> bytes:
-        """The next bytes."""
-        piece = self._file.read(size)
-        self.digest.update(piece)
-        return piece
 
 
 def take(database: Database, folder: Path) -> Snapshot:

@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Checking a server: configuration, secrets, database, audit log, records, traces, disk space."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from pathlib import Path
 from urllib.parse import urlsplit
 from uuid import UUID
 
 from sqlalchemy import select, text
 from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
 
 from happe_study.base import fingerprints
-from happe_study.base.config import ConfigError, is_loopback, load_secrets
+from happe_study.base.config import Config, ConfigError, Secrets, is_loopback, load_secrets
+from happe_study.base.database import Database
 from happe_study.base.s3 import AwayError, CredentialsError, NotOwnerError
 from happe_study.model.audit.verify import verify_log
 from happe_study.model.participants import Participant
@@ -26,18 +27,8 @@ from happe_study.model.traces import SweptPart, Trace, TracePart
 from happe_study.operations import migrations
 from happe_study.study.sealing import SealError, open_record, open_seed
 from happe_study.study.traces.sealed import manifest_of, seal_of
-from happe_study.study.traces.storage import Folder, Part
+from happe_study.study.traces.storage import Folder, Part, Storage, Stored
 from happe_study.study.traces.stores import storage_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from sqlalchemy.orm import Session
-
-    from happe_study.base.config import Config, Secrets
-    from happe_study.base.database import Database
-    from happe_study.study.traces.storage import Storage, Stored
 
 OTHERS = 0o077
 WRITABLE = 0o022

@@ -5,21 +5,16 @@ Events are constant strings with fields. The message of an exception or a librar
 code, a condition), so only the level `debug` logs it. The log always has the place in the code.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import sys
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 import structlog
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from structlog.typing import EventDict, Processor, WrappedLogger
+from structlog.typing import EventDict, Processor, WrappedLogger
 
 LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 PRIORITIES = {"debug": 7, "info": 6, "warning": 4, "error": 3, "critical": 2}  # syslog's

@@ -1,14 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The owner of the server's files. If root runs a command, it becomes that user, so that root owns no new files."""
 
-from __future__ import annotations
-
 import os
 import pwd
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 
 def operator() -> str:

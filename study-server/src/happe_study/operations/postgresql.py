@@ -1,23 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Calling PostgreSQL's programs without a password on their command line or in their environment."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from psycopg import pq
 from psycopg.conninfo import make_conninfo
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sqlalchemy import URL, Engine
+from sqlalchemy import URL, Engine
 
 INSTALLED = Path("/usr/lib/postgresql")
 

@@ -1,35 +1,29 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Restoring a backup into an empty place. It verifies all files before it moves the first to its final place."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os
 import shutil
 import tarfile
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 from uuid import UUID
 
 from sqlalchemy import inspect
 
 from happe_cli.disk import sync_file, sync_folder
 from happe_study.base import fingerprints
-from happe_study.base.config import ConfigError, load_secrets
+from happe_study.base.config import Config, ConfigError, load_secrets
 from happe_study.base.database import Database
 from happe_study.model.audit.verify import Head, Report, verify_log
 from happe_study.operations import migrations, postgresql
 from happe_study.operations.backup import DATABASES, Entry, Manifest, NoBackupError, manifest_of
 from happe_study.study.traces.storage import Part
 from happe_study.study.traces.stores import storage_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from happe_study.base.config import Config
 
 PIECE = 1 << 20
 STAGE = ".restoring"

@@ -1,35 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The server's processes: gunicorn's master, its workers with threads, the metrics' port, and the jobs' worker."""
 
-from __future__ import annotations
-
 import gc
 import os
 import signal
 import socket
+import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
+from wsgiref.simple_server import WSGIServer
 
 import structlog
+from flask import Flask
 from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
 from gunicorn.glogging import Logger
+from gunicorn.workers.base import Worker
 
-from happe_study.base.config import OFF, host_and_port, is_loopback
+from happe_study.base.config import OFF, Config, Secrets, host_and_port, is_loopback
 from happe_study.operations import logs, worker
 from happe_study.web import metrics
 from happe_study.web.assembly import create_app
-
-if TYPE_CHECKING:
-    import subprocess
-    from pathlib import Path
-    from wsgiref.simple_server import WSGIServer
-
-    from flask import Flask
-    from gunicorn.workers.base import Worker
-
-    from happe_study.base.config import Config, Secrets
 
 log = structlog.get_logger(__name__)
 

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Setting up a new server: data folder, secrets, database, the lab's accounts, configuration. All or nothing."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os
 import secrets
 import shutil
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from sqlalchemy import inspect
+from sqlalchemy.orm import Session
 
 from happe_cli.disk import sync_file, sync_folder
 from happe_contract import toml_lines
@@ -33,17 +33,10 @@ from happe_study.base.config import (
 )
 from happe_study.base.database import Database
 from happe_study.model.audit import chain
+from happe_study.model.rights import Role
 from happe_study.operations import migrations, owner
 from happe_study.study.people import accounts
 from happe_study.web.assembly import create_app
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from pydantic import BaseModel
-    from sqlalchemy.orm import Session
-
-    from happe_study.model.rights import Role
 
 DATA = Path("/var/lib/happe-server")
 FIRST_PASSWORD_BYTES = 15  # 20 characters

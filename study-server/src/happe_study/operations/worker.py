@@ -6,8 +6,6 @@ another one, on any machine that reaches the database. Each job has its own proc
 needs too much memory, and can end a job at any moment.
 """
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import os
@@ -21,7 +19,8 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, repeat
-from typing import TYPE_CHECKING
+from multiprocessing.context import SpawnProcess
+from pathlib import Path
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
@@ -33,19 +32,13 @@ from happe_study.base.parts import Parts
 from happe_study.base.s3 import AwayError, NotOwnerError
 from happe_study.model.jobs import services
 from happe_study.model.jobs.models import Job
-from happe_study.model.jobs.work import FailedError, GoneError, Work
+from happe_study.model.jobs.work import FailedError, GoneError, Kind, Work
 from happe_study.operations import backup, logs
 from happe_study.operations.migrations import tables  # noqa: F401 - a job's row names rows of other tables
 from happe_study.results import job_kinds
 from happe_study.results.exports import stored
 from happe_study.results.withdrawal import retention
 from happe_study.study.traces.storage import FULL
-
-if TYPE_CHECKING:
-    from multiprocessing.context import SpawnProcess
-    from pathlib import Path
-
-    from happe_study.model.jobs.work import Kind
 
 log = structlog.get_logger(__name__)
 

@@ -4,20 +4,15 @@
 After unblinding, anybody can compute it again from these three; docs/allocation.md says how, to the bit.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+from happe_study.study.protocol.conditions import Condition, Phase
 from happe_study.study.protocol.designs import williams
 from happe_study.study.protocol.reading import Arrangement, Nesting, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from happe_study.study.protocol.conditions import Condition, Phase
 
 SECRET_BYTES = 32  # the length of the seed, and of the salt
 _WORD_BYTES = 8

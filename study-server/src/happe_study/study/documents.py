@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Documents for a study's analysis: reading and storing the runs' measured power, and a machine's power model."""
 
-from __future__ import annotations
-
 import hashlib
 from bisect import bisect_right
 from collections import Counter, OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from happe_contract import schemas
 from happe_contract.faults import BadDocumentError
@@ -17,15 +18,8 @@ from happe_contract.schemas import Kind
 from happe_study.base.clock import now_us
 from happe_study.model.audit.chain import append
 from happe_study.model.documents import AnalysisDocument, DocumentKind
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from sqlalchemy.orm import Session
-
-    from happe_study.model.rules import Caller
-    from happe_study.model.studies import Study
+from happe_study.model.rules import Caller
+from happe_study.model.studies import Study
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The look of the two keys on every page. Pure."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

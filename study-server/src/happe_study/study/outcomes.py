@@ -1,17 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Who may see the outcomes of runs: ratings, guesses and watts. For reviewers the protocol decides."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from happe_study.model.rights import Right
-from happe_study.model.studies import StudyState
-
-if TYPE_CHECKING:
-    from happe_study.model.rules import Caller
-    from happe_study.model.studies import Study
-    from happe_study.study.protocol.reading import Protocol
+from happe_study.model.rules import Caller
+from happe_study.model.studies import Study, StudyState
+from happe_study.study.protocol.reading import Protocol
 
 
 def sees_outcomes(who: Caller, study: Study, protocol: Protocol) -> bool:

@@ -8,12 +8,11 @@ under keys derived from its own, and pads them (study/records/stored.py, study/t
 its own key for its parts (study/traces/sealed.py), which the database stores sealed.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import nacl.bindings
 import nacl.exceptions
@@ -22,9 +21,6 @@ import nacl.secret
 
 from happe_study.study.allocation import SECRET_BYTES, PlannedRun, SlotPlan
 from happe_study.study.protocol.conditions import Condition
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 KEY_BYTES = nacl.secret.Aead.KEY_SIZE  # 32
 CONDITION_BYTES = 64  # the padded length of a condition's label

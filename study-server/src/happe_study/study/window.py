@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The part of a run that a page shows, in seconds from the run's start, and the links to other parts. Pure."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
@@ -32,12 +30,12 @@ class Window:
         """The length in seconds."""
         return self.end - self.begin
 
-    def zoomed(self, times: float) -> Window:
+    def zoomed(self, times: float) -> "Window":
         """The window `times` as long around the same middle, kept within the run."""
         width = min(max(self.width * times, LEAST), self.length)
         return _within(self.begin + (self.width - width) / 2, width, self.length)
 
-    def moved(self, share: float) -> Window:
+    def moved(self, share: float) -> "Window":
         """The window moved later by a share of its length, kept within the run."""
         return _within(self.begin + share * self.width, self.width, self.length)
 

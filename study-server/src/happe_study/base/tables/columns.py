@@ -1,19 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The columns of a table. The server writes only listed columns."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from sqlalchemy.orm import InstrumentedAttribute
+from sqlalchemy.sql.elements import ColumnElement
 
-    from sqlalchemy.orm import InstrumentedAttribute
-    from sqlalchemy.sql.elements import ColumnElement
-
-    Sql = ColumnElement[Any] | InstrumentedAttribute[Any]
+Sql = ColumnElement[Any] | InstrumentedAttribute[Any]
 
 
 class Kind(StrEnum):

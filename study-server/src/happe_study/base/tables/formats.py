@@ -5,19 +5,15 @@ CSV (RFC 4180, UTF-8, lines end with CR LF): None is an empty field, booleans ar
 spreadsheet would take for a formula gets an apostrophe in front; the other formats leave it unchanged.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from happe_study.base.tables.columns import Column, Kind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 ROWS_AT_ONCE = 1000
 ROWS_IN_GROUP = 20_000  # of a Parquet file

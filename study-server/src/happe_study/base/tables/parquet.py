@@ -1,18 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Rows as Parquet."""
 
-from __future__ import annotations
-
 import io
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from happe_study.base.tables.columns import Column, Kind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 TYPES = {Kind.TEXT: pa.string(), Kind.INTEGER: pa.int64(), Kind.NUMBER: pa.float64(), Kind.BOOLEAN: pa.bool_()}
 

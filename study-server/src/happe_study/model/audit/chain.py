@@ -8,23 +8,18 @@ with the numbers in decimal and the fields separated by a newline. Before the fi
 erase a detail and its salt: the rest reveals nothing about them, and the chain still verifies.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import secrets
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import insert
+from sqlalchemy.orm import Session
 
 from happe_study.base.clock import now_us
 from happe_study.model.audit.models import AuditDetail, AuditEntry, AuditHead
-
-if TYPE_CHECKING:
-    from sqlalchemy.orm import Session
-
-    from happe_study.model.rules import Caller
+from happe_study.model.rules import Caller
 
 GENESIS = "0" * 64
 SERVER: ContextVar[str] = ContextVar("SERVER", default="server")  # the command line sets its user's name

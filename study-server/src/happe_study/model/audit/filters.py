@@ -4,24 +4,16 @@
 A filter matches only entries that the caller may see. Otherwise its result would reveal the studies of others.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING
 
-from sqlalchemy import String, cast, or_, true
+from sqlalchemy import ColumnElement, String, cast, or_, true
 
 from happe_study.base.problems import FieldError, Problem, unprocessable
 from happe_study.model.audit.models import AuditDetail, AuditEntry
 from happe_study.model.rights import RIGHTS, Right
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from sqlalchemy import ColumnElement
-
-    from happe_study.model.rules import Caller
+from happe_study.model.rules import Caller
 
 FIELDS = ("who", "what", "since", "until", "about")
 LONGEST = 100

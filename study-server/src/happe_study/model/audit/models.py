@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The audit log: a hash chain over salted digests, and the details that may be erased without breaking it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sqlalchemy import ForeignKey, Index

@@ -5,24 +5,19 @@ The chain alone can't show one thing: somebody who can write to the database can
 its end off and set the head back. `verify` detects this with a head (`NUMBER:SHA256`) that somebody noted elsewhere.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from hmac import compare_digest
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from happe_study.base.snapshot import at_one_moment
 from happe_study.model.audit.chain import GENESIS, detail_digest, link
 from happe_study.model.audit.models import AuditDetail, AuditEntry, AuditHead
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from sqlalchemy.orm import Session
 
 ERASED = "audit.erased"  # the action of an entry that records the number of erased details (`details`)
 MOST_FAULTS = 100

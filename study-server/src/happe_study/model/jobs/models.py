@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Jobs in the database."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Any
 

@@ -6,27 +6,18 @@ said so for STALLED_US is taken by another one. Progress and effects count only 
 (work.py). So a job takes effect once, even if its worker is cut off for a while and another worker has begun it again.
 """
 
-from __future__ import annotations
-
 import secrets
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Sequence
+from typing import Any
 
-from sqlalchemy import and_, delete, not_, or_, select, text, update
-from sqlalchemy.orm import defer
+from sqlalchemy import Select, and_, delete, not_, or_, select, text, update
+from sqlalchemy.orm import Session, defer
 
 from happe_study.base.clock import now_us
-from happe_study.base.database import BEGIN_JOB, FOR_CHANGE
+from happe_study.base.database import BEGIN_JOB, FOR_CHANGE, Database
 from happe_study.base.problems import conflict, not_found
 from happe_study.model.jobs.models import OPEN, Job, JobState
 from happe_study.model.studies import Study
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from sqlalchemy import Select
-    from sqlalchemy.orm import Session
-
-    from happe_study.base.database import Database
 
 KEPT = 20  # jobs kept of a kind and study; a new job removes older ones with their results
 MOST_TRIES = 5

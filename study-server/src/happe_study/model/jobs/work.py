@@ -1,26 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The interface between a job and the function that does it: arguments, progress, and the result."""
 
-from __future__ import annotations
-
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from sqlalchemy import select, update
+from sqlalchemy.orm import Session
 
+from happe_study.base.parts import Parts
 from happe_study.model.jobs import services
 from happe_study.model.jobs.models import Job
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from sqlalchemy.orm import Session
-
-    from happe_study.base.parts import Parts
-    from happe_study.model.rights import Right
+from happe_study.model.rights import Right
 
 LEAST_SECONDS = 0.5  # between two reports of progress in the same step
 LONGEST = 255
@@ -32,25 +26,6 @@ class GoneError(Exception):
 
 class FailedError(Exception):
     """The job can't be done. The message explains it to the person who asked for the job."""
-
-
-@dataclass(frozen=True)
-class Kind:
-    """A kind of job: name in the database, title (a format of the arguments), right to cancel it, and its function.
-
-    Before `run` calls `Work.taking_effect`, it changes nothing outside of `Work.folder`, except what is safe to do
-    twice. It may raise FailedError. Its page has the endpoint `page`, where somebody asks for it.
-    """
-
-    name: str
-    title: str
-    right: Right
-    run: Callable[[Work], None]
-    page: str = "overview_pages.study"
-
-    def titled(self, job: Job) -> str:
-        """The title of a job of this kind."""
-        return self.title.format(**job.arguments)
 
 
 class Work:
@@ -95,3 +70,22 @@ class Work:
                 raise GoneError
             yield session
             services.finish(job, result)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of job: name in the database, title (a format of the arguments), right to cancel it, and its function.
+
+    Before `run` calls `Work.taking_effect`, it changes nothing outside of `Work.folder`, except what is safe to do
+    twice. It may raise FailedError. Its page has the endpoint `page`, where somebody asks for it.
+    """
+
+    name: str
+    title: str
+    right: Right
+    run: Callable[[Work], None]
+    page: str = "overview_pages.study"
+
+    def titled(self, job: Job) -> str:
+        """The title of a job of this kind."""
+        return self.title.format(**job.arguments)

@@ -1,29 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Migrations of the database, by Alembic. `upgrade` brings an empty database to this program's revision."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from alembic import command
 from alembic.config import Config as AlembicConfig
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, select
+from sqlalchemy.orm import Session
 
 from happe_study.base import fingerprints
-from happe_study.base.config import COPY_SECRETS, ConfigError
+from happe_study.base.config import COPY_SECRETS, ConfigError, Secrets
+from happe_study.base.database import Database
 from happe_study.model.studies import Study
 from happe_study.study.sealing import SealError, open_seed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from sqlalchemy.orm import Session
-
-    from happe_study.base.config import Secrets
-    from happe_study.base.database import Database
 
 
 def upgrade(database: Database, *, secrets: Secrets | None = None) -> None:

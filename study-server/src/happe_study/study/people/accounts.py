@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Accounts: making, granting roles, disabling. No grant overrides the separation of duties (model/rights.py)."""
 
-from __future__ import annotations
-
 import secrets
 import unicodedata
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from email_validator import EmailNotValidError, validate_email
 from flask_security.utils import hash_password
 from sqlalchemy import func, or_, select, update
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
 
 from happe_study.base.clock import now_us
 from happe_study.base.problems import FieldError, Problem, conflict, not_found, unprocessable
@@ -18,14 +17,8 @@ from happe_study.model.accounts import Account, Grant, Token, TokenKind
 from happe_study.model.audit import chain
 from happe_study.model.rights import Role, conflicts
 from happe_study.model.rules import Caller, Who
+from happe_study.model.studies import Study
 from happe_study.study.people import tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlalchemy.orm import Session
-
-    from happe_study.model.studies import Study
 
 SHORTEST_PASSWORD = 12
 LONGEST_PASSWORD = 255

@@ -1,27 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """From a token to its caller: the participant, device or account that the access rules check."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
-from sqlalchemy import bindparam, select
+from sqlalchemy import Row, bindparam, select
+from sqlalchemy.orm import Session
 
 from happe_study.base.clock import now_us
 from happe_study.base.codes import digest
-from happe_study.base.database import table
-from happe_study.model.accounts import Account, Token, TokenKind
+from happe_study.base.database import Database, table
+from happe_study.model.accounts import Account, Grant, Token, TokenKind
 from happe_study.model.devices import Device
 from happe_study.model.participants import Participant, ParticipantState
 from happe_study.model.rights import Role
 from happe_study.model.rules import Caller, DeviceKind, Who
-
-if TYPE_CHECKING:
-    from sqlalchemy import Row
-    from sqlalchemy.orm import Session
-
-    from happe_study.base.database import Database
-    from happe_study.model.accounts import Grant
 
 LONGEST_TOKEN = 128
 PARTICIPANT_COOKIE = "happe_participant"  # the cookie in which a participant's browser keeps the token

@@ -1,17 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which participant sits at which device, and the end of a sitting."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from sqlalchemy import or_, select, update
+from sqlalchemy.orm import Session
 
 from happe_study.base.clock import now_us
 from happe_study.model.devices import Sitting
-
-if TYPE_CHECKING:
-    from sqlalchemy.orm import Session
 
 
 def close(session: Session, *, device_id: int | None = None, participant_id: int | None = None) -> None:

@@ -4,15 +4,15 @@
 Every function takes a session of `writing()` and raises Problem.
 """
 
-from __future__ import annotations
-
 import binascii
+from collections.abc import Sequence
 from dataclasses import asdict
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import select, update
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
 
 from happe_contract import clocks
 from happe_contract.faults import BadDocumentError
@@ -28,11 +28,6 @@ from happe_study.model.rules import Caller, DeviceKind, Who
 from happe_study.study.people import device_sittings as sittings
 from happe_study.study.people import enrolment, tokens
 from happe_study.study.sealing import PublicKeyError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlalchemy.orm import Session
 
 WRONG_CODE = "enrolment"  # the kind of problem
 ENROL_US = 24 * 3600 * 1_000_000  # how long an enrolment code works

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Enrolment codes and public keys: what a new device shows. Pure."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import hashlib

@@ -6,17 +6,10 @@ refer to them, need the row, too. So a transaction that first locked something e
 waits for it.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, select
+from sqlalchemy.orm import Session
 
 from happe_study.model.participants import Participant
-
-if TYPE_CHECKING:
-    from sqlalchemy import ColumnElement
-    from sqlalchemy.orm import Session
 
 
 def hold(session: Session, which: ColumnElement[bool]) -> None:

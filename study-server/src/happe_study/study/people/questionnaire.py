@@ -1,18 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Answers to a questionnaire: checked and cleaned for storage. Pure."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from happe_study.base.languages import gettext
 from happe_study.study.protocol.reading import Item, ItemKind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 LONGEST_ANSWER = 200  # characters
 LONGEST_ECHO = 4000  # characters of a too long answer that the page shows again, for its writer to shorten

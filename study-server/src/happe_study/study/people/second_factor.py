@@ -5,11 +5,9 @@ The database stores the secret sealed for its account, under a key derived from 
 A code works once: somebody who reads it over a shoulder cannot use it again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import nacl.exceptions
 import nacl.secret
@@ -17,17 +15,14 @@ import pyotp
 import segno
 from markupsafe import Markup
 from sqlalchemy import or_, update
+from sqlalchemy.orm import Session
 
 from happe_study.base.clock import now_us
+from happe_study.base.config import Secrets
 from happe_study.base.problems import FieldError, unprocessable
 from happe_study.model.accounts import Account
 from happe_study.model.audit import chain
-
-if TYPE_CHECKING:
-    from sqlalchemy.orm import Session
-
-    from happe_study.base.config import Secrets
-    from happe_study.model.rules import Caller
+from happe_study.model.rules import Caller
 
 ISSUER = "HAPPE"
 STEP_US = 30_000_000

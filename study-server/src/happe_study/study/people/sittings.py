@@ -1,28 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A participant at a laptop. While a sitting lasts, the laptop may start that participant's runs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from happe_study.base.clock import now_us
 from happe_study.base.database import FOR_CHANGE
-from happe_study.base.problems import FieldError, conflict, unprocessable
+from happe_study.base.problems import FieldError, Problem, conflict, unprocessable
 from happe_study.model.audit import chain
 from happe_study.model.devices import Device, Sitting
 from happe_study.model.participants import Participant
-from happe_study.model.rules import Who
+from happe_study.model.rules import Caller, Who
 from happe_study.study.people import callers
 from happe_study.study.people.device_sittings import close, current
 from happe_study.study.people.holding import hold
-
-if TYPE_CHECKING:
-    from sqlalchemy.orm import Session
-
-    from happe_study.base.problems import Problem
-    from happe_study.model.rules import Caller
 
 
 def sit(session: Session, device: Caller, token: str) -> Participant:

@@ -1,18 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Opaque bearer tokens: making and revoking them. The server shows a token once, and stores only its SHA-256."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from sqlalchemy import update
+from sqlalchemy.orm import Session
 
 from happe_study.base.clock import now_us
 from happe_study.base.codes import digest, new_secret
 from happe_study.model.accounts import Token, TokenKind
-
-if TYPE_CHECKING:
-    from sqlalchemy.orm import Session
 
 
 def issue(

@@ -1,21 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Errors of single fields: pydantic finds them, this module says them in plain words for authors of protocols."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+
+from happe_contract.toml_lines import Path
 from happe_study.study.protocol.sections import Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from pydantic.fields import FieldInfo
-    from pydantic_core import ErrorDetails
-
-    from happe_contract.toml_lines import Path
 
 LONGEST_EXCERPT = 60
 _KEY_OF = "[key]"  # pydantic's mark for the key, not the value, of a table with free keys

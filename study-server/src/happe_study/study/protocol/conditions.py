@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The conditions of a run, and for each scheme of a protocol the orders in which an application has the conditions."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Self
 
 from happe_contract import conditions as names
 from happe_study.study.protocol.designs import williams
@@ -60,7 +59,7 @@ class Condition:
         return self.governor + (names.WITH_INDICATOR if shown else "")
 
     @classmethod
-    def of_label(cls, label: str) -> Condition:
+    def of_label(cls, label: str) -> Self:
         """The condition of a label. Raises ValueError for an unknown label."""
         governor = label.removesuffix(names.WITH_INDICATOR)
         condition = cls(governor, indicator=governor != label or governor == names.B_HAPPE)

@@ -5,8 +5,6 @@ Source: E. J. Williams, "Experimental designs balanced for the estimation of res
 Journal of Scientific Research A 2 (1949), 149-168.
 """
 
-from __future__ import annotations
-
 Row = tuple[int, ...]  # treatments, numbered from 0, in the order of their periods
 
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The placeholders of the shipped protocols, and the search for those that a protocol still contains."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Reading a study's protocol from its TOML file. The error lists all mistakes at once, with line numbers."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path as File
-from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter, ValidationError
 
 from happe_contract import toml_lines
+from happe_contract.toml_lines import Path
 from happe_study.study.protocol.complaints import of_fields
 from happe_study.study.protocol.conditions import Condition, Phase, Scheme
 from happe_study.study.protocol.consistency import contradictions
@@ -25,11 +24,6 @@ from happe_study.study.protocol.sections import (
     Withdrawal,
 )
 from happe_study.study.protocol.texts import paragraphs
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from happe_contract.toml_lines import Path
 
 __all__ = [
     "Application", "Arrangement", "Condition", "GuessChoice", "Item", "ItemKind", "Mistake", "Nesting", "Ondemand",

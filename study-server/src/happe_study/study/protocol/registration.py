@@ -4,17 +4,11 @@
 The same protocol always gives the same text. The lock of a study writes the text's SHA-256 to the audit log.
 """
 
-from __future__ import annotations
-
 import hashlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from happe_study.base.version import VERSION
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from happe_study.study.protocol.reading import Protocol
+from happe_study.study.protocol.reading import Protocol
 
 
 def registration(protocol: Protocol) -> str:

@@ -4,17 +4,11 @@
 The laptop computed the lessons. Units are the trace's: kHz, ppm and microseconds, all integers.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from happe_contract.faults import Fault
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from happe_contract.strict_json import Json
+from happe_contract.strict_json import Json
 
 LEVELS = 10
 MILLION = 1_000_000

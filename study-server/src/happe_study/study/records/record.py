@@ -1,19 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A checked run record: the rules of docs/traces.md that happe_contract.schemas can't express. Pure."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from happe_contract.faults import Fault, refuse_if_any
+from happe_contract.strict_json import Json
 from happe_study.study.records.lessons import lesson_faults, profile_faults
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from happe_contract.strict_json import Json
 
 LONGEST_US = (4 * 3600 + 60) * 1_000_000  # four hours of samples, and a minute for ending
 

@@ -1,37 +1,29 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Records of runs, uploaded by laptops: one transaction stores the record, the run's state and the audit entry."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
 
 from happe_contract import schemas
 from happe_contract.faults import BadDocumentError
 from happe_contract.schemas import Kind
 from happe_study.base.clock import now_us
 from happe_study.base.codes import is_code
-from happe_study.base.database import FOR_CHANGE
-from happe_study.base.problems import conflict, forbidden, not_found
+from happe_study.base.database import FOR_CHANGE, Database
+from happe_study.base.problems import Problem, conflict, forbidden, not_found
 from happe_study.base.uploads import of_document
 from happe_study.model.audit.chain import append
 from happe_study.model.participants import Participant
+from happe_study.model.rules import Caller
 from happe_study.model.runs import Run, RunRecord
 from happe_study.model.studies import Study
 from happe_study.study.records.record import RunRecord as Content
 from happe_study.study.records.record import run_record
 from happe_study.study.records.stored import Stored, sha256, stored
 from happe_study.study.runs import services as runs
-
-if TYPE_CHECKING:
-    from sqlalchemy.orm import Session
-
-    from happe_study.base.database import Database
-    from happe_study.base.problems import Problem
-    from happe_study.model.rules import Caller
 
 
 @dataclass(frozen=True)

@@ -5,18 +5,14 @@ A record's content reveals its run's condition, and so does its size: compressed
 few hundred bytes between conditions. So the padded size depends only on the number of samples.
 """
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
+from happe_contract.strict_json import Json
 from happe_study.study.sealing import open_record, record_digest, seal_record
-
-if TYPE_CHECKING:
-    from happe_contract.strict_json import Json
 
 PAGE = 4096  # the room is a multiple of this
 ONCE_BYTES = 2048  # for the compressed parts that a record has once

@@ -8,8 +8,6 @@
 A run is complete when it has a rating, a record and, if the protocol asks for it, a guess.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from enum import StrEnum
 

@@ -9,36 +9,28 @@ Every function takes a session of `writing()` and raises Problem. The functions 
 id, lock the row, and return it. Repeating a step with the same content has no effect.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from sqlalchemy import bindparam, select
+from sqlalchemy.orm import Session
 
 from happe_study.base import fresh
 from happe_study.base.clock import now_us
 from happe_study.base.codes import is_code
+from happe_study.base.config import Secrets
 from happe_study.base.database import FOR_CHANGE
 from happe_study.base.languages import gettext
 from happe_study.base.problems import FieldError, conflict, not_found, unprocessable
 from happe_study.model.accounts import TokenKind
 from happe_study.model.audit.chain import append
 from happe_study.model.participants import OnWithdrawal, Participant, ParticipantState
+from happe_study.model.rules import Caller
 from happe_study.model.studies import Study, StudyState
 from happe_study.study.people import device_sittings as sittings
 from happe_study.study.people import questionnaire, tokens
 from happe_study.study.runs import planning
 from happe_study.study.runs import services as runs
 from happe_study.study.studies.services import protocol_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sqlalchemy.orm import Session
-
-    from happe_study.base.config import Secrets
-    from happe_study.model.rules import Caller
-
 
 _READ = (
     select(Participant, Study)

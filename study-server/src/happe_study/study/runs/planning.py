@@ -1,31 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Planning a participant's runs from their slot: at enrolment, and again after an aborted run. Freeing the slot."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import func, insert, select
+from sqlalchemy.orm import Session
 
 from happe_study.base.clock import now_us
 from happe_study.base.codes import new_code
+from happe_study.base.config import Secrets
 from happe_study.base.database import table
 from happe_study.base.problems import conflict
 from happe_study.model.audit.chain import append
-from happe_study.model.participants import ParticipantState
+from happe_study.model.participants import Participant, ParticipantState
 from happe_study.model.runs import Run
 from happe_study.model.studies import Study, StudyState
+from happe_study.study.allocation import PlannedRun
+from happe_study.study.protocol.reading import Protocol
 from happe_study.study.runs.machine import State
 from happe_study.study.sealing import open_condition, seal_condition
 from happe_study.study.studies import slots
-
-if TYPE_CHECKING:
-    from sqlalchemy.orm import Session
-
-    from happe_study.base.config import Secrets
-    from happe_study.model.participants import Participant
-    from happe_study.study.allocation import PlannedRun
-    from happe_study.study.protocol.reading import Protocol
 
 
 def enrol(session: Session, participant: Participant, study: Study, protocol: Protocol, secrets: Secrets) -> None:

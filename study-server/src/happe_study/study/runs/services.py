@@ -6,42 +6,33 @@ an event with the same content has no effect. The runs of a participant change o
 these meanings below: 403 forbidden, 404 not found, 409 conflict, 422 invalid input.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
-from sqlalchemy import exists, select
+from sqlalchemy import Select, exists, select
+from sqlalchemy.orm import Session
 
 from happe_contract import conditions as names
 from happe_study.base import fresh
 from happe_study.base.clock import now_us
 from happe_study.base.codes import is_code
+from happe_study.base.config import Secrets
 from happe_study.base.database import FOR_CHANGE
 from happe_study.base.languages import gettext
 from happe_study.base.problems import FieldError, conflict, forbidden, not_found, unprocessable
 from happe_study.model.audit.chain import append
 from happe_study.model.devices import Device, Sitting
 from happe_study.model.participants import Participant, ParticipantState
-from happe_study.model.rules import Who
+from happe_study.model.rules import Caller, Who
 from happe_study.model.runs import Run
 from happe_study.model.studies import Study, StudyState
 from happe_study.study.people.enrolment import fingerprint
-from happe_study.study.protocol.conditions import Phase, Scheme
+from happe_study.study.protocol.conditions import Condition, Phase, Scheme
+from happe_study.study.protocol.reading import Ondemand, Protocol
 from happe_study.study.runs import machine, steps
 from happe_study.study.runs.machine import Event, State
 from happe_study.study.runs.planning import another_attempt
 from happe_study.study.sealing import DOCUMENT_FORMAT, open_condition, seal_for_device
 from happe_study.study.studies.services import protocol_of
-
-if TYPE_CHECKING:
-    from sqlalchemy import Select
-    from sqlalchemy.orm import Session
-
-    from happe_study.base.config import Secrets
-    from happe_study.model.rules import Caller
-    from happe_study.study.protocol.conditions import Condition
-    from happe_study.study.protocol.reading import Ondemand, Protocol
 
 SECOND_US = 1_000_000
 COLUMNS = {

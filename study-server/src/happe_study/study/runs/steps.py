@@ -1,19 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A participant's next step. It follows only from the database, so that all browsers and tabs agree. Pure."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from happe_study.model.participants import Participant, ParticipantState
+from happe_study.model.runs import Run
 from happe_study.study.runs.machine import State
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from happe_study.model.runs import Run
 
 
 class Step(StrEnum):

@@ -6,28 +6,22 @@ somebody who got the role, or a password that somebody else chose, after the stu
 In that time everybody who may read the study sees the change, and a custodian whose password changed cannot sign in.
 """
 
-from __future__ import annotations
-
 import hashlib
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import func, or_, select
+from sqlalchemy.orm import Session
 
 from happe_study.base.clock import now_us
 from happe_study.base.problems import Problem, forbidden
 from happe_study.model.accounts import Account, Grant
 from happe_study.model.rights import Right, roles_with
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlalchemy.orm import Session
-
-    from happe_study.model.rules import Caller
-    from happe_study.model.studies import Study
+from happe_study.model.rules import Caller
+from happe_study.model.studies import Study
 
 HOUR_US = 3600 * 1_000_000
 SECOND_US = 1_000_000

@@ -1,36 +1,30 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Studies: creating them from a protocol, locking and finding them."""
 
-from __future__ import annotations
-
 import hashlib
 import secrets as random
+from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import or_, select
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
 
 from happe_study.base.clock import now_us
+from happe_study.base.config import Secrets
 from happe_study.base.database import FOR_CHANGE
 from happe_study.base.problems import FieldError, conflict, forbidden, not_found, unprocessable
 from happe_study.model.accounts import Account, Grant
 from happe_study.model.audit.chain import append
 from happe_study.model.rights import Right, Role
+from happe_study.model.rules import Caller
 from happe_study.model.studies import Study, StudyState
 from happe_study.study.allocation import SECRET_BYTES, commitment
 from happe_study.study.protocol import placeholders, registration
 from happe_study.study.protocol.reading import Mistake, Protocol, ProtocolError, read_protocol
 from happe_study.study.sealing import SealError, open_seed, seal_seed
 from happe_study.study.studies.slots import make_slots
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from sqlalchemy.orm import Session
-
-    from happe_study.base.config import Secrets
-    from happe_study.model.rules import Caller
 
 PROTOCOLS_KEPT = 32
 LONGEST_PATH = 4096

@@ -1,25 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Slots: locking a study makes them. Each participant takes one, and returns it when dropping out."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from sqlalchemy import insert, select
+from sqlalchemy.orm import Session
 
+from happe_study.base.config import Secrets
 from happe_study.base.problems import conflict
-from happe_study.model.studies import Slot
-from happe_study.study.allocation import plan
+from happe_study.model.participants import Participant
+from happe_study.model.studies import Slot, Study
+from happe_study.study.allocation import SlotPlan, plan
+from happe_study.study.protocol.reading import Protocol
 from happe_study.study.sealing import open_slot, seal_slot
-
-if TYPE_CHECKING:
-    from sqlalchemy.orm import Session
-
-    from happe_study.base.config import Secrets
-    from happe_study.model.participants import Participant
-    from happe_study.model.studies import Study
-    from happe_study.study.allocation import SlotPlan
-    from happe_study.study.protocol.reading import Protocol
 
 
 def make_slots(

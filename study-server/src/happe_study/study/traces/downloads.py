@@ -7,31 +7,24 @@ disk, so an interrupted download leaves nothing that looks like a trace. The nex
 skips folders with a manifest, and fetches traces again that had no seal before.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from happe_cli.disk import UNFINISHED, sync_file, sync_folder
 from happe_study.model.devices import ClockEstimate
 from happe_study.model.traces import Trace, TracePart
 from happe_study.study.sealing import SealError, part_digest
-from happe_study.study.traces.sealed import listed_digests, seal_of
+from happe_study.study.traces.sealed import TraceFiles, listed_digests, seal_of
 from happe_study.study.traces.storage import Part
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from sqlalchemy.orm import Session
-
-    from happe_study.study.traces.sealed import TraceFiles
 
 REPLACED = ".replaced"
 HEADER, PARTS, GAPS, CLOCKS, MANIFEST = "header.json", "parts", "gaps.jsonl", "clocks.jsonl", "manifest.json"

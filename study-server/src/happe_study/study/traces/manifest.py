@@ -4,21 +4,15 @@
 Pure.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING
 
 from happe_contract.faults import Fault, refuse_if_any
+from happe_contract.strict_json import Json
 from happe_contract.traces import Gap, Reason, TimePair
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-
-    from happe_contract.strict_json import Json
 
 UNITS = {"shunt": "V", "supply": "V", "current": "A", "power": "W", "energy": "J", "marker": "V"}
 

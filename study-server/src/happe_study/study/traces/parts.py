@@ -7,29 +7,21 @@ Sources: RFC 9530 (Content-Digest), RFC 8941 (its syntax), RFC 9110 section 13.1
 (github.com/apache/parquet-format, File format).
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
-from happe_contract.parts import BadPartError, footer_in
+from happe_contract.parts import BadPartError, Footer, footer_in
 from happe_study.base.s3 import AwayError
 from happe_study.study.sealing import SealError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from happe_contract.parts import Footer
-    from happe_study.study.traces.sealed import Seal
-    from happe_study.study.traces.storage import Part, Storage
+from happe_study.study.traces.sealed import Seal
+from happe_study.study.traces.storage import Part, Storage
 
 MAGIC = b"PAR1"  # first and last four bytes; a file with an encrypted footer has PARE, which the server refuses
 TAIL_BYTES = 8  # the footer's length, little-endian, and the magic

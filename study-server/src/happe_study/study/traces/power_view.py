@@ -5,34 +5,25 @@ The header's rig (happe_contract.rig) gives the watts. `happe-power measure` giv
 Memory holds only a part and the columns, however long the stretch is.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from happe_contract.calibration import from_header
-from happe_contract.parts import BadPartError
+from happe_contract.parts import BadPartError, Footer
 from happe_contract.rig import Lack, NoWattsError, Rig, channels_of, rig_of, values
+from happe_contract.strict_json import Json
 from happe_contract.time_base import TimeBase, time_base
-from happe_contract.traces import Measures
+from happe_contract.traces import Gap, Measures
 from happe_study.study.traces.parts import cut, footer_of_part, opened, samples
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    import pyarrow as pa
-    from numpy.typing import NDArray
-
-    from happe_contract.parts import Footer
-    from happe_contract.strict_json import Json
-    from happe_contract.traces import Gap
-    from happe_study.study.traces.sealed import Seal
-    from happe_study.study.traces.storage import Part, Storage
+from happe_study.study.traces.sealed import Seal
+from happe_study.study.traces.storage import Part, Storage
 
 LACKS = {
     Lack.CHANNEL: "no channel gives watts",
@@ -141,7 +132,7 @@ class Recording:
     bad: dict[int, str] = field(default_factory=dict)
     _read: dict[int, Footer] = field(default_factory=dict)
 
-    def around(self, begin_us: float, end_us: float) -> Recording | None:
+    def around(self, begin_us: float, end_us: float) -> "Recording | None":
         """A recording of only those parts that may have samples of an interval; None if there are none."""
         first = bisect_right(self.sources, begin_us, key=self._begins_us)
         last = bisect_left(self.sources, end_us, key=self._begins_us)

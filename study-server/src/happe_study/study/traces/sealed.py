@@ -10,19 +10,18 @@ A manifest reveals conditions: it has sizes and digests of parts, and gaps, whic
 of its seal depends only on the number of parts, unless a trace has hundreds of gaps.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import nacl.exceptions
 import nacl.secret
 import nacl.utils
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from happe_contract.parts import room
 from happe_contract.rig import channels_of
+from happe_contract.strict_json import Json
 from happe_study.model.traces import Trace
 from happe_study.study.sealing import (
     SealError,
@@ -32,12 +31,7 @@ from happe_study.study.sealing import (
     seal_manifest,
     seal_trace_key,
 )
-
-if TYPE_CHECKING:
-    from sqlalchemy.orm import Session
-
-    from happe_contract.strict_json import Json
-    from happe_study.study.traces.storage import Storage
+from happe_study.study.traces.storage import Storage
 
 MANIFEST_ONCE, MANIFEST_PART = 16384, 512  # bytes of room for gaps and times, and for each part
 KEY_BYTES = nacl.secret.Aead.KEY_SIZE

@@ -1,28 +1,30 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Power traces: beginning them, storing their parts, sealing them. The store never loses or changes a stored part."""
 
-from __future__ import annotations
-
 import hashlib
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import IO, TYPE_CHECKING
+from typing import IO
+from uuid import UUID
 
 from sqlalchemy import func, select
 from sqlalchemy.exc import DBAPIError, IntegrityError
-from sqlalchemy.orm import aliased, defer
+from sqlalchemy.orm import Session, aliased, defer
 
 from happe_contract import schemas
 from happe_contract.faults import BadDocumentError
 from happe_contract.schemas import Kind
+from happe_contract.strict_json import Json
 from happe_study.base.clock import now_us
+from happe_study.base.config import Limits
+from happe_study.base.database import Database
 from happe_study.base.problems import FieldError, Problem, conflict, not_found, storage_full, unprocessable
 from happe_study.base.s3 import AwayError, NotOwnerError
 from happe_study.base.uploads import of_document
 from happe_study.model.audit import chain
 from happe_study.model.devices import Device
-from happe_study.model.rules import DeviceKind
+from happe_study.model.rules import Caller, DeviceKind
 from happe_study.model.studies import Study, StudyState
 from happe_study.model.traces import Trace, TracePart
 from happe_study.study.sealing import part_digest, record_digest
@@ -36,19 +38,8 @@ from happe_study.study.traces.sealed import (
     sealed_bytes,
     sealed_manifest,
 )
-from happe_study.study.traces.storage import Part
+from happe_study.study.traces.storage import Part, Storage
 from happe_study.study.traces.upkeep import erased
-
-if TYPE_CHECKING:
-    from uuid import UUID
-
-    from sqlalchemy.orm import Session
-
-    from happe_contract.strict_json import Json
-    from happe_study.base.config import Limits
-    from happe_study.base.database import Database
-    from happe_study.model.rules import Caller
-    from happe_study.study.traces.storage import Storage
 
 SECOND = 1_000_000
 

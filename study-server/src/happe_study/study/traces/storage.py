@@ -6,25 +6,21 @@ of a parsed UUID, a number, and the digest of its sealed bytes, which differ for
 another's part, and a client chooses no file's name.
 """
 
-from __future__ import annotations
-
 import errno
 import re
 import secrets
 import shutil
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 from uuid import UUID
 
 from happe_cli.disk import sync_file, sync_folder
 from happe_study.base.problems import storage_full
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 SUFFIX = ".sealed"
 NAME = re.compile(rf"([0-9]{{5,9}})-[0-9a-f]{{64}}{re.escape(SUFFIX)}")

@@ -1,18 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The store of power traces that the configuration names."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from happe_study.base.config import ConfigError
+from happe_study.base.config import Config, ConfigError
+from happe_study.base.database import Database
 from happe_study.base.s3 import CredentialsError
-from happe_study.study.traces.storage import Folder
-
-if TYPE_CHECKING:
-    from happe_study.base.config import Config
-    from happe_study.base.database import Database
-    from happe_study.study.traces.storage import Storage
+from happe_study.study.traces.storage import Folder, Storage
 
 
 def storage_of(config: Config, database: Database) -> Storage:

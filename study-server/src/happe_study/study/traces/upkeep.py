@@ -5,26 +5,18 @@
 must not send them again.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from uuid import UUID
 
-from sqlalchemy import select
+from sqlalchemy import Select, select
+from sqlalchemy.orm import Session
 
 from happe_study.base.clock import now_us
+from happe_study.base.database import Database
 from happe_study.model.audit.models import AuditDetail, AuditEntry
 from happe_study.model.jobs.models import Job
 from happe_study.model.traces import SweptPart, Trace, TracePart
-from happe_study.study.traces.storage import LEFT_ALONE_SECONDS, Folder, Part
-
-if TYPE_CHECKING:
-    from sqlalchemy import Select
-    from sqlalchemy.orm import Session
-
-    from happe_study.base.database import Database
-    from happe_study.study.traces.storage import Storage
+from happe_study.study.traces.storage import LEFT_ALONE_SECONDS, Folder, Part, Storage
 
 ERASING = "erasing"  # the kind of the jobs that remove traces, which are their argument `traces`
 ERASED = "traces.erased"  # the audit log's entry of a job that has done so

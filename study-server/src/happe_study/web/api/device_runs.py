@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import base64
 from typing import TYPE_CHECKING, Annotated
-from uuid import UUID  # noqa: TC003 - pydantic asks for it
+from uuid import UUID
 
 from apiflask import APIBlueprint
 from pydantic import BaseModel, Field
@@ -14,7 +14,7 @@ from happe_study.base.fields import Code, Reason, Strict
 from happe_study.base.parts import parts
 from happe_study.model.rules import DeviceKind, caller, device
 from happe_study.study.runs import services
-from happe_study.study.runs.machine import State  # noqa: TC001 - pydantic asks for it
+from happe_study.study.runs.machine import State
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from happe_study.base.fields import BINARY
 from happe_study.base.parts import parts
-from happe_study.base.tables.columns import Kind  # noqa: TC001 - a model's field
+from happe_study.base.tables.columns import Kind
 from happe_study.base.tables.formats import MEDIA_TYPES, Format
 from happe_study.model.rights import Right
 from happe_study.model.rules import caller, staff

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from happe_study.base.parts import parts
 from happe_study.model.rights import Right
 from happe_study.model.rules import DeviceKind, staff
-from happe_study.model.studies import StudyState  # noqa: TC001 - a model's field
+from happe_study.model.studies import StudyState
 from happe_study.results.overview import status
 from happe_study.study.studies import custodians
 from happe_study.study.studies.services import find

@@ -13,7 +13,7 @@ from happe_study.base.fields import BINARY, PRINTABLE, Strict
 from happe_study.base.parts import parts
 from happe_study.base.problems import conflict, not_found
 from happe_study.base.uploads import takes
-from happe_study.model.profiles import ReviewKind  # noqa: TC001 - a model's field
+from happe_study.model.profiles import ReviewKind
 from happe_study.model.rights import Right
 from happe_study.model.rules import caller, staff
 from happe_study.model.studies import Study, StudyState

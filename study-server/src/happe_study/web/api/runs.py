@@ -15,7 +15,7 @@ from flask import g
 from pydantic import BaseModel, Field
 from sqlalchemy import select
 
-from happe_study.base.fields import Code  # noqa: TC001 - pydantic asks for it
+from happe_study.base.fields import Code
 from happe_study.base.paging import Page, rows_after
 from happe_study.base.parts import parts
 from happe_study.model.devices import Device
@@ -25,7 +25,7 @@ from happe_study.model.rules import caller, staff
 from happe_study.model.runs import Run
 from happe_study.model.studies import Study, StudyState
 from happe_study.study.runs import services
-from happe_study.study.runs.machine import State  # noqa: TC001 - pydantic asks for it
+from happe_study.study.runs.machine import State
 from happe_study.web.api.device_runs import Abortion
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from sqlalchemy import select
 
 from happe_study.base.fields import Strict
 from happe_study.base.parts import parts
-from happe_study.model.participants import Participant  # noqa: TC001 - the same
+from happe_study.model.participants import Participant
 from happe_study.model.rules import DeviceKind, caller, device
 from happe_study.model.runs import Run
 from happe_study.model.studies import Study
 from happe_study.study.people import sittings
-from happe_study.study.protocol.reading import Protocol  # noqa: TC001 - read by people
+from happe_study.study.protocol.reading import Protocol
 from happe_study.study.runs.steps import latest
 from happe_study.study.studies.services import protocol_of
 

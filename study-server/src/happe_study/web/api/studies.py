@@ -19,7 +19,7 @@ from happe_study.base.problems import not_found
 from happe_study.base.uploads import require_type, takes
 from happe_study.model.rights import Right
 from happe_study.model.rules import anybody, caller, staff
-from happe_study.model.studies import Study, StudyState  # noqa: TC001 - a model's field
+from happe_study.model.studies import Study, StudyState
 from happe_study.study.protocol.reading import MOST_BYTES
 from happe_study.study.studies import services
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from typing import IO, TYPE_CHECKING, Annotated, Any
-from uuid import UUID  # noqa: TC003 - pydantic asks for it
+from uuid import UUID
 
 from apiflask import APIBlueprint
 from flask import g, request

@@ -6,8 +6,6 @@ release replaces `create_all` by the tables as Alembic writes them from the mode
 migration.
 """
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 
