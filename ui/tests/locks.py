@@ -58,8 +58,7 @@ def rests_while_locked(desktop: Shell, agent: Agent, box: Box, press: Callable[[
     assert locked(world)
     press()
     assert (me.get("User"), me.get("Application")) == ("", "")
-    if desktop.seen_while_locked:
-        until(lambda: not has_bright_writing(desktop, box), "the lock screen hides the overlay")
+    until(lambda: not has_bright_writing(desktop, box), "the lock screen hides the overlay")
 
     world.logind(SESSION, f"{IN_LOGIND}.Session", "Unlock", "")
     agent.serves(application)

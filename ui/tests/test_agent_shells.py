@@ -11,7 +11,7 @@ import pytest
 
 from agent import Agent, window
 from patience import PATIENCE_S, until
-from shells import Gnome, Labwc, Shell, kwin, shell
+from shells import Gnome, KWin, Labwc, Shell, shell
 
 if TYPE_CHECKING:
     from happed_world import Happed
@@ -97,7 +97,7 @@ def serves_every_window_and_outlives_the_shell(agent: Agent) -> None:
 
 def test_the_agent_follows_kwin(happed: Happed) -> None:
     """One KWin runs all parts, because it takes seconds to start."""
-    with shell(kwin(), happed.world.address) as desktop:
+    with shell(KWin, happed.world.address) as desktop:
         agent = Agent(desktop, happed).start()
         until(lambda: "in front: KWin" in agent.log, "KWin takes the script")
         serves_every_window_and_outlives_the_shell(agent)

@@ -14,13 +14,12 @@ from happed_world import MY_SESSION
 from locks import lockable, rests_while_locked
 from overlay import clicks_go_through, is_in_the_corner, is_readable
 from patience import until
-from shells import Labwc, kwin, opens_the_owners_window, shell
+from shells import KWin, Labwc, opens_the_owners_window, shell
 
 if TYPE_CHECKING:
     from desktop import Output
     from happed_world import Happed
     from overlay import Box
-    from shells import KWin
 
 pytestmark = pytest.mark.slow
 
@@ -83,7 +82,7 @@ def goes_while_the_session_is_locked(desktop: Labwc, happed: Happed) -> None:
 
 def test_kwin_shows_the_overlay_above_a_full_screen_game(happed: Happed) -> None:
     """One KWin runs all parts. The test kills it, and it comes back with other monitors."""
-    with lockable(happed.world), shell(kwin(), happed.world.address) as desktop:
+    with lockable(happed.world), shell(KWin, happed.world.address) as desktop:
         agent = Agent(desktop, happed).start("--where", "auto", "--battery", "simulated")
         window = desktop.window("black", *AS_USER)
         agent.serves(GAME)
@@ -94,7 +93,7 @@ def test_kwin_shows_the_overlay_above_a_full_screen_game(happed: Happed) -> None
         agent.me("Feedback", "s", "performance")
         opens_the_owners_window(desktop, "desktop-kde")
 
-        for scale, screens in ((1.5, 1), (2, 2)):
+        for scale, screens in ((1.5, 1), (1, 2)):
             desktop.restart_at(scale, screens)
             window = desktop.window("black", *AS_USER)
             agent.serves(GAME)
