@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/indicator/options.h"
 
-#include "ui/overlay/model_document.h"
-
 #include <CLI/CLI.hpp>
 #include <QStandardPaths>
 #include <map>
@@ -119,7 +117,7 @@ void define(CLI::App& program, Options& options) {
 tl::expected<OverlayState, std::string> state_of(const Options& options) {
     std::optional<PowerModel> own;
     if (options.model) {
-        auto read = read_model(QString::fromStdString(*options.model));
+        auto read = PowerModel::read(*options.model);
         if (!read) {
             return tl::unexpected(read.error());
         }

@@ -4,17 +4,19 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <sstream>
+#include <iterator>
 #include <string>
 #include <utility>
 
 namespace happe::ui {
 namespace {
 
-constexpr std::uint64_t kMillion = 1'000'000;
-
 // In ticks of 10 ms. Fewer ticks make the shares too coarse: three ticks give thirds.
 constexpr std::uint64_t kLeastTime = 20;
+
+std::uint64_t all(const CpuTicks& ticks) {
+    return ticks.busy + ticks.idle + ticks.iowait;
+}
 
 // Keeps a listed frequency. Converts a measured frequency into the entry with the nearest real speed.
 std::uint32_t listed(std::uint32_t khz, const DaemonState::Policy& policy, const DaemonState& governor) {
@@ -29,27 +31,12 @@ std::uint32_t listed(std::uint32_t khz, const DaemonState::Policy& policy, const
 
 }  // namespace
 
-// proc(5): "cpuN user nice system idle iowait irq softirq steal guest ..." in ticks; user already contains guest.
-// Waiting for input and output is not work.
-std::map<std::uint32_t, KernelView::Times> KernelView::times() const {
-    std::map<std::uint32_t, Times> found;
-    std::ifstream stat(root_ / "proc/stat");
-    for (std::string line; std::getline(stat, line);) {
-        std::istringstream words(line);
-        std::string name;
-        words >> name;
-        if (!name.starts_with("cpu") || name.size() == 3) {
-            continue;
-        }
-        Times times;
-        std::uint64_t ticks = 0;
-        for (int column = 0; column < 8 && words >> ticks; ++column) {
-            times.all += ticks;
-            times.busy += column == 3 || column == 4 ? 0 : ticks;
-        }
-        found.emplace(static_cast<std::uint32_t>(std::strtoul(name.c_str() + 3, nullptr, 10)), times);
-    }
-    return found;
+// Empty if the kernel shows no such file.
+std::vector<std::optional<CpuTicks>> KernelView::ticks() const {
+    std::ifstream file(root_ / "proc/stat");
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    std::vector<std::optional<CpuTicks>> found;
+    return ProcStat::parse(text, found) ? found : std::vector<std::optional<CpuTicks>>();
 }
 
 // The last request to the governor userspace; under another governor ("<unsupported>"), the frequency that the driver
@@ -66,21 +53,20 @@ std::uint32_t KernelView::frequency(std::uint32_t policy) const {
 }
 
 // The kernel's waiting time, and so the total, may go back. Such a sample means nothing.
-void KernelView::renew(Load& load, const Times& now) {
-    const Times& before = load.until;
-    const bool forward = now.all >= before.all && now.busy >= before.busy;
-    if (forward && now.all - before.all < kLeastTime) {
+void KernelView::renew(Load& load, const CpuTicks& now) {
+    const CpuTicks& before = load.until;
+    const bool forward = all(now) >= all(before) && now.busy >= before.busy;
+    if (forward && all(now) - all(before) < kLeastTime) {
         return;
     }
     if (forward) {
-        const std::uint64_t ppm = (now.busy - before.busy) * kMillion / (now.all - before.all);
-        load.ppm = static_cast<std::uint32_t>(std::min(kMillion, ppm));
+        load.ppm = ProcStat::utilisation(before, now).value_or(Ppm{}).value;
     }
     load.until = now;
 }
 
 void KernelView::look(DaemonState& governor) {
-    const auto now = times();
+    const auto now = ticks();
     for (const DaemonState::Policy& policy : governor.policies) {
         const std::uint32_t shown = frequency(policy.id);
         if (shown == 0) {
@@ -89,10 +75,9 @@ void KernelView::look(DaemonState& governor) {
         const std::uint32_t khz = listed(shown, policy, governor);
         std::uint32_t busiest = 0;
         for (const std::uint32_t cpu : policy.cpus) {
-            const auto at = now.find(cpu);
-            if (at != now.end()) {
+            if (cpu < now.size() && now[cpu]) {
                 Load& load = loads_[cpu];
-                renew(load, at->second);
+                renew(load, *now[cpu]);
                 busiest = std::max(busiest, load.ppm);
             }
         }

@@ -3,11 +3,14 @@
 // but the study's simulated battery needs them.
 #pragma once
 
+#include "governor/system/proc_stat.h"
 #include "ui/overlay/overlay_state.h"
 
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
+#include <vector>
 
 namespace happe::ui {
 
@@ -22,18 +25,13 @@ public:
     void look(DaemonState& governor);
 
 private:
-    struct Times {
-        std::uint64_t busy = 0;
-        std::uint64_t all = 0;
-    };
-
     struct Load {
-        Times until;
+        CpuTicks until;
         std::uint32_t ppm = 0;
     };
 
-    static void renew(Load& load, const Times& now);
-    [[nodiscard]] std::map<std::uint32_t, Times> times() const;
+    static void renew(Load& load, const CpuTicks& now);
+    [[nodiscard]] std::vector<std::optional<CpuTicks>> ticks() const;
     [[nodiscard]] std::uint32_t frequency(std::uint32_t policy) const;
 
     std::filesystem::path root_;

@@ -61,14 +61,6 @@ TEST_F(KernelViewTest, ShowsTheFrequencyOfNowAndTheOneBeforeWithTheUtilisationBe
     EXPECT_EQ(second.samples.at(0), (DaemonState::Sample{1'600'000, 750'000}));
 }
 
-TEST_F(KernelViewTest, CountsWaitingForInputAndOutputAsIdleAndInterruptsAsBusy) {
-    DaemonState governor = sealed();
-    view_.look(governor);
-    show(1'600'000, "cpu0 100 0 0 110 70 10 5 5", "cpu1 0 0 0 300 0 0 0 0");
-    view_.look(governor);
-    EXPECT_EQ(governor.samples.at(0).utilisation_ppm, 200'000U);
-}
-
 TEST_F(KernelViewTest, ShowsNothingOfAPolicyThatTheKernelDoesNotShow) {
     fs::remove(policy() / "scaling_cur_freq");
     DaemonState governor = sealed();

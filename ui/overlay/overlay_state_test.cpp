@@ -135,23 +135,17 @@ TEST(OverlayState, AnotherApplicationHasNotHadAKeyYet) {
     EXPECT_FALSE(state.shown(1s)->effect);
 }
 
-TEST(OverlayState, ShowsNothingWhileNobodyIsServedAndDrainsNothing) {
+TEST(OverlayState, ShowsNothingWhileNobodyIsServedOrHappedIsGoneAndDrainsNothing) {
     OverlayState state = simulated();
     state.governor(playing(), 0s);
-    state.governor(DaemonState{}, 0s);
-    EXPECT_EQ(state.shown(0s), std::nullopt);
-    EXPECT_EQ(state.next_look(), std::nullopt);
-    EXPECT_EQ(state.next_change(0s), std::nullopt);
+    for (const auto& nobody : {std::optional<DaemonState>(), std::optional(DaemonState{})}) {
+        state.governor(nobody, 0s);
+        EXPECT_EQ(state.shown(0s), std::nullopt);
+        EXPECT_EQ(state.next_look(), std::nullopt);
+        EXPECT_EQ(state.next_change(0s), std::nullopt);
+    }
     state.governor(playing(), 1h);
     EXPECT_EQ(state.shown(1h)->remaining, 99min);
-}
-
-TEST(OverlayState, ShowsNothingWhenTheGovernorIsGone) {
-    OverlayState state = simulated();
-    state.governor(playing(), 0s);
-    state.governor(std::nullopt, 1s);
-    EXPECT_EQ(state.shown(1s), std::nullopt);
-    EXPECT_EQ(state.next_look(), std::nullopt);
 }
 
 TEST(OverlayState, AKeyOfSomebodyWhomWeMayNotSeeIsForgotten) {

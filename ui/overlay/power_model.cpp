@@ -2,11 +2,16 @@
 #include "ui/overlay/power_model.h"
 
 #include <algorithm>
-#include <charconv>
+#include <array>
+#include <cerrno>
 #include <cmath>
+#include <fstream>
 #include <functional>
 #include <iterator>
-#include <optional>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -18,6 +23,16 @@ std::string_view t61_power();  // profiles/t61-power.csv, which the build embeds
 
 namespace happe::ui {
 namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kMostBytes = 1 << 20;
+constexpr double kMostKhz = 20e6;
+constexpr std::array kFields{"format", "machine", "measured", "utilisations_percent", "frequencies_khz", "watts"};
+
+double share_of(double percent) {
+    return percent / 100.0;
+}
 
 // The place of a value among ascending points: between `left` and the next one, `share` of the way.
 struct Place {
@@ -72,50 +87,55 @@ ModelError wrong_with(const PowerModel::Table& table) {
     return {};
 }
 
-// Removes the text before the next separator from `rest`, and returns it.
-std::string_view take(std::string_view& rest, char separator) {
-    const std::size_t end = std::min(rest.find(separator), rest.size());
-    const std::string_view taken = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    return taken;
+// Throws with the field's name in front, as all below do.
+std::vector<double> numbers(const Json& list, const std::string& field) {
+    if (!list.is_array() || !std::ranges::all_of(list, [](const Json& entry) { return entry.is_number(); })) {
+        throw std::runtime_error(field + ": a list of numbers is wanted");
+    }
+    return list;
 }
 
-std::optional<double> number(std::string_view text) {
-    double value = 0.0;
-    const auto [stop, error] = std::from_chars(text.begin(), text.end(), value);
-    return error == std::errc() && stop == text.end() ? std::optional(value) : std::nullopt;
-}
-
-std::optional<std::vector<double>> numbers(std::string_view cells) {
-    std::vector<double> values;
-    while (!cells.empty()) {
-        const std::optional<double> value = number(take(cells, ','));
-        if (!value) {
-            return std::nullopt;
+void check_fields(const Json& document) {
+    for (const char* const name : kFields) {
+        if (!document.contains(name)) {
+            throw std::runtime_error(std::string(name) + ": is missing");
         }
-        values.push_back(*value);
     }
-    return values;
+    for (const auto& [name, value] : document.items()) {
+        if (std::ranges::find(kFields, name) == kFields.end()) {
+            throw std::runtime_error(name + ": is no field of a power model");
+        }
+    }
+    if (document.at("format") != "happe-power-model/1") {
+        throw std::runtime_error("format: \"happe-power-model/1\" is wanted");
+    }
 }
 
-// Adds a line: the first has the utilisations in percent, each other one has a frequency. False if it is neither.
-bool add_line(PowerModel::Table& table, std::string_view line) {
-    const std::string_view name = take(line, ',');
-    auto values = numbers(line);
-    if (!values) {
-        return false;
+std::uint32_t khz_of(double value) {
+    if (!(value >= 1.0 && value <= kMostKhz && value == std::floor(value))) {
+        throw std::runtime_error("frequencies_khz: whole numbers are wanted");
     }
-    if (table.utilisations.empty()) {
-        std::ranges::transform(*values, std::back_inserter(table.utilisations), [](double it) { return it / 100; });
-        return name == "khz";
+    return static_cast<std::uint32_t>(value);
+}
+
+// The file that the build embeds: lines of '#', then "khz" and utilisations in percent, then kHz and watts.
+PowerModel::Table table_a2() {
+    PowerModel::Table table;
+    std::istringstream lines{std::string(embedded::t61_power())};
+    for (std::string line; std::getline(lines, line);) {
+        std::ranges::replace(line, ',', ' ');
+        std::istringstream cells(line);
+        std::string name;
+        cells >> name;
+        const std::vector<double> values{std::istream_iterator<double>(cells), {}};
+        if (name == "khz") {
+            std::ranges::transform(values, std::back_inserter(table.utilisations), share_of);
+        } else if (!name.starts_with('#')) {
+            table.frequencies.push_back(static_cast<std::uint32_t>(std::stoul(name)));
+            table.watts.push_back(values);
+        }
     }
-    const std::optional<double> khz = number(name);
-    if (!khz || *khz < 1.0 || *khz > 20e6) {
-        return false;
-    }
-    table.frequencies.push_back(static_cast<std::uint32_t>(*khz));
-    table.watts.push_back(*std::move(values));
-    return true;
+    return table;
 }
 
 }  // namespace
@@ -127,20 +147,38 @@ tl::expected<PowerModel, ModelError> PowerModel::from(Table table) {
     return PowerModel(std::move(table));
 }
 
-tl::expected<PowerModel, ModelError> PowerModel::from_csv(std::string_view text) {
+tl::expected<PowerModel, ModelError> PowerModel::parse(const std::string& text) try {
+    const Json document = Json::parse(text);
+    check_fields(document);
     Table table;
-    for (int number = 1; !text.empty(); ++number) {
-        const std::string_view line = take(text, '\n');
-        if (!line.empty() && line.front() != '#' && !add_line(table, line)) {
-            return tl::unexpected("line " + std::to_string(number) +
-                                  ": numbers with commas between them are wanted, \"khz\" before the first ones");
-        }
+    std::ranges::transform(numbers(document.at("utilisations_percent"), "utilisations_percent"),
+                           std::back_inserter(table.utilisations), share_of);
+    std::ranges::transform(numbers(document.at("frequencies_khz"), "frequencies_khz"),
+                           std::back_inserter(table.frequencies), khz_of);
+    for (const Json& row : document.at("watts")) {
+        table.watts.push_back(numbers(row, "watts"));
     }
     return from(std::move(table));
+} catch (const std::exception& error) {
+    return tl::unexpected(error.what());
+}
+
+tl::expected<PowerModel, ModelError> PowerModel::read(const std::string& path) {
+    std::ifstream file(path);
+    if (!file) {
+        return tl::unexpected(path + ": " + std::generic_category().message(errno));
+    }
+    std::string text(kMostBytes + 1, ' ');
+    file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    if (file) {
+        return tl::unexpected(path + ": is longer than 1 MiB");
+    }
+    text.resize(static_cast<std::size_t>(file.gcount()));
+    return parse(text).map_error([&](const ModelError& error) { return path + ": " + error; });
 }
 
 const PowerModel& PowerModel::t61() {
-    static const PowerModel model = from_csv(embedded::t61_power()).value();
+    static const PowerModel model = from(table_a2()).value();
     return model;
 }
 

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <tl/expected.hpp>
 #include <vector>
 
@@ -22,9 +21,12 @@ public:
     };
 
     [[nodiscard]] static tl::expected<PowerModel, ModelError> from(Table table);
-    // profiles/t61-power.csv: apart from lines of '#', first "khz" and utilisations in percent, then kHz and watts.
-    [[nodiscard]] static tl::expected<PowerModel, ModelError> from_csv(std::string_view text);
-    // The study's ThinkPad T61: Table A.2.
+    // A document of profiles/schema/power-model.schema.json. An error names the field. Beyond the schema, refuses rows
+    // of the wrong length and lists that do not ascend.
+    [[nodiscard]] static tl::expected<PowerModel, ModelError> parse(const std::string& text);
+    // Reads such a file, of at most 1 MiB. An error also names the file.
+    [[nodiscard]] static tl::expected<PowerModel, ModelError> read(const std::string& path);
+    // The study's ThinkPad T61: Table A.2, from profiles/t61-power.csv.
     [[nodiscard]] static const PowerModel& t61();
 
     // Uses the table's edges for points outside of it.

@@ -4,7 +4,6 @@
 //                                empty line hides the icon. It ends with its input.
 //          happe-tray --window   the window; it ends when somebody closes the window
 // HAPPE_POWER_MODEL, which happe-indicator sets, names the file of this machine's power model.
-#include "ui/overlay/model_document.h"
 #include "ui/owner/owner_window.h"
 #include "ui/owner/owner_words.h"
 #include "ui/owner/widgets.h"
@@ -99,7 +98,7 @@ std::optional<PowerModel> own_model() {
     if (file.isEmpty()) {
         return std::nullopt;
     }
-    auto model = read_model(file);
+    auto model = PowerModel::read(file.toStdString());
     if (!model) {
         std::fputs(("happe-tray: " + model.error() + "\n").c_str(), stderr);
         return std::nullopt;
