@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-#include "governor/bus/services.h"
+#include "governor/bus/service_error.h"
+#include "governor/bus/shown_state.h"
 #include "governor/core/turn_observer.h"
 #include "governor/store/learning_event.h"
 
@@ -17,7 +18,7 @@ namespace happe {
 
 // How long the busiest CPU of each served user has run since midnight, by its speed and utilisation: docs/dbus.md,
 // TimeSpent. In memory only, so a new happed begins with nothing.
-class DayTally final : public TallyService {
+class DayTally {
 public:
     // `day_of`: the number of the day that contains this time, in the machine's time zone.
     DayTally(std::function<WallTime()> now, std::function<std::int64_t(WallTime)> day_of)
@@ -29,7 +30,7 @@ public:
     // Adds a turn. It must have served somebody.
     void add(const Turn& turn);
 
-    Answer<TimeSpent> today(const std::string& user) override;
+    Answer<TimeSpent> today(const std::string& user);
 
 private:
     struct Tally {

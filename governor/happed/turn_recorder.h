@@ -2,9 +2,9 @@
 // Records the daemon's turns: in the properties on the bus, in the journal, in the day's tally, and in a run's record.
 #pragma once
 
-#include "governor/bus/services.h"
 #include "governor/core/turn_observer.h"
 #include "governor/happed/day_tally.h"
+#include "governor/happed/requests/daemon_object.h"
 #include "governor/happed/runs/run_requests.h"
 #include "governor/happed/system_log.h"
 #include "governor/system/power_supplies.h"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 XML = (ROOT / "profiles/org.happe.Governor1.xml").read_text()
 POLICY = ROOT / "packaging/org.happe.governor1.policy"
 BUS_POLICY = ROOT / "packaging/org.happe.Governor1.conf"
-SOURCES = sorted((ROOT / "governor/bus").glob("*.cpp"))
+SOURCES = sorted((ROOT / "governor/happed/requests").glob("*.cpp"))
 
 Arguments = list[tuple[str, str, str]]  # direction, type, name
 

@@ -24,7 +24,7 @@ Answer<std::string> RunRequests::start(const Caller& caller, const RunRequest& r
     }
     hooks_.begins();
     if (!request.sealed) {
-        return start(caller, request.plan, request.blind ? Sight::Blind : Sight::Open);
+        return begin(caller, request.plan, request.blind ? Sight::Blind : Sight::Open);
     }
     if (hardware_.observes()) {  // only kernel conditions could fail here, and this would reveal them
         return refusal(Kind::Failed, "happed only observes this machine: a sealed run needs a machine that it governs");
@@ -33,7 +33,7 @@ Answer<std::string> RunRequests::start(const Caller& caller, const RunRequest& r
     if (!plan) {
         return tl::unexpected<ServiceError>(plan.error());
     }
-    return start(caller, *plan, Sight::Sealed).map_error([](const ServiceError&) {
+    return begin(caller, *plan, Sight::Sealed).map_error([](const ServiceError&) {
         return ServiceError{Kind::Failed,
                             "this run cannot begin on this machine; the reason stays secret because the run is sealed"};
     });
@@ -50,7 +50,7 @@ Answer<RunPlan> RunRequests::unseal(const SealedRun& sealed) const {
     return opened->plan;
 }
 
-Answer<std::string> RunRequests::start(const Caller& caller, const RunPlan& plan, Sight sight) {
+Answer<std::string> RunRequests::begin(const Caller& caller, const RunPlan& plan, Sight sight) {
     const auto condition = condition_of(plan, hardware_.frequency().policies().front().ladder.size());
     if (!condition) {
         return refusal(Kind::InvalidArgument, condition.error().message);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-#include "governor/bus/services.h"
+#include "governor/bus/daemon_interface.h"
 #include "governor/happed/attention.h"
 #include "governor/happed/hardware.h"
 #include "governor/happed/runs/run_session.h"
@@ -16,7 +16,7 @@
 namespace happe {
 
 // Answers requests on the bus about study runs. Begins and ends runs, and lends the machine to the current one.
-class RunRequests final : public RunService {
+class RunRequests {
 public:
     struct Hooks {
         std::function<void()> begins;   // a run is about to begin: look at the machine again
@@ -39,11 +39,13 @@ public:
           traces_(files.runs),
           device_key_(files.device_key) {}
 
-    Answer<std::string> start(const Caller& caller, const RunRequest& request) override;
-    [[nodiscard]] bool owns(const Caller& caller, const std::string& run) const override;
-    Answer<FileDescriptor> stop(const Caller& caller, const std::string& run) override;
-    Answer<std::string> facts(const Caller& caller, const std::string& run) override;
-    Answer<PublicKey> device_key() override;
+    Answer<std::string> start(const Caller& caller, const RunRequest& request);
+    // True if this caller may stop the run without polkit's permission.
+    [[nodiscard]] bool owns(const Caller& caller, const std::string& run) const;
+    Answer<FileDescriptor> stop(const Caller& caller, const std::string& run);
+    // The facts of a run that has ended, as a document: docs/dbus.md.
+    Answer<std::string> facts(const Caller& caller, const std::string& run);
+    Answer<PublicKey> device_key();
 
     // The current run; null if there is none.
     [[nodiscard]] RunSession* session() const { return session_.get(); }
@@ -64,7 +66,7 @@ public:
 
 private:
     [[nodiscard]] Answer<RunPlan> unseal(const SealedRun& sealed) const;
-    [[nodiscard]] Answer<std::string> start(const Caller& caller, const RunPlan& plan, RunSession::Sight sight);
+    [[nodiscard]] Answer<std::string> begin(const Caller& caller, const RunPlan& plan, RunSession::Sight sight);
     [[nodiscard]] Result<std::unique_ptr<RunSession>> make(RunSession::Terms terms);
     [[nodiscard]] Status erase(const RunPlan& plan);
     [[nodiscard]] Result<std::vector<RunSession::Known>> known(const RunPlan& plan);

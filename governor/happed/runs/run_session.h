@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-#include "governor/bus/services.h"
+#include "governor/bus/bus.h"
 #include "governor/core/loop.h"
 #include "governor/core/memory_profiles.h"
 #include "governor/documents/trace_reader.h"

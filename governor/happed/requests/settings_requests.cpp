@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "governor/happed/settings_requests.h"
+#include "governor/happed/requests/settings_requests.h"
 
 #include "governor/keys/key_binding.h"
 

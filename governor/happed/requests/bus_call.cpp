@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "governor/bus/bus_call.h"
+#include "governor/happed/requests/bus_call.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-#include "governor/bus/services.h"
+#include "governor/bus/bus.h"
 #include "governor/keys/key_helper.h"
 
 #include <functional>
@@ -11,14 +11,15 @@
 namespace happe {
 
 // Answers requests on the bus about the settings.
-class SettingsRequests final : public SettingsService {
+class SettingsRequests {
 public:
     // `helper`: the socket of happed-keys; `event` must outlive the object.
     SettingsRequests(EventLoop& event, std::string helper, std::function<Answer<void>()> reload)
         : event_(event), helper_(std::move(helper)), reload_(std::move(reload)) {}
 
-    Answer<void> reload() override { return reload_(); }
-    void learn_key(const Caller& caller, Micros timeout, std::function<void(Answer<std::string>)> learned) override;
+    Answer<void> reload() { return reload_(); }
+    // Calls `learned` once, at the latest after the timeout, but not if the caller leaves the bus.
+    void learn_key(const Caller& caller, Micros timeout, std::function<void(Answer<std::string>)> learned);
 
     // Stops learning a key for a caller that has left the bus.
     void left(const std::string& bus_name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "governor/happed/attention_requests.h"
+#include "governor/happed/requests/attention_requests.h"
 
 #include "governor/system/process.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "governor/bus/daemon_object.h"
+#include "governor/happed/requests/daemon_object.h"
 
-#include "governor/bus/bus_call.h"
+#include "governor/happed/requests/bus_call.h"
 
 #include <fmt/format.h>
 #include <iterator>
@@ -77,10 +77,10 @@ void announce(sd_bus* bus, Properties& announced, const Properties& now, const W
 
 }  // namespace
 
-DaemonObject::DaemonObject(sd_bus* bus, Services services, const Shown& shown,
+DaemonObject::DaemonObject(sd_bus* bus, Requests requests, const Shown& shown,
                            std::function<void(const std::string&)> left)
     : bus_(bus),
-      services_(std::move(services)),
+      requests_(std::move(requests)),
       shown_(shown),
       announced_(static_cast<const Properties&>(shown)),
       polkit_(bus),

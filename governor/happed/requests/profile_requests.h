@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-#include "governor/bus/services.h"
+#include "governor/happed/requests/daemon_object.h"
 #include "governor/happed/system_log.h"
 #include "governor/store/sqlite_profile_store.h"
 
@@ -12,7 +12,7 @@
 namespace happe {
 
 // Answers requests on the bus about the device database.
-class ProfileRequests final : public ProfileService {
+class ProfileRequests {
 public:
     // Reads the policies from `shown`. Calls `changed` after each change to stored profiles, which the loop must read
     // again.
@@ -20,17 +20,19 @@ public:
                     std::function<void()> changed)
         : store_(store), shown_(shown), log_(journal), changed_(std::move(changed)) {}
 
-    Answer<std::vector<StoredProfile>> list(const std::string& user) override {
+    Answer<std::vector<StoredProfile>> list(const std::string& user) {
         return in_terms_of_service(store_.of_user(user));
     }
-    Answer<std::vector<LearningEvent>> events(const Served& whom, std::int64_t after, std::uint32_t most) override {
+    // The oldest `most` events with numbers above `after`.
+    Answer<std::vector<LearningEvent>> events(const Served& whom, std::int64_t after, std::uint32_t most) {
         return in_terms_of_service(store_.events_of(whom, after, most)).map([](std::vector<LearningEvent>&& all) {
             std::erase_if(all, [](const LearningEvent& event) { return event.seq == 0; });  // has no number yet
             return std::move(all);
         });
     }
-    Answer<std::vector<UndoneLesson>> undo(const std::string& user, const std::string& profile,
-                                           std::uint32_t most) override {
+    // Undoes the user's newest lessons that are not undone yet, at most `most`. Unless `profile` is empty, only lessons
+    // of that profile.
+    Answer<std::vector<UndoneLesson>> undo(const std::string& user, const std::string& profile, std::uint32_t most) {
         return in_terms_of_service(store_.undo(user, profile, most))
             .and_then([this](Undone&& undone) -> Answer<std::vector<UndoneLesson>> {
                 if (undone.lessons.empty()) {
@@ -43,11 +45,10 @@ public:
                 return std::move(undone.lessons);
             });
     }
-    Answer<void> reset(const Served& whom) override { return after(store_.erase(whom)); }
-    Answer<void> replace(const std::vector<StoredProfile>& profiles) override {
-        return after(store_.replace(profiles));
-    }
-    [[nodiscard]] Khz f_ref() const override {
+    Answer<void> reset(const Served& whom) { return after(store_.erase(whom)); }
+    Answer<void> replace(const std::vector<StoredProfile>& profiles) { return after(store_.replace(profiles)); }
+    // Profiles are in kHz of the ladder with this top.
+    [[nodiscard]] Khz f_ref() const {
         const auto top = [](const Policy& policy) { return policy.ladder.top(); };
         return std::ranges::max(shown_.policies | std::views::transform(top));
     }

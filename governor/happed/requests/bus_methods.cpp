@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "governor/bus/bus_call.h"
-
 #include "governor/documents/profile_document.h"
+#include "governor/happed/day_tally.h"
+#include "governor/happed/requests/attention_requests.h"
+#include "governor/happed/requests/bus_call.h"
+#include "governor/happed/requests/profile_requests.h"
+#include "governor/happed/requests/settings_requests.h"
+#include "governor/happed/runs/run_requests.h"
 
 #include <fmt/format.h>
 #include <pwd.h>
@@ -61,7 +65,7 @@ Answer<void> watch(const Call& call) {
                                                    : refusal(Kind::AccessDenied, "you have left the bus");
 }
 
-Answer<StoredProfile> one_profile(ProfileService& profiles, const Served& whom) {
+Answer<StoredProfile> one_profile(ProfileRequests& profiles, const Served& whom) {
     return profiles.list(whom.user).and_then([&](const std::vector<StoredProfile>& all) -> Answer<StoredProfile> {
         const auto found = std::ranges::find(all, whom, &StoredProfile::whom);
         if (found == all.end()) {
@@ -73,7 +77,7 @@ Answer<StoredProfile> one_profile(ProfileService& profiles, const Served& whom) 
 
 // The profiles in a document, with this user as their owner.
 Answer<std::vector<StoredProfile>> profiles_of_document(const std::string& text, const std::string& user,
-                                                        const ProfileService& service) {
+                                                        const ProfileRequests& service) {
     auto document = read_profiles(text);
     if (!document) {
         return refusal(Kind::InvalidArgument, "document: " + document.error().message);
@@ -99,32 +103,36 @@ Answer<std::vector<StoredProfile>> profiles_of_document(const std::string& text,
     return std::move(document->profiles);
 }
 
-template <typename Service>
-Service& service(const Call& call) {
-    return std::get<Service&>(call.object.services());
+template <typename Requests>
+Requests& requests(const Call& call) {
+    return std::get<Requests&>(call.object.requests());
 }
 
-// Passes a call on to a service's method.
-template <typename Service, auto Member>
-constexpr auto kAsk = [](const Call& call, const auto&... argument) {
-    if constexpr (requires { (service<Service>(call).*Member)(call.caller, argument...); }) {
-        return (service<Service>(call).*Member)(call.caller, argument...);
+template <typename Requests, typename Method, typename... A>
+auto ask(const Call& call, Method Requests::* member, const A&... argument) {
+    Requests& asked = requests<Requests>(call);
+    if constexpr (std::is_invocable_v<Method Requests::*, Requests&, const Caller&, const A&...>) {
+        return (asked.*member)(call.caller, argument...);
     } else {
-        return (service<Service>(call).*Member)(argument...);
+        return (asked.*member)(argument...);
     }
-};
+}
 
-// Does the same if the service stores something for the caller.
-template <typename Service, auto Member>
+// Passes a call on to a method of one of the classes of requests.
+template <auto Member>
+constexpr auto kAsk = [](const Call& call, const auto&... argument) { return ask(call, Member, argument...); };
+
+// Does the same if the method stores something for the caller.
+template <auto Member>
 constexpr auto kAskWatched = [](const Call& call, const auto&... argument) {
-    return watch(call).and_then([&] { return kAsk<Service, Member>(call, argument...); });
+    return watch(call).and_then([&] { return ask(call, Member, argument...); });
 };
 
 // Handlers that do more.
 
 Answer<std::vector<ApplicationProfile>> list_profiles(const Call& call, const std::string& user) {
     return user_of(call, user)
-        .and_then([&](const std::string& name) { return service<ProfileService>(call).list(name); })
+        .and_then([&](const std::string& name) { return requests<ProfileRequests>(call).list(name); })
         .map([](const std::vector<StoredProfile>& profiles) {
             std::vector<ApplicationProfile> listed;
             listed.reserve(profiles.size());
@@ -137,14 +145,14 @@ Answer<std::vector<ApplicationProfile>> list_profiles(const Call& call, const st
 
 Answer<Uafp> get_profile(const Call& call, const std::string& user, const std::string& application) {
     return whom_of(call, user, application)
-        .and_then([&](const Served& whom) { return one_profile(service<ProfileService>(call), whom); })
+        .and_then([&](const Served& whom) { return one_profile(requests<ProfileRequests>(call), whom); })
         .map([](const StoredProfile& profile) { return profile.uafp; });
 }
 
 Answer<std::vector<LearningEvent>> list_events(const Call& call, const std::string& user,
                                                const std::string& application, std::int64_t after, std::uint32_t most) {
     return whom_of(call, user, application).and_then([&](const Served& whom) {
-        return service<ProfileService>(call).events(whom, after, std::min(most, kMostListed));
+        return requests<ProfileRequests>(call).events(whom, after, std::min(most, kMostListed));
     });
 }
 
@@ -158,12 +166,12 @@ Answer<std::vector<UndoneLesson>> undo(const Call& call, const std::string& user
         return refusal(Kind::Busy, "a run is in progress: undo after it has ended");
     }
     return user_of(call, user).and_then([&](const std::string& name) {
-        return service<ProfileService>(call).undo(name, application, most);
+        return requests<ProfileRequests>(call).undo(name, application, most);
     });
 }
 
 Answer<void> reset_profile(const Call& call, const std::string& user, const std::string& application) {
-    auto& profiles = service<ProfileService>(call);
+    auto& profiles = requests<ProfileRequests>(call);
     return whom_of(call, user, application)
         .and_then([&](const Served& whom) { return may_change(call, whom.user).map([&] { return whom; }); })
         .and_then([&](const Served& whom) {
@@ -174,14 +182,14 @@ Answer<void> reset_profile(const Call& call, const std::string& user, const std:
 }
 
 Answer<std::string> export_profiles(const Call& call, const std::string& user) {
-    auto& profiles = service<ProfileService>(call);
+    auto& profiles = requests<ProfileRequests>(call);
     return user_of(call, user)
         .and_then([&](const std::string& name) { return profiles.list(name); })
         .map([&](const std::vector<StoredProfile>& all) { return write_profiles({profiles.f_ref(), all}); });
 }
 
 Answer<std::uint32_t> import_profiles(const Call& call, const std::string& user, const ProfilesText& document) {
-    auto& profiles = service<ProfileService>(call);
+    auto& profiles = requests<ProfileRequests>(call);
     return user_of(call, user)
         .and_then([&](const std::string& name) { return may_change(call, name).map([&] { return name; }); })
         .and_then([&](const std::string& name) { return profiles_of_document(document.text, name, profiles); })
@@ -192,7 +200,7 @@ Answer<std::uint32_t> import_profiles(const Call& call, const std::string& user,
 
 Answer<TimeSpent> time_spent(const Call& call) {
     return user_name(call.caller.uid).and_then([&](const std::string& name) {
-        return service<TallyService>(call).today(name);
+        return requests<DayTally>(call).today(name);
     });
 }
 
@@ -202,8 +210,8 @@ void learn_key(const Call& call, std::uint32_t timeout_ms, std::function<void(An
     } else if (const auto watched = watch(call); !watched) {
         learned(tl::unexpected<ServiceError>(watched.error()));
     } else {
-        service<SettingsService>(call).learn_key(call.caller, std::chrono::milliseconds(timeout_ms),
-                                                 std::move(learned));
+        requests<SettingsRequests>(call).learn_key(call.caller, std::chrono::milliseconds(timeout_ms),
+                                                   std::move(learned));
     }
 }
 
@@ -218,19 +226,19 @@ constexpr auto kForUser = [](const Call& call, const std::string& user, const au
     return user.empty() || user == user_name(call.caller.uid) ? nullptr : "org.happe.governor1.manage-profiles";
 };
 constexpr auto kForRun = [](const Call& call, const std::string& run) -> const char* {
-    return service<RunService>(call).owns(call.caller, run) ? nullptr : kToRun(call);
+    return requests<RunRequests>(call).owns(call.caller, run) ? nullptr : kToRun(call);
 };
 
 }  // namespace
 
 std::vector<sd_bus_vtable> method_entries() {
     return {
-        method_entry<method::kFeedback, kAsk<AttentionService, &AttentionService::feedback>, kNone>(),
-        method_entry<method::kSetFocus, kAskWatched<AttentionService, &AttentionService::set_focus>, kNone>(),
-        method_entry<method::kClearFocus, kAsk<AttentionService, &AttentionService::clear_focus>, kNone>(),
-        method_entry<method::kHold, kAskWatched<AttentionService, &AttentionService::hold>, kToHold>(),
-        method_entry<method::kSavePower, kAskWatched<AttentionService, &AttentionService::save_power>, kToHold>(),
-        method_entry<method::kRelease, kAsk<AttentionService, &AttentionService::release>, kNone>(),
+        method_entry<method::kFeedback, kAsk<&AttentionRequests::feedback>, kNone>(),
+        method_entry<method::kSetFocus, kAskWatched<&AttentionRequests::set_focus>, kNone>(),
+        method_entry<method::kClearFocus, kAsk<&AttentionRequests::clear_focus>, kNone>(),
+        method_entry<method::kHold, kAskWatched<&AttentionRequests::hold>, kToHold>(),
+        method_entry<method::kSavePower, kAskWatched<&AttentionRequests::save_power>, kToHold>(),
+        method_entry<method::kRelease, kAsk<&AttentionRequests::release>, kNone>(),
         method_entry<method::kListProfiles, list_profiles, kForUser>(),
         method_entry<method::kGetProfile, get_profile, kForUser>(),
         method_entry<method::kListEvents, list_events, kForUser>(),
@@ -238,13 +246,13 @@ std::vector<sd_bus_vtable> method_entries() {
         method_entry<method::kResetProfile, reset_profile, kForUser>(),
         method_entry<method::kExportProfiles, export_profiles, kForUser>(),
         method_entry<method::kImportProfiles, import_profiles, kForUser>(),
-        method_entry<method::kStartRun, kAskWatched<RunService, &RunService::start>, kToRun>(),
-        method_entry<method::kStopRun, kAsk<RunService, &RunService::stop>, kForRun>(),
-        method_entry<method::kRunFacts, kAsk<RunService, &RunService::facts>, kForRun>(),
-        method_entry<method::kDeviceKey, kAsk<RunService, &RunService::device_key>, kNone>(),
+        method_entry<method::kStartRun, kAskWatched<&RunRequests::start>, kToRun>(),
+        method_entry<method::kStopRun, kAsk<&RunRequests::stop>, kForRun>(),
+        method_entry<method::kRunFacts, kAsk<&RunRequests::facts>, kForRun>(),
+        method_entry<method::kDeviceKey, kAsk<&RunRequests::device_key>, kNone>(),
         method_entry<method::kLearnKey, learn_key, kToConfigure>(),
         method_entry<method::kTimeSpent, time_spent, kNone>(),
-        method_entry<method::kReload, kAsk<SettingsService, &SettingsService::reload>, kToConfigure>(),
+        method_entry<method::kReload, kAsk<&SettingsRequests::reload>, kToConfigure>(),
     };
 }
 

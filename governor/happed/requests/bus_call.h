@@ -2,8 +2,8 @@
 // Serves a call of a method of org.happe.Governor1: reads its arguments, asks for permission, answers.
 #pragma once
 
-#include "governor/bus/daemon_object.h"
 #include "governor/bus/daemon_types.h"
+#include "governor/happed/requests/daemon_object.h"
 
 #include <cstring>
 #include <functional>

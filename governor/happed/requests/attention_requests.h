@@ -2,7 +2,8 @@
 // Requests on the bus that change whom HAPPE serves, or that count as presses: focus, holds, feedback.
 #pragma once
 
-#include "governor/bus/services.h"
+#include "governor/bus/bus.h"
+#include "governor/bus/daemon_interface.h"
 #include "governor/happed/attention.h"
 
 #include <functional>
@@ -11,7 +12,7 @@
 
 namespace happe {
 
-class AttentionRequests final : public AttentionService {
+class AttentionRequests {
 public:
     static constexpr std::size_t kMostHolds = 16;  // for each caller, both kinds together
 
@@ -22,13 +23,12 @@ public:
 
     AttentionRequests(Attention& attention, Hooks hooks) : attention_(attention), hooks_(std::move(hooks)) {}
 
-    Answer<void> feedback(const Caller& caller, Key key) override;
-    Answer<std::string> set_focus(const Caller& caller, const FileDescriptor& pidfd, const std::string& hint) override;
-    Answer<void> clear_focus(const Caller& caller) override;
-    Answer<std::uint32_t> hold(const Caller& caller, const std::string& program, const std::string& reason) override;
-    Answer<std::uint32_t> save_power(const Caller& caller, const std::string& program,
-                                     const std::string& reason) override;
-    Answer<void> release(const Caller& caller, std::uint32_t cookie) override;
+    Answer<void> feedback(const Caller& caller, Key key);
+    Answer<std::string> set_focus(const Caller& caller, const FileDescriptor& pidfd, const std::string& hint);
+    Answer<void> clear_focus(const Caller& caller);
+    Answer<std::uint32_t> hold(const Caller& caller, const std::string& program, const std::string& reason);
+    Answer<std::uint32_t> save_power(const Caller& caller, const std::string& program, const std::string& reason);
+    Answer<void> release(const Caller& caller, std::uint32_t cookie);
 
     // Call when a caller has left the bus. Drops its holds and its focus.
     void left(const std::string& bus_name);
