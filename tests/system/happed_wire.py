@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A D-Bus client that can also misbehave: https://dbus.freedesktop.org/doc/dbus-specification.html."""
+"""A D-Bus client: https://dbus.freedesktop.org/doc/dbus-specification.html."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CALL, RETURN, ERROR, SIGNAL = 1, 2, 3, 4
-NO_REPLY = 1
 PATH, INTERFACE, MEMBER, ERROR_NAME, REPLY_TO, DESTINATION, SENDER, SIGNATURE, DESCRIPTORS = range(1, 10)
 FIELD_TYPES = {PATH: "o", REPLY_TO: "u", SIGNATURE: "g", DESCRIPTORS: "u"}
 NUMBERS = {"y": "B", "b": "I", "n": "h", "q": "H", "i": "i", "u": "I", "x": "q", "t": "Q", "d": "d", "h": "I"}
@@ -34,10 +33,6 @@ class BusError(Exception):
         super().__init__(f"{name}: {message}")
         self.name = name
         self.message = message
-
-
-class ConnectionLostError(Exception):
-    """The bus has closed the connection."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +74,7 @@ def types(signature: str) -> Iterator[str]:
 
 
 class Writer:
-    """Marshals values. A variant is (signature, value). A string may be bytes: the writer sends them unchanged."""
+    """Marshals values. A variant is (signature, value)."""
 
     def __init__(self) -> None:
         """Begin a message or body."""
@@ -96,7 +91,7 @@ class Writer:
         if kind in NUMBERS:
             self.data += struct.pack("<" + NUMBERS[kind], value)
         elif kind in "sog":
-            text = value if isinstance(value, bytes) else value.encode()
+            text = value.encode()
             self.data += struct.pack("<B" if kind == "g" else "<I", len(text)) + text + b"\0"
         elif kind == "v":
             self.put("g", value[0])
@@ -160,12 +155,11 @@ class Reader:
         return dict(values) if signature[0] == "{" else values
 
 
-def marshalled_call(serial: int, flags: int, fields: dict[int, Any], signature: str, body: Writer) -> bytes:
+def marshalled_call(serial: int, fields: dict[int, Any], body: Writer) -> bytes:
     """Return a whole message."""
     head = Writer()
-    head.data += struct.pack("<BBBBII", ord("l"), CALL, flags, 1, len(body.data), serial)
-    shown = {**fields, SIGNATURE: signature} if signature else fields
-    head.put("a(yv)", [(code, (FIELD_TYPES.get(code, "s"), value)) for code, value in shown.items()])
+    head.data += struct.pack("<BBBBII", ord("l"), CALL, 0, 1, len(body.data), serial)
+    head.put("a(yv)", [(code, (FIELD_TYPES.get(code, "s"), value)) for code, value in fields.items()])
     head.pad(8)
     return bytes(head.data + body.data)
 
@@ -219,23 +213,17 @@ class Peer:
         while self._descriptors:
             os.close(self._descriptors.popleft())
 
-    def send(
-        self, fields: dict[int, Any], signature: str = "", *values: Any, fds: tuple[int, ...] = (), flags: int = 0
-    ) -> int:
+    def send(self, fields: dict[int, Any], signature: str = "", *values: Any, fds: tuple[int, ...] = ()) -> int:
         """Send a call and return its serial."""
         body = Writer()
         for one, value in zip(types(signature), values, strict=True):
             body.put(one, value)
         serial = next(self._serial)
-        if fds:
-            fields = {**fields, DESCRIPTORS: len(fds)}
-        data = marshalled_call(serial, flags, fields, signature, body)
+        fields = {**fields, SIGNATURE: signature, DESCRIPTORS: len(fds)}
+        data = marshalled_call(serial, {code: value for code, value in fields.items() if value}, body)
         passed = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
-        try:
-            sent = self.socket.sendmsg([data], passed)
-            self.socket.sendall(data[sent:])
-        except (BrokenPipeError, ConnectionResetError) as error:
-            raise ConnectionLostError from error
+        sent = self.socket.sendmsg([data], passed)
+        self.socket.sendall(data[sent:])
         return serial
 
     def call(self, fields: dict[int, Any], signature: str = "", *values: Any, **how: Any) -> Message:
@@ -280,7 +268,7 @@ class Peer:
             room = socket.CMSG_SPACE(MOST_DESCRIPTORS * 4)
             data, ancillary, *_ = self.socket.recvmsg(1 << 16, room)
             if not data:
-                raise ConnectionLostError
+                raise EOFError("the bus has closed the connection")
             self._buffer += data
             for level, kind, passed in ancillary:
                 assert (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS)

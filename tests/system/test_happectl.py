@@ -48,10 +48,13 @@ def test_status_shows_who_is_served_and_what_they_taught(happectl: HappeCtl) -> 
     assert (ran.returncode, ran.stderr, ran.stdout) == (0, "", STATUS)
 
 
-def test_status_names_who_asks_for_one_step_lower(happectl: HappeCtl) -> None:
-    with happectl.daemon({"Savers": [["powerprofilesctl", "on a train"]]}):
+def test_status_names_who_asks_for_one_step_lower_and_says_what_happened_to_the_database(happectl: HappeCtl) -> None:
+    told = "p.db is damaged and was set aside as p.db.corrupt-1; HAPPE goes on with the copy of 2026-03-14 03:14 UTC"
+    with happectl.daemon({"Savers": [["powerprofilesctl", "on a train"]], "Database": told}):
         ran = happectl.run("status")
+        assert json.loads(happectl.run("status", "--json").stdout)["database"] == told
     assert "\nlower    powerprofilesctl (on a train)\n" in ran.stdout
+    assert f"\n\n{told}\n" in ran.stdout
 
 
 @pytest.mark.parametrize(("arguments", "locale"), [(["--ascii"], "C.UTF-8"), ([], "C"), ([], "no_SUCH.locale")])
@@ -78,13 +81,6 @@ def test_status_as_json_has_everything(happectl: HappeCtl) -> None:
     assert shown["settings"]["algorithm.warm_start"] is False
     assert shown["settings"]["calibration"] == {"2201000": 2_300_000}
     assert shown["run"] is None
-
-
-def test_status_says_what_happened_to_the_database(happectl: HappeCtl) -> None:
-    told = "p.db is damaged and was set aside as p.db.corrupt-1; HAPPE goes on with the copy of 2026-03-14 03:14 UTC"
-    with happectl.daemon({"Database": told}):
-        assert f"\n\n{told}\n" in happectl.run("status").stdout
-        assert json.loads(happectl.run("status", "--json").stdout)["database"] == told
 
 
 def test_status_says_what_it_may_not_show(happectl: HappeCtl) -> None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from happed_world import (
-    EVERYBODY,
     ME,
     MY_NAME,
     MY_SESSION,
@@ -123,22 +122,6 @@ def test_without_polkit_another_users_profiles_are_closed_and_ones_own_are_open(
     assert me("ListProfiles", "s", MY_NAME) == []
 
 
-def test_what_one_learns_is_not_in_anothers_list(me: Client, world: World) -> None:
-    world.allow("manage-profiles")
-    me("ImportProfiles", "ss", "bob", DOCUMENT)
-    assert me("ListProfiles", "s", "") == []
-
-
-@pytest.mark.parametrize("uid", EVERYBODY)
-def test_to_name_the_user_in_another_case_or_with_a_blank_is_to_name_another(happed: Happed, uid: int) -> None:
-    caller = happed.client(uid)
-    for name in (MY_NAME.upper(), MY_NAME + " ", "\t" + MY_NAME):
-        if uid == 0:
-            assert caller("ListProfiles", "s", name) == []
-        else:
-            assert caller.refused("ListProfiles", "s", name)[0] == "AccessDenied"
-
-
 # Whom happed serves
 
 
@@ -151,34 +134,20 @@ def test_the_active_sessions_user_is_served(me: Client) -> None:
     until(lambda: me.get("Sample") and me.get("Targets"))
 
 
-def locked(world: World) -> str:
-    world.session(MY_SESSION, LockedHint=("b", True))
-    return "the active session is locked"
+LEAVES: dict[str, Callable[[World], None]] = {
+    "the active session is locked": lambda world: world.session(MY_SESSION, LockedHint=("b", True)),
+    "the active session is of class greeter": lambda world: world.session(MY_SESSION, Class=("s", "greeter")),
+    "no session is active": lambda world: world.activate(""),
+    "the machine is going to sleep": lambda world: world.prepare_for_sleep(asleep=True),
+}
 
 
-def greeter(world: World) -> str:
-    world.session(MY_SESSION, Class=("s", "greeter"))
-    return "the active session is of class greeter"
-
-
-def away(world: World) -> str:
-    world.activate("")
-    return "no session is active"
-
-
-def asleep(world: World) -> str:
-    world.prepare_for_sleep(asleep=True)
-    return "the machine is going to sleep"
-
-
-@pytest.mark.parametrize("leaves", [locked, greeter, away, asleep])
-def test_nobody_is_served_when_nobody_is_there_and_the_reason_is_told(
-    me: Client, world: World, leaves: Callable[[World], str]
-) -> None:
+@pytest.mark.parametrize("reason", LEAVES)
+def test_nobody_is_served_when_nobody_is_there_and_the_reason_is_told(me: Client, world: World, reason: str) -> None:
     until(lambda: me.get("Sample"))
     me.listen()
 
-    reason = leaves(world)
+    LEAVES[reason](world)
 
     me.sees("State", "released")
     assert me.get("Reason") == reason

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Mode `extended` on a real happed: no press works against its key, and probes are only where somebody feels them."""
+"""Mode `extended` on a real happed: probes are only where somebody feels them."""
 
 from __future__ import annotations
 
@@ -19,26 +19,6 @@ if TYPE_CHECKING:
 LOWER, LESS, LEARNED, TOP = 800_000, 1_200_000, 1_600_000, 2_300_000
 EXTENDED = '[algorithm]\nmode = "extended"\n'
 BACKENDS = pytest.mark.parametrize("found", [{}, CAPPED], ids=["setspeed", "cap"])
-
-
-@BACKENDS
-@pytest.mark.parametrize("begin", ["start", "hold"])
-def test_save_power_while_the_machine_still_runs_as_the_kernel_left_it_raises_nothing(
-    stopped: Happed, world: World, found: dict[str, str], begin: str
-) -> None:
-    stopped.configure("period_ms = 10000\n" + EXTENDED)  # the first turn is the press's
-    T61(stopped.cpus, **found, scaling_cur_freq=str(TOP))
-    me = stopped.start().serves()
-    always_wants(me, LEARNED)
-    if begin == "hold":
-        world.allow("hold")
-        me("Release", "u", me("Hold", "ss", "make", ""))
-        me.sees("State", "governing")
-
-    me("Feedback", "s", "power")
-
-    until(lambda: me("ListEvents", "ssxu", "", "desktop", 0, 10), "the press is a lesson")
-    assert max(me("GetProfile", "ss", "", "desktop")) <= LEARNED
 
 
 class Quiet:

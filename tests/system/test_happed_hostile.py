@@ -5,23 +5,12 @@ from __future__ import annotations
 
 import json
 import re
-import struct
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from happed_wire import (
-    DESTINATION,
-    INTERFACE,
-    MEMBER,
-    NO_REPLY,
-    PATH,
-    BusError,
-    ConnectionLostError,
-    Writer,
-    marshalled_call,
-)
+from happed_wire import DESTINATION, INTERFACE, MEMBER, PATH, BusError
 from happed_world import DBUS_ERROR, MY_NAME, NAME, OBJECT, Client
 from patience import until
 
@@ -49,27 +38,6 @@ def memory_kib(pid: int) -> int:
 def descriptors(pid: int) -> int:
     """Return how many descriptors a process has open."""
     return len(list(Path(f"/proc/{pid}/fd").iterdir()))
-
-
-@pytest.mark.parametrize(
-    ("member", "signature", "values"),
-    [
-        ("Feedback", "", ()),
-        ("Feedback", "ss", ("performance", "power")),
-        ("SetFocus", "us", (0, "torcs")),
-        ("Hold", "as", (["make"],)),
-        ("ListEvents", "ssxi", ("", "torcs", 0, -1)),
-        ("StartRun", "a{ss}", ({"condition": "ondemand"},)),
-    ],
-)
-def test_other_signatures_are_invalid(me: Client, member: str, signature: str, values: tuple[Any, ...]) -> None:
-    if "h" in signature:
-        with Path("/dev/null").open() as null:
-            name, _ = me.refused(member, signature, *values, fds=(null.fileno(),))
-    else:
-        name, _ = me.refused(member, signature, *values)
-    assert name == "InvalidArgs"
-    assert me.get("User") == MY_NAME
 
 
 @pytest.mark.parametrize(
@@ -188,34 +156,6 @@ def test_what_is_not_there_cannot_be_called(me: Client) -> None:
     assert me.get("User") == MY_NAME
 
 
-@pytest.mark.parametrize("text", [b"\xff\xfe", b"\xc0\x80", b"performance\0", b"\xed\xa0\x80"])
-def test_what_is_no_utf8_ends_its_sender_and_nobody_else(happed: Happed, me: Client, text: bytes) -> None:
-    sender = happed.client()
-    with pytest.raises(ConnectionLostError):
-        sender("Feedback", "s", text)
-    assert me.get("User") == MY_NAME
-
-
-def test_a_message_that_lies_about_its_length_ends_its_sender(happed: Happed, me: Client) -> None:
-    sender = happed.client()
-    body = Writer()
-    body.data += struct.pack("<I", 1 << 20) + b"performance\0"
-    fields = {PATH: OBJECT, INTERFACE: NAME, MEMBER: "Feedback", DESTINATION: NAME}
-    sender.peer.socket.sendall(marshalled_call(99, 0, fields, "s", body))
-    with pytest.raises(ConnectionLostError):
-        sender.peer.reply(99)
-    assert me.get("User") == MY_NAME
-
-
-def test_half_a_message_holds_nobody_up(happed: Happed, me: Client) -> None:
-    sender = happed.client()
-    body = Writer()
-    body.put("s", "performance")
-    fields = {PATH: OBJECT, INTERFACE: NAME, MEMBER: "Feedback", DESTINATION: NAME}
-    sender.peer.socket.sendall(marshalled_call(99, 0, fields, "s", body)[:-5])
-    assert me.get("User") == MY_NAME
-
-
 def test_descriptors_nobody_asked_for_are_closed(happed: Happed, me: Client) -> None:
     before = descriptors(happed.pid)
     with Path("/dev/null").open() as null:
@@ -224,33 +164,6 @@ def test_descriptors_nobody_asked_for_are_closed(happed: Happed, me: Client) -> 
             me.refused("Release", "u", 1, fds=(null.fileno(),) * 10)
     me.get("Version")
     assert descriptors(happed.pid) <= before
-
-
-def test_a_hundred_clients_at_once_are_all_answered(happed: Happed, me: Client) -> None:
-    crowd = [happed.client() for _ in range(100)]
-    calls: list[tuple[Client, int]] = []
-    for turn in range(50):
-        for client in crowd:
-            member, signature, values = [
-                ("ListProfiles", "s", ("",)),
-                ("Feedback", "s", ("power",)),
-                ("GetProfile", "ss", ("", "nothing")),
-                ("Release", "u", (turn,)),
-                ("ClearFocus", "", ()),
-            ][turn % 5]
-            calls.append((client, client.send(member, signature, *values)))
-
-    refusals = {"None": 0}
-    for client, call in calls:
-        try:
-            client.peer.reply(call)
-            refusals["None"] += 1
-        except BusError as error:
-            refusals[error.name] = refusals.get(error.name, 0) + 1
-
-    too_often = refusals.pop("org.freedesktop.DBus.Error.LimitsExceeded")  # at most this many presses
-    assert refusals == {"None": 2000 - too_often, "org.happe.Governor1.Error.NotFound": 3000}
-    assert me.get("User") == MY_NAME
 
 
 def test_clients_that_come_and_go_leave_no_memory_and_no_descriptor_behind(happed: Happed, world: World) -> None:
@@ -280,8 +193,14 @@ def test_huge_messages_leave_no_memory_behind(happed: Happed, me: Client) -> Non
 
 def test_a_flood_of_presses_is_one_series_and_keeps_the_time(me: Client) -> None:
     me.listen()
-    for _ in range(5000):
-        me.send("Feedback", "s", "performance", flags=NO_REPLY)
+    calls = [me.send("Feedback", "s", "performance") for _ in range(5000)]
     until(lambda: me("ListProfiles", "s", ""))
     assert len(me("ListEvents", "ssxu", "", "desktop", 0, 100)) == 1
     assert [body for member, body in me.heard_so_far() if member == "KeyCounted"] == [["performance"]]
+    refusals = set()
+    for call in calls:
+        try:
+            me.peer.reply(call)
+        except BusError as refusal:
+            refusals.add(refusal.name)
+    assert refusals == {DBUS_ERROR + "LimitsExceeded"}, "no person presses so often"

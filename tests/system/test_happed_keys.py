@@ -79,9 +79,7 @@ def test_without_devices_all_is_nothing(helper: Helper) -> None:
 @pytest.mark.parametrize(
     "question",
     [
-        b"\0",
         b"happe-keys 1 open ../sda KEY_PROG1 KEY_PROG2",
-        OPEN_ALL + b"\n",
         b"x" * 100_000,
     ],
 )

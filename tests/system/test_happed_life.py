@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from happed_wire import MEMBER
 from happed_world import KEY_PROG1, KEY_PROG2, MY_NAME, NAME, QUICK, Client, Happed, Keyboards, press, running_world
-from patience import PATIENCE_S, spend, until
+from patience import PATIENCE_S, until
 from seals import end, facts
 
 if TYPE_CHECKING:
@@ -32,14 +31,6 @@ RUN = {
     "application": ("s", "torcs"),
     "blind": ("b", False),
 }
-
-
-def events_of(database: Path) -> int:
-    """Return how many lessons a database holds."""
-    with sqlite3.connect(database) as connection:
-        [count] = connection.execute("SELECT count(*) FROM learning_event").fetchone()
-    connection.close()
-    return int(count)
 
 
 # Configuration
@@ -129,12 +120,6 @@ def test_sighup_applies_the_configuration(happed: Happed) -> None:
     happed.configure(QUICK + 'feedback = "next-sample"\n')
     happed.hang_up()
     assert me.changed("Settings")["feedback"] == "next-sample"
-
-
-def test_with_a_bad_configuration_it_does_not_start(stopped: Happed) -> None:
-    stopped.configure("[keys\n")
-    assert stopped.launch().wait(PATIENCE_S) == EX_CONFIG
-    assert f"{stopped.folder}/happe.toml:1:" in stopped.log
 
 
 def test_without_a_place_for_its_database_it_may_start_again(stopped: Happed) -> None:
@@ -358,28 +343,6 @@ def test_a_run_has_the_presses_since_it_began_and_says_that_a_keyboard_went(
     assert pressed["key"] == "power"
     assert pressed["t_us"] >= kept["started_us"]
     assert [each["reason"] for each in kept["interruptions"]] == ["keyboard-lost"]
-
-
-def test_killed_amid_presses_it_has_lost_nothing_that_it_told_of(stopped: Happed, keyboards: Keyboards) -> None:
-    me = stopped.start().serves()
-    me.listen()
-    _, keyboard = keyboards.hand_out()
-    me.sees("Keyboards", 1)
-    heard = 0
-    for number in range(150):  # of 200 presses; each begins a new series
-        press(keyboard, KEY_PROG2 if number % 2 else KEY_PROG1, seconds_ago=200 - number)
-        spend(0.01)
-        if number % 20 == 19:  # happed counts one press in each period, and may be slow
-            me.heard("KeyCounted")
-            heard += 1
-
-    stopped.kill()
-
-    me.peer.bus("GetId")  # all signals are here
-    counted = heard + sum(message.fields[MEMBER] == "KeyCounted" for message in me.peer.signals)
-    assert events_of(stopped.folder / "p.db") >= counted
-    assert stopped.start().serves()("ListProfiles", "s", "") != []
-    os.close(keyboard)
 
 
 def test_a_profile_that_cannot_be_read_can_be_forgotten(stopped: Happed) -> None:

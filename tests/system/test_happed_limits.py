@@ -4,21 +4,18 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
 from happed_stand_in import HappeCtl
 from happed_t61 import CAPPED, T61, always_wants, shows, turns, writes_of
-from patience import PATIENCE_S, until
+from patience import until
 
 if TYPE_CHECKING:
     from happed_world import Client, Happed, World
 
 LOWEST, LIMIT, WANTED, TOP = 800_000, 1_600_000, 2_200_000, 2_300_000
-TABLES = ["setspeed", "cap-with-table", "cap"]
-KHZ = [LOWEST, 1_200_000, LIMIT, WANTED, TOP]
 
 
 @pytest.mark.parametrize("found", [{}, CAPPED], ids=["setspeed", "cap"])
@@ -55,50 +52,6 @@ def test_a_limit_is_followed_and_shown_and_the_newest_is_left(
     until(lambda: machine[file] == str(LOWEST), "a frequency below the limit is set")
     assert stopped.stop() == 0
     assert machine["scaling_max_freq"] == str(LIMIT)
-
-
-@pytest.mark.parametrize("found", [{}, CAPPED, {**CAPPED, "scaling_available_frequencies": ""}], ids=TABLES)
-def test_boost_that_comes_back_is_used_and_left(stopped: Happed, found: dict[str, str]) -> None:
-    """It comes while happed governs, after happed has ended, and after a kill."""
-
-    def boost(*, on: bool) -> None:
-        highest = KHZ[-1] if on else LIMIT
-        table = [khz for khz in KHZ if khz <= highest]
-        if "scaling_available_frequencies" not in found:
-            machine["scaling_available_frequencies"] = " ".join(map(str, table))
-        machine["cpuinfo_max_freq"] = str(highest)
-        if not found:  # the kernel's own, as nobody limits it
-            machine["scaling_max_freq"] = str(highest)
-
-    stopped.configure("period_ms = 100\n")
-    machine = T61(stopped.cpus, **found)
-    file = "scaling_max_freq" if found else "scaling_setspeed"
-    boost(on=False)
-    machine["scaling_max_freq"] = str(LIMIT)
-    me = stopped.start().serves()
-    always_wants(me, LOWEST, LIMIT)
-    shows(machine, file, LOWEST)
-    for by_a_kill in (False, True):
-        if by_a_kill:
-            stopped.kill()
-            subprocess.run([*stopped.command(), "--restore"], env=stopped.environment, check=True, timeout=PATIENCE_S)
-        else:
-            assert stopped.stop() == 0
-        boost(on=True)
-        assert machine["scaling_max_freq"] == str(TOP)
-        boost(on=False)
-        me = stopped.start().serves()
-        shows(machine, file, LOWEST)
-    boost(on=True)
-    until(lambda: me.get("Ladders")[0][2][-1] == TOP, "the new range is known")
-    always_wants(me, TOP)
-    shows(machine, file, TOP)
-    assert (me.get("State"), me.get("Limits")) == ("governing", [])
-    boost(on=False)
-    until(lambda: me.get("Ladders")[0][2][-1] == LIMIT, "the new range is known")
-    assert stopped.stop() == 0
-    boost(on=True)
-    assert machine["scaling_max_freq"] == str(TOP)
 
 
 def test_a_contest_ends_when_the_other_is_quiet(governing: Client, stopped: Happed, t61: T61) -> None:

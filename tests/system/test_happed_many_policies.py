@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from happed_stand_in import HappeCtl
-from happed_t61 import CAPPED, MACHINES, T61, FakedMachine, always_wants, turns, writes_of
+from happed_t61 import CAPPED, MACHINES, T61, FakedMachine, always_wants
 from patience import until
 
 if TYPE_CHECKING:
@@ -31,27 +31,6 @@ def few_files() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, before[1]))
     yield
     resource.setrlimit(resource.RLIMIT_NOFILE, before)
-
-
-@pytest.mark.parametrize(
-    ("found", "file"), [({}, "scaling_setspeed"), (CAPPED, "scaling_max_freq")], ids=["setspeed", "cap"]
-)
-def test_all_are_governed_and_nothing_is_written_while_nothing_changes(
-    stopped: Happed, found: dict[str, str], file: str
-) -> None:
-    stopped.configure("period_ms = 100\n")
-    machine = T61(stopped.cpus, POLICIES, **found)
-    me = stopped.start().serves()
-    always_wants(me, 2_200_000)
-    until(lambda: machine.of_all(file) == {"2200000"}, "all are governed")
-    me.sees("State", "governing")
-    before = writes_of(machine)
-    turns(stopped, 5, POLICIES)
-    assert writes_of(machine) == before
-    machine["scaling_max_freq"] = "1200000"
-    me.sees("Limits", [(0, 800_000, 1_200_000)])
-    assert stopped.stop() == 0
-    assert machine.of_all("scaling_max_freq") == {"1200000", "2300000"}
 
 
 @pytest.mark.parametrize("name", MACHINES)

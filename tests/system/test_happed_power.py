@@ -203,7 +203,7 @@ def test_a_preference_that_a_policy_does_not_take_hinders_only_runs(
 
 
 def test_profiles_on_mains_and_on_battery_learn_on_their_own(
-    stopped: Happed, laptop: FakedMachine, charger: Charger, world: World
+    stopped: Happed, laptop: FakedMachine, charger: Charger
 ) -> None:
     """The profile on mains begins as a copy of the other."""
     del laptop
@@ -230,11 +230,6 @@ def test_profiles_on_mains_and_on_battery_learn_on_their_own(
 
     mains = until(above_the_copy, "a press raises the copy")
     assert me("ListProfiles", "s", "") == [("desktop", battery), ("desktop/mains", mains)]
-
-    world.allow("run-study")
-    run = me("StartRun", "a{sv}", what("O-HAPPE"))
-    assert me.get("Application") == "torcs"
-    me("StopRun", "s", run)
 
     charger.plug(plugged=False)
     until(lambda: me.get("Profile") == battery, "the one on battery has not changed")
