@@ -9,27 +9,25 @@ import math
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from happe_cli.commands import Command, json_option, print_json, print_table
 from happe_cli.errors import Failure
 from happe_contract.calibration import Calibration, ShuntLine, SupplyTap, Wiring, from_header
-from happe_contract.measuring.zeros import HAVE_A_ZERO, checks_of, read_zero
-from happe_contract.traces import Block, Measures, Quantity
+from happe_contract.measuring.zeros import checks_of
+from happe_contract.traces import Measures, Quantity
 from happe_power import calibration
 from happe_power.cli.host import Host, from_option, opened, pass_host, to_option, trace_argument
 from happe_power.cli.sources import SourceFile
 from happe_power.known_load import Load, LoadError, Readings, outcome
 from happe_power.recording import zero_check
-from happe_power.recording.guard import UnusableError, usable
 from happe_power.sources import make
-from happe_power.sources.source import EndedError
 from happe_power.toml_files import TomlFileError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from happe_contract.measuring.zeros import ZeroReading
     from happe_contract.traces import Channel
@@ -42,31 +40,24 @@ For the second, put a known resistor in the laptop's place, and measure its volt
 It gives the shunt's resistance, the divider's ratio, and the gain of a channel in amperes or watts. U
 is one standard uncertainty (k = 1); for a multimeter's limits +-L, give U = L / 1.73.
 
-In a terminal the command asks for missing values. A script must give all of them and --no-wait, and
---load-source if the second reading comes from another source. --no-load makes a record with zeros only.
+In a terminal the command waits for Enter before each reading. A script gives --no-wait, and --load-source if
+the second reading comes from another source. --no-load makes a record with zeros only.
 
 Examples:
-  happe-power calibrate --source comedi.toml rig-1.toml
   happe-power calibrate --source comedi.toml rig-1.toml --name "rig 1, November" \\
-      --shunt-line return --supply-measured before --load-ohm 10.021 0.003 --load-volt 19.432 0.004 --no-wait"""
+      --shunt-line return --supply-measured before --load-ohm 10.021 0.003 --load-volt 19.432 0.004
+  happe-power calibrate --source scpi.toml meter.toml --name "meter 3" --no-load"""
 
-Made = TypeVar("Made")
-READ_S = 1.0
-PATIENCE_S = 10.0
 SHORTED = 0.01  # of a channel's range, several times the offset that data sheets of acquisition boards allow
-
-
-def _require_sure(value: float, uncertainty: float) -> None:
-    """Raise BadParameter for a value that can't be measured."""
-    if not (0 < value < math.inf and 0 <= uncertainty < value):
-        raise click.BadParameter(f"{value:g} {uncertainty:g}: must be more than 0, and U less than that")
+MEASURED = frozenset(Measures) - {Measures.MARKER}
 
 
 def _sure(
     _context: click.Context, _parameter: click.Parameter, pair: tuple[float, float] | None
 ) -> tuple[float, float] | None:
-    if pair is not None:
-        _require_sure(*pair)
+    """Raise BadParameter for a value that can't be measured."""
+    if pair is not None and not (0 < pair[0] < math.inf and 0 <= pair[1] < pair[0]):
+        raise click.BadParameter(f"{pair[0]:g} {pair[1]:g}: must be more than 0, and U less than that")
     return pair
 
 
@@ -78,7 +69,7 @@ PAIR: dict[str, Any] = {"type": float, "nargs": 2, "callback": _sure}
 @click.option("--source", type=SourceFile(), required=True, help="The instrument's TOML file, as for `record`")
 @click.option("--load-source", type=SourceFile(), help="The instrument for the reading under load  [--source]")
 @click.option("--seconds", type=click.FloatRange(0.1, 3600), default=10.0, show_default=True, help="How long to read")
-@click.option("--name", help="The name of the record, for example `rig 1, November`")
+@click.option("--name", required=True, help="The name of the record, for example `rig 1, November`")
 @click.option(
     "--days", type=click.IntRange(1, 3660), default=365, show_default=True, help="How long the record is valid"
 )
@@ -92,38 +83,27 @@ PAIR: dict[str, Any] = {"type": float, "nargs": 2, "callback": _sure}
 @click.option("--load-volt", **PAIR, metavar="VOLT U", help="The voltage across the resistor, by a multimeter")
 @click.option("--instrument", help="The multimeter that measured both; the record names it")
 @click.option("--no-load", is_flag=True, help="Measure only the zeros")
-@click.option("--no-wait", is_flag=True, help="Ask no question, and do not wait for Enter")
+@click.option("--no-wait", is_flag=True, help="Do not wait for Enter")
 @click.option("--force", is_flag=True, help="Overwrite an existing record")
 @json_option
 def calibrate(file: Path, **chosen: Any) -> None:  # noqa: ANN401 - click's options
     """Measure zeros and a known load, and write a calibration record."""
-    asks = Asks(chosen, waits=not chosen["no_wait"] and somebody_is_there())
+    waits = not chosen["no_wait"] and somebody_is_there()
     if file.exists() and not chosen["force"]:
         raise Failure(os.EX_CANTCREAT, f"{file}: exists already; --force overwrites it")
     source = make(chosen["source"])
-    name = asks.text("name", "The record's name")
-    wiring = _wiring(asks, source.channels)
-    load = _load(asks) if not (asks.waits or chosen["no_load"]) else None  # a script's gaps, before the readings
-    measured = [each for each in source.channels if each.measures is not Measures.MARKER]
-
-    def shorted() -> dict[str, ZeroReading]:
-        asks.ready("Short every input. (If no channel measures the supply, you can switch the laptop off instead.)")
-        zeros = _readings(source, chosen["seconds"])
-        _require_shorted(measured, zeros)
-        return zeros
-
-    zeros = asks.until_right(shorted)
-
-    def loaded() -> tuple[list[Readings], Calibration]:
-        loads, known = {}, load
-        if not chosen["no_load"]:
-            asks.ready("Put the resistor in the laptop's place and measure the voltage over it.")
-            loads = _readings(make(chosen["load_source"]) if chosen["load_source"] else source, chosen["seconds"])
-            known = known or _load(asks)
-        both = [Readings(each, zeros[each.name], loads.get(each.name)) for each in measured]
-        return both, _record(name, wiring, both, known, chosen["days"])
-
-    both, record = loaded() if chosen["no_load"] else asks.until_right(loaded)
+    wiring = _wiring(chosen, source.channels)
+    load = None if chosen["no_load"] else Load(*(_quantity(chosen, name) for name in ("load_ohm", "load_volt")))
+    measured = [each for each in source.channels if each.measures in MEASURED]
+    ready("Short every input. (If no channel measures the supply, you can switch the laptop off instead.)", waits=waits)
+    zeros = _readings(source, chosen["seconds"])
+    _require_shorted(measured, zeros)
+    loads = {}
+    if load:
+        ready("Put the resistor in the laptop's place.", waits=waits)
+        loads = _readings(make(chosen["load_source"]) if chosen["load_source"] else source, chosen["seconds"])
+    both = [Readings(each, zeros[each.name], loads.get(each.name)) for each in measured]
+    record = _record(chosen["name"], wiring, both, load, chosen["days"])
     _write(file, record, force=chosen["force"])
     _show(file, record, both, as_json=chosen["as_json"])
 
@@ -133,101 +113,36 @@ def somebody_is_there() -> bool:
     return sys.stdin.isatty()
 
 
-class Asks:
-    """Answers from the command line, or from the person at the terminal."""
-
-    def __init__(self, chosen: dict[str, Any], *, waits: bool) -> None:
-        """Take the command's options. `waits`: a person at the terminal can answer."""
-        self._chosen = chosen
-        self.waits = waits
-
-    def ready(self, what: str) -> None:
-        """Ask the person to do something, and wait for Enter."""
-        if self.waits:
-            click.prompt(f"{what} Then press Enter", default="", show_default=False, prompt_suffix="", err=True)
-
-    def text(self, name: str, question: str, options: Sequence[str] = ()) -> str:
-        """The answer as a text, or as one of `options`."""
-        kind = click.Choice(options) if options else str
-        return str(self._chosen[name] or self._asked(name, question, kind))
-
-    def quantity(self, name: str, question: str) -> Quantity:
-        """A value with its standard uncertainty."""
-        value, uncertainty = self._chosen[name] or self.until_right(lambda: self._measured(name, question))
-        return Quantity(value, uncertainty, f"{question}, {self._chosen['instrument'] or 'instrument not named'}")
-
-    def until_right(self, make: Callable[[], Made]) -> Made:
-        """The result of `make`. If it fails and a person is there, they put it right and it begins again."""
-        while True:
-            try:
-                return make()
-            except (Failure, click.BadParameter) as error:
-                if not self.waits:
-                    raise
-                click.echo(f"happe-power: {error}; try again, or end this with Ctrl-C", err=True)
-
-    def _measured(self, name: str, question: str) -> tuple[float, float]:
-        value, uncertainty = (
-            self._asked(name, f"{question}{part}", float) for part in ("", ", its standard uncertainty")
-        )
-        _require_sure(value, uncertainty)
-        return value, uncertainty
-
-    def _asked(self, name: str, question: str, kind: Any) -> Any:  # noqa: ANN401 - click's types
-        if not self.waits:
-            raise click.UsageError(f"{_option(name)} is missing: {question}")
-        return click.prompt(question, type=kind, err=True)
+def ready(what: str, *, waits: bool) -> None:
+    """Ask a person to do something, and wait for Enter."""
+    if waits:
+        click.prompt(f"{what} Then press Enter", default="", show_default=False, prompt_suffix="", err=True)
 
 
-def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+def _given(chosen: dict[str, Any], name: str) -> Any:  # noqa: ANN401 - click's types
+    if chosen[name] is None:
+        raise click.UsageError(f"--{name.replace('_', '-')} is missing")
+    return chosen[name]
 
 
-def _wiring(asks: Asks, channels: Sequence[Channel]) -> Wiring | None:
+def _wiring(chosen: dict[str, Any], channels: Sequence[Channel]) -> Wiring | None:
     """How the rig is wired, if it has a shunt."""
     if not any(each.measures is Measures.SHUNT for each in channels):
         return None
-    line = asks.text("shunt_line", "The line that the shunt is in", tuple(ShuntLine))
-    tap = asks.text("supply_measured", "The supply's voltage is measured before the shunt or after", tuple(SupplyTap))
-    return Wiring(ShuntLine(line), SupplyTap(tap))
+    return Wiring(ShuntLine(_given(chosen, "shunt_line")), SupplyTap(_given(chosen, "supply_measured")))
 
 
-def _load(asks: Asks) -> Load:
-    return Load(asks.quantity("load_ohm", "resistor in ohm"), asks.quantity("load_volt", "volts over the resistor"))
+def _quantity(chosen: dict[str, Any], name: str) -> Quantity:
+    what = {"load_ohm": "resistor in ohm", "load_volt": "volts over the resistor"}[name]
+    value, uncertainty = _given(chosen, name)
+    return Quantity(value, uncertainty, f"{what}, {chosen['instrument'] or 'instrument not named'}")
 
 
 def _readings(source: Source, seconds: float) -> dict[str, ZeroReading]:
-    """The mean of each channel over some seconds. Raises SourceError, Failure."""
-    blocks: list[Block] = []
-    wanted = max(round(seconds * source.rate_hz), 2)
-    at_us = source.start(0).realtime_us
+    """The reading of each channel over some seconds. Raises SourceError, Failure."""
     try:
-        blocks.extend(_until(source, wanted))
-    except EndedError:
-        pass  # the source is a file: all of it counts
-    finally:
-        source.stop()
-    if (had := sum(block.rows for block in blocks)) < 2:  # noqa: PLR2004 - one sample has no spread
-        raise Failure(os.EX_UNAVAILABLE, f"{source.device}: gave {had} samples of {wanted}")
-    return {each.name: read_zero(each, column, blocks, at_us) for column, each in enumerate(source.channels)}
-
-
-def _until(source: Source, wanted: int) -> Iterator[Block]:
-    """A source's blocks until there are enough samples, or none for some seconds. Raises SourceError, Failure."""
-    had, idle_s = 0, 0.0
-    while had < wanted and idle_s < PATIENCE_S:
-        reading = source.read(READ_S)
-        idle_s = 0.0 if reading.items else idle_s + READ_S
-        for item in reading.items:
-            if isinstance(item, Block):
-                had += item.rows
-                yield _usable(item, source)
-
-
-def _usable(block: Block, source: Source) -> Block:
-    try:
-        return usable(block, source.channels)
-    except UnusableError as error:
+        return {each.channel: each for each in zero_check.take(source, seconds, MEASURED)}
+    except ValueError as error:
         raise Failure(os.EX_DATAERR, f"{source.device}: {error}") from None
 
 
@@ -256,10 +171,8 @@ def _record(
         sha256="",
         date=today,
         expires=today + dt.timedelta(days=days),
-        shunt_ohm=found.shunt_ohm,
-        divider=found.divider,
         wiring=wiring,
-        channels=found.channels,
+        **found._asdict(),
     )
 
 
@@ -331,11 +244,11 @@ def zero(host: Host, /, *, name: str, begin: Moment | None, until: Moment | None
 
 def _read(trace: Trace, first: int, end: int) -> list[ZeroReading]:
     """The readings of a stretch. Raises Failure, TraceError."""
-    columns = [column for column, each in enumerate(trace.channels) if each.measures in HAVE_A_ZERO]
-    if not columns:
-        raise Failure(os.EX_DATAERR, f"{trace.folder}: none of its channels has a zero to check")
-    blocks = list(trace.blocks(first, end))
-    if sum(block.rows for block in blocks) < 2:  # noqa: PLR2004 - one sample has no spread
-        raise Failure(os.EX_DATAERR, f"{trace.folder}: fewer than two samples lie between these times")
     at_us = trace.started.monotonic_us + round((first - trace.started.index) * 1e6 / trace.rate_hz)
-    return [read_zero(trace.channels[column], column, blocks, at_us) for column in columns]
+    try:
+        made = zero_check.read(trace.channels, list(trace.blocks(first, end)), at_us)
+    except ValueError as error:
+        raise Failure(os.EX_DATAERR, f"{trace.folder}: {error}") from None
+    if not made:
+        raise Failure(os.EX_DATAERR, f"{trace.folder}: none of its channels has a zero to check")
+    return made

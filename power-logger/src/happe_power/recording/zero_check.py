@@ -20,19 +20,21 @@ from happe_contract.traces import Block, Gap, Reason
 from happe_power.recording.files import write_whole
 from happe_power.recording.guard import usable
 from happe_power.recording.header import compact
-from happe_power.sources.source import Reading
+from happe_power.sources.source import EndedError, Reading
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Container, Iterator, Sequence
     from pathlib import Path
 
     from happe_contract.measuring.zeros import ZeroReading
-    from happe_contract.traces import Channel, TimePair
+    from happe_contract.traces import Channel, Measures, TimePair
     from happe_power.recording.tending import Tended
     from happe_power.sources.source import Source
 
 NAME = "zeros.json"
 SECONDS = 2.0
+READ_S = 1.0
+PATIENCE_S = 10.0
 
 
 def has_zero(source: Source) -> bool:
@@ -40,25 +42,41 @@ def has_zero(source: Source) -> bool:
     return any(channel.measures in HAVE_A_ZERO for channel in source.channels)
 
 
-def take(source: Source, seconds: float = SECONDS) -> list[ZeroReading]:
-    """Read the zero of each channel that has one, for some seconds.
+def take(source: Source, seconds: float = SECONDS, kinds: Container[Measures] = HAVE_A_ZERO) -> list[ZeroReading]:
+    """Read the channels that measure one of `kinds` for some seconds, or to the end of a file.
 
-    Raises SourceError; ValueError if no sample came, or if some can't be used.
+    Raises SourceError; ValueError if fewer than two samples came, or if some can't be used.
     """
-    wanted, deadline = seconds * source.rate_hz, time.monotonic() + 2 * seconds + 1
     blocks: list[Block] = []
     at_us = source.start(0).monotonic_us
     try:
-        while sum(block.rows for block in blocks) < wanted and time.monotonic() < deadline:
-            blocks += [item for item in source.read(seconds).items if isinstance(item, Block)]
+        blocks.extend(_until(source, max(round(seconds * source.rate_hz), 2)))
+    except EndedError:
+        pass  # the source is a file: all of it counts
     finally:
         source.stop()
-    return _read(source.channels, blocks, at_us)
+    return read(source.channels, blocks, at_us, kinds)
 
 
-def _read(channels: Sequence[Channel], blocks: Sequence[Block], at_us: int) -> list[ZeroReading]:
-    """The zero of each channel that has one. Raises UnusableError, ValueError without samples."""
-    wanted = [column for column, each in enumerate(channels) if each.measures in HAVE_A_ZERO]
+def _until(source: Source, wanted: int) -> Iterator[Block]:
+    """A source's blocks until there are enough samples, or none for some seconds. Raises SourceError."""
+    had, idle_s = 0, 0.0
+    while had < wanted and idle_s < PATIENCE_S:
+        reading = source.read(READ_S)
+        idle_s = 0.0 if reading.items else idle_s + READ_S
+        for item in reading.items:
+            if isinstance(item, Block):
+                had += item.rows
+                yield item
+
+
+def read(
+    channels: Sequence[Channel], blocks: Sequence[Block], at_us: int, kinds: Container[Measures] = HAVE_A_ZERO
+) -> list[ZeroReading]:
+    """The readings of the channels that measure one of `kinds`. Raises UnusableError, ValueError."""
+    if sum(block.rows for block in blocks) < 2:  # noqa: PLR2004 - one sample has no spread
+        raise ValueError("fewer than two samples")
+    wanted = [column for column, each in enumerate(channels) if each.measures in kinds]
     own = [channels[column] for column in wanted]
     good = [usable(Block(each.first_index, tuple(each.columns[i] for i in wanted)), own) for each in blocks]
     return [read_zero(channel, column, good, at_us) for column, channel in enumerate(own)]
@@ -228,7 +246,7 @@ class Zeroing:
     def _end(self) -> None:
         """Read the zero, and open the inputs."""
         try:
-            self.readings += _read(self.source.channels, self._blocks, time.monotonic_ns() // 1000)
+            self.readings += read(self.source.channels, self._blocks, time.monotonic_ns() // 1000)
         except ValueError as error:
             self._fail(str(error))
         self._open()
