@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from happe_power.cli.program import main
-from happe_power.sources.spec import written
+from happe_power.toml_files import written
 from in_process import Ran, run
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ import pytest
 from happe_cli.commands import summary
 from happe_power import config
 from happe_power.cli.program import COMMANDS, STATUS, Commands, meaning
-from happe_power.config import Config, ConfigError
+from happe_power.config import Config
+from happe_power.toml_files import TomlFile, TomlFileError
 from power_program import happe_power
 
 
@@ -79,28 +80,25 @@ def test_a_configuration_is_read_with_paths_from_its_own_folder() -> None:
     assert read.spool == Path("/etc/happe/here/spool")
     assert (read.keep, read.plain_http) == ("always", False)
     assert read.record == {"source": {"kind": "comedi"}, "measured": "1APT0PAA"}
-    assert config.load(Path("/no/such"), named=False) == Config(path=Path("/no/such"))
+    assert config.load(Path("/no/such"), named=False) == Config(TomlFile(b"", "/no/such"))
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (b"kepe = 1", "p.toml:1: kepe: unknown; did you mean keep?"),
-        (b"\n\nzzz = 1", "p.toml:3: zzz: unknown; there are server, ca_file, plain_http, state, spool, keep, record"),
-        (b'keep = "never"', "p.toml:1: keep: must be one of until-measured, until-sealed, always"),
+        (b"kepe = 1", 'p.toml:1: has an unknown field "kepe"'),
+        (b'keep = "never"', 'p.toml:1: keep: must be one of "until-measured", "until-sealed", "always"'),
         (b"a = \xff", "p.toml:1: is not UTF-8"),
         (b"a = \nb = 1", "p.toml:1: Invalid value, at column 5"),
-        (b"server = 3\nkeep = 1", "p.toml:1: server: must be a text\np.toml:2: keep: must be one of "),
-        (b"plain_http = 1", "p.toml:1: plain_http: must be true or false"),
-        (b"record = 3", "p.toml:1: record: must be a table, [record]"),
-        (b"lines = 3", "p.toml:1: lines: unknown"),
-        (b"#" * 70_000, "p.toml: is longer than 65536 bytes"),
+        (b"server = 3\nkeep = 1", "p.toml:1: server: must be a string\np.toml:2: keep: must be one of "),
+        (b"plain_http = 1", "p.toml:1: plain_http: must be a boolean"),
+        (b"record = 3", "p.toml:1: record: must be an object"),
     ],
 )
 def test_what_is_wrong_with_a_configuration_is_said_with_its_line(tmp_path: Path, text: bytes, said: str) -> None:
     file = tmp_path / "p.toml"
     file.write_bytes(text)
-    with pytest.raises(ConfigError) as error:
+    with pytest.raises(TomlFileError) as error:
         config.load(file, named=True)
     assert str(error.value).replace(f"{tmp_path}/", "").startswith(said)
 
@@ -116,7 +114,7 @@ def test_defaults_of_record_are_options_that_it_has(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        ("source = 3", "2: record.source: must be a table"),
+        ("source = 3", "2: record.source: must be an object"),
         ("[record.source]\nrate = 5", "2: record.source.kind: is missing; there are comedi"),
         ('[record.source]\nkind = "sim"\nrat = 5', "4: record.source.rat: sim has no such option; did you mean rate"),
         ('[record.source]\nkind = "sim"\n\nrate = inf', "5: record.source.rate: must be a number"),

@@ -8,19 +8,15 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-import tomlkit
-import tomlkit.items
-
 from happe_contract import schemas
-from happe_contract.calibration import QUANTITIES, Calibration, as_json, from_header, parts_of
+from happe_contract.calibration import QUANTITIES, Calibration, from_header
 from happe_contract.faults import Fault
-from happe_power.toml_files import TomlFile
+from happe_power.toml_files import TomlFile, written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
 
 def parse(content: bytes, file: str) -> Calibration:
@@ -56,29 +52,15 @@ def _impossible(said: dict[str, Any]) -> Iterator[Fault]:
 
 def to_toml(record: Calibration) -> str:
     """A record as the text of a file for `parse`. It lacks `sha256`, which is the digest of the text itself."""
-    document = tomlkit.document()
-    document.add(
-        tomlkit.comment(
-            "A calibration record of happe-power. Each standard_uncertainty is one standard uncertainty (k = 1)."
-        )
-    )
-    document.update({"name": record.name, "date": record.date, "expires": record.expires})
-    if record.wiring:
-        document.add("wiring", _table(vars(record.wiring)))
-    for name in QUANTITIES:
-        if quantity := getattr(record, name):
-            document.add(name, _table(as_json(quantity)))
-    if record.channels:
-        channels = tomlkit.table(is_super_table=True)
-        for name, each in record.channels.items():
-            channel = tomlkit.table(is_super_table=True)
-            channel.update({part: _table(values) for part, values in parts_of(each).items()})
-            channels.add(name, channel)
-        document.add("channels", channels)
-    return tomlkit.dumps(document)
-
-
-def _table(values: Mapping[str, Any]) -> tomlkit.items.Table:
-    table = tomlkit.table()
-    table.update({name: str(value) if isinstance(value, StrEnum) else value for name, value in values.items()})
-    return table
+    said = record.to_header()
+    tables = {name: value for name, value in said.items() if isinstance(value, dict) and name != "channels"}
+    for channel, parts in said.get("channels", {}).items():
+        tables |= {f"channels.{channel}.{name}": values for name, values in parts.items()}
+    lines = [
+        "# A calibration record of happe-power. Each standard_uncertainty is one standard uncertainty (k = 1).",
+        written({"name": record.name}),
+        *(f"{name} = {said[name]}" for name in ("date", "expires")),
+    ]
+    for name, values in tables.items():
+        lines += ["", f"[{name}]", written(values)]
+    return "\n".join([*lines, ""])

@@ -3,25 +3,27 @@
 
 from __future__ import annotations
 
-import difflib
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from happe_contract import toml_lines
-from happe_contract.toml_lines import TomlError
+from happe_power.toml_files import TEXT, TomlFile, TomlFileError
 
 DEFAULT = Path("/etc/happe/happe-power.toml")
 VARIABLE = "HAPPE_POWER_CONFIG"
 FOLDER = Path("/var/lib/happe-power")
 UNTIL_MEASURED, UNTIL_SEALED, ALWAYS = KEEPS = "until-measured", "until-sealed", "always"
-MOST_BYTES = 64 * 1024
 RECORD = "record"
 PATHS = ("ca_file", "state", "spool")
-
-
-class ConfigError(Exception):
-    """The configuration can't be used. Each line of the message is FILE:LINE: FIELD: what is wrong."""
+FIELDS = {
+    "server": TEXT,
+    "ca_file": TEXT,
+    "plain_http": {"type": "boolean"},
+    "state": TEXT,
+    "spool": TEXT,
+    "keep": {"enum": list(KEEPS)},
+    RECORD: {"type": "object", "properties": {"source": {"type": "object"}}},
+}
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class Config:
     `record` has defaults for options of `happe-power record`.
     """
 
+    file: TomlFile = field(compare=False)  # for messages
     server: str | None = None
     ca_file: Path | None = None
     plain_http: bool = False
@@ -40,63 +43,29 @@ class Config:
     spool: Path = FOLDER / "spool"
     keep: str = UNTIL_MEASURED
     record: dict[str, Any] = field(default_factory=dict)
-    path: Path = DEFAULT
-    document: toml_lines.Document = field(default_factory=lambda: toml_lines.Document({}))  # for messages' lines
 
-    def wrong(self, name: str, message: str) -> ConfigError:
+    def wrong(self, name: str, message: str) -> TomlFileError:
         """An error about a field."""
-        return ConfigError(_said(self.path, self.document, name, message))
-
-
-KNOWN = [each.name for each in fields(Config) if each.name not in ("path", "document")]
+        return TomlFileError(self.file.said(name, message))
 
 
 def load(path: Path, *, named: bool) -> Config:
-    """The configuration in a file. Only a `named` file must exist. Raises ConfigError."""
+    """The configuration in a file. Only a `named` file must exist. Raises TomlFileError, OSError."""
     try:
-        raw = path.read_bytes()
+        return parse(path.read_bytes(), path)
     except FileNotFoundError:
         if not named:
-            return Config(path=path)
-        raise ConfigError(f"{path}: no such configuration; --config or {VARIABLE} names another") from None
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}") from None
-    if len(raw) > MOST_BYTES:
-        raise ConfigError(f"{path}: is longer than {MOST_BYTES} bytes")
-    return parse(raw, path)
+            return parse(b"", path)
+        raise TomlFileError(f"{path}: no such configuration; --config or {VARIABLE} names another") from None
 
 
 def parse(raw: bytes, path: Path) -> Config:
-    """The configuration in a file's bytes. Raises ConfigError, which reports all mistakes at once."""
-    try:
-        document = toml_lines.read(raw)
-    except TomlError as error:
-        raise ConfigError(f"{path}:{error.line}: {error.message}") from None
-    said = document.data
-    wrong = [_said(path, document, name, message) for name, value in said.items() if (message := _fault(name, value))]
-    if wrong:
-        raise ConfigError("\n".join(wrong))
-    made = {name: path.parent / value if name in PATHS else value for name, value in said.items()}
+    """The configuration in a file's bytes. Raises TomlFileError, which reports all mistakes at once."""
+    from happe_contract import schemas  # noqa: PLC0415 - help needs no schemas
+
+    file = TomlFile(raw, str(path))
+    file.refuse_if_any(schemas.faults({"properties": FIELDS, "additionalProperties": False}, file.data))
+    made = {name: path.parent / value if name in PATHS else value for name, value in file.data.items()}
     if "state" in made:
         made.setdefault("spool", made["state"] / "spool")
-    return Config(**made, path=path, document=document)
-
-
-def _fault(name: str, value: object) -> str | None:
-    """The error in a field, or None."""
-    if name not in KNOWN:
-        close = difflib.get_close_matches(name, KNOWN, 1)
-        return f"unknown; did you mean {close[0]}?" if close else f"unknown; there are {', '.join(KNOWN)}"
-    if name == "plain_http":
-        return None if isinstance(value, bool) else "must be true or false"
-    if name == RECORD:
-        return None if isinstance(value, dict) else "must be a table, [record]"
-    if name == "keep":
-        return None if value in KEEPS else f"must be one of {', '.join(KEEPS)}"
-    return None if isinstance(value, str) and value else "must be a text"
-
-
-def _said(path: Path, document: toml_lines.Document, name: str, message: str) -> str:
-    keys = tuple(name.split("."))
-    at = document.lines.get(keys) or document.lines.get(keys[:-1])
-    return f"{path}:{f'{at}:' if at else ''} {name}: {message}"
+    return Config(file, **made)

@@ -17,7 +17,6 @@ from happe_contract.traces import ClockEstimate
 from happe_power import calibration as records
 from happe_power.recording import zero_check
 from happe_power.recording.indices import thinned
-from happe_power.toml_files import TomlFileError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,6 +98,3 @@ def _calibration(trace: Trace, record: Path | None) -> tuple[Calibration | None,
 def _checks(path: Path, calibration: Calibration | None) -> Checks:
     kept = zero_check.kept(path).values()
     return checks_of([each for readings in kept for each in readings], calibration)
-
-
-__all__ = ["TomlFileError", "clocks_of", "session"]

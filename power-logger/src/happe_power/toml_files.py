@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reads TOML files that a schema checks, and names the line of each mistake. Pure."""
+"""Reads TOML files that a schema checks, and names the line of each mistake; writes simple tables. Pure."""
 
 from __future__ import annotations
 
 import datetime as dt
+import json
 import math
 from typing import TYPE_CHECKING, Any
 
 from happe_contract import toml_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from happe_contract.faults import Fault
+
+TEXT = {"type": "string", "minLength": 1}  # the schema of a text
 
 
 class TomlFileError(Exception):
@@ -52,3 +55,8 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - as in TOML
     if isinstance(value, dt.date | dt.time):
         return value.isoformat()
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def written(table: Mapping[str, Any]) -> str:
+    """A table as TOML. JSON's texts, numbers, lists and booleans are TOML's."""
+    return "\n".join(f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in table.items())

@@ -66,7 +66,7 @@ class Trace:
     @property
     def started(self) -> TimePair:
         """The first sample's index and time."""
-        return _pair(self.header["started"])
+        return TimePair(**self.header["started"])
 
     @cached_property
     def channels(self) -> tuple[Channel, ...]:
@@ -108,7 +108,7 @@ class Trace:
         """All pairs of index and time, by index: the header's, the parts', and the last. Raises TraceError."""
         pairs = [self.started, *(pair for footer in self.footers for pair in footer.time_base)]
         if self.manifest:
-            pairs += [*map(_pair, self.manifest["time_base"]), _pair(self.manifest["ended"])]
+            pairs += [*(TimePair(**each) for each in (*self.manifest["time_base"], self.manifest["ended"]))]
         return sorted(set(pairs), key=lambda pair: (pair.index, pair.monotonic_us))
 
     @cached_property
@@ -203,7 +203,3 @@ def _json_lines(path: Path) -> list[dict[str, Any]]:
         except ValueError:
             raise TraceError(f"{path}:{number}: is not JSON") from None
     return found
-
-
-def _pair(said: Json) -> TimePair:
-    return TimePair(said["index"], said["monotonic_us"], said["realtime_us"])

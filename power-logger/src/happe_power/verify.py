@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from happe_contract.parts import BadPartError, read_footer
+from happe_contract.traces import TimePair
 from happe_power.recording import indices, parts
 from happe_power.recording.header import layout_of
 from happe_power.trace import Trace, TraceError, read_digests
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from happe_contract.parts import Footer
-    from happe_contract.traces import TimePair
     from happe_power.recording.header import Layout
 
 
@@ -150,7 +150,7 @@ def _times(trace: Trace, footers: Sequence[Footer]) -> Iterator[Problem]:
         if earlier != sorted(earlier):
             yield Problem(f"parts/{after.number:06}.parquet", "begins earlier than the part before ends")
     said = [*trace.manifest["time_base"], trace.manifest["ended"]] if trace.manifest else []
-    for at in _backward([indices.from_json(each) for each in said]):
+    for at in _backward([TimePair(**each) for each in said]):
         yield Problem("manifest.json", f"its time base goes back at index {at}")
 
 

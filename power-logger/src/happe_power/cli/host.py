@@ -40,12 +40,12 @@ class Host:
 
     @cached_property
     def config(self) -> Config:
-        """The configuration. Raises ConfigError."""
+        """The configuration. Raises TomlFileError."""
         return configuration.load(self._path or configuration.DEFAULT, named=self._path is not None)
 
     @cached_property
     def identity(self) -> Identity | None:
-        """The host's enrolment with the study server; None: not enrolled. Raises IdentityError, ConfigError."""
+        """The host's enrolment with the study server; None: not enrolled. Raises IdentityError, TomlFileError."""
         from happe_power.upload import identity
 
         found = identity.load(self.config.state)

@@ -25,7 +25,6 @@ from happe_power import compare, figures, measuring
 from happe_power.cli.host import MOMENT, TIMES, Host, pass_host
 from happe_power.recording.files import write_whole
 from happe_power.recording.header import MEASURED
-from happe_power.toml_files import TomlFileError
 from happe_power.trace import Trace
 
 if TYPE_CHECKING:
@@ -91,12 +90,9 @@ def limits_of(chosen: Mapping[str, Any]) -> Limits:
 
 
 def opened(host: Host, name: str, *, calibration: Path | None, channel: str | None, own_clock: bool) -> Session:
-    """A trace's session. Raises Failure, TraceError."""
-    try:
-        found = figures.session(Trace.open(host.trace(name)), record=calibration, channel=channel, own_clock=own_clock)
-    except TomlFileError as error:
-        raise Failure(os.EX_CONFIG, *str(error).splitlines()) from None
-    return granted(found)
+    """A trace's session. Raises Failure, TraceError, TomlFileError."""
+    trace = Trace.open(host.trace(name))
+    return granted(figures.session(trace, record=calibration, channel=channel, own_clock=own_clock))
 
 
 def granted(found: Given | Refusal) -> Given:
@@ -338,13 +334,10 @@ DEPTHS = ("[!.]*", "[!.]*/[!.]*")  # a dot at the beginning of its name marks an
 
 def _measured(runs: list[StudyRun], folders: Sequence[Path], how: measuring.How, limits: Limits) -> list[Measured]:
     """Measure every run, and show a progress bar on a terminal."""
-    try:
-        found = measuring.measured(runs, measuring.opened(folders, how), limits)
-        shown: dict[str, Any] = {"label": "runs", "file": sys.stderr, "hidden": not is_terminal()}
-        with click.progressbar(found, len(runs), **shown) as counted:
-            return list(counted)
-    except TomlFileError as error:
-        raise Failure(os.EX_CONFIG, *str(error).splitlines()) from None
+    found = measuring.measured(runs, measuring.opened(folders, how), limits)
+    shown: dict[str, Any] = {"label": "runs", "file": sys.stderr, "hidden": not is_terminal()}
+    with click.progressbar(found, len(runs), **shown) as counted:
+        return list(counted)
 
 
 def _mark(folders: Sequence[Path], found: Sequence[Measured]) -> None:

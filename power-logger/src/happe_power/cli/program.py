@@ -74,7 +74,7 @@ class Commands(LazyGroup):
 
 
 class RecordDefaults(UserDict[str, Any]):
-    """The configuration's [record] as click's defaults, read when `record` is run. Unknown options are ConfigErrors."""
+    """The configuration's [record] as click's defaults, read when `record` is run. Unknown options are TomlFileErrors."""
 
     def __init__(self, host: Host) -> None:
         """Read nothing yet."""
@@ -96,13 +96,11 @@ class RecordDefaults(UserDict[str, Any]):
         return settings.record | {SOURCE: self._source(settings)}
 
     def _source(self, settings: config.Config) -> Spec:
-        """The source that the configuration names. Raises ConfigError, SourceError."""
+        """The source that the configuration names. Raises TomlFileError, SourceError."""
         from happe_power import sources
 
-        table, place = settings.record[SOURCE], f"{config.RECORD}.{SOURCE}"
-        if not isinstance(table, dict):
-            raise settings.wrong(place, "must be a table, [record.source]")
-        return sources.named(table, lambda name, why: str(settings.wrong(f"{place}.{name}", why)))
+        place = f"{config.RECORD}.{SOURCE}"
+        return sources.named(settings.record[SOURCE], lambda name, why: str(settings.wrong(f"{place}.{name}", why)))
 
 
 @click.group(NAME, cls=Commands, help=ABOUT, epilog=MORE, context_settings=HELP, no_args_is_help=False)
@@ -125,7 +123,7 @@ def program(context: click.Context, path: Path | None) -> None:
 # By name, so that help and completion do not wait for the modules that raise them. A test checks the names.
 STATUS = {
     "happe_contract.measuring.session.TraceError": os.EX_DATAERR,
-    "happe_power.config.ConfigError": os.EX_CONFIG,
+    "happe_power.toml_files.TomlFileError": os.EX_CONFIG,
     "happe_power.sources.source.FinalError": os.EX_DATAERR,
     "happe_power.sources.source.SourceError": os.EX_UNAVAILABLE,
     "happe_power.sources.spec.SpecError": os.EX_CONFIG,

@@ -28,7 +28,6 @@ from happe_power.recording.header import LOCAL, NOBODY, Purpose, fitting_part_se
 from happe_power.recording.recorder import Limits, Recorder
 from happe_power.recording.tending import Tended
 from happe_power.recording.zero_check import Relay, SwitchError, Zeroing
-from happe_power.toml_files import TomlFileError
 from happe_power.trace import Trace
 
 if TYPE_CHECKING:
@@ -277,15 +276,12 @@ class Session:
 
     @cached_property
     def _record(self) -> tuple[Calibration, bytes] | None:
-        """The calibration record and its file's bytes. Raises Failure."""
+        """The calibration record and its file's bytes. Raises TomlFileError, OSError."""
         path = self._wanted.calibration
         if path is None:
             return None
         content = path.read_bytes()
-        try:
-            return calibration.parse(content, str(path)), content
-        except TomlFileError as error:
-            raise Failure(os.EX_CONFIG, *str(error).splitlines()) from None
+        return calibration.parse(content, str(path)), content
 
     def _recorder(self, source: Source) -> Recorder:
         known = self._record

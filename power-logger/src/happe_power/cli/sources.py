@@ -11,8 +11,8 @@ import click
 
 from happe_cli.commands import Command, json_option, print_json
 from happe_power import sources as instruments
-from happe_power.sources.spec import Spec, SpecError, written
-from happe_power.toml_files import TomlFile, TomlFileError
+from happe_power.sources.spec import Spec
+from happe_power.toml_files import TomlFile, written
 
 MORE = """Lists what `record` can read on this machine, each as a table for a file that --source names, or for
 [record.source] in the configuration. For each missing driver or package it prints the command that installs it.
@@ -52,14 +52,11 @@ class SourceFile(click.ParamType[Spec]):
     name = "file"
 
     def convert(self, value: Any, _parameter: click.Parameter | None, _context: click.Context | None) -> Spec:  # noqa: ANN401 - click's
-        """The checked table. Raises SpecError, OSError."""
+        """The checked table. Raises SpecError, TomlFileError, OSError."""
         return value if isinstance(value, Spec) else read(Path(value))
 
 
 def read(path: Path) -> Spec:
-    """The source that a file names. Raises SpecError, which names the line, and OSError."""
-    try:
-        file = TomlFile(path.read_bytes(), str(path))
-    except TomlFileError as error:
-        raise SpecError(str(error)) from None
+    """The source that a file names. Raises TomlFileError and SpecError, which name the line, and OSError."""
+    file = TomlFile(path.read_bytes(), str(path))
     return instruments.named(file.data, file.said)

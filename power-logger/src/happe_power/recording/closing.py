@@ -11,14 +11,14 @@ from __future__ import annotations
 import hashlib
 import shutil
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from happe_cli.disk import sync_folder
 from happe_contract import schemas
 from happe_contract.faults import BadDocumentError
 from happe_contract.parts import BadPartError, Footer, read_footer
-from happe_contract.traces import Gap, Reason
+from happe_contract.traces import Gap, Reason, TimePair
 from happe_power.recording import indices, parts, raw
 from happe_power.recording.files import append_line, locked, remove_temporary, write_all, write_whole
 from happe_power.recording.header import FOLDERS, Layout, compact, gap_line, layout_of
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from happe_contract.traces import TimePair
     from happe_power.recording.raw import Content, Record
 
 Json = dict[str, Any]
@@ -95,8 +94,8 @@ def manifest_of(
         "samples": sum(footer.rows for footer in footers),
         "end_index": max(ends),
         "gaps": [{"from_index": g.from_index, "to_index": g.to_index, "reason": g.reason.value} for g in gaps],
-        "ended": indices.as_json(ordered[-1]),
-        "time_base": [indices.as_json(pair) for pair in indices.for_manifest(ordered, layout.rate_hz)],
+        "ended": asdict(ordered[-1]),
+        "time_base": [asdict(pair) for pair in indices.for_manifest(ordered, layout.rate_hz)],
     }
 
 
@@ -195,7 +194,7 @@ def create(study: Path, layout: Layout, header: Mapping[str, Any], beside: Mappi
         lock.close()
         shutil.rmtree(new.folder, ignore_errors=True)
         raise
-    return Open(layout, indices.from_json(header["started"]), lock)
+    return Open(layout, TimePair(**header["started"]), lock)
 
 
 def recover(spool: Path) -> Iterator[Recovered]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import json
 import platform
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from happe_contract.parts import room
+from happe_contract.traces import stated
 from happe_power import __version__
-from happe_power.recording.indices import as_json, from_json
 from happe_power.recording.parts import MOST_BYTES
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def header_of(source: Source, purpose: Purpose, trace: str, started: TimePair, c
         "channels": [_channel(channel) for channel in source.channels],
         "rate_hz": source.rate_hz,
         "calibration": purpose.calibration,
-        "started": as_json(started),
+        "started": asdict(started),
         "part_seconds": purpose.part_seconds,
         "part_format": "parquet",
         "software": purpose.software or {"happe-power": __version__, "linux": platform.release()},
@@ -79,7 +79,7 @@ def header_of(source: Source, purpose: Purpose, trace: str, started: TimePair, c
 
 def layout_of(trace: Trace) -> Layout:
     """The layout of a trace that exists already."""
-    origin = from_json(trace.header["started"]).index
+    origin = trace.started.index
     return Layout(trace.folder, trace.id, trace.channels, trace.rate_hz, origin, trace.header["part_seconds"])
 
 
@@ -89,10 +89,10 @@ def _source(source: Source) -> Json:
 
 
 def _channel(channel: Channel) -> Json:
-    stated: Json = {"filter": channel.filter.to_json()} if channel.filter else {}
+    shown: Json = {"filter": stated(channel.filter)} if channel.filter else {}
     if channel.resolution is not None:
-        stated["resolution"] = channel.resolution
-    return stated | {
+        shown["resolution"] = channel.resolution
+    return shown | {
         "name": channel.name,
         "measures": channel.measures.value,
         "unit": channel.unit,

@@ -107,13 +107,3 @@ def for_manifest(pairs: Sequence[TimePair], rate_hz: float) -> list[TimePair]:
     """About one pair a minute, at most as many as a manifest may have."""
     kept = thinned(pairs, rate_hz, 60)
     return kept[:: -(-len(kept) // MOST_IN_MANIFEST) or 1]
-
-
-def as_json(pair: TimePair) -> dict[str, int]:
-    """A pair as in power-trace.schema.json."""
-    return {"index": pair.index, "monotonic_us": pair.monotonic_us, "realtime_us": pair.realtime_us}
-
-
-def from_json(said: dict[str, int]) -> TimePair:
-    """A pair out of a document."""
-    return TimePair(said["index"], said["monotonic_us"], said["realtime_us"])

@@ -7,14 +7,13 @@ The JSON Schema of a kind's options checks the table.
 from __future__ import annotations
 
 import difflib
-import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from happe_contract import schemas
 from happe_contract.traces import Channel, Filter, Measures
 from happe_power.sources.source import SourceError
-from happe_power.toml_files import plain
+from happe_power.toml_files import TEXT, plain, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -51,9 +50,6 @@ def number(least: float | None = None, most: float | None = None, *, whole: bool
 def list_of(items: Json, *, unique: bool = False) -> Json:
     """The schema of a list of such items."""
     return {"type": "array", "items": items, "minItems": 1, "uniqueItems": unique}
-
-
-TEXT: Json = {"type": "string", "minLength": 1}
 
 
 @dataclass(frozen=True)
@@ -124,11 +120,6 @@ class Kind:
             line = f"# {option.name}" if value == OPTIONAL else written({option.name: value})
             lines.append(f"{line:36}  # {option.says}")
         return "\n".join(lines)
-
-
-def written(table: Mapping[str, Any]) -> str:
-    """A table as TOML. JSON's texts, numbers, lists and booleans are TOML's."""
-    return "\n".join(f"{name} = {json.dumps(value)}" for name, value in table.items())
 
 
 def bare(name: str, why: str) -> str:

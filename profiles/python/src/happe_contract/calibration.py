@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from happe_contract.traces import Filter, Quantity
+from happe_contract.traces import Filter, Quantity, stated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,26 +73,16 @@ class Calibration:
     sha256: str
     date: dt.date
     expires: dt.date
+    wiring: Wiring | None = None
     shunt_ohm: Quantity | None = None
     divider: Quantity | None = None
     supply_volt: Quantity | None = None
-    wiring: Wiring | None = None
     channels: Mapping[str, Correction] = field(default_factory=dict)
 
     def to_header(self) -> dict[str, Any]:
         """The header's calibration object."""
-        shown: dict[str, Any] = {
-            "name": self.name,
-            "sha256": self.sha256,
-            "date": self.date.isoformat(),
-            "expires": self.expires.isoformat(),
-        }
-        shown |= {name: as_json(each) for name in QUANTITIES if (each := getattr(self, name))}
-        if self.wiring:
-            shown["wiring"] = {name: str(value) for name, value in vars(self.wiring).items()}
-        if self.channels:
-            shown["channels"] = {name: parts_of(each) for name, each in self.channels.items()}
-        return shown
+        shown = stated(self)
+        return shown if self.channels else {name: value for name, value in shown.items() if name != "channels"}
 
 
 def from_header(document: Mapping[str, Any] | None) -> Calibration | None:
@@ -114,22 +104,6 @@ def from_header(document: Mapping[str, Any] | None) -> Calibration | None:
 def _correction(document: Mapping[str, Any]) -> Correction:
     quantities = {part: Quantity(**said) for part, said in document.items() if part != "filter"}
     return Correction(**quantities, filter=Filter(**document["filter"]) if "filter" in document else None)
-
-
-def parts_of(correction: Correction) -> dict[str, Any]:
-    """A correction's quantities and filter by name, as JSON values, without those that are None."""
-    return {part: as_json(each) for part, each in vars(correction).items() if each}
-
-
-def as_json(quantity: Quantity | Filter) -> dict[str, Any]:
-    """A quantity or a filter as JSON values."""
-    if isinstance(quantity, Filter):
-        return quantity.to_json()
-    return {
-        "value": quantity.value,
-        "standard_uncertainty": quantity.standard_uncertainty,
-        "source": quantity.source,
-    }
 
 
 class Standing(StrEnum):

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
+    from _typeshed import DataclassInstance
     from numpy.typing import NDArray
 
 
@@ -67,13 +69,6 @@ class Filter:
         if self.poles == 1:
             return 2 * math.pi / times / -math.expm1(-2 * math.pi / times) - 1
         return 2 * math.fsum((1 + (k * times) ** 2) ** (-self.poles / 2) for k in range(1, HARMONICS + 1))
-
-    def to_json(self) -> dict[str, Any]:
-        """The filter as in power-trace.schema.json."""
-        ripple = {} if self.ripple is None else {"ripple": self.ripple}
-        if self.mean_s is not None:
-            return {"mean_s": self.mean_s, "source": self.source} | ripple
-        return {"bandwidth_hz": self.bandwidth_hz, "poles": self.poles, "source": self.source} | ripple
 
 
 HARMONICS = 1000
@@ -165,3 +160,12 @@ class Quantity:
     value: float
     standard_uncertainty: float
     source: str
+
+
+def stated(value: DataclassInstance) -> dict[str, Any]:
+    """A dataclass as JSON values, without what is None."""
+    return asdict(value, dict_factory=lambda pairs: {name: _json(each) for name, each in pairs if each is not None})
+
+
+def _json(value: object) -> object:
+    return value.isoformat() if isinstance(value, dt.date) else value
