@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A board that counts: the twin of libcomedi.RealBoard. Input n gives scan number + n, modulo 2^16 (2^32)."""
+"""A board that counts: the twin of libcomedi.Board. Input n gives scan number + n, modulo 2^16 (2^32)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from happe_power.sources.libcomedi import Input, Polynomial, Range
+from happe_power.sources.libcomedi import Board, Input, Polynomial, Range
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +24,7 @@ NI_6034E = [Range(-10, 10), Range(-5, 5), Range(-0.5, 0.5), Range(-0.05, 0.05)]
 
 
 @dataclass
-class FakeBoard:
+class FakeBoard(Board):
     """Samples by its clock into a buffer that can overflow, like the kernel's. A test sets its fields to break it."""
 
     clock: Clock

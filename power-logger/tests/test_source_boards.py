@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,35 +16,32 @@ import numpy as np
 import pytest
 
 from fake_boards import NI_6034E, FakeBoard, FakeNi
-from happe_contract.traces import Measures, Reason
+from happe_contract.traces import Reason
 from happe_power import sources
 from happe_power.source_kit import Taken, check_source, take
 from happe_power.sources import libcomedi, nidaqmx
 from happe_power.sources.clock import VirtualClock
-from happe_power.sources.comedi import Comedi, Setting, narrowest
+from happe_power.sources.comedi import Comedi, narrowest
 from happe_power.sources.indexer import counted_hz
 from happe_power.sources.libcomedi import Input, Polynomial, Range
 from happe_power.sources.nidaqmx import Nidaqmx
 from happe_power.sources.source import SourceError, UnpluggedError
 
-PAPER = Setting((0, 1), (0.4, 10.0), (Measures.SHUNT, Measures.SUPPLY), 2, 100_000.0, 2.0)
+PAPER = {"kind": "comedi", "channels": [0, 1], "range": [0.4, 10], "rate": 100_000}
 
 
-def rig(setting: Setting = PAPER, **board: Any) -> tuple[Comedi, FakeBoard, VirtualClock]:  # noqa: ANN401 - fields
+def rig(table: dict[str, Any] = PAPER, **board: Any) -> tuple[Comedi, FakeBoard, VirtualClock]:  # noqa: ANN401 - fields
     """Return a source on a board with some unusual fields."""
     clock = VirtualClock()
     fake = FakeBoard(clock, **{"most_buffer": 1 << 24, **board})
-    return Comedi(fake, setting, clock), fake, clock
+    return Comedi(fake, sources.named(table), clock), fake, clock
 
 
-NI_PAPER = nidaqmx.Setting("Dev1", ("ai0", "ai1"), (0.5, 10.0), (Measures.SHUNT, Measures.SUPPLY), "diff", 1000.0, 2.0)
-
-
-def ni_rig(setting: nidaqmx.Setting = NI_PAPER, **fields: Any) -> tuple[Nidaqmx, FakeNi, VirtualClock]:  # noqa: ANN401 - of FakeNi
+def ni_rig(**fields: Any) -> tuple[Nidaqmx, FakeNi, VirtualClock]:  # noqa: ANN401 - of FakeNi
     """Return a source on the fake package."""
     clock = VirtualClock()
     fake = FakeNi(clock, **fields)
-    return Nidaqmx(fake, setting, clock), fake, clock
+    return Nidaqmx(fake, sources.named({"kind": "nidaqmx", "rate": 1000}), clock), fake, clock
 
 
 def counted(taken: Taken, offset: int) -> np.ndarray[Any, np.dtype[np.generic]]:
@@ -69,6 +65,18 @@ def test_a_channel_takes_the_narrowest_bipolar_range_that_holds_the_volts() -> N
     assert narrowest([Range(0, 10), Range(0, 0), Range(0, 5)], 4, "x") == 2
     with pytest.raises(SourceError, match=re.escape("has no range that takes 20 V; it has -10 to 10 V, -5 to 5 V")):
         narrowest(NI_6034E, 20, "x")
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"range": [1, 2, 3]}, "range: 3 values for 2 channels"),
+        ({"measures": ["shunt"]}, "measures: say what each of the 2 channels measures"),
+    ],
+)
+def test_a_list_of_another_length_than_the_channels_is_refused(changed: dict[str, Any], said: str) -> None:
+    with pytest.raises(SourceError, match=said):
+        rig(PAPER | changed)
 
 
 def test_scale_and_offset_turn_signed_counts_into_volts() -> None:
@@ -112,7 +120,7 @@ def test_an_unfinished_scan_waits_for_its_rest() -> None:
 
 
 def test_a_reader_that_stalls_has_one_overflow_of_the_right_length() -> None:
-    source, board, clock = rig(replace(PAPER, buffer_s=1.0))
+    source, board, clock = rig(PAPER | {"buffer": 1})
     taken = take(source, 4)
     held = taken.end_index
     clock.sleep(5.0)
@@ -131,7 +139,7 @@ def test_a_reader_that_stalls_has_one_overflow_of_the_right_length() -> None:
 
 
 def test_an_overflow_in_a_recording_whose_clock_is_off_is_reckoned_from_the_last_read() -> None:
-    source, _, clock = rig(replace(PAPER, buffer_s=1.0), ppm=300.0)
+    source, _, clock = rig(PAPER | {"buffer": 1}, ppm=300.0)
     taken = take(source, 400)  # 20 s: it is 600 samples ahead of the nominal rate
     ahead = taken.end_index - 20 * 100_000
     assert ahead == pytest.approx(600, abs=2)
@@ -172,7 +180,7 @@ def test_a_board_that_is_unplugged_says_so_and_may_come_back(kind: str) -> None:
 
 
 def test_a_rate_that_the_board_rounds_is_the_rounded_one() -> None:
-    source, _, _ = rig(replace(PAPER, rate_hz=30_000.0))
+    source, _, _ = rig(PAPER | {"rate": 30_000})
     assert source.rate_hz == pytest.approx(1e9 / 33_350)  # 33,333 ns in steps of 50
 
 
@@ -197,7 +205,7 @@ def test_a_small_buffer_is_told_with_the_command_that_enlarges_it() -> None:
 
 
 class Library:
-    """libcomedi's functions, as far as a RealBoard needs them, with a file of calibration or without."""
+    """libcomedi's functions, as far as a Board needs them, with a file of calibration or without."""
 
     def __init__(self, *, soft: bool, calibrated: bool) -> None:
         """`soft`: the board uses soft calibration. `calibrated`: it has the file for this."""
@@ -243,7 +251,7 @@ def test_the_soft_calibration_is_used_only_where_the_driver_says_so(
     library = Library(soft=soft, calibrated=True)
     monkeypatch.setattr(libcomedi, "library", lambda: library)
     monkeypatch.setattr("os.set_blocking", lambda *_: None)
-    board = libcomedi.RealBoard("/dev/comedi0")
+    board = libcomedi.Board("/dev/comedi0")
     assert board.converter(Input(0, 0, 0)) == Polynomial((0.25, 1e-5), 0.0)
     assert f"comedi_get_{used}_converter" in library.asked
     assert f"comedi_get_{unused}_converter" not in library.asked
@@ -253,7 +261,7 @@ def test_a_missing_file_of_calibration_is_told_with_the_command_that_makes_it(mo
     monkeypatch.setattr(libcomedi, "library", lambda: Library(soft=True, calibrated=False))
     monkeypatch.setattr("os.set_blocking", lambda *_: None)
     with pytest.raises(SourceError, match=re.escape("comedi_soft_calibrate -f /dev/comedi0")):
-        libcomedi.RealBoard("/dev/comedi0").converter(Input(0, 0, 0))
+        libcomedi.Board("/dev/comedi0").converter(Input(0, 0, 0))
 
 
 def test_the_real_library_is_there_and_has_every_function_that_is_used() -> None:

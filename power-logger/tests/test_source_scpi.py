@@ -16,7 +16,7 @@ from happe_contract.traces import Measures, Reason
 from happe_power import sources
 from happe_power.source_kit import check_source, tended
 from happe_power.sources.clock import VirtualClock
-from happe_power.sources.scpi import MODELS, Scpi, Setting
+from happe_power.sources.scpi import Scpi
 from happe_power.sources.source import SourceError, UnpluggedError
 
 SIMULATED = f"{Path(__file__).parent}/instruments.yaml@sim"
@@ -139,7 +139,7 @@ def line() -> Line:
 
 def source_on(line: Line) -> Scpi:
     """A source at the Yokogawa."""
-    return Scpi(line, Setting("TCPIP::wt::INSTR", MODELS["yokogawa_wt"], 1, RATE_HZ, 2.0), line.clock)
+    return Scpi(line, sources.named(spec_of("wt", "yokogawa_wt", rate=RATE_HZ)), line.clock)
 
 
 @pytest.mark.slow

@@ -52,8 +52,6 @@ def test_every_kind_of_ours_keeps_to_what_others_have_to(name: str) -> None:
         ({"kind": "file", "channels": ["a", "b"]}, "place: which file?"),
         (FILE | {"time": "t", "index": "i"}, "index: `time` or `index`, not both"),
         ({"kind": "comedi", "channels": [0, 0]}, "channels: has an item twice"),
-        ({"kind": "comedi", "range": [1, 2, 3]}, "range: 3 values for 2 channels"),
-        ({"kind": "comedi", "measures": ["shunt"]}, "measures: say what each of the 2 channels measures"),
         ({"kind": "comedi", "measures": ["shunt", "volts"]}, 'measures: must be one of "shunt", "supply"'),
         ({"kind": "comedi", "place": "/dev/no"}, "/dev/no does not exist; is the board's module loaded"),
         ({"kind": "powercap", "zones": ["../../etc"]}, "there is no zone '../../etc'"),

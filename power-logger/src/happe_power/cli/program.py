@@ -74,7 +74,7 @@ class Commands(LazyGroup):
 
 
 class RecordDefaults(UserDict[str, Any]):
-    """The configuration's [record] as click's defaults, read when `record` is run. Unknown options are TomlFileErrors."""
+    """The configuration's [record] as click's defaults, read when `record` is run. Checks that the options exist."""
 
     def __init__(self, host: Host) -> None:
         """Read nothing yet."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import errno
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ import numpy as np
 from happe_contract.traces import Measures, Reason
 from happe_power.sources import libcomedi
 from happe_power.sources.indexer import Indexer, agreed
-from happe_power.sources.libcomedi import AREFS, Board, Input, Range, RealBoard
+from happe_power.sources.libcomedi import AREFS, Board, Input, Range
 from happe_power.sources.source import Reading, SourceError, UnpluggedError
 from happe_power.sources.spec import MEASURES, Found, Kind, Option, Spec, SpecError, channels_of, list_of, number
 
@@ -33,36 +32,26 @@ LINEAR_WITHIN = 0.5  # raw counts by which the calibration may deviate from a li
 WIDE_BUFFER_S = 0.5  # a warning names a shorter buffer: a busy host makes it overflow
 
 
-@dataclass(frozen=True)
-class Setting:
-    """The channels to sample: each one's input, its largest volts, and the quantity that it measures."""
-
-    inputs: tuple[int, ...]
-    volts: tuple[float, ...]
-    measures: tuple[Measures, ...]
-    aref: int
-    rate_hz: float
-    buffer_s: float
-
-
 class Comedi:
     """A source that streams from an open comedi board. `stop` ends the sampling, and leaves the board open."""
 
     kind = "comedi"
     serial: str | None = None
 
-    def __init__(self, board: Board, setting: Setting, clock: Clock) -> None:
+    def __init__(self, board: Board, spec: Spec, clock: Clock) -> None:
         """Set the board up. Raises SourceError or SpecError, which say what the board can do."""
         self._board = board
         self._clock = clock
         self.device = f"{board.name} ({board.driver})"
-        self._inputs = [_input(board, number, volts, setting.aref) for number, volts in _pairs(setting)]
-        self.channels = _channels(board, self._inputs, setting.measures)
-        self._scan_ns = board.granted_ns(self._inputs, round(1e9 / setting.rate_hz))
-        self.rate_hz = agreed(setting.rate_hz, 1e9 / self._scan_ns, board.name)
+        numbers, asked_hz = spec.items("channels"), spec.number("rate")
+        pairs = zip(numbers, spec.numbers("range", len(numbers)), strict=True)
+        self._inputs = [_input(board, *pair, AREFS[spec.text_of("aref")]) for pair in pairs]
+        self.channels = _channels(board, self._inputs, spec.measures(len(numbers)))
+        self._scan_ns = board.granted_ns(self._inputs, round(1e9 / asked_hz))
+        self.rate_hz = agreed(asked_hz, 1e9 / self._scan_ns, board.name)
         self._sample = np.dtype("<u4" if board.wide else "<u2")
         self._scan_bytes = self._sample.itemsize * len(self._inputs)
-        held = board.set_buffer(int(setting.buffer_s * self.rate_hz * self._scan_bytes))
+        held = board.set_buffer(int(spec.number("buffer") * self.rate_hz * self._scan_bytes))
         self.buffer_s = held / (self.rate_hz * self._scan_bytes)
         self._batch_s = min(BATCH_S, self.buffer_s / 4)
         self._silent_s = max(SILENT_S, SILENT_PERIODS / self.rate_hz)
@@ -151,10 +140,6 @@ class Comedi:
         return Reading((gap,), self._indexer.up_to_date())
 
 
-def _pairs(setting: Setting) -> list[tuple[int, float]]:
-    return list(zip(setting.inputs, setting.volts, strict=True))
-
-
 def _unusable(device: str, error: OSError) -> SourceError:
     if error.errno in GONE:
         return UnpluggedError(f"{device} went away: {error.strerror}")
@@ -211,16 +196,7 @@ def _line(board: Board, one: Input, half: int) -> tuple[float, float]:
 
 def make(spec: Spec, clock: Clock) -> Comedi:
     """Make a source of a comedi board."""
-    inputs = spec.items("channels")
-    setting = Setting(
-        tuple(inputs),
-        spec.numbers("range", len(inputs)),
-        spec.measures(len(inputs)),
-        AREFS[spec.text_of("aref")],
-        spec.number("rate"),
-        spec.number("buffer"),
-    )
-    return Comedi(RealBoard(spec.place or "/dev/comedi0"), setting, clock)
+    return Comedi(Board(spec.place or "/dev/comedi0"), spec, clock)
 
 
 def find() -> list[Found]:
@@ -238,7 +214,7 @@ def _found(path: Path) -> Found | None:
     if not os.access(path, os.R_OK | os.W_OK):
         return Found("comedi", None, f"{path}: only group iocard may use it", "sudo adduser $USER iocard")
     try:
-        board = RealBoard(str(path))
+        board = Board(str(path))
     except SourceError:
         return None  # a minor without a board, or a board that can't stream
     board.close()

@@ -75,9 +75,8 @@ class File:
         self, csv: Csv, started: datetime | None, measures: tuple[Measures, ...], rate_hz: float, clock: Clock
     ) -> None:
         """`started` is the time of the first sample, if known; `rate_hz` is the nominal rate of the file's samples."""
-        count = len(measures)
         self.device = csv.name[-200:]
-        self.channels = channels_of(measures, np.dtype(np.float64), [1.0] * count, [0.0] * count)
+        self.channels = channels_of(measures, np.dtype(np.float64))
         self.rate_hz = rate_hz
         self._csv, self._started = csv, started
         self._clock = clock

@@ -15,7 +15,6 @@ from ctypes import POINTER, Structure, byref, c_char_p, c_double, c_uint, c_void
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Protocol
 
 from happe_power.sources.source import SourceError
 
@@ -55,42 +54,6 @@ class Input:
     number: int
     range: int
     aref: int
-
-
-class Board(Protocol):
-    """The board that the source Comedi needs. Its fake is tests/fake_comedi.py."""
-
-    driver: str
-    name: str
-    wide: bool  # samples of 32 bits instead of 16
-    inputs: int  # how many there are
-
-    def maxdata(self, number: int) -> int:
-        """The highest raw value of an input; the lowest is 0."""
-
-    def ranges(self, number: int) -> list[Range]:
-        """The ranges of an input in volts, by index."""
-
-    def converter(self, one: Input) -> Polynomial:
-        """The conversion from raw values to volts: the soft calibration's if the board has one, else the hard one."""
-
-    def set_buffer(self, size: int) -> int:
-        """Ask the driver to keep `size` bytes. Return the size that it will keep, which may be less."""
-
-    def granted_ns(self, inputs: list[Input], scan_ns: int) -> int:
-        """The nanoseconds between two scans of all inputs that the board can do, closest to `scan_ns`."""
-
-    def command(self, inputs: list[Input], scan_ns: int) -> None:
-        """Begin to sample, until `cancel`."""
-
-    def cancel(self) -> None:
-        """End the sampling, and drop all samples that were not read."""
-
-    def read(self, timeout_s: float) -> bytes:
-        """Return data, and wait for some if there is none; b"" if none came. Raises OSError EPIPE after an overflow."""
-
-    def close(self) -> None:
-        """Close the board, so that other programs can use it."""
 
 
 class CRange(Structure):
@@ -144,7 +107,7 @@ def library() -> ctypes.CDLL:
     return loaded
 
 
-class RealBoard:
+class Board:
     """A board behind /dev/comediN: its first subdevice with commands for reading."""
 
     def __init__(self, path: str) -> None:
@@ -169,7 +132,7 @@ class RealBoard:
         os.set_blocking(self._fd, False)
 
     def maxdata(self, number: int) -> int:
-        """The highest raw value."""
+        """The highest raw value of an input; the lowest is 0."""
         return int(self._lib.comedi_get_maxdata(self._dev, self._sub, number))
 
     def ranges(self, number: int) -> list[Range]:
@@ -179,7 +142,7 @@ class RealBoard:
         return [Range(one.min, one.max) if one.unit == UNIT_VOLT else Range(0.0, 0.0) for one in found]
 
     def converter(self, one: Input) -> Polynomial:
-        """Use soft calibration only if the driver asks for it (SDF_SOFT_CALIBRATED), else the hard calibration."""
+        """From raw values to volts: the soft calibration if the driver asks for it, else the hard one."""
         result = CPolynomial()
         if self._soft:
             self._soft_converter(one, result)
@@ -205,7 +168,7 @@ class RealBoard:
             self._lib.comedi_cleanup_calibration(c_void_p(calibration))
 
     def set_buffer(self, size: int) -> int:
-        """Only root may raise the largest size (64 KiB); for others the buffer is at most as large as that."""
+        """Ask the driver to keep `size` bytes. Return how many it will keep: only root may have over 64 KiB."""
         if self._lib.comedi_get_max_buffer_size(self._dev, self._sub) < size:
             self._lib.comedi_set_max_buffer_size(self._dev, self._sub, size)
         allowed = self._lib.comedi_get_max_buffer_size(self._dev, self._sub)
@@ -226,22 +189,22 @@ class RealBoard:
         raise SourceError(f"{self.name} can't sample these channels together {1e9 / scan_ns:g} times a second")
 
     def granted_ns(self, inputs: list[Input], scan_ns: int) -> int:
-        """The nanoseconds that comedi_command_test leaves in a command."""
+        """The nanoseconds between two scans of all inputs that the board can do, closest to `scan_ns`."""
         command = self._command(inputs, scan_ns)
         if command.scan_begin_src == TRIG_TIMER:
             return int(command.scan_begin_arg)
         return int(command.convert_arg) * len(inputs)  # scans follow each other without a pause
 
     def command(self, inputs: list[Input], scan_ns: int) -> None:
-        """Call comedi_command."""
+        """Begin to sample, until `cancel`."""
         self._do("command", self._dev, byref(self._command(inputs, scan_ns)))
 
     def cancel(self) -> None:
-        """Call comedi_cancel; its failure on an unplugged board does not matter."""
+        """End the sampling, and drop all samples that were not read. An unplugged board may fail."""
         self._lib.comedi_cancel(self._dev, self._sub)
 
     def read(self, timeout_s: float) -> bytes:
-        """Wait for data, then read all of it."""
+        """Return data, and wait for some if there is none; b"" if none came. Raises OSError EPIPE after an overflow."""
         ready, _, _ = select.select([self._fd], [], [], max(0.0, timeout_s))
         if not ready:
             return b""
@@ -254,7 +217,7 @@ class RealBoard:
         return data
 
     def close(self) -> None:
-        """Call comedi_close."""
+        """Close the board, so that other programs can use it."""
         self._lib.comedi_close(self._dev)
 
     def _do(self, name: str, *arguments: object) -> None:

@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from happe_contract.traces import Measures, Reason
+from happe_contract.traces import Reason
 from happe_power.sources.indexer import Indexer, agreed
 from happe_power.sources.source import Reading, SourceError, UnpluggedError
 from happe_power.sources.spec import MEASURES, NAMES, Found, Kind, Option, Spec, channels_of, list_of, number
@@ -30,44 +29,33 @@ GONE = {-201003, -200220, -88705, -50405}  # device can't be accessed, is invali
 TERMINALS = {"default": "DEFAULT", "rse": "RSE", "nrse": "NRSE", "diff": "DIFF"}
 
 
-@dataclass(frozen=True)
-class Setting:
-    """The inputs to sample: names on the device (ai0), the largest volts at each, and the quantity that it measures."""
-
-    device: str
-    names: tuple[str, ...]
-    volts: tuple[float, ...]
-    measures: tuple[Measures, ...]
-    terminal: str
-    rate_hz: float
-    buffer_s: float
-
-
 class Nidaqmx:
     """A source that reads a task of NI-DAQmx. The driver gives calibrated volts."""
 
     kind = "nidaqmx"
 
-    def __init__(self, module: Any, setting: Setting, clock: Clock) -> None:  # noqa: ANN401 - nidaqmx, or its fake
-        """Check the setting with the driver; `module` is the package nidaqmx. Raises SourceError with its message."""
+    def __init__(self, module: Any, spec: Spec, clock: Clock) -> None:  # noqa: ANN401 - nidaqmx, or its fake
+        """Check the table with the driver; `module` is the package nidaqmx. Raises SourceError with its message."""
         self._ni = module
-        self._setting = setting
+        self._spec, self._place = spec, spec.place or "Dev1"
+        self._names = spec.items("channels")
+        self._volts = spec.numbers("range", len(self._names))
+        measures = spec.measures(len(self._names))
         self._clock = clock
         self._task: Any = None
         self._task = self._opened()
         try:
-            device = module.system.Device(setting.device)
-            self.device = f"{device.product_type} ({setting.device})"[:200]
+            device = module.system.Device(self._place)
+            self.device = f"{device.product_type} ({self._place})"[:200]
             self.serial = f"{device.serial_num:X}" if device.serial_num else None
             granted = float(self._task.timing.samp_clk_rate)
-            self.rate_hz = agreed(setting.rate_hz, granted, self.device)
+            self.rate_hz = agreed(spec.number("rate"), granted, self.device)
         except module.errors.DaqError as error:
             raise self._failed(error) from None
         finally:
             self.stop()
-        ends = [(-volts, volts) for volts in setting.volts]
-        ones, zeros = [1.0] * len(ends), [0.0] * len(ends)
-        self.channels = channels_of(setting.measures, np.dtype(np.float32), ones, zeros, ends)
+        ends = [(-volts, volts) for volts in self._volts]
+        self.channels = channels_of(measures, np.dtype(np.float32), ends=ends)
         self._indexer = Indexer(self.rate_hz, clock)
 
     @property
@@ -114,16 +102,16 @@ class Nidaqmx:
         return task
 
     def _configure(self, task: Any) -> None:  # noqa: ANN401 - nidaqmx.Task
-        setting, constants = self._setting, self._ni.constants
-        terminal = getattr(constants.TerminalConfiguration, TERMINALS[setting.terminal])
-        for name, volts in zip(setting.names, setting.volts, strict=True):
+        constants, rate_hz = self._ni.constants, self._spec.number("rate")
+        terminal = getattr(constants.TerminalConfiguration, TERMINALS[self._spec.text_of("terminal")])
+        for name, volts in zip(self._names, self._volts, strict=True):
             task.ai_channels.add_ai_voltage_chan(
-                f"{setting.device}/{name}", terminal_config=terminal, min_val=-volts, max_val=volts
+                f"{self._place}/{name}", terminal_config=terminal, min_val=-volts, max_val=volts
             )
         task.timing.cfg_samp_clk_timing(
-            setting.rate_hz,
+            rate_hz,
             sample_mode=constants.AcquisitionType.CONTINUOUS,
-            samps_per_chan=max(1000, int(setting.buffer_s * setting.rate_hz)),
+            samps_per_chan=max(1000, int(self._spec.number("buffer") * rate_hz)),
         )
 
     def _run(self) -> None:
@@ -152,7 +140,7 @@ class Nidaqmx:
     def _failed(self, error: Any) -> SourceError:  # noqa: ANN401 - nidaqmx.errors.DaqError
         said = " ".join(str(error).split())[:200]
         kind = UnpluggedError if error.error_code in GONE else SourceError
-        return kind(f"{self._setting.device}: {said}")
+        return kind(f"{self._place}: {said}")
 
 
 def package() -> Any:  # noqa: ANN401 - a module without types
@@ -168,19 +156,9 @@ def package() -> Any:  # noqa: ANN401 - a module without types
 
 def make(spec: Spec, clock: Clock) -> Nidaqmx:
     """Make a source of a board of National Instruments."""
-    names = tuple(spec.items("channels"))
-    setting = Setting(
-        spec.place or "Dev1",
-        names,
-        spec.numbers("range", len(names)),
-        spec.measures(len(names)),
-        spec.text_of("terminal"),
-        spec.number("rate"),
-        spec.number("buffer"),
-    )
     module = package()
     try:
-        return Nidaqmx(module, setting, clock)
+        return Nidaqmx(module, spec, clock)
     except module.errors.Error as error:  # DaqNotFoundError and its like: there is no driver
         raise SourceError(f"NI's driver does not answer: {error}; {GET_DRIVER}"[:300]) from None
 

@@ -68,31 +68,19 @@ MODELS = {
 }
 
 
-@dataclass(frozen=True)
-class Setting:
-    """The instrument, its channel, how often to ask it, and how long to wait for an answer."""
-
-    resource: str
-    model: Model
-    channel: int
-    rate_hz: float
-    timeout_s: float
-
-
 class Scpi(Poller):
     """A source that asks for each sample. It drops an answer that takes longer than a period: its time is unknown."""
 
     kind = "scpi"
 
-    def __init__(self, manager: Any, setting: Setting, clock: Clock) -> None:  # noqa: ANN401 - pyvisa.ResourceManager
+    def __init__(self, manager: Any, spec: Spec, clock: Clock) -> None:  # noqa: ANN401 - pyvisa.ResourceManager
         """Ask for the instrument's identity. Raises SourceError if it is another, or measures too seldom."""
-        self._manager, self._setting = manager, setting
+        self._manager, self._place, self._model = manager, spec.place, MODELS[spec.text_of("model")]
+        self._channel, self._timeout_ms = spec.whole("channel"), round(spec.number("timeout") * 1000)
         self._device: Any = None
-        measures = setting.model.measures
-        ends = [(-OVER, OVER)] * len(measures)
-        ones, zeros = [1.0] * len(measures), [0.0] * len(measures)
-        channels = channels_of(measures, np.dtype(np.float64), ones, zeros, ends)
-        super().__init__(self._sample, channels, setting.rate_hz, clock)
+        measures = self._model.measures
+        channels = channels_of(measures, np.dtype(np.float64), ends=[(-OVER, OVER)] * len(measures))
+        super().__init__(self._sample, channels, spec.number("rate"), clock)
         try:
             self._identity = ""
             self._identity = self._opened()
@@ -102,7 +90,7 @@ class Scpi(Poller):
         self.channels = tuple(replace(channel, filter=mean) for channel in self.channels)
         maker, model, serial, *_ = [*map(str.strip, self._identity.split(",")), "", "", ""]
         self.serial: str | None = serial or None
-        self.device = f"{maker} {model} ({setting.resource}, channel {setting.channel})"[:200]
+        self.device = f"{maker} {model} ({self._place}, channel {self._channel})"[:200]
 
     def start(self, first_index: int) -> TimePair:
         """Open the instrument and set its answers up. Its ranges and intervals stay as they are."""
@@ -110,7 +98,7 @@ class Scpi(Poller):
         identity = self._opened()
         if identity != self._identity:
             self.stop()
-            raise SourceError(f"{self._setting.resource} says it is {identity!r}, not {self._identity!r} as before")
+            raise SourceError(f"{self._place} says it is {identity!r}, not {self._identity!r} as before")
         return super().start(first_index)
 
     def stop(self) -> None:
@@ -122,41 +110,38 @@ class Scpi(Poller):
 
     def _opened(self) -> str:
         """Open the instrument and set it up. Return the identity that it reports."""
-        setting = self._setting
         try:
             self._device = self._manager.open_resource(
-                setting.resource,
-                open_timeout=round(setting.timeout_s * 1000),
-                timeout=round(setting.timeout_s * 1000),
+                self._place,
+                open_timeout=self._timeout_ms,
+                timeout=self._timeout_ms,
                 read_termination="\n",
                 write_termination="\n",
             )
         except Exception as error:  # noqa: BLE001 - of PyVISA, its back-end, the operating system
-            raise UnpluggedError(f"{setting.resource}: {_said(error)}") from None
+            raise UnpluggedError(f"{self._place}: {_said(error)}") from None
         identity = self._asked("*IDN?").strip()
-        if setting.model.maker not in identity.upper():
-            raise SourceError(
-                f"{setting.resource} says it is {identity[:80]!r}, not an instrument of {setting.model.maker}"
-            )
-        self._tell("*CLS", *setting.model.setup)
+        if self._model.maker not in identity.upper():
+            raise SourceError(f"{self._place} says it is {identity[:80]!r}, not an instrument of {self._model.maker}")
+        self._tell("*CLS", *self._model.setup)
         return identity
 
     def _mean(self) -> Filter | None:
         """The averaging filter, if the instrument states its interval. Raises SourceError if that is too long."""
-        if not self._setting.model.interval:
+        if not self._model.interval:
             return None
-        seconds = _numbers(self._asked(self._setting.model.interval), 1)
+        seconds = _numbers(self._asked(self._model.interval), 1)
         if seconds is None or not 0 < seconds[0] <= 1 / self.rate_hz * 1.001:
             every = "an unknown time" if seconds is None else f"{seconds[0]:g} s"
             raise SourceError(
-                f"{self._setting.resource} measures every {every}: {self.rate_hz:g} a second would read the same twice;"
+                f"{self._place} measures every {every}: {self.rate_hz:g} a second would read the same twice;"
                 " a lower `rate`, or the instrument's update interval"
             )
         return Filter("the instrument's update interval", mean_s=float(seconds[0]))
 
     def _sample(self) -> Row | None:
         asked_us = self._clock.now().monotonic_us
-        numbers = _numbers(self._asked(self._setting.model.query), len(self.channels))
+        numbers = _numbers(self._asked(self._model.query), len(self.channels))
         took_s = (self._clock.now().monotonic_us - asked_us) / MICROS
         return numbers if took_s <= 1 / self.rate_hz else None
 
@@ -169,7 +154,7 @@ class Scpi(Poller):
         return answer[:MOST_ANSWER]
 
     def _filled(self, command: str) -> str:
-        return command.replace("{channel}", str(self._setting.channel))
+        return command.replace("{channel}", str(self._channel))
 
     def _do(self, call: Any) -> Any:  # noqa: ANN401 - what PyVISA gives
         """Return the result of a call of PyVISA. Raises SourceError for a timeout, UnpluggedError for another failure.
@@ -183,7 +168,7 @@ class Scpi(Poller):
         except Exception as error:  # noqa: BLE001 - of PyVISA, its back-end, the operating system
             late = getattr(error, "error_code", None) == TIMED_OUT or isinstance(error, TimeoutError)
             kind = SourceError if late else UnpluggedError
-            raise kind(f"{self._setting.resource}: {_said(error)}") from None
+            raise kind(f"{self._place}: {_said(error)}") from None
 
 
 def _numbers(answer: str, count: int) -> Row | None:
@@ -208,14 +193,7 @@ def make(spec: Spec, clock: Clock) -> Scpi:
     """Make a source of an instrument that speaks SCPI."""
     if not spec.place:
         raise spec.wrong("place", f"which instrument? e.g. {EXAMPLE['place']}")
-    setting = Setting(
-        spec.place,
-        MODELS[spec.text_of("model")],
-        spec.whole("channel"),
-        spec.number("rate"),
-        spec.number("timeout"),
-    )
-    return Scpi(_manager(spec.text_of("backend")), setting, clock)
+    return Scpi(_manager(spec.text_of("backend")), spec, clock)
 
 
 def _manager(backend: str) -> Any:  # noqa: ANN401 - pyvisa.ResourceManager

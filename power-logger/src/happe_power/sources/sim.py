@@ -78,7 +78,7 @@ class Sim:
         ends = [(-COUNTS / 2, COUNTS / 2 - 1)] * 2
         what = (Measures.SHUNT, Measures.SUPPLY)
         mean = Filter("simulated: each sample is the mean over its period", mean_s=1 / rig.rate_hz, ripple=0.0)
-        made = channels_of(what, np.dtype(np.int16), scales, [0.0, 0.0], ends)
+        made = channels_of(what, np.dtype(np.int16), scales, ends=ends)
         self.channels = tuple(replace(channel, filter=mean) for channel in made)
         self._rig = rig
         self._clock = clock

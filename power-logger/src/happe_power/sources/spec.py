@@ -245,14 +245,18 @@ def _meant(word: str, known: Iterable[str]) -> str:
 def channels_of(
     measures: Sequence[Measures],
     dtype: np.dtype[np.generic],
-    scales: Sequence[float],
-    offsets: Sequence[float],
-    ends: Sequence[tuple[float | None, float | None]] | None = None,
+    scales: Sequence[float] = (),
+    offsets: Sequence[float] = (),
+    ends: Sequence[tuple[float | None, float | None]] = (),
 ) -> tuple[Channel, ...]:
-    """Make channels, each named by its quantity; a second one of the same quantity is `shunt2` and so on."""
-    ends = ends or [(None, None)] * len(measures)
+    """Make channels, each named by its quantity; a second one of the same quantity is `shunt2` and so on.
+
+    Without `scales` and `offsets` the raw values are in the channel's unit; without `ends` the range has no end.
+    """
+    count = len(measures)
+    facts = (measures, scales or [1.0] * count, offsets or [0.0] * count, ends or [(None, None)] * count)
     channels: list[Channel] = []
-    for what, scale, offset, (lowest, highest) in zip(measures, scales, offsets, ends, strict=True):
+    for what, scale, offset, (lowest, highest) in zip(*facts, strict=True):
         before = sum(1 for channel in channels if channel.measures is what)
         name = what.value if not before else f"{what.value}{before + 1}"
         channels.append(Channel(name, what, UNITS[what], dtype, scale, offset, lowest, highest))
