@@ -46,11 +46,11 @@ def actions(world: World) -> list[str]:
         return list(session.scalars(select(AuditEntry.action).order_by(AuditEntry.number)))
 
 
-def test_who_signs_in_gets_where_they_wanted(small_world: World) -> None:
-    client = small_world.client()
+def test_who_signs_in_gets_where_they_wanted(world: World) -> None:
+    client = world.client()
     led = client.get("/me?x=1")
     assert led.headers["Location"] == "/sign-in?next=%2Fme%3Fx%3D1"
-    given_accounts.account(small_world)
+    given_accounts.account(world)
     page = client.get(led.headers["Location"])
     assert 'name="next" value="/me?x=1"' in page.text
     assert sign_in(client, ADA, next="/me?x=1").headers["Location"] == "/me?x=1"
@@ -58,17 +58,17 @@ def test_who_signs_in_gets_where_they_wanted(small_world: World) -> None:
     assert "Max-Age" not in str(client.get("/me").headers)
 
 
-def test_an_address_is_the_same_in_capitals(small_world: World) -> None:
-    given_accounts.account(small_world)
-    assert sign_in(small_world.client(), "Ada@Example.org").status_code == HTTPStatus.FOUND
+def test_an_address_is_the_same_in_capitals(world: World) -> None:
+    given_accounts.account(world)
+    assert sign_in(world.client(), "Ada@Example.org").status_code == HTTPStatus.FOUND
 
 
-def test_a_password_is_the_same_in_each_of_its_unicode_forms(small_world: World) -> None:
+def test_a_password_is_the_same_in_each_of_its_unicode_forms(world: World) -> None:
     composed = "größe und höhe"
-    with small_world.app.app_context(), small_world.database.writing() as session:
+    with world.app.app_context(), world.database.writing() as session:
         services.create(session, None, ADA, composed, given=False)
     for form in ("NFC", "NFD", "NFKD"):
-        assert sign_in(small_world.client(), ADA, unicodedata.normalize(form, composed)).status_code == HTTPStatus.FOUND
+        assert sign_in(world.client(), ADA, unicodedata.normalize(form, composed)).status_code == HTTPStatus.FOUND
 
 
 @pytest.mark.parametrize(
@@ -80,9 +80,9 @@ def test_a_password_is_the_same_in_each_of_its_unicode_forms(small_world: World)
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("page", ["/sign-in", "/sign-in-again"])
-def test_no_link_leads_from_the_sign_in_to_another_server(small_world: World, place: str, page: str) -> None:
-    client = browser(small_world) if page == "/sign-in-again" else small_world.client()
-    given_accounts.account(small_world, email="eve@example.org")
+def test_no_link_leads_from_the_sign_in_to_another_server(world: World, place: str, page: str) -> None:
+    client = browser(world) if page == "/sign-in-again" else world.client()
+    given_accounts.account(world, email="eve@example.org")
     by_query = client.get(page, query_string={"next": place})
     by_form = post(client, page, email="eve@example.org", password=PASSWORD, next=place)
     for answer in (by_query, by_form):
@@ -90,18 +90,18 @@ def test_no_link_leads_from_the_sign_in_to_another_server(small_world: World, pl
         assert "Location" not in answer.headers
 
 
-def test_passwords_are_kept_as_argon2id_at_what_rfc_9106_asks(small_world: World) -> None:
+def test_passwords_are_kept_as_argon2id_at_what_rfc_9106_asks(world: World) -> None:
     # Given a server with the hashes of production, not with the quick ones of other tests
-    passwords.make_as_shipped(small_world.app)
-    given_accounts.account(small_world)
-    with small_world.database.reading() as session:
+    passwords.make_as_shipped(world.app)
+    given_accounts.account(world)
+    with world.database.reading() as session:
         kept = argon2.extract_parameters(services.get(session, ADA).password or "")
     # Then they have at least the second recommended option of section 4
     assert kept.type is argon2.Type.ID
     assert kept.memory_cost >= 65536  # KiB
     assert kept.time_cost >= 3
     assert kept.parallelism >= 4
-    assert sign_in(small_world.client(), ADA).status_code == HTTPStatus.FOUND
+    assert sign_in(world.client(), ADA).status_code == HTTPStatus.FOUND
 
 
 def noted(name: str, original: Callable[..., object], called: list[str]) -> Callable[..., object]:
@@ -123,10 +123,10 @@ def hashes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return called
 
 
-def test_nothing_tells_whether_there_is_an_account(small_world: World, hashes: list[str]) -> None:
-    given_accounts.account(small_world)
-    given_accounts.account(small_world, email="gone@example.org")
-    with small_world.database.writing() as session:
+def test_nothing_tells_whether_there_is_an_account(world: World, hashes: list[str]) -> None:
+    given_accounts.account(world)
+    given_accounts.account(world, email="gone@example.org")
+    with world.database.writing() as session:
         session.add(Account(email="bare@example.org", fs_uniquifier="x", created_us=0))
         services.disable(session, None, services.get(session, "gone@example.org"))
     answers, costs = set(), []
@@ -135,7 +135,7 @@ def test_nothing_tells_whether_there_is_an_account(small_world: World, hashes: l
         ("bare@example.org", WRONG),
     ):  # fmt: skip
         hashes.clear()
-        answer = sign_in(small_world.client(), email, password)
+        answer = sign_in(world.client(), email, password)
         answers.add((answer.status, given_accounts.CSRF.sub("", answer.text).replace(email, "")))
         costs.append(len(hashes))
     assert len(answers) == 1
@@ -143,8 +143,8 @@ def test_nothing_tells_whether_there_is_an_account(small_world: World, hashes: l
     assert costs == [1] * 5
 
 
-def test_signing_out_takes_a_post_and_ends_the_session_wherever_its_cookie_is(small_world: World) -> None:
-    client, copy = browser(small_world), small_world.client()
+def test_signing_out_takes_a_post_and_ends_the_session_wherever_its_cookie_is(world: World) -> None:
+    client, copy = browser(world), world.client()
     cookie = client.get_cookie("happe_session")
     assert cookie
     copy.set_cookie("happe_session", cookie.value)
@@ -156,10 +156,10 @@ def test_signing_out_takes_a_post_and_ends_the_session_wherever_its_cookie_is(sm
     assert not may_look(copy)
 
 
-def test_a_new_password_ends_other_sessions_and_tokens(small_world: World) -> None:
-    client, other = browser(small_world), small_world.client()
+def test_a_new_password_ends_other_sessions_and_tokens(world: World) -> None:
+    client, other = browser(world), world.client()
     sign_in(other, ADA)
-    with small_world.database.writing() as session:
+    with world.database.writing() as session:
         token = services.issue_token(session, None, services.get(session, ADA), 30)
     changed = post(
         client, "/password", password=PASSWORD, new_password=OTHER_PASSWORD, new_password_confirm=OTHER_PASSWORD
@@ -167,11 +167,11 @@ def test_a_new_password_ends_other_sessions_and_tokens(small_world: World) -> No
     assert changed.headers["Location"] == "/me"
     assert may_look(client)
     assert not may_look(other)
-    assert small_world.client(token).get("/api/v1/me").status_code == HTTPStatus.UNAUTHORIZED
-    assert "Sign in, or send a valid token." in small_world.client().get("/api/v1/me").text
-    assert sign_in(small_world.client(), ADA).status_code == HTTPStatus.OK
-    assert sign_in(small_world.client(), ADA, OTHER_PASSWORD).status_code == HTTPStatus.FOUND
-    assert actions(small_world)[-1] == "account.password"
+    assert world.client(token).get("/api/v1/me").status_code == HTTPStatus.UNAUTHORIZED
+    assert "Sign in, or send a valid token." in world.client().get("/api/v1/me").text
+    assert sign_in(world.client(), ADA).status_code == HTTPStatus.OK
+    assert sign_in(world.client(), ADA, OTHER_PASSWORD).status_code == HTTPStatus.FOUND
+    assert actions(world)[-1] == "account.password"
 
 
 @pytest.mark.parametrize(
@@ -183,19 +183,19 @@ def test_a_new_password_ends_other_sessions_and_tokens(small_world: World) -> No
         ({"new_password": PASSWORD, "new_password_confirm": PASSWORD}, "Choose a different password than before."),
     ],
 )
-def test_a_bad_new_password_is_refused_beside_its_field(small_world: World, form: dict[str, str], said: str) -> None:
-    client = browser(small_world)
+def test_a_bad_new_password_is_refused_beside_its_field(world: World, form: dict[str, str], said: str) -> None:
+    client = browser(world)
     good = {"password": PASSWORD, "new_password": OTHER_PASSWORD, "new_password_confirm": OTHER_PASSWORD}
     answer = post(client, "/password", **(good | form))
     assert answer.status_code == HTTPStatus.OK
     assert said in answer.text
     assert 'aria-invalid="true"' in answer.text
-    assert "account.password" not in actions(small_world)
+    assert "account.password" not in actions(world)
 
 
-def test_a_given_password_is_changed_before_anything_else(small_world: World) -> None:
-    given_accounts.account(small_world, Role.INVESTIGATOR, given=True)
-    client = small_world.client()
+def test_a_given_password_is_changed_before_anything_else(world: World) -> None:
+    given_accounts.account(world, Role.INVESTIGATOR, given=True)
+    client = world.client()
     sign_in(client, ADA)
     for path in ("/studies", "/me", "/me/token", "/sign-in-again"):
         assert client.get(path).headers["Location"].startswith("/password?next=")
@@ -204,35 +204,35 @@ def test_a_given_password_is_changed_before_anything_else(small_world: World) ->
     assert "Somebody else chose your current password" in client.get("/password").text
     post(client, "/password", password=PASSWORD, new_password=OTHER_PASSWORD, new_password_confirm=OTHER_PASSWORD)
     assert may_look(client)
-    with small_world.database.reading() as session:
+    with world.database.reading() as session:
         assert not services.get(session, ADA).password_given
-    assert actions(small_world) == ["account.create", "account.password"]
+    assert actions(world) == ["account.create", "account.password"]
 
 
-def test_disabling_ends_sessions_and_tokens_at_once(small_world: World) -> None:
-    client = browser(small_world)
-    administrator = small_world.staff(Role.ADMINISTRATOR)
-    with small_world.database.writing() as session:
+def test_disabling_ends_sessions_and_tokens_at_once(world: World) -> None:
+    client = browser(world)
+    administrator = world.staff(Role.ADMINISTRATOR)
+    with world.database.writing() as session:
         token = services.issue_token(session, None, services.get(session, ADA), 30)
     assert administrator.post(f"/api/v1/accounts/{ADA}/disable").status_code == HTTPStatus.OK
     assert not may_look(client)
-    assert small_world.client(token).get("/api/v1/me").status_code == HTTPStatus.UNAUTHORIZED
+    assert world.client(token).get("/api/v1/me").status_code == HTTPStatus.UNAUTHORIZED
     assert administrator.post(f"/api/v1/accounts/{ADA}/enable").status_code == HTTPStatus.OK
     assert not may_look(client)
     assert sign_in(client, ADA).status_code == HTTPStatus.FOUND
 
 
-def test_a_grant_that_was_revoked_meanwhile_does_not_come_back_with_a_new_password(small_world: World) -> None:
-    given_accounts.account(small_world, Role.INVESTIGATOR)
-    security: Any = small_world.app.extensions["security"]
+def test_a_grant_that_was_revoked_meanwhile_does_not_come_back_with_a_new_password(world: World) -> None:
+    given_accounts.account(world, Role.INVESTIGATOR)
+    security: Any = world.app.extensions["security"]
     held: Any = security.datastore.find_user(email=ADA)
-    with small_world.database.writing() as session:
+    with world.database.writing() as session:
         account = services.get(session, ADA)
         services.revoke(session, None, account, Role.INVESTIGATOR, None)
         account.active = False
     held.password, held.fs_uniquifier = "new", "other"
     security.datastore.put(held)
-    with small_world.database.reading() as session:
+    with world.database.reading() as session:
         account = services.get(session, ADA)
         assert (account.password, account.grants, account.active) == ("new", [], False)
 
@@ -243,9 +243,9 @@ def grow_stale(client: FlaskClient) -> None:
         session["fs_paa"] -= 360
 
 
-def test_giving_roles_takes_a_password_given_lately(small_world: World) -> None:
-    client = browser(small_world, Role.ADMINISTRATOR)
-    given_accounts.account(small_world, email="bob@example.org")
+def test_giving_roles_takes_a_password_given_lately(world: World) -> None:
+    client = browser(world, Role.ADMINISTRATOR)
+    given_accounts.account(world, email="bob@example.org")
     path = "/accounts/bob@example.org"
     token = given_accounts.token_of(client.get(path))
     grow_stale(client)
@@ -261,24 +261,24 @@ def test_giving_roles_takes_a_password_given_lately(small_world: World) -> None:
     assert "bob@example.org is analyst of every study." in client.get(path).text
 
 
-def test_an_old_token_can_neither_unblind_nor_give_roles_nor_make_tokens(small_world: World) -> None:
-    study = given_studies.study(small_world, protocol=given_studies.small())
-    secret = small_world.account(Role.CUSTODIAN, Role.ADMINISTRATOR, email=ADA)
-    given_accounts.account(small_world, email="bob@example.org")
-    client = small_world.client(secret)
+def test_an_old_token_can_neither_unblind_nor_give_roles_nor_make_tokens(world: World) -> None:
+    study = given_studies.study(world, protocol=given_studies.small())
+    secret = world.account(Role.CUSTODIAN, Role.ADMINISTRATOR, email=ADA)
+    given_accounts.account(world, email="bob@example.org")
+    client = world.client(secret)
     requests: tuple[tuple[str, dict[str, str]], ...] = (
         (f"/api/v1/studies/{study.name}/unblinding", {"reason": "because of the test", "confirmation": study.name}),
         ("/api/v1/accounts/bob@example.org/grants", {"role": "analyst"}),
         ("/api/v1/accounts/bob@example.org/revoke", {"role": "analyst"}),
         ("/api/v1/me/tokens", {}),
     )
-    with small_world.database.writing() as session:
+    with world.database.writing() as session:
         aged = now_us() - FRESH_US - MINUTE_US
         session.execute(update(Token).where(Token.sha256 == digest(secret)).values(proven_us=aged))
     for path, body in requests:
         answer = client.post(path, json=body)
         assert (answer.status_code, answer.get_json()["type"]) == (403, "urn:happe:problem:sign-in-again")
-    with small_world.database.writing() as session:
+    with world.database.writing() as session:
         session.execute(update(Token).where(Token.sha256 == digest(secret)).values(proven_us=aged + 2 * MINUTE_US))
     assert {client.post(path, json=body).status_code for path, body in requests} == {200, 201}
 
@@ -303,46 +303,46 @@ def test_a_token_made_with_a_token_is_no_fresher_than_that_one(world: World) -> 
     assert answer.get_json()["type"] == "urn:happe:problem:sign-in-again"
 
 
-def test_a_token_made_in_a_session_is_as_fresh_as_its_password(small_world: World) -> None:
-    client = browser(small_world)
+def test_a_token_made_in_a_session_is_as_fresh_as_its_password(world: World) -> None:
+    client = browser(world)
     with client.session_transaction() as session:
         session["fs_paa"] -= 200
         proven_s = session["fs_paa"]
     post(client, "/me/token", days="2")
-    with small_world.database.reading() as session:
+    with world.database.reading() as session:
         assert list(session.scalars(select(Token.proven_us))) == [int(proven_s * 1_000_000)]
 
 
-def test_a_token_is_shown_once_and_ends_when_its_owner_says_so(small_world: World) -> None:
-    client = browser(small_world)
+def test_a_token_is_shown_once_and_ends_when_its_owner_says_so(world: World) -> None:
+    client = browser(world)
     made = post(client, "/me/token", days="2")
     secret = made.text.split('id="token" value="')[1].split('"')[0]
     assert secret not in client.get("/me").text
-    assert small_world.client(secret).get("/api/v1/me").get_json()["email"] == ADA
-    with small_world.database.reading() as session:
+    assert world.client(secret).get("/api/v1/me").get_json()["email"] == ADA
+    with world.database.reading() as session:
         row = session.scalars(select(Token)).one()
         assert row.sha256 == digest(secret)
         assert 0 <= row.created_us + 2 * services.DAY_US - (row.expires_us or 0) < MINUTE_US
     post(client, "/me/tokens/end", page="/me")
-    assert small_world.client(secret).get("/api/v1/me").status_code == HTTPStatus.UNAUTHORIZED
-    assert actions(small_world)[1:] == ["account.token", "account.tokens-revoked"]
+    assert world.client(secret).get("/api/v1/me").status_code == HTTPStatus.UNAUTHORIZED
+    assert actions(world)[1:] == ["account.token", "account.tokens-revoked"]
 
 
 @pytest.mark.parametrize("days", ["0", "367", "-1", "1.5", "", "many", "\N{SUPERSCRIPT TWO}"])
-def test_a_token_has_a_lifetime(small_world: World, days: str) -> None:
-    answer = post(browser(small_world), "/me/token", days=days)
+def test_a_token_has_a_lifetime(world: World, days: str) -> None:
+    answer = post(browser(world), "/me/token", days=days)
     assert answer.status_code == HTTPStatus.UNPROCESSABLE_ENTITY
     assert 'id="days-error"' in answer.text
 
 
-def test_an_account_is_made_with_a_password_that_is_shown_once(small_world: World) -> None:
-    client = browser(small_world, Role.ADMINISTRATOR)
+def test_an_account_is_made_with_a_password_that_is_shown_once(world: World) -> None:
+    client = browser(world, Role.ADMINISTRATOR)
     made = post(client, "/new-account", email="Bob@Example.org")
     password = made.text.split('id="password" value="')[1].split('"')[0]
-    newcomer = small_world.client()
+    newcomer = world.client()
     assert sign_in(newcomer, "bob@example.org", password).status_code == HTTPStatus.FOUND
     assert newcomer.get("/studies").headers["Location"].startswith("/password")
-    with small_world.database.reading() as session:
+    with world.database.reading() as session:
         details = [row.detail for row in session.scalars(select(AuditDetail))]
     assert password not in str(details)
 
@@ -368,11 +368,11 @@ def test_an_address_is_one_and_new(world: World, email: str, status: int) -> Non
     ("role", "other"), [(role, other) for role, others in APART.items() for other in sorted(others)]
 )
 @pytest.mark.parametrize("places", ["same", "every then one", "one then every"])
-def test_duties_are_kept_apart_in_a_study(small_world: World, role: Role, other: Role, places: str) -> None:
-    study = given_studies.study(small_world, protocol=given_studies.small())
+def test_duties_are_kept_apart_in_a_study(world: World, role: Role, other: Role, places: str) -> None:
+    study = given_studies.study(world, protocol=given_studies.small())
     first, second = {"same": (study, study), "every then one": (None, study), "one then every": (study, None)}[places]
     for one, another in ((role, other), (other, role)):
-        with small_world.database.writing() as session:
+        with world.database.writing() as session:
             account = Account(email=f"{one}@example.org", fs_uniquifier=f"{one}{other}", created_us=0)
             session.add(account)
             session.flush()
@@ -383,9 +383,9 @@ def test_duties_are_kept_apart_in_a_study(small_world: World, role: Role, other:
             session.delete(account)
 
 
-def test_duties_of_different_studies_go_together(small_world: World) -> None:
-    studies = [given_studies.study(small_world, protocol=given_studies.small(name)) for name in ("one", "two")]
-    with small_world.database.writing() as session:
+def test_duties_of_different_studies_go_together(world: World) -> None:
+    studies = [given_studies.study(world, protocol=given_studies.small(name)) for name in ("one", "two")]
+    with world.database.writing() as session:
         account = Account(email=ADA, fs_uniquifier="x", created_us=0)
         session.add(account)
         session.flush()
@@ -419,19 +419,17 @@ def test_nobody_changes_their_own_roles_and_one_administrator_stays(world: World
         ({"do": "revoke", "role": "analyst", "study": "*"}, 404),
     ],
 )  # fmt: skip
-def test_what_an_account_s_page_does_not_know_changes_nothing(
-    small_world: World, form: dict[str, str], status: int
-) -> None:
-    client = browser(small_world, Role.ADMINISTRATOR)
-    given_accounts.account(small_world, email="bob@example.org")
-    before = actions(small_world)
+def test_what_an_account_s_page_does_not_know_changes_nothing(world: World, form: dict[str, str], status: int) -> None:
+    client = browser(world, Role.ADMINISTRATOR)
+    given_accounts.account(world, email="bob@example.org")
+    before = actions(world)
     assert post(client, "/accounts/bob@example.org", **form).status_code == status
-    assert actions(small_world) == before
+    assert actions(world) == before
 
 
-def test_a_password_that_an_administrator_gives_ends_what_was_open(small_world: World) -> None:
-    bob = browser(small_world, email="bob@example.org")
-    client = browser(small_world, Role.ADMINISTRATOR)
+def test_a_password_that_an_administrator_gives_ends_what_was_open(world: World) -> None:
+    bob = browser(world, email="bob@example.org")
+    client = browser(world, Role.ADMINISTRATOR)
     given = post(client, "/accounts/bob@example.org", do="password")
     password = given.text.split('id="password" value="')[1].split('"')[0]
     assert not may_look(bob)
@@ -451,7 +449,7 @@ def test_a_role_reaches_as_far_as_its_grant() -> None:
     assert not who.may_anywhere(Right.UNBLIND)
 
 
-def test_a_token_of_another_length_is_nobody_s(small_world: World) -> None:
-    with small_world.database.reading() as session:
+def test_a_token_of_another_length_is_nobody_s(world: World) -> None:
+    with world.database.reading() as session:
         assert callers.caller_of(session, "x" * (callers.LONGEST_TOKEN + 1)) is None
         assert callers.caller_of(session, "") is None

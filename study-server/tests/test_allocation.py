@@ -139,10 +139,10 @@ def test_runs_are_those_of_the_slot_and_no_condition_is_written_down(world: Worl
     assert len({len(run.condition_sealed) for run in runs}) == 1
 
 
-def test_another_attempt_is_planned_under_the_same_condition(small_world: World) -> None:
-    study = given_studies.study(small_world, protocol=given_studies.small())
-    enrol(small_world, study.id)
-    with small_world.database.reading() as session:
+def test_another_attempt_is_planned_under_the_same_condition(world: World) -> None:
+    study = given_studies.study(world, protocol=given_studies.small())
+    enrol(world, study.id)
+    with world.database.reading() as session:
         run = session.scalars(select(Run).where(Run.position == 3)).one()
         again = planning.another_attempt(run, SECRETS)
     assert (again.position, again.attempt, again.application) == (3, 2, run.application)

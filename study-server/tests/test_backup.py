@@ -254,8 +254,8 @@ def test_a_name_that_is_taken_is_refused(operated: Operated, place: Path) -> Non
     assert (refused.status, place.read_text()) == (os.EX_CANTCREAT, "here first")
 
 
-def test_a_folder_that_is_not_there_is_said(small_operated: Operated, tmp_path: Path) -> None:
-    refused = small_operated.run("backup", tmp_path / "none/backup.tar")
+def test_a_folder_that_is_not_there_is_said(operated: Operated, tmp_path: Path) -> None:
+    refused = operated.run("backup", tmp_path / "none/backup.tar")
     assert refused.status == os.EX_NOINPUT
     assert f"{tmp_path}/none: no such folder; make it first" in refused.err
 
@@ -341,10 +341,10 @@ def rewrite(place: Path, change: Callable[[str, bytes], bytes | None]) -> None:
 
 @pytest.mark.parametrize("damage", [cut, flip, lengthen, climb, without_a_part, no_manifest, no_json, twice])
 def test_a_damaged_backup_is_refused_and_leaves_no_server(
-    small_operated: Operated, tmp_path: Path, place: Path, damage: Callable[[Path], None]
+    operated: Operated, tmp_path: Path, place: Path, damage: Callable[[Path], None]
 ) -> None:
-    given_traces.uploaded(small_operated.world, 3)
-    small_operated.done("backup", place)
+    given_traces.uploaded(operated.world, 3)
+    operated.done("backup", place)
     damage(place)
     elsewhere = Elsewhere(tmp_path / "elsewhere", None)
     refused = elsewhere.run("restore", place)
@@ -355,26 +355,26 @@ def test_a_damaged_backup_is_refused_and_leaves_no_server(
     assert not (tmp_path / "elsewhere/traces").exists()
     # and it does not stand in the way of a good one
     good = tmp_path / "good.tar"
-    small_operated.done("backup", good)
+    operated.done("backup", good)
     assert elsewhere.run("restore", good).status == 0
     assert not (elsewhere.data / restoring.STAGE).exists()
 
 
 @pytest.mark.parametrize("content", [b"", b"no tar", bytes(10240)])
-def test_a_file_that_is_no_backup_is_refused(small_operated: Operated, tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_no_backup_is_refused(operated: Operated, tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "x.tar"
     file.write_bytes(content)
     elsewhere = Elsewhere(tmp_path / "elsewhere", None)
     refused = elsewhere.run("restore", file)
     assert refused.status == os.EX_DATAERR
-    assert small_operated.data.exists()
+    assert operated.data.exists()
 
 
 def test_the_audit_log_of_what_was_restored_must_end_as_the_manifest_says(
-    small_operated: Operated, tmp_path: Path, place: Path
+    operated: Operated, tmp_path: Path, place: Path
 ) -> None:
-    given_traces.uploaded(small_operated.world, 1)
-    small_operated.done("backup", place)
+    given_traces.uploaded(operated.world, 1)
+    operated.done("backup", place)
     rewrite(place, lambda path, content: content.replace(b'"number": ', b'"number": 9') if path == NAME else content)
     ran = Elsewhere(tmp_path / "elsewhere", None).run("restore", place)
     assert ran.status == 1
@@ -389,19 +389,19 @@ def limited(size: int, *arguments: str | Path) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("size", [50_000, 400_000])
-def test_a_full_disk_leaves_no_backup(small_operated: Operated, place: Path, tmp_path: Path, size: int) -> None:
-    meter = given_traces.uploaded(small_operated.world, 1)
+def test_a_full_disk_leaves_no_backup(operated: Operated, place: Path, tmp_path: Path, size: int) -> None:
+    meter = given_traces.uploaded(operated.world, 1)
     meter.put(1, 1_000_000)
     before = sorted(path.name for path in tmp_path.iterdir())
-    status, said = limited(size, "--config", small_operated.file, "backup", place)
+    status, said = limited(size, "--config", operated.file, "backup", place)
     assert (status, said[:14]) == (os.EX_IOERR, "happe-server: "), said
     assert sorted(path.name for path in tmp_path.iterdir()) == before
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != size
 
 
-def test_a_full_disk_leaves_no_restored_server(small_operated: Operated, place: Path, tmp_path: Path) -> None:
-    given_traces.uploaded(small_operated.world, 1).put(1, 1_000_000)
-    small_operated.done("backup", place, "--with-secrets")
+def test_a_full_disk_leaves_no_restored_server(operated: Operated, place: Path, tmp_path: Path) -> None:
+    given_traces.uploaded(operated.world, 1).put(1, 1_000_000)
+    operated.done("backup", place, "--with-secrets")
     elsewhere = Elsewhere(tmp_path / "elsewhere", None)
     status, said = limited(500_000, "--config", elsewhere.file, "restore", place)
     assert status == os.EX_IOERR, said
@@ -415,26 +415,24 @@ def killed_at(fsync: int, *arguments: str | Path) -> int:
     return Program(dying.killed, fsync, list(map(str, arguments)), log=Path(os.devnull)).wait(PATIENCE_S)
 
 
-def test_a_backup_killed_at_any_moment_is_none(small_operated: Operated, place: Path, tmp_path: Path) -> None:
-    given_traces.uploaded(small_operated.world, 2)
+def test_a_backup_killed_at_any_moment_is_none(operated: Operated, place: Path, tmp_path: Path) -> None:
+    given_traces.uploaded(operated.world, 2)
     for moment in range(1, 60, 3):
-        status = killed_at(moment, "--config", small_operated.file, "backup", place)
+        status = killed_at(moment, "--config", operated.file, "backup", place)
         if place.exists():
             break
         assert status == -signal.SIGKILL
         for left in tmp_path.glob(f".{place.name}-*/backup"):
             with pytest.raises((backups.NoBackupError, OSError)):
-                restoring.restore(small_operated.world.config, left)
+                restoring.restore(operated.world.config, left)
     assert moment > 1, "it was killed"
     elsewhere = Elsewhere(tmp_path / "elsewhere", None)
     assert elsewhere.run("restore", place).status == 0
 
 
-def test_a_restoring_killed_at_any_moment_can_be_done_again(
-    small_operated: Operated, tmp_path: Path, place: Path
-) -> None:
-    given_traces.uploaded(small_operated.world, 2)
-    small_operated.done("backup", place, "--with-secrets")
+def test_a_restoring_killed_at_any_moment_can_be_done_again(operated: Operated, tmp_path: Path, place: Path) -> None:
+    given_traces.uploaded(operated.world, 2)
+    operated.done("backup", place, "--with-secrets")
     for moment in range(1, 60, 4):
         elsewhere = Elsewhere(tmp_path / f"elsewhere{moment}", None)
         if killed_at(moment, "--config", elsewhere.file, "restore", place) == 0:

@@ -84,55 +84,55 @@ def test_a_backup_of_a_job_restores_though_its_worker_is_killed(
     assert len(list((elsewhere.data / "traces").rglob("*.sealed"))) == len(meter.acknowledged)
 
 
-def test_a_job_finds_the_backup_of_a_try_that_ended_before_it_was_noted(small_operated: Operated, folder: Path) -> None:
-    given_traces.uploaded(small_operated.world, 1)
-    place = ask(small_operated, folder)
-    again = small_operated.run("backup", "--job")
+def test_a_job_finds_the_backup_of_a_try_that_ended_before_it_was_noted(operated: Operated, folder: Path) -> None:
+    given_traces.uploaded(operated.world, 1)
+    place = ask(operated, folder)
+    again = operated.run("backup", "--job")
     assert (again.status, backing.RUNNING in again.err) == (65, True)
-    first = given_jobs.taken(small_operated.world)
-    parts = small_operated.world.app.extensions["happe"]
+    first = given_jobs.taken(operated.world)
+    parts = operated.world.app.extensions["happe"]
     do(parts, first, folder)
     written = place.read_bytes()
-    with small_operated.world.database.writing() as session:
+    with operated.world.database.writing() as session:
         session.merge(first).state = JobState.WAITING
     # When a worker does the job again
-    assert given_jobs.work_off(small_operated.world) == [JobState.DONE]
+    assert given_jobs.work_off(operated.world) == [JobState.DONE]
     assert place.read_bytes() == written
-    (listed,) = small_operated.done("job", "list", "--json").json()
+    (listed,) = operated.done("job", "list", "--json").json()
     assert (listed["title"], listed["study"]) == (f"Backup {place.name}", None)
 
 
-def test_a_backup_of_a_job_says_what_is_wrong(small_operated: Operated, folder: Path) -> None:
-    world = small_operated.world
+def test_a_backup_of_a_job_says_what_is_wrong(operated: Operated, folder: Path) -> None:
+    world = operated.world
     given_traces.uploaded(world, 1).put(1, 4_000_000)
     for arguments in ((), (folder / "x", "--job"), ("--job", "--with-secrets")):
-        wrong = small_operated.run("backup", *arguments)
+        wrong = operated.run("backup", *arguments)
         assert (wrong.status, "give FILE.tar or --job" in wrong.err) == (64, True)
-    unset = small_operated.run("backup", "--job")
+    unset = operated.run("backup", "--job")
     assert (unset.status, backing.NO_FOLDER in unset.err) == (78, True)
     # When files can't be longer than half of a part, as on a full disk
-    place = ask(small_operated, folder)
+    place = ask(operated, folder)
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (2_000_000, before[1]))
     try:
-        assert given_jobs.work_off(small_operated.world) == [JobState.FAILED]
+        assert given_jobs.work_off(operated.world) == [JobState.FAILED]
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    assert given_jobs.job(small_operated.world).failed == FULL_DISK
+    assert given_jobs.job(operated.world).failed == FULL_DISK
     assert list(folder.iterdir()) == []
     # When the folder is missing, or the configuration names none
-    small_operated.done("job", "retry", "1")
-    small_operated.world.close()
+    operated.done("job", "retry", "1")
+    operated.world.close()
     for told, said in ((folder / "no", "no such folder"), (None, "names no folder")):
-        small_operated.world = World(small_operated.data, small_operated.database_url, backups=told)
-        given_jobs.work_off(small_operated.world)
-        assert said in (given_jobs.job(small_operated.world).failed or "")
-        small_operated.done("job", "retry", "1")
-        small_operated.world.close()
+        operated.world = World(operated.data, operated.database_url, backups=told)
+        given_jobs.work_off(operated.world)
+        assert said in (given_jobs.job(operated.world).failed or "")
+        operated.done("job", "retry", "1")
+        operated.world.close()
     # When a part is lost, the backup has the rest
-    next(storage_of(small_operated.world.config, small_operated.world.database).root.rglob("*.sealed")).unlink()
+    next(storage_of(operated.world.config, operated.world.database).root.rglob("*.sealed")).unlink()
     place = folder / place.name
-    small_operated.world = World(small_operated.data, small_operated.database_url, backups=folder)
-    assert given_jobs.work_off(small_operated.world) == [JobState.FAILED]
-    assert "which the server has lost or damaged" in (given_jobs.job(small_operated.world).failed or "")
+    operated.world = World(operated.data, operated.database_url, backups=folder)
+    assert given_jobs.work_off(operated.world) == [JobState.FAILED]
+    assert "which the server has lost or damaged" in (given_jobs.job(operated.world).failed or "")
     assert place.exists()

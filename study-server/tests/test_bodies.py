@@ -36,14 +36,14 @@ ARGUMENT = re.compile(r"<(?:(?P<kind>[a-z]+)(?:\((?P<of>[^)]*)\))?:)?[a-z_]+>")
 VALUES = {"uuid": "6b1f0b5e-8a46-4a5c-9a5e-0d6f1c2b3a49", "int": "1"}
 
 
-def test_a_route_refuses_more_than_it_needs(small_world: World, subtests: pytest.Subtests) -> None:
+def test_a_route_refuses_more_than_it_needs(world: World, subtests: pytest.Subtests) -> None:
     assert LARGER.keys() <= {url.endpoint for url, _method in CELLS}
     for url, method in CELLS:
         path = ARGUMENT.sub(lambda found: VALUES.get(found["kind"], (found["of"] or "x").split(",")[0]), url.rule)
         most = LARGER.get(url.endpoint, ORDINARY)
         with subtests.test(f"{method} {url.rule}"):
             statuses = [
-                small_world.client()
+                world.client()
                 .open(path, method=method, buffered=True, environ_overrides={"CONTENT_LENGTH": str(size)})
                 .status_code
                 for size in (most, most + 1)
@@ -62,13 +62,13 @@ def parts(many: int) -> str:
     return "--x\r\nContent-Disposition:form-data;name=a\r\n\r\n\r\n" * many + "--x--"
 
 
-def test_a_request_has_at_most_400_values(small_world: World, subtests: pytest.Subtests) -> None:
-    signed_in = browser(small_world, Role.INVESTIGATOR)
+def test_a_request_has_at_most_400_values(world: World, subtests: pytest.Subtests) -> None:
+    signed_in = browser(world, Role.INVESTIGATOR)
     signed_in.environ_base["HTTP_X_CSRFTOKEN"] = token_of(signed_in.get("/me"))
     requests: dict[str, tuple[FlaskClient, str, str, Callable[[int], str]]] = {
-        "a form": (small_world.client(), "/sign-in", FORM, lambda many: "&".join("a" * many)),
+        "a form": (world.client(), "/sign-in", FORM, lambda many: "&".join("a" * many)),
         "a form in parts": (signed_in, "/new-study", "multipart/form-data; boundary=x", parts),
-        "JSON": (small_world.client(), "/api/v1/devices/enrol", "application/json", members),
+        "JSON": (world.client(), "/api/v1/devices/enrol", "application/json", members),
     }
     for name, (client, path, kind, body) in requests.items():
         with subtests.test(name):

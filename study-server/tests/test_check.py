@@ -123,10 +123,10 @@ def test_sweeping_touches_no_part_that_a_row_names(
     ids=["data", "secrets", "missing", "readable"],
 )
 def test_what_others_could_read_is_a_failure(
-    small_operated: Operated, change: Callable[[Path], None], what: str, said: str
+    operated: Operated, change: Callable[[Path], None], what: str, said: str
 ) -> None:
-    change(small_operated.data)
-    ran = small_operated.run("check", "--json")
+    change(operated.data)
+    ran = operated.run("check", "--json")
     assert ran.status == 1
     finding = one(ran, "fail")
     assert finding["what"] == what
@@ -142,22 +142,22 @@ def test_what_others_could_read_is_a_failure(
     ],
 )
 def test_a_configuration_that_works_and_is_not_wise_is_a_warning(
-    small_operated: Operated, fields: dict[str, object], said: str
+    operated: Operated, fields: dict[str, object], said: str
 ) -> None:
-    small_operated.configure(**fields)
-    ran = small_operated.run("check", "--json")
+    operated.configure(**fields)
+    ran = operated.run("check", "--json")
     assert ran.status == 0
     assert said in one(ran, "warn")["detail"]
 
 
-def test_a_configuration_that_others_may_write_is_a_warning(small_operated: Operated) -> None:
-    small_operated.file.chmod(0o666)
-    assert "other users can write to it" in one(small_operated.run("check", "--json"), "warn")["detail"]
+def test_a_configuration_that_others_may_write_is_a_warning(operated: Operated) -> None:
+    operated.file.chmod(0o666)
+    assert "other users can write to it" in one(operated.run("check", "--json"), "warn")["detail"]
 
 
-def test_a_password_in_the_configuration_is_a_warning_that_does_not_repeat_it(small_operated: Operated) -> None:
-    small_operated.configure(database_url="postgresql+psycopg://ada:geheim@127.0.0.1:1/none")
-    ran = small_operated.run("check", "--json")
+def test_a_password_in_the_configuration_is_a_warning_that_does_not_repeat_it(operated: Operated) -> None:
+    operated.configure(database_url="postgresql+psycopg://ada:geheim@127.0.0.1:1/none")
+    ran = operated.run("check", "--json")
     assert ran.status == 1
     assert "it holds a password" in one(ran, "warn")["detail"]
     assert "it does not answer" in one(ran, "fail")["detail"]
@@ -166,26 +166,26 @@ def test_a_password_in_the_configuration_is_a_warning_that_does_not_repeat_it(sm
 
 @pytest.mark.parametrize("lost", [slice(0, 4096), slice(8192, 49152)], ids=["header", "pages"])
 def test_a_damaged_database_is_a_failure_and_the_rest_is_still_checked(
-    small_operated: Operated, sqlite_url: str, lost: slice
+    operated: Operated, sqlite_url: str, lost: slice
 ) -> None:
     file = Path(sqlite_url.removeprefix("sqlite:///"))
     content = bytearray(file.read_bytes())
     content[lost] = b"\xa5" * (lost.stop - lost.start)
     file.write_bytes(content)
-    ran = small_operated.run("check", "--json")
+    ran = operated.run("check", "--json")
     assert (ran.status, ran.err) == (1, "")
     assert one(ran, "fail")["what"] == "database"
     assert one(ran, "fail")["advice"] == "restore a backup"
     assert verdicts(ran)["room"] == {"ok"}
 
 
-def test_little_room_is_a_warning_and_none_a_failure(small_operated: Operated) -> None:
-    free = os.statvfs(small_operated.data)
+def test_little_room_is_a_warning_and_none_a_failure(operated: Operated) -> None:
+    free = os.statvfs(operated.data)
     room = free.f_bavail * free.f_frsize
-    small_operated.configure(**{"limits.free_bytes": room // 2})
-    assert verdicts(small_operated.run("check", "--json"))["room"] == {"warn"}
-    small_operated.configure(**{"limits.free_bytes": 2 * room})
-    ran = small_operated.run("check", "--json")
+    operated.configure(**{"limits.free_bytes": room // 2})
+    assert verdicts(operated.run("check", "--json"))["room"] == {"warn"}
+    operated.configure(**{"limits.free_bytes": 2 * room})
+    ran = operated.run("check", "--json")
     assert ran.status == 1
     assert verdicts(ran)["room"] == {"fail"}
 
@@ -206,6 +206,6 @@ def test_another_programs_database_is_a_failure_with_its_cure(operated: Operated
     assert one(ran, "fail")["advice"] == "run the program that made it"
 
 
-def test_people_read_a_line_for_each_thing(small_operated: Operated) -> None:
-    ran = small_operated.done("check")
+def test_people_read_a_line_for_each_thing(operated: Operated) -> None:
+    ran = operated.done("check")
     assert [line[:4] for line in ran.out.splitlines()] == ["ok  "] * 6

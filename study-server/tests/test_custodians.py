@@ -130,9 +130,9 @@ def test_who_was_given_a_password_after_the_lock_waits_though_they_changed_it(
     assert client.post(f"/api/v1{UNBLINDING}", json=ORDER).status_code == status
 
 
-def test_a_password_that_an_administrator_gives_is_noted_and_one_s_own_is_not(small_world: World) -> None:
-    email = given_accounts.account(small_world)
-    with small_world.app.app_context(), small_world.database.writing() as session:
+def test_a_password_that_an_administrator_gives_is_noted_and_one_s_own_is_not(world: World) -> None:
+    email = given_accounts.account(world)
+    with world.app.app_context(), world.database.writing() as session:
         account = accounts.get(session, email)
         assert account.password_given_us is None
         accounts.set_password(session, None, account, PASSWORD, given=True)

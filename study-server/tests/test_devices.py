@@ -81,36 +81,36 @@ def test_an_enrolment_code_works_for_a_day(world: World) -> None:
 
 
 @pytest.mark.parametrize("key", [None, "", "!!!!", "a" * 43, base(b"a" * 31), base(b"a" * 33), "ä" * 44])
-def test_a_laptop_without_a_usable_key_does_not_enrol_and_its_code_stays(small_world: World, key: str | None) -> None:
+def test_a_laptop_without_a_usable_key_does_not_enrol_and_its_code_stays(world: World, key: str | None) -> None:
     # given
-    within, staff = study(small_world, protocol=small()), small_world.staff(Role.ADMINISTRATOR)
+    within, staff = study(world, protocol=small()), world.staff(Role.ADMINISTRATOR)
     code = named(staff, within)["enrolment_code"]
     # when
-    refused = small_world.client().post("/api/v1/devices/enrol", json={"code": code, "public_key": key})
+    refused = world.client().post("/api/v1/devices/enrol", json={"code": code, "public_key": key})
     # then
     assert refused.status_code == 422
     assert said(refused)["errors"][0]["pointer"] == "/public_key"
-    assert enrol(small_world, code, new_key()).status_code == 201
+    assert enrol(world, code, new_key()).status_code == 201
 
 
 @pytest.mark.parametrize("key", LOW_ORDER)
-def test_a_key_of_low_order_is_refused(small_world: World, key: str) -> None:
-    within, staff = study(small_world, protocol=small()), small_world.staff(Role.ADMINISTRATOR)
+def test_a_key_of_low_order_is_refused(world: World, key: str) -> None:
+    within, staff = study(world, protocol=small()), world.staff(Role.ADMINISTRATOR)
     code = named(staff, within)["enrolment_code"]
-    assert enrol(small_world, code, base(bytes.fromhex(key))).status_code == 422
+    assert enrol(world, code, base(bytes.fromhex(key))).status_code == 422
 
 
-def test_a_meter_has_no_key(small_world: World) -> None:
-    within, staff = study(small_world, protocol=small()), small_world.staff(Role.ADMINISTRATOR)
+def test_a_meter_has_no_key(world: World) -> None:
+    within, staff = study(world, protocol=small()), world.staff(Role.ADMINISTRATOR)
     code = named(staff, within, kind="meter")["enrolment_code"]
-    assert enrol(small_world, code, new_key()).status_code == 422
-    assert enrol(small_world, code).status_code == 201
+    assert enrol(world, code, new_key()).status_code == 422
+    assert enrol(world, code).status_code == 201
 
 
 @pytest.mark.parametrize("code", ["", "0" * 16, "x y", "\uff21" * 16, "A" * 65])
-def test_who_guesses_a_code_is_told_nothing(small_world: World, code: str) -> None:
-    study(small_world, protocol=small())
-    assert enrol(small_world, code, new_key()).status_code in {403, 422}
+def test_who_guesses_a_code_is_told_nothing(world: World, code: str) -> None:
+    study(world, protocol=small())
+    assert enrol(world, code, new_key()).status_code in {403, 422}
 
 
 def test_a_name_is_taken_once_in_a_study(world: World) -> None:
@@ -137,18 +137,18 @@ def test_revoking_ends_the_token_at_once_and_enrolling_again_gives_another(world
     assert client.get("/api/v1/clock").status_code == 401
 
 
-def test_a_meter_sees_the_laptops_of_its_own_study(small_world: World) -> None:
-    within, other = study(small_world, protocol=small()), study(small_world, protocol=small("another"))
-    laptops, meter = [device(small_world, within) for _ in range(2)], device(small_world, within, "meter")
-    device(small_world, other)
-    answer = small_world.client(meter.token).get("/api/v1/device/laptops")
+def test_a_meter_sees_the_laptops_of_its_own_study(world: World) -> None:
+    within, other = study(world, protocol=small()), study(world, protocol=small("another"))
+    laptops, meter = [device(world, within) for _ in range(2)], device(world, within, "meter")
+    device(world, other)
+    answer = world.client(meter.token).get("/api/v1/device/laptops")
     assert said(answer) == {"laptops": sorted(each.device.code for each in laptops)}
 
 
-def test_the_list_has_no_secrets(small_world: World) -> None:
-    within, staff = study(small_world, protocol=small()), small_world.staff(Role.EXPERIMENTER)
-    laptop = device(small_world, within)
-    assert small_world.client(laptop.token).put("/api/v1/device/heartbeat", json=HEARTBEAT).status_code == 204
+def test_the_list_has_no_secrets(world: World) -> None:
+    within, staff = study(world, protocol=small()), world.staff(Role.EXPERIMENTER)
+    laptop = device(world, within)
+    assert world.client(laptop.token).put("/api/v1/device/heartbeat", json=HEARTBEAT).status_code == 204
     (listed,) = said(staff.get(f"/api/v1/studies/{within.name}/devices"))["devices"]
     assert listed.keys() == {
         "code", "name", "kind", "created_us", "enrol_expires_us", "enrolled_us", "revoked_us", "heartbeat_us",
@@ -172,9 +172,9 @@ def test_the_list_has_no_secrets(small_world: World) -> None:
         {"more": 1},
     ],
 )
-def test_a_heartbeat_is_bounded(small_world: World, changed: Json) -> None:
-    laptop = device(small_world, study(small_world, protocol=small()))
-    answer = small_world.client(laptop.token).put("/api/v1/device/heartbeat", json=HEARTBEAT | changed)
+def test_a_heartbeat_is_bounded(world: World, changed: Json) -> None:
+    laptop = device(world, study(world, protocol=small()))
+    answer = world.client(laptop.token).put("/api/v1/device/heartbeat", json=HEARTBEAT | changed)
     assert answer.status_code == 422
 
 
@@ -199,8 +199,8 @@ def test_a_clock_is_estimated_from_probes_and_kept_once(world: World) -> None:
     "probes",
     [[], [[1, 2, 3]], [[1, 2, 3, -4]], [[1, 2, 3, 1 << 60]], [[5, 1, 2, 4]], [[1, 2, 3, 4.5]], [[1, 2, 3, 4]] * 65],
 )
-def test_probes_that_can_not_be_are_refused(small_world: World, probes: list[list[int]]) -> None:
-    client = small_world.client(device(small_world, study(small_world, protocol=small())).token)
+def test_probes_that_can_not_be_are_refused(world: World, probes: list[list[int]]) -> None:
+    client = world.client(device(world, study(world, protocol=small())).token)
     answer = client.put(f"/api/v1/device/clocks/{uuid4()}", json={"clock": "realtime", "probes": probes})
     assert answer.status_code == 422
 
@@ -251,9 +251,9 @@ def test_what_a_laptop_asks_is_the_same_for_everybody_in_the_study(world: World)
     assert all(choice.keys() == {"key", "text"} for choice in one["guess"]["choices"]), "and not for what it is right"
 
 
-def test_where_nobody_guesses_no_guess_is_asked(small_world: World) -> None:
-    within = study(small_world, protocol=small() + "[guess]\nask = false\n")
-    answer = said(sit(small_world, device(small_world, within), participant(small_world, within)[1]))
+def test_where_nobody_guesses_no_guess_is_asked(world: World) -> None:
+    within = study(world, protocol=small() + "[guess]\nask = false\n")
+    answer = said(sit(world, device(world, within), participant(world, within)[1]))
     assert answer["guess"] is None
 
 
@@ -300,7 +300,7 @@ def test_nobody_sits_with_a_token_of_another_study_or_kind_or_before_enrolling(w
     assert sit(world, laptop, participant(world, within, enrolled=False)[1]).status_code == 409
 
 
-def test_a_meter_has_nobody_before_it(small_world: World) -> None:
-    within = study(small_world, protocol=small())
-    meter = device(small_world, within, "meter")
-    assert sit(small_world, meter, participant(small_world, within)[1]).status_code == 403
+def test_a_meter_has_nobody_before_it(world: World) -> None:
+    within = study(world, protocol=small())
+    meter = device(world, within, "meter")
+    assert sit(world, meter, participant(world, within)[1]).status_code == 403

@@ -358,23 +358,23 @@ def test_power_traces_that_are_theirs_alone_go_and_others_stay(world: World, stu
     assert set(gone) == {shared.client_id, theirs.client_id}
 
 
-def test_a_job_removes_erased_traces_and_the_audit_log_has_its_end(small_world: World) -> None:
-    study = given_studies.study(small_world, protocol=given_studies.small())
-    someone = played(small_world, study)
-    mine = trace(small_world, study, someone.laptop, now_us() - 1000, now_us())
-    storage = Folder(small_world.config.traces_folder)
+def test_a_job_removes_erased_traces_and_the_audit_log_has_its_end(world: World) -> None:
+    study = given_studies.study(world, protocol=given_studies.small())
+    someone = played(world, study)
+    mine = trace(world, study, someone.laptop, now_us() - 1000, now_us())
+    storage = Folder(world.config.traces_folder)
     part = Part(UUID(mine.client_id), 0, "0" * 64)
     storage.put(part, records.part(0))
-    with small_world.database.writing() as session:
+    with world.database.writing() as session:
         person = session.get_one(Participant, someone.row.id)
         withdrawal.withdraw(session, person, SECRETS, None)
     assert storage.path(part).exists()
-    assert given_jobs.work_off(small_world) == [JobState.DONE]
+    assert given_jobs.work_off(world) == [JobState.DONE]
     assert not storage.folder(part.trace).exists()
-    with small_world.database.reading() as session:
+    with world.database.reading() as session:
         erased = "SELECT detail FROM audit_details JOIN audit_entries USING (number) WHERE action = 'traces.erased'"
         assert mine.client_id in str(session.scalars(text(erased)).one())
-    job = given_jobs.job(small_world)
+    job = given_jobs.job(world)
     assert someone.row.code not in f"{job.asked_by} {job.arguments}"
 
 
@@ -441,15 +441,15 @@ def test_after_its_day_a_study_no_longer_knows_whose_its_data_are(world: World) 
     assert retention.ask_where_due(world.database) == 0
 
 
-def test_before_its_day_nothing_goes_and_page_and_command_say_when(small_operated: Operated) -> None:
-    world = small_operated.world
+def test_before_its_day_nothing_goes_and_page_and_command_say_when(operated: Operated) -> None:
+    world = operated.world
     study = given_studies.study(world, protocol=kept_until("2999-12-31"))
     someone = played(world, study, "deidentify")
     before = everything(world)
-    planned = small_operated.done("study", "retention", "small", "--json").json()
+    planned = operated.done("study", "retention", "small", "--json").json()
     assert planned == {"after": "2999-12-31", "participants": 1, "due": False}
-    assert "after 2999-12-31: 1 as of now" in small_operated.done("study", "retention", "small").out
-    refused = small_operated.run("study", "retention", "small", "--erase")
+    assert "after 2999-12-31: 1 as of now" in operated.done("study", "retention", "small").out
+    refused = operated.run("study", "retention", "small", "--erase")
     assert (refused.status, "has not come" in refused.err) == (65, True)
     assert retention.ask_where_due(world.database) == 0
     with world.database.writing() as session:
@@ -463,28 +463,26 @@ def test_before_its_day_nothing_goes_and_page_and_command_say_when(small_operate
     assert set(json.loads(before)[1]) == set(json.loads(everything(world))[1])
 
 
-def test_a_number_of_days_begins_with_the_unblinding(small_operated: Operated) -> None:
-    world = small_operated.world
+def test_a_number_of_days_begins_with_the_unblinding(operated: Operated) -> None:
+    world = operated.world
     protocol = given_studies.small() + "\n[retention]\ndays_after_unblinding = 2\n"
     study = given_studies.study(world, protocol=protocol)
     given.participant(world, study)
-    assert small_operated.done("study", "retention", "small", "--json").json()["after"] is None
-    assert "2 days after the unblinding: 1 as of now" in small_operated.done("study", "retention", "small").out
+    assert operated.done("study", "retention", "small", "--json").json()["after"] is None
+    assert "2 days after the unblinding: 1 as of now" in operated.done("study", "retention", "small").out
     due = []
     for days in (2, 3):
         with world.database.writing() as session:
             session.get_one(Study, study.id).unblinded_us = now_us() - days * 24 * HOUR_US
-        due.append(small_operated.done("study", "retention", "small", "--json").json()["due"])
+        due.append(operated.done("study", "retention", "small", "--json").json()["due"])
     assert due == [False, True]
     given_studies.study(world)
-    assert small_operated.run("study", "retention", "paper-a3").status == 66
+    assert operated.run("study", "retention", "paper-a3").status == 66
 
 
 @pytest.mark.slow
-def test_a_worker_erases_identities_by_itself_and_a_killed_one_is_followed(
-    small_operated: Operated, tmp_path: Path
-) -> None:
-    world = small_operated.world
+def test_a_worker_erases_identities_by_itself_and_a_killed_one_is_followed(operated: Operated, tmp_path: Path) -> None:
+    world = operated.world
     study = given_studies.study(
         world, protocol=kept_until("2020-01-01").replace("participants = 4", "participants = 8")
     )

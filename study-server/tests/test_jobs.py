@@ -104,23 +104,23 @@ def test_a_job_that_is_cancelled_ends_and_one_of_a_worker_that_stops_waits(opera
 
 
 @pytest.mark.slow
-def test_a_server_does_jobs_by_itself_and_says_how_far_they_are(small_operated: Operated, tmp_path: Path) -> None:
-    world = small_operated.world
-    small_operated.configure(metrics_listen="off", listen="127.0.0.1:0")
+def test_a_server_does_jobs_by_itself_and_says_how_far_they_are(operated: Operated, tmp_path: Path) -> None:
+    world = operated.world
+    operated.configure(metrics_listen="off", listen="127.0.0.1:0")
     given_reports.finished(world, participants=1)
     analyst = browser(world, Role.ANALYST, email="analyst@example.org")
     post(analyst, f"{PAGE}/checks")
-    with Running(small_operated.file, tmp_path) as server:
+    with Running(operated.file, tmp_path) as server:
         server.until("worker ready")
         assert given_jobs.until_ended(world).state == JobState.DONE
         assert server.stop() == 0
         server.until("worker stopped")
-    (listed,) = small_operated.done("job", "list", "--study", "finished", "--json").json()
+    (listed,) = operated.done("job", "list", "--study", "finished", "--json").json()
     assert (listed["job"], listed["title"], listed["state"], listed["tries"]) == (1, "Checks", "done", 1)
-    assert "analyst@example.org" in small_operated.done("job", "list").out
-    again = small_operated.run("job", "retry", "1")
+    assert "analyst@example.org" in operated.done("job", "list").out
+    again = operated.run("job", "retry", "1")
     assert (again.status, "The job is done: only one that failed" in again.err) == (65, True)
-    assert small_operated.run("job", "cancel", "7").status == 66
+    assert operated.run("job", "cancel", "7").status == 66
 
 
 @ON_BOTH
@@ -154,48 +154,48 @@ def test_only_who_holds_the_lease_changes_a_job(world: World) -> None:
 
 @pytest.mark.parametrize("jump_us", [-3_600_000_000, 3_600_000_000])
 def test_a_clock_that_jumps_leaves_a_job_to_a_live_worker_and_takes_it_from_a_dead_one(
-    small_world: World, monkeypatch: pytest.MonkeyPatch, jump_us: int
+    world: World, monkeypatch: pytest.MonkeyPatch, jump_us: int
 ) -> None:
-    with small_world.database.writing() as session:
+    with world.database.writing() as session:
         number = services.ask(session, "checks", "anna@example.org").id
-    taken = services.take(small_world.database, "a:1")
+    taken = services.take(world.database, "a:1")
     assert taken
     assert taken.lease
     clock_us = now_us() + jump_us
     monkeypatch.setattr(services, "now_us", lambda: clock_us)
     # Given a worker that gives a sign of life after the jump
-    assert services.beat(small_world.database, number, taken.lease)
-    assert services.take(small_world.database, "b:1") is None
+    assert services.beat(world.database, number, taken.lease)
+    assert services.take(world.database, "b:1") is None
     # When it gives none after the next jump, another takes the job
     clock_us += jump_us
-    again = services.take(small_world.database, "b:1")
+    again = services.take(world.database, "b:1")
     assert again is not None
     assert again.id == number
 
 
-def test_a_job_whose_process_always_dies_fails(small_world: World) -> None:
-    with small_world.database.writing() as session:
+def test_a_job_whose_process_always_dies_fails(world: World) -> None:
+    with world.database.writing() as session:
         number = services.ask(session, "checks", "anna@example.org").id
-    while (taken := services.take(small_world.database, "a:1")) is not None:
+    while (taken := services.take(world.database, "a:1")) is not None:
         assert taken.lease
-        assert services.let_go(small_world.database, number, taken.lease)
-    failed = given_jobs.job(small_world, number)
+        assert services.let_go(world.database, number, taken.lease)
+    failed = given_jobs.job(world, number)
     assert (failed.state, failed.tries) == (JobState.FAILED, services.MOST_TRIES)
     assert "ended 5 times" in (failed.failed or "")
 
 
-def test_the_newest_jobs_of_a_kind_stay(small_world: World) -> None:
+def test_the_newest_jobs_of_a_kind_stay(world: World) -> None:
     for _ in range(services.KEPT + 5):
-        with small_world.database.writing() as session:
+        with world.database.writing() as session:
             services.ask(session, "checks", "anna@example.org").state = JobState.DONE
-    with small_world.database.reading() as session:
+    with world.database.reading() as session:
         assert [job.id for job in services.of_study(session, None)] == list(range(25, 5, -1))
 
 
-def test_jobs_are_cancelled_by_who_may_ask_for_them(small_world: World) -> None:
-    analyst = ask(small_world)
-    given_reports.finished(small_world, "other", participants=1)
-    experimenter = browser(small_world, Role.EXPERIMENTER, email="e@example.org")
+def test_jobs_are_cancelled_by_who_may_ask_for_them(world: World) -> None:
+    analyst = ask(world)
+    given_reports.finished(world, "other", participants=1)
+    experimenter = browser(world, Role.EXPERIMENTER, email="e@example.org")
     assert post(experimenter, f"{PAGE}/jobs/1/cancel", page=PAGE).status_code == HTTPStatus.FORBIDDEN
     # The other study does not have this job
     assert post(analyst, "/studies/other/jobs/1/cancel", page=PAGE).status_code == HTTPStatus.NOT_FOUND
@@ -206,15 +206,15 @@ def test_jobs_are_cancelled_by_who_may_ask_for_them(small_world: World) -> None:
     assert (again.status_code, "The job is cancelled already." in again.text) == (HTTPStatus.CONFLICT, True)
 
 
-def test_a_job_begins_again_only_beside_no_other_of_its_kind(small_operated: Operated) -> None:
-    world = small_operated.world
+def test_a_job_begins_again_only_beside_no_other_of_its_kind(operated: Operated) -> None:
+    world = operated.world
     analyst = ask(world)
-    small_operated.done("job", "cancel", "1")
+    operated.done("job", "cancel", "1")
     post(analyst, f"{PAGE}/report")
-    refused = small_operated.run("job", "retry", "1")
+    refused = operated.run("job", "retry", "1")
     assert (refused.status, "Another job of this kind" in refused.err) == (os.EX_DATAERR, True)
-    small_operated.done("job", "cancel", "2")
-    small_operated.done("job", "retry", "1")
+    operated.done("job", "cancel", "2")
+    operated.done("job", "retry", "1")
     assert given_jobs.job(world).state == JobState.WAITING
 
 

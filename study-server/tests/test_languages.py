@@ -167,10 +167,10 @@ def test_a_german_participant_rates_guesses_and_withdraws_in_german(world: World
     assert "Sie sind zurückgetreten" in visit.browser.get(visit.sends("withdraw", confirm="zurücktreten").location).text
 
 
-def test_the_protocol_has_a_say_and_the_participant_the_last_word(small_world: World) -> None:
+def test_the_protocol_has_a_say_and_the_participant_the_last_word(world: World) -> None:
     protocol = small().replace('title = "A small study"', 'title = "A small study"\nlanguage = "de"')
-    _row, token = people.participant(small_world, study(small_world, protocol=protocol), enrolled=False)
-    browser = small_world.client()
+    _row, token = people.participant(world, study(world, protocol=protocol), enrolled=False)
+    browser = world.client()
     browser.environ_base["HTTP_ACCEPT_LANGUAGE"] = "en"
     path = f"/p/{token}"
     first = browser.get(path).text
@@ -181,12 +181,12 @@ def test_the_protocol_has_a_say_and_the_participant_the_last_word(small_world: W
     assert "Taking part" in browser.get("/p/consent?language=en").text
     assert "Taking part" in browser.get("/p/consent").text
     assert browser.get("/p/consent?language=xx").text.count('<html lang="en">') == 1
-    assert '<html lang="en">' in small_world.client().get("/sign-in", headers=GERMAN).text
+    assert '<html lang="en">' in world.client().get("/sign-in", headers=GERMAN).text
 
 
-def test_a_question_of_the_protocol_is_shown_as_it_is(small_world: World) -> None:
-    visit = Visit(small_world, enrolled=True, more='\n[rating]\nquestion = "<b>100 % sure?</b> %(x)s"\n')
+def test_a_question_of_the_protocol_is_shown_as_it_is(world: World) -> None:
+    visit = Visit(world, enrolled=True, more='\n[rating]\nquestion = "<b>100 % sure?</b> %(x)s"\n')
     visit.browser.environ_base["HTTP_ACCEPT_LANGUAGE"] = "de"
-    laptop = people.laptop_with(small_world, visit.study, visit.participant)
-    people.ended(small_world, people.runs_of(small_world, visit.participant)[0].code, laptop)
+    laptop = people.laptop_with(world, visit.study, visit.participant)
+    people.ended(world, people.runs_of(world, visit.participant)[0].code, laptop)
     assert "&lt;b&gt;100 % sure?&lt;/b&gt; %(x)s" in visit.sees("run")

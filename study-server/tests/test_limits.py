@@ -145,8 +145,8 @@ def test_whoever_found_an_open_session_can_try_three_passwords(sqlite_url: str, 
     world.close()
 
 
-def test_a_program_can_t_pass_the_limits_by_json(small_world: World) -> None:
-    client = small_world.client()
+def test_a_program_can_t_pass_the_limits_by_json(world: World) -> None:
+    client = world.client()
     headers = {"X-CSRFToken": given_accounts.token_of(client.get("/sign-in"))}
     answer = client.post("/sign-in", json={"email": ADA, "password": WRONG}, headers=headers)
     assert answer.status_code == HTTPStatus.UNSUPPORTED_MEDIA_TYPE

@@ -183,8 +183,8 @@ def test_the_audit_log_says_nothing_of_what_was_recorded(world: World) -> None:
     assert detail.participant_id == sitting.participant.id
 
 
-def test_faults_of_a_record_are_told_by_pointer_and_not_repeated(small_world: World) -> None:
-    sitting = Sitting(small_world)
+def test_faults_of_a_record_are_told_by_pointer_and_not_repeated(world: World) -> None:
+    sitting = Sitting(world)
     record = sitting.record() | {"rating": 900, "run": "ZZZZZZZZ"}
     address = f"/api/v1/runs/{sitting.runs[0].code}/record/{record['id']}"
     answer = sitting.client.put(address, data=json.dumps(record), content_type="application/json")

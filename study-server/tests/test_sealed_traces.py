@@ -71,16 +71,16 @@ def test_a_meter_that_announces_immense_parts_does_not_fill_the_disk() -> None:
     assert part_room(header, 1 << 20) == 1 << 20
 
 
-def test_a_manifest_is_sealed_until_its_study_is_unblinded_and_in_clear_afterwards(small_world: World) -> None:
-    run = given_power.measured_run(small_world, seconds=10, rate_hz=1000, unblinded=False)
-    with small_world.database.reading() as session:
+def test_a_manifest_is_sealed_until_its_study_is_unblinded_and_in_clear_afterwards(world: World) -> None:
+    run = given_power.measured_run(world, seconds=10, rate_hz=1000, unblinded=False)
+    with world.database.reading() as session:
         trace = session.scalars(select(Trace)).one()
         assert trace.manifest is None
         assert manifest_of(trace, KEY) == run.manifest
         with pytest.raises(SealError):
             manifest_of(trace, fixed_secrets("another").allocation)
-    given_studies.unblind(small_world)
-    with small_world.database.reading() as session:
+    given_studies.unblind(world)
+    with world.database.reading() as session:
         trace = session.scalars(select(Trace)).one()
         assert (trace.manifest, trace.manifest_sealed) == (run.manifest, None)
         assert manifest_of(trace, KEY) == run.manifest
@@ -88,24 +88,22 @@ def test_a_manifest_is_sealed_until_its_study_is_unblinded_and_in_clear_afterwar
     assert len(set(digests)) == len(run.manifest["parts"])
 
 
-def test_neither_database_nor_folder_has_a_digest_with_which_a_thief_could_compare(small_world: World) -> None:
-    run = given_power.measured_run(small_world, seconds=10, rate_hz=1000, unblinded=False)
-    stolen = b"".join(path.read_bytes() for path in small_world.config.data.rglob("*") if path.is_file())
+def test_neither_database_nor_folder_has_a_digest_with_which_a_thief_could_compare(world: World) -> None:
+    run = given_power.measured_run(world, seconds=10, rate_hz=1000, unblinded=False)
+    stolen = b"".join(path.read_bytes() for path in world.config.data.rglob("*") if path.is_file())
     assert UUID(run.trace).hex.encode() in stolen
     known = [each["sha256"] for each in run.manifest["parts"]]
     assert known
     assert not [sha256 for sha256 in known if sha256.encode() in stolen or bytes.fromhex(sha256) in stolen]
 
 
-def test_a_manifest_that_was_exchanged_is_named_by_check_and_at_unblinding(small_operated: Operated) -> None:
-    world = small_operated.world
+def test_a_manifest_that_was_exchanged_is_named_by_check_and_at_unblinding(operated: Operated) -> None:
+    world = operated.world
     run = given_power.measured_run(world, seconds=10, rate_hz=1000, unblinded=False)
-    assert small_operated.run("check").status == 0
+    assert operated.run("check").status == 0
     with world.database.writing() as session:
         trace = session.scalars(select(Trace)).one()
         trace.manifest_sealed = sealed_manifest(KEY, str(uuid4()), run.manifest)
     said = f"the manifest or the key of {run.trace} does not open"
-    assert [each["detail"] for each in small_operated.run("check", "--json").json() if each["verdict"] == "fail"] == [
-        said
-    ]
+    assert [each["detail"] for each in operated.run("check", "--json").json() if each["verdict"] == "fail"] == [said]
     assert given_studies.unblind(world).summary()["unreadable_traces"] == [run.trace]

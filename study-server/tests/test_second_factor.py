@@ -69,38 +69,38 @@ def is_let_in(world: World, code: str) -> bool:
     return answer.status_code == HTTPStatus.FOUND
 
 
-def test_whoever_set_it_up_signs_in_with_a_code_and_each_code_once(small_world: World, phone: Phone) -> None:
-    answer = phone.scans(browser(small_world))
+def test_whoever_set_it_up_signs_in_with_a_code_and_each_code_once(world: World, phone: Phone) -> None:
+    answer = phone.scans(browser(world))
     assert answer.headers["Location"] == "/me"
-    assert not is_let_in(small_world, phone.code()), "it was used to set up"
+    assert not is_let_in(world, phone.code()), "it was used to set up"
     phone.waits()
-    assert not is_let_in(small_world, "")
-    assert not is_let_in(small_world, "not a code \N{BLACK HEART SUIT}")
-    assert is_let_in(small_world, f"{phone.code()[:3]} {phone.code()[3:]}"), "apps show it in two groups"
-    assert not is_let_in(small_world, phone.code())
-    assert is_let_in(small_world, phone.code(1)), "a phone half a minute ahead"
-    assert not is_let_in(small_world, phone.code(2))
+    assert not is_let_in(world, "")
+    assert not is_let_in(world, "not a code \N{BLACK HEART SUIT}")
+    assert is_let_in(world, f"{phone.code()[:3]} {phone.code()[3:]}"), "apps show it in two groups"
+    assert not is_let_in(world, phone.code())
+    assert is_let_in(world, phone.code(1)), "a phone half a minute ahead"
+    assert not is_let_in(world, phone.code(2))
     for _ in range(3):
         phone.waits()
-    assert is_let_in(small_world, phone.code(-1)), "and behind"
+    assert is_let_in(world, phone.code(-1)), "and behind"
 
 
 def test_wrong_codes_after_the_right_password_count_for_the_account_whatever_their_address(
-    small_world: World, phone: Phone
+    world: World, phone: Phone
 ) -> None:
-    phone.scans(browser(small_world))
+    phone.scans(browser(world))
     statuses = []
     for number in range(11):
-        client = small_world.client()
+        client = world.client()
         client.environ_base["REMOTE_ADDR"] = f"192.0.2.{number}"
         statuses.append(sign_in(client, ADA, code="0").status_code)
     assert statuses == [HTTPStatus.OK] * 10 + [HTTPStatus.TOO_MANY_REQUESTS]
 
 
 def test_what_cannot_be_undone_asks_for_a_code_again(
-    small_world: World, phone: Phone, monkeypatch: pytest.MonkeyPatch
+    world: World, phone: Phone, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client = browser(small_world)
+    client = browser(world)
     phone.scans(client)
     later_s = 600
     monkeypatch.setattr("happe_study.model.rules.now_us", lambda: now_us() + later_s * 1_000_000)
@@ -114,8 +114,8 @@ def test_what_cannot_be_undone_asks_for_a_code_again(
     assert post(client, "/sign-in-again", **again, code=phone.code()).status_code == HTTPStatus.FOUND
 
 
-def test_a_form_that_is_not_the_servers_sets_up_nothing(small_world: World, phone: Phone) -> None:
-    client = browser(small_world)
+def test_a_form_that_is_not_the_servers_sets_up_nothing(world: World, phone: Phone) -> None:
+    client = browser(world)
     token = given_accounts.token_of(client.get(SETTING_UP))
     phone.secret = second_factor.new_secret()
     right = {"csrf_token": token, "secret": phone.secret, "code": phone.code()}
@@ -127,23 +127,23 @@ def test_a_form_that_is_not_the_servers_sets_up_nothing(small_world: World, phon
         answer = client.post(SETTING_UP, data=right | wrong)
         assert answer.status_code == HTTPStatus.UNPROCESSABLE_ENTITY, wrong
         assert "<svg onload" not in answer.text
-    assert is_let_in(small_world, "")
+    assert is_let_in(world, "")
     assert client.post(SETTING_UP, data=right).status_code == HTTPStatus.SEE_OTHER
 
 
-def test_the_owner_and_an_administrator_remove_it_and_the_log_says_so(small_world: World, phone: Phone) -> None:
-    client = browser(small_world)
-    administrator = browser(small_world, Role.ADMINISTRATOR, email=EVE)
+def test_the_owner_and_an_administrator_remove_it_and_the_log_says_so(world: World, phone: Phone) -> None:
+    client = browser(world)
+    administrator = browser(world, Role.ADMINISTRATOR, email=EVE)
     assert "Remove the second factor" not in administrator.get(f"/accounts/{ADA}").text
     for remover, path, page in (
         (client, f"{SETTING_UP}/end", "/me"), (administrator, f"/accounts/{ADA}", f"/accounts/{ADA}"),
     ):  # fmt: skip
         phone.scans(client)
         assert post(remover, path, page=page, do="second-factor").status_code == HTTPStatus.SEE_OTHER
-        assert is_let_in(small_world, "")
+        assert is_let_in(world, "")
         phone.waits()
     chosen = AuditEntry.action == "account.second-factor"
-    with small_world.database.reading() as session:
+    with world.database.reading() as session:
         details = session.scalars(
             select(AuditDetail.detail).join(AuditEntry, AuditEntry.number == AuditDetail.number).where(chosen)
         )
@@ -153,16 +153,16 @@ def test_the_owner_and_an_administrator_remove_it_and_the_log_says_so(small_worl
     ]  # fmt: skip
 
 
-def test_the_database_has_the_secret_sealed_for_its_account(small_world: World, phone: Phone) -> None:
-    phone.scans(browser(small_world))
+def test_the_database_has_the_secret_sealed_for_its_account(world: World, phone: Phone) -> None:
+    phone.scans(browser(world))
     phone.waits()
-    given_accounts.account(small_world, email=EVE)
-    with small_world.database.writing() as session:
+    given_accounts.account(world, email=EVE)
+    with world.database.writing() as session:
         ada, eve = services.get(session, ADA), services.get(session, EVE)
         assert ada.totp_secret
         assert phone.secret.encode() not in ada.totp_secret
         eve.totp_secret = ada.totp_secret
-    answer = sign_in(small_world.client(), EVE, code=phone.code())
+    answer = sign_in(world.client(), EVE, code=phone.code())
     assert answer.status_code == HTTPStatus.INTERNAL_SERVER_ERROR
 
 

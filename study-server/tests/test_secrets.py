@@ -21,12 +21,10 @@ def exchange(server: Operated, name: str) -> None:
 
 @pytest.mark.parametrize("command", [("run",), ("worker",), ("user", "list"), ("backup", "b")])
 @pytest.mark.parametrize("name", SECRET_NAMES)
-def test_nothing_works_with_another_servers_secret(
-    small_operated: Operated, name: str, command: tuple[str, ...]
-) -> None:
-    small_operated.configure(listen="127.0.0.1:0", metrics_listen="off")
-    exchange(small_operated, name)
-    ran = small_operated.run(*command)
+def test_nothing_works_with_another_servers_secret(operated: Operated, name: str, command: tuple[str, ...]) -> None:
+    operated.configure(listen="127.0.0.1:0", metrics_listen="off")
+    exchange(operated, name)
+    ran = operated.run(*command)
     assert ran.status == os.EX_CONFIG, ran.err
     assert f"{name}.key: the server of this database has another one" in ran.err
     assert "copy the folder `secrets` from another server" in ran.err

@@ -26,18 +26,18 @@ ALONE = FREE_PORTS | {"jobs": 0}  # without a worker
 
 
 @pytest.fixture
-def running(small_operated: Operated, tmp_path: Path) -> Iterator[Running]:
+def running(operated: Operated, tmp_path: Path) -> Iterator[Running]:
     """A running server without a worker."""
-    small_operated.configure(**ALONE)
-    with Running(small_operated.file, tmp_path) as made:
+    operated.configure(**ALONE)
+    with Running(operated.file, tmp_path) as made:
         yield made
 
 
 @pytest.fixture
-def started(small_operated: Operated, tmp_path: Path) -> Iterator[Running]:
+def started(operated: Operated, tmp_path: Path) -> Iterator[Running]:
     """A server with a worker, started as its operator starts it."""
-    small_operated.configure(**FREE_PORTS)
-    with Running(small_operated.file, tmp_path, begin=happe_server_process) as made:
+    operated.configure(**FREE_PORTS)
+    with Running(operated.file, tmp_path, begin=happe_server_process) as made:
         yield made
 
 
@@ -72,11 +72,11 @@ def test_an_interrupted_server_stops_too(running: Running, how: signal.Signals) 
 
 @pytest.mark.slow
 def test_a_server_that_is_stopped_while_its_workers_start_does_not_wait_for_them(
-    small_operated: Operated, tmp_path: Path
+    operated: Operated, tmp_path: Path
 ) -> None:
-    small_operated.configure(**FREE_PORTS, stop_seconds=3600, workers=4)
+    operated.configure(**FREE_PORTS, stop_seconds=3600, workers=4)
     for _ in range(3):
-        with Running(small_operated.file, tmp_path) as running:
+        with Running(operated.file, tmp_path) as running:
             assert running.stop() == 0
 
 
@@ -96,7 +96,7 @@ def test_a_request_under_way_is_answered_before_the_server_stops(running: Runnin
 
 @pytest.mark.slow
 def test_requests_are_counted_over_all_workers_and_logged_and_tell_no_code(
-    running: Running, small_operated: Operated
+    running: Running, operated: Operated
 ) -> None:
     for code in ("7K2M9QXA", "ABCDEFGH", "00000000"):
         running.get(f"/api/v1/studies/{code}?with={code}")
@@ -111,7 +111,7 @@ def test_requests_are_counted_over_all_workers_and_logged_and_tell_no_code(
     assert sample(metrics, "happe_request_seconds_count", **seconds) == 3
     assert sample(metrics, "happe_writers_busy") == 0
     assert running.get("/metrics")[0] == 404, "they are on their own port alone"
-    folder = small_operated.data / ".metrics"
+    folder = operated.data / ".metrics"
     assert len(list(folder.iterdir())) == 1
     assert running.stop() == 0
     assert list(folder.iterdir()) == []
@@ -133,24 +133,24 @@ def test_a_method_that_nobody_knows_makes_no_label(running: Running) -> None:
 
 @pytest.mark.slow
 def test_what_a_killed_server_leaves_of_metrics_and_jobs_goes_with_the_next_start(
-    small_operated: Operated, tmp_path: Path
+    operated: Operated, tmp_path: Path
 ) -> None:
-    small_operated.configure(**FREE_PORTS)
-    with Running(small_operated.file, tmp_path) as killed:
-        (metrics,) = (small_operated.data / ".metrics").iterdir()
+    operated.configure(**FREE_PORTS)
+    with Running(operated.file, tmp_path) as killed:
+        (metrics,) = (operated.data / ".metrics").iterdir()
         assert killed.stop(signal.SIGKILL) == -signal.SIGKILL
-    left = given_jobs.left_behind(small_operated.data)
-    with Running(small_operated.file, tmp_path) as running:
+    left = given_jobs.left_behind(operated.data)
+    with Running(operated.file, tmp_path) as running:
         running.until("worker ready")
         assert not left.exists()
         assert not metrics.exists()
-        assert len(list((small_operated.data / ".metrics").iterdir())) == 1
+        assert len(list((operated.data / ".metrics").iterdir())) == 1
         assert running.stop() == 0
 
 
 @pytest.mark.slow
-def test_the_server_is_not_healthy_without_its_database(running: Running, small_operated: Operated) -> None:
-    with small_operated.world.database.writing() as session:
+def test_the_server_is_not_healthy_without_its_database(running: Running, operated: Operated) -> None:
+    with operated.world.database.writing() as session:
         session.execute(text("ALTER TABLE audit_head RENAME TO gone"))
     assert running.get("/healthz") == (503, "unavailable\n")
     entry = running.until("not healthy")
@@ -158,9 +158,9 @@ def test_the_server_is_not_healthy_without_its_database(running: Running, small_
 
 
 @pytest.mark.slow
-def test_the_server_is_not_healthy_without_room(small_operated: Operated, tmp_path: Path) -> None:
-    small_operated.configure(**ALONE, **{"limits.free_bytes": 1 << 60})
-    with Running(small_operated.file, tmp_path) as running:
+def test_the_server_is_not_healthy_without_room(operated: Operated, tmp_path: Path) -> None:
+    operated.configure(**ALONE, **{"limits.free_bytes": 1 << 60})
+    with Running(operated.file, tmp_path) as running:
         assert running.get("/healthz") == (503, "unavailable\n")
         assert running.until("not healthy")["reason"] == "disk is full"
 
@@ -177,11 +177,9 @@ def test_a_killed_worker_is_replaced(running: Running) -> None:
 
 
 @pytest.mark.slow
-def test_a_killed_worker_of_jobs_is_replaced_and_none_outlives_the_server(
-    small_operated: Operated, tmp_path: Path
-) -> None:
-    small_operated.configure(**FREE_PORTS)
-    with Running(small_operated.file, tmp_path) as running:
+def test_a_killed_worker_of_jobs_is_replaced_and_none_outlives_the_server(operated: Operated, tmp_path: Path) -> None:
+    operated.configure(**FREE_PORTS)
+    with Running(operated.file, tmp_path) as running:
 
         def workers() -> list[int]:
             return [int(each["worker"].partition(":")[2]) for each in running.entries() if "jobs_at_once" in each]
@@ -195,14 +193,14 @@ def test_a_killed_worker_of_jobs_is_replaced_and_none_outlives_the_server(
 
 @pytest.mark.slow
 def test_systemd_is_told_when_the_server_is_ready_and_the_pid_file_has_its_number(
-    small_operated: Operated, tmp_path: Path
+    operated: Operated, tmp_path: Path
 ) -> None:
-    small_operated.configure(**ALONE)
+    operated.configure(**ALONE)
     with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as systemd:
         systemd.bind(str(tmp_path / "notify"))
         systemd.settimeout(PATIENCE_S)
         options = ("--pid-file", str(tmp_path / "pid"))
-        with Running(small_operated.file, tmp_path, *options, NOTIFY_SOCKET=str(tmp_path / "notify")) as running:
+        with Running(operated.file, tmp_path, *options, NOTIFY_SOCKET=str(tmp_path / "notify")) as running:
             assert systemd.recv(4096).startswith(b"READY=1")
             assert int((tmp_path / "pid").read_text()) == running.process.pid
             assert running.stop() == 0
@@ -210,10 +208,8 @@ def test_systemd_is_told_when_the_server_is_ready_and_the_pid_file_has_its_numbe
 
 
 @pytest.mark.slow
-def test_no_secret_is_in_the_command_line_the_environment_or_the_log(
-    started: Running, small_operated: Operated
-) -> None:
-    token = small_operated.world.account(Role.AUDITOR)
+def test_no_secret_is_in_the_command_line_the_environment_or_the_log(started: Running, operated: Operated) -> None:
+    token = operated.world.account(Role.AUDITOR)
     assert started.get("/api/v1/studies", Authorization=f"Bearer {token}")[0] == 200
     started.get(f"/p/{token}")
     started.get("/sign-in?password=opensesame", Cookie="happe_session=opensesame")
@@ -223,16 +219,16 @@ def test_no_secret_is_in_the_command_line_the_environment_or_the_log(
     said = b"".join(Path(f"/proc/{each}/{what}").read_bytes() for each in processes for what in ("cmdline", "environ"))
     assert started.stop() == 0
     said += started.log.read_bytes()
-    keys = [key.read_text().strip().encode() for key in (small_operated.data / "secrets").iterdir()]
+    keys = [key.read_text().strip().encode() for key in (operated.data / "secrets").iterdir()]
     assert len(processes) == 4, "gunicorn, two workers of its own, and the worker of jobs"
     for secret in [*keys, token.encode(), b"opensesame"]:
         assert secret not in said
 
 
 @pytest.mark.slow
-def test_addresses_are_logged_only_if_asked_for(small_operated: Operated, tmp_path: Path) -> None:
-    small_operated.configure(**ALONE, log_addresses=True)
-    with Running(small_operated.file, tmp_path) as running:
+def test_addresses_are_logged_only_if_asked_for(operated: Operated, tmp_path: Path) -> None:
+    operated.configure(**ALONE, log_addresses=True)
+    with Running(operated.file, tmp_path) as running:
         running.get("/sign-in")
         assert running.stop() == 0
         assert [each["address"] for each in running.entries() if each["event"] == "request"] == ["127.0.0.1"]
@@ -278,28 +274,28 @@ def refused(server: Operated) -> tuple[int, str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("field", ["listen", "metrics_listen"])
-def test_a_port_that_is_taken_is_said(small_operated: Operated, field: str) -> None:
+def test_a_port_that_is_taken_is_said(operated: Operated, field: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         address = f"127.0.0.1:{other.getsockname()[1]}"
-        small_operated.configure(**ALONE | {field: address})
-        status, said = refused(small_operated)
+        operated.configure(**ALONE | {field: address})
+        status, said = refused(operated)
     assert status == os.EX_UNAVAILABLE
     why = f"can't listen there, as {field} says: Address already in use; another program"
     assert said.startswith(f"happe-server: {address}: {why}")
 
 
 @pytest.mark.slow
-def test_without_secrets_it_does_not_start(small_operated: Operated) -> None:
-    (small_operated.data / "secrets/session.key").unlink()
-    assert refused(small_operated)[0] == os.EX_CONFIG
+def test_without_secrets_it_does_not_start(operated: Operated) -> None:
+    (operated.data / "secrets/session.key").unlink()
+    assert refused(operated)[0] == os.EX_CONFIG
 
 
 @pytest.mark.slow
 def test_listening_beyond_this_machine_is_warned_of_and_the_metrics_can_be_left_out(
-    small_operated: Operated, tmp_path: Path
+    operated: Operated, tmp_path: Path
 ) -> None:
-    small_operated.configure(**ALONE | {"listen": "0.0.0.0:0", "metrics_listen": "off", "trusted_proxies": 1})
-    with Running(small_operated.file, tmp_path) as running:
+    operated.configure(**ALONE | {"listen": "0.0.0.0:0", "metrics_listen": "off", "trusted_proxies": 1})
+    with Running(operated.file, tmp_path) as running:
         warned: dict[str, Any] = running.until("listens beyond this machine without TLS")
         assert warned["level"] == "warning"
         assert running.metrics == ""

@@ -74,11 +74,11 @@ def test_the_lock_notes_the_digest_of_the_preregistration(world: World, tmp_path
 
 
 @pytest.mark.parametrize("name", ["paper-a3", "paper-a5", "crossover"])
-def test_each_protocol_that_ships_can_be_locked(small_world: World, name: str) -> None:
-    study = given_studies.study(small_world, name)
+def test_each_protocol_that_ships_can_be_locked(world: World, name: str) -> None:
+    study = given_studies.study(world, name)
     protocol = services.protocol_of(study)
-    assert count(small_world, Slot) == sum(protocol.quotas.values())
-    with small_world.database.reading() as session:
+    assert count(world, Slot) == sum(protocol.quotas.values())
+    with world.database.reading() as session:
         counts = status(session, study)
     assert counts["slots"] == [
         {"stratum": stratum, "slots": quota, "taken": 0} for stratum, quota in sorted(protocol.quotas.items())
@@ -107,24 +107,24 @@ def test_a_study_is_locked_once(world: World) -> None:
         assert session.get_one(Study, study.id).commitment == study.commitment
 
 
-def test_one_study_more_takes_the_right_in_every_study(small_world: World) -> None:
-    mine = given_studies.study(small_world, protocol=given_studies.small("mine"), locked=False)
-    given_studies.study(small_world, protocol=given_studies.small("other"), locked=False)
-    with small_world.database.writing() as session:
+def test_one_study_more_takes_the_right_in_every_study(world: World) -> None:
+    mine = given_studies.study(world, protocol=given_studies.small("mine"), locked=False)
+    given_studies.study(world, protocol=given_studies.small("other"), locked=False)
+    with world.database.writing() as session:
         services.create(session, given_studies.small("mine", 8), investigator(mine.id))
         services.create(session, given_studies.small("new"), investigator(None))
     for name, kind in (("newer", "forbidden"), ("other", "name-taken")):
-        with pytest.raises(Problem) as refused, small_world.database.writing() as session:
+        with pytest.raises(Problem) as refused, world.database.writing() as session:
             services.create(session, given_studies.small(name), investigator(mine.id))
         assert refused.value.kind == kind
 
 
 @pytest.fixture
-def staff(small_world: World) -> FlaskClient:
-    return small_world.staff(Role.INVESTIGATOR)
+def staff(world: World) -> FlaskClient:
+    return world.staff(Role.INVESTIGATOR)
 
 
-def test_a_study_is_created_replaced_and_locked_over_http(small_world: World, staff: FlaskClient) -> None:
+def test_a_study_is_created_replaced_and_locked_over_http(world: World, staff: FlaskClient) -> None:
     made = staff.post("/api/v1/studies", data=given_studies.small(), content_type=TOML)
     assert (made.status_code, made.get_json()["state"]) == (201, "draft")
     assert made.get_json()["protocol"] == given_studies.small()
@@ -133,7 +133,7 @@ def test_a_study_is_created_replaced_and_locked_over_http(small_world: World, st
     assert staff.get("/api/v1/studies/small/commitment").status_code == 404
     refused = staff.post("/api/v1/studies/small/lock")
     assert (refused.status_code, [each["pointer"] for each in refused.get_json()["errors"]]) == (409, ["custodian"])
-    given_studies.hold_roles(small_world, "small")
+    given_studies.hold_roles(world, "small")
     locked = staff.post("/api/v1/studies/small/lock")
     assert (locked.status_code, locked.get_json()["state"]) == (200, "locked")
     assert staff.post("/api/v1/studies/small/lock").status_code == 409
@@ -146,17 +146,17 @@ def test_a_study_is_created_replaced_and_locked_over_http(small_world: World, st
     assert set(status["participants"].values()) == set(status["runs"].values()) == {0}
 
 
-def test_anybody_reads_the_commitment_of_a_locked_study_and_no_more(small_world: World) -> None:
-    study = given_studies.study(small_world, protocol=given_studies.small())
-    answer = small_world.client().get("/api/v1/studies/small/commitment")
+def test_anybody_reads_the_commitment_of_a_locked_study_and_no_more(world: World) -> None:
+    study = given_studies.study(world, protocol=given_studies.small())
+    answer = world.client().get("/api/v1/studies/small/commitment")
     assert answer.status_code == 200
     assert (answer.get_json()["commitment"], answer.get_json()["seed"], answer.get_json()["salt"]) == (
         study.commitment,
         None,
         None,
     )
-    assert small_world.client().get("/api/v1/studies/other/commitment").status_code == 404
-    assert small_world.client().get("/api/v1/studies/small").status_code == 401
+    assert world.client().get("/api/v1/studies/other/commitment").status_code == 404
+    assert world.client().get("/api/v1/studies/small").status_code == 401
 
 
 def test_a_wrong_protocol_is_refused_with_its_lines(staff: FlaskClient) -> None:

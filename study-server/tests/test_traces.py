@@ -81,8 +81,8 @@ def test_a_trace_is_begun_once_and_the_same_header_may_come_again(world: World) 
     ("changed", "pointer"),
     [({"study": "another"}, "/study"), ({"meter": "AAAAAAAA"}, "/meter"), ({"measured": "AAAAAAAA"}, "/measured")],
 )
-def test_a_header_names_only_the_senders_own(small_world: World, changed: Json, pointer: str) -> None:
-    begun = begin(small_world)
+def test_a_header_names_only_the_senders_own(world: World, changed: Json, pointer: str) -> None:
+    begun = begin(world)
     answer = put_trace(begun.client, begun.header | changed | {"id": str(uuid4())})
     assert answer.status_code == 422
     assert [error["pointer"] for error in said(answer)["errors"]] == [pointer]
@@ -132,13 +132,13 @@ def test_a_sealed_trace_takes_the_same_seal_and_no_part(world: World) -> None:
     assert actions == ["trace.begun", "trace.sealed"]
 
 
-def test_an_empty_trace_can_be_sealed(small_world: World) -> None:
-    begun = begin(small_world)
+def test_an_empty_trace_can_be_sealed(world: World) -> None:
+    begun = begin(world)
     assert put_seal(begun.client, records.power_manifest(0, trace=begun.id)).status_code == 200
 
 
-def test_a_body_that_ends_early_is_not_kept(small_world: World) -> None:
-    begun = begin(small_world)
+def test_a_body_that_ends_early_is_not_kept(world: World) -> None:
+    begun = begin(world)
     environ = {"wsgi.input": BytesIO(PART), "CONTENT_LENGTH": str(len(PART) + 1)}
     headers = given_devices.part_headers(PART)
     answer = begun.client.put(f"/api/v1/traces/{begun.id}/parts/0", headers=headers, environ_overrides=environ)

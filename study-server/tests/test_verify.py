@@ -189,10 +189,10 @@ def test_the_log_in_the_database_verifies_and_shows_what_is_done_to_it(world: Wo
         assert Fault.HEAD in {fault for _number, fault in verify_log(session).faults}
 
 
-def test_an_auditor_reads_the_log_and_verifies_it(small_world: World) -> None:
-    mine = given_studies.study(small_world, protocol=given_studies.small("mine"))
-    given_studies.study(small_world, protocol=given_studies.small("other"))
-    everything = small_world.staff(Role.AUDITOR)
+def test_an_auditor_reads_the_log_and_verifies_it(world: World) -> None:
+    mine = given_studies.study(world, protocol=given_studies.small("mine"))
+    given_studies.study(world, protocol=given_studies.small("other"))
+    everything = world.staff(Role.AUDITOR)
     page = everything.get("/api/v1/audit?limit=3").get_json()
     rest = everything.get(f"/api/v1/audit?after={page['next']}").get_json()
     entries = page["entries"] + rest["entries"]
@@ -204,5 +204,5 @@ def test_an_auditor_reads_the_log_and_verifies_it(small_world: World) -> None:
     assert report == {"whole": True, "entries": 4, "erased": 0, "head": f"4:{entries[3]['chain_sha256']}", "faults": []}
     noted = everything.get(f"/api/v1/audit/verification?head=5:{'0' * 64}").get_json()
     assert noted["faults"] == [{"number": 4, "fault": "truncated"}]
-    one = small_world.staff(Role.AUDITOR, study_id=mine.id).get("/api/v1/audit").get_json()["entries"]
+    one = world.staff(Role.AUDITOR, study_id=mine.id).get("/api/v1/audit").get_json()["entries"]
     assert [entry["detail"] is not None for entry in one] == [True, True, False, False]

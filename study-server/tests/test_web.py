@@ -97,9 +97,9 @@ def test_a_mistake_of_the_server_s_tells_nothing_of_it(failing_world: World) -> 
         assert "secret" not in text
 
 
-def test_no_policy_allows_what_is_inline_and_no_page_has_it(small_world: World) -> None:
+def test_no_policy_allows_what_is_inline_and_no_page_has_it(world: World) -> None:
     assert "unsafe" not in HEADERS["Content-Security-Policy"]
-    client = browser(small_world, Role.INVESTIGATOR, Role.ADMINISTRATOR)
+    client = browser(world, Role.INVESTIGATOR, Role.ADMINISTRATOR)
     for path in ("/studies", "/new-study", "/accounts", "/me", "/me/token", "/password", "/sign-in-again", "/nowhere"):
         assert not SCRIPTS.search(client.get(path).text), path
 
@@ -114,8 +114,8 @@ def cookie_of(answer: TestResponse) -> str:
     return cookie
 
 
-def test_the_session_s_cookie_is_kept_from_scripts_and_other_sites(small_world: World, https_world: World) -> None:
-    plain = cookie_of(small_world.client().get("/sign-in"))
+def test_the_session_s_cookie_is_kept_from_scripts_and_other_sites(world: World, https_world: World) -> None:
+    plain = cookie_of(world.client().get("/sign-in"))
     assert re.fullmatch(r"happe_session=[^;]+; HttpOnly; Path=/; SameSite=Lax", plain)
     secure = cookie_of(https_world.client().get("/sign-in", base_url=HTTPS))
     assert re.fullmatch(r"__Host-happe_session=[^;]+; Secure; HttpOnly; Path=/; SameSite=Lax", secure)
@@ -132,8 +132,8 @@ def test_the_participant_s_cookie_is_too(https_world: World) -> None:
         assert flag in cookie
 
 
-def test_no_cookie_changes_anything_without_a_token_against_forgery(small_world: World) -> None:
-    client = browser(small_world, Role.INVESTIGATOR)
+def test_no_cookie_changes_anything_without_a_token_against_forgery(world: World) -> None:
+    client = browser(world, Role.INVESTIGATOR)
     token = given_accounts.token_of(client.get("/me"))
     protocol = given_studies.small()
     page = {"path": "/new-study", "data": {"protocol": protocol}}
@@ -143,13 +143,13 @@ def test_no_cookie_changes_anything_without_a_token_against_forgery(small_world:
         forged = client.post(**request, headers={"X-CSRFToken": "x" + token})
         assert forged.status_code == HTTPStatus.BAD_REQUEST
     assert client.post(**api).get_json()["type"] == "urn:happe:problem:csrf"
-    with small_world.database.reading() as session:
+    with world.database.reading() as session:
         assert session.scalars(select(Study)).all() == []
     assert client.post(**api, headers={"X-CSRFToken": token}).status_code == HTTPStatus.CREATED
 
 
-def test_a_token_of_another_session_is_none(small_world: World) -> None:
-    client, elsewhere = browser(small_world), small_world.client()
+def test_a_token_of_another_session_is_none(world: World) -> None:
+    client, elsewhere = browser(world), world.client()
     sign_in(elsewhere, "ada@example.org")
     token = given_accounts.token_of(elsewhere.get("/me"))
     answer = client.post("/me/tokens/end", data={"csrf_token": token})
@@ -157,28 +157,28 @@ def test_a_token_of_another_session_is_none(small_world: World) -> None:
 
 
 @pytest.mark.parametrize("path", ["/sign-in", "/sign-out", "/password", "/sign-in-again"])
-def test_signing_in_and_out_can_t_be_forged_either(small_world: World, path: str) -> None:
-    client = browser(small_world)
+def test_signing_in_and_out_can_t_be_forged_either(world: World, path: str) -> None:
+    client = browser(world)
     form = {"email": "ada@example.org", "password": PASSWORD}
     assert client.post(path, data=form).status_code == HTTPStatus.BAD_REQUEST
     assert client.get("/me").status_code == HTTPStatus.OK
-    stranger = small_world.client()
+    stranger = world.client()
     answer = stranger.post("/sign-in", data=form)
     assert answer.status_code == HTTPStatus.BAD_REQUEST
     assert stranger.get("/me").status_code == HTTPStatus.SEE_OTHER
 
 
-def test_a_bad_token_is_not_made_good_by_a_session(small_world: World) -> None:
-    client = browser(small_world, Role.INVESTIGATOR)
+def test_a_bad_token_is_not_made_good_by_a_session(world: World) -> None:
+    client = browser(world, Role.INVESTIGATOR)
     for header in ("Bearer x", "Basic eDp5", "Bearer", "bearer  ", "\u00e4"):
         answer = client.get("/api/v1/me", headers={"Authorization": header})
         assert answer.status_code == HTTPStatus.UNAUTHORIZED
         assert client.post("/me/tokens/end", headers={"Authorization": header}).status_code == HTTPStatus.UNAUTHORIZED
 
 
-def test_a_session_that_was_planted_is_of_no_use_after_the_sign_in(small_world: World) -> None:
-    given_accounts.account(small_world)
-    attacker, victim = small_world.client(), small_world.client()
+def test_a_session_that_was_planted_is_of_no_use_after_the_sign_in(world: World) -> None:
+    given_accounts.account(world)
+    attacker, victim = world.client(), world.client()
     known = given_accounts.token_of(attacker.get("/sign-in"))
     planted = attacker.get_cookie("happe_session")
     assert planted
@@ -192,16 +192,16 @@ def test_a_session_that_was_planted_is_of_no_use_after_the_sign_in(small_world: 
     assert post(victim, "/me/tokens/end", page="/me").status_code == HTTPStatus.SEE_OTHER
 
 
-def test_a_session_ends_by_itself(small_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    client = browser(small_world)
+def test_a_session_ends_by_itself(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = browser(world)
     later = time.time() + 12 * 3600 + 60
     monkeypatch.setattr(TimestampSigner, "get_timestamp", lambda _self: int(later))
     assert client.get("/me").status_code == HTTPStatus.SEE_OTHER
 
 
-def test_links_name_the_public_address_whatever_host_a_request_names(small_world: World) -> None:
-    study = given_studies.study(small_world, protocol=given_studies.small())
-    client = small_world.staff(Role.INVESTIGATOR, Role.ADMINISTRATOR)
+def test_links_name_the_public_address_whatever_host_a_request_names(world: World) -> None:
+    study = given_studies.study(world, protocol=given_studies.small())
+    client = world.staff(Role.INVESTIGATOR, Role.ADMINISTRATOR)
     evil = {"Host": "evil.example", "X-Forwarded-Host": "evil.example", "Forwarded": "host=evil.example"}
     paths = ("/", "/studies", "/nowhere", "/studies/", "//studies", "/sign-in", f"/studies/{study.name}", "/me")
     for path in (*paths, "/api/v1/openapi.json"):
@@ -209,12 +209,12 @@ def test_links_name_the_public_address_whatever_host_a_request_names(small_world
         assert answer.status_code < HTTPStatus.INTERNAL_SERVER_ERROR
         assert "evil.example" not in answer.text + str(answer.headers), path
     invited = client.post(f"/studies/{study.name}/invite", data={"count": "1"}, headers=evil)
-    assert f"{small_world.config.public_url}/p/" in invited.text
+    assert f"{world.config.public_url}/p/" in invited.text
     assert "evil.example" not in invited.text
 
 
-def test_head_is_get_without_a_body(small_world: World) -> None:
-    client = browser(small_world)
+def test_head_is_get_without_a_body(world: World) -> None:
+    client = browser(world)
     for path in ("/sign-in", "/me", "/api/v1/me", "/healthz", "/nowhere"):
         head, get = client.head(path), client.get(path)
         assert (head.status, head.data) == (get.status, b"")
@@ -246,16 +246,16 @@ def by_forms(*, of_participants: bool) -> list[tuple[Url, str]]:
     ]
 
 
-def test_a_participant_s_form_never_acts_for_another(small_world: World, subtests: pytest.Subtests) -> None:
+def test_a_participant_s_form_never_acts_for_another(world: World, subtests: pytest.Subtests) -> None:
     # Given a form of one, while another's link was opened in a second tab
-    scene = callers.scene(small_world)
-    row, link = given_participants.participant(small_world, scene.study)
-    other, others_link = given_participants.participant(small_world, scene.study)
-    client = given_participants.browser(small_world, link)
+    scene = callers.scene(world)
+    row, link = given_participants.participant(world, scene.study)
+    other, others_link = given_participants.participant(world, scene.study)
+    client = given_participants.browser(world, link)
     form = given_participants.hidden(client.get("/p/withdraw").text) | {"confirm": "withdraw"}
     others_page = given_participants.hidden(client.get(f"/p/{others_link}").text)
     assert client.post(f"/p/{others_link}", data=others_page).status_code == HTTPStatus.SEE_OTHER
-    before = small_world.digest()
+    before = world.digest()
     scene.arguments["token"] = others_link
     routes = by_forms(of_participants=True)
     assert routes
@@ -268,7 +268,7 @@ def test_a_participant_s_form_never_acts_for_another(small_world: World, subtest
             assert "Another link was opened in this browser" in answer.text
             for theirs in (other.code, others_link, 'href="/p/'):
                 assert theirs not in answer.text
-            assert small_world.digest() == before
+            assert world.digest() == before
             assert "Set-Cookie" not in answer.headers
     # A wrong link leads to no participant's pages, also after another participant used the browser
     assert 'href="/p/' not in client.get(f"/p/{link[:-1]}").text
@@ -276,25 +276,23 @@ def test_a_participant_s_form_never_acts_for_another(small_world: World, subtest
     given = given_participants.hidden(client.get(f"/p/{link}").text)
     assert client.post(f"/p/{link}", data=given).status_code == HTTPStatus.SEE_OTHER
     assert client.post("/p/withdraw", data=form).status_code == HTTPStatus.SEE_OTHER
-    states = [given_participants.now(small_world, each).state for each in (row, other)]
+    states = [given_participants.now(world, each).state for each in (row, other)]
     assert states == ["withdrawn", "enrolled"]
 
 
 @pytest.mark.parametrize("page", ["/me", "/sign-in"])
-def test_a_form_of_staff_never_acts_for_another_account(
-    small_world: World, subtests: pytest.Subtests, page: str
-) -> None:
+def test_a_form_of_staff_never_acts_for_another_account(world: World, subtests: pytest.Subtests, page: str) -> None:
     # Given a page of one account, or from before any sign-in, while another account signed in in a second tab
-    scene, client = callers.scene(small_world), small_world.client()
+    scene, client = callers.scene(world), world.client()
     for email in ("ada@example.org", "bob@example.org"):
-        given_accounts.account(small_world, *Role, email=email)
+        given_accounts.account(world, *Role, email=email)
     if page == "/me":
         sign_in(client, "ada@example.org")
     token = given_accounts.token_of(client.get(page))
     if page == "/me":
         post(client, "/sign-out", page=page)
     sign_in(client, "bob@example.org")
-    before = small_world.digest()
+    before = world.digest()
     routes = by_forms(of_participants=False)
     assert routes
     for url, method in routes:
@@ -305,16 +303,16 @@ def test_a_form_of_staff_never_acts_for_another_account(
             assert answer.status_code == HTTPStatus.CONFLICT
             assert (answer.get_json()["detail"] if answer.is_json else answer.text).count(ANOTHER) == 1
             assert "bob@" not in answer.text
-    assert small_world.digest() == before
+    assert world.digest() == before
     assert post(client, "/me/tokens/end", page="/me").status_code == HTTPStatus.SEE_OTHER
 
 
-def test_a_link_and_an_account_in_one_browser_do_not_disturb_each_other(small_world: World) -> None:
+def test_a_link_and_an_account_in_one_browser_do_not_disturb_each_other(world: World) -> None:
     # Given a link that staff open in two tabs of their browser, after somebody else's
-    study = given_studies.study(small_world, protocol=given_studies.small())
-    row, link = given_participants.participant(small_world, study)
-    _other, others_link = given_participants.participant(small_world, study)
-    client = browser(small_world)
+    study = given_studies.study(world, protocol=given_studies.small())
+    row, link = given_participants.participant(world, study)
+    _other, others_link = given_participants.participant(world, study)
+    client = browser(world)
     staffs = given_accounts.token_of(client.get("/me"))
     tabs = [client.get(f"/p/{each}").text for each in (others_link, link, link)]
     # When
@@ -329,7 +327,7 @@ def test_a_link_and_an_account_in_one_browser_do_not_disturb_each_other(small_wo
         for form, word in zip(forms, ("", "withdraw"), strict=True)
     )
     assert (wrong.status_code, right.status_code) == (HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.SEE_OTHER)
-    assert given_participants.now(small_world, row).state == "withdrawn"
+    assert given_participants.now(world, row).state == "withdrawn"
     # A participant who has left gets the advice to open the link
     assert client.post("/p/withdraw", data=forms[0]).status_code == HTTPStatus.UNAUTHORIZED
 
@@ -351,10 +349,10 @@ def test_looking_changes_nothing(sqlite_url: str, tmp_path: Path) -> None:
     world.close()
 
 
-def test_a_study_may_be_called_what_a_page_is(small_world: World) -> None:
-    with small_world.database.writing() as session:
+def test_a_study_may_be_called_what_a_page_is(world: World) -> None:
+    with world.database.writing() as session:
         for name in ("new-study", "lock", "static"):
             studies.create(session, given_studies.small(name), None)
-    client = browser(small_world, Role.INVESTIGATOR)
+    client = browser(world, Role.INVESTIGATOR)
     for name in ("new-study", "lock", "static"):
         assert f'<dd class="code">{name}</dd>' in client.get(f"/studies/{name}").text
