@@ -21,7 +21,7 @@ LARGER = {
     "participant_pages.answer": 128 * KIB,
     "profile_pages.review": 28_096,  # a note of 2000 characters
     "profiles.review_profile": 28_096,
-    "records.put_record": 8 * MIB,
+    "device_runs.put_record": 8 * MIB,
     "report_pages.upload": 33 * MIB,
     "studies.create_study": 256 * KIB,
     "study_pages.change": MIB,

@@ -18,9 +18,8 @@ from given_studies import small, study
 from happe_study.base.languages import FOLDER, LANGUAGES
 from happe_study.study.protocol.reading import read_protocol
 from happe_study.study.protocol.sections import BUILT_IN, DONT_KNOW, LEVELS_OF_EXPERIENCE, Guess, Rating
-from happe_study.web.participant.pages import MONTHS
+from happe_study.web.participant.pages import CONFIRMATION, MONTHS
 from happe_study.web.participant.runs import TITLES
-from happe_study.web.participant.withdrawal import CONFIRMATION
 from visits import Visit
 from world import World
 

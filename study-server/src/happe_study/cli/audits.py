@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`happe-server audit` and `check`: whether the audit log and the server are whole."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 
 import click

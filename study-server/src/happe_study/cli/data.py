@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`happe-server study verify`, `measure` and `retention`: what becomes of a study's data."""
 
-from __future__ import annotations
-
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -15,17 +14,12 @@ from happe_cli.errors import Failure
 from happe_study.cli import named
 from happe_study.cli.server import Server, pass_server
 from happe_study.results.withdrawal import retention as planning
-from happe_study.study.checks.evidence import Verdict
+from happe_study.results.withdrawal.retention import Plan
+from happe_study.study.checks.evidence import Check, Verdict
 from happe_study.study.checks.services import check_study
 from happe_study.study.documents import InputError, measures_in, model_in
 from happe_study.study.measuring.job import begin
 from happe_study.study.traces.stores import storage_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from happe_study.results.withdrawal.retention import Plan
-    from happe_study.study.checks.evidence import Check
 
 VERIFY = """Looks for mistakes in the chain from a laptop's clock to a run's watts: clocks that contradict each other,
 runs that do not match their condition, lost parts and gaps of power traces, implausible watts, and anything

@@ -1,28 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`happe-server device` and `happe-server participant`."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from happe_cli.commands import Group, examples, json_option, print_answer
 from happe_study.cli import named
 from happe_study.cli.server import Server, pass_server
 from happe_study.model.devices import Device
 from happe_study.model.rules import DeviceKind
+from happe_study.model.studies import Study
 from happe_study.study.people import devices as services
 from happe_study.study.runs import participation as participants
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sqlalchemy.orm import Session
-
-    from happe_study.model.studies import Study
 
 study_argument = click.argument("study")
 MOST_INVITED = 1000

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`happe-server study export` and `traces`: a study's tables as files, and its power traces as folders."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+from sqlalchemy.orm import Session
 
 from happe_cli.commands import Command, json_option, print_answer
 from happe_cli.disk import sync_folder, whole
@@ -20,14 +18,10 @@ from happe_study.cli.server import Server, pass_server
 from happe_study.model.audit.chain import append
 from happe_study.model.studies import StudyState
 from happe_study.results.exports import services, stored
+from happe_study.results.exports.services import Export
 from happe_study.study.traces.downloads import Downloaded, download
 from happe_study.study.traces.sealed import TraceFiles
 from happe_study.study.traces.stores import storage_of
-
-if TYPE_CHECKING:
-    from sqlalchemy.orm import Session
-
-    from happe_study.results.exports.services import Export
 
 MORE = """Writes one file for each table that you may have now; the table `dictionary` explains each column. Until the
 study is unblinded, no table has data that could reveal a condition, for any role. The command overwrites no

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`happe-server job` and `happe-server worker`: long work, and who does it."""
 
-from __future__ import annotations
-
 import os
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from happe_cli.commands import Command, Group, examples, json_option, print_answer
 from happe_cli.errors import Failure
@@ -21,9 +20,6 @@ from happe_study.model.jobs.models import Job, JobState
 from happe_study.model.studies import Study
 from happe_study.operations import worker as working
 from happe_study.operations.worker import KINDS
-
-if TYPE_CHECKING:
-    from sqlalchemy.orm import Session
 
 MORE = """Reports, exports, checks, measuring power and backups are jobs. Their pages show how far they are. A job takes
 effect once, even if its worker is killed: another one begins it again.

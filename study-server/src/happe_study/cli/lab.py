@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The questions of `happe-server init`: where the database is, and who does what in the lab."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import click
 
@@ -14,9 +12,6 @@ from happe_study.base.problems import Problem
 from happe_study.model.rights import Role, conflicts
 from happe_study.operations.setting_up import Person
 from happe_study.study.people import accounts
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 TASKS = {
     Role.INVESTIGATOR: "writes the protocol, locks the study, makes the report; sees no condition before unblinding",

@@ -1,26 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Find what a command names, and read the protocol's file. The error for an unknown name says how to list the names."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from happe_cli.errors import Failure
+from happe_study.model.accounts import Account
 from happe_study.model.devices import Device
 from happe_study.model.studies import Study
 from happe_study.study.people import accounts
 from happe_study.study.protocol.reading import Protocol, ProtocolError, read_protocol
-
-if TYPE_CHECKING:
-    from sqlalchemy.orm import Session
-
-    from happe_study.model.accounts import Account
 
 
 def account(session: Session, email: str) -> Account:

@@ -1,21 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Reading passwords from the terminal or a file, never from the command line or the environment."""
 
-from __future__ import annotations
-
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from happe_cli.errors import Failure
 from happe_study.cli.errors import PROGRAM
 from happe_study.study.people.accounts import LONGEST_PASSWORD, SHORTEST_PASSWORD
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 password_file: Callable[[Any], Any] = click.option(
     "--password-file",

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`happe-server run`, `migrate` and `openapi`."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

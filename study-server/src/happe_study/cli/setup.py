@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`happe-server init`: a new server."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 from sqlalchemy.exc import SQLAlchemyError
@@ -16,11 +13,9 @@ from happe_study.base.config import ConfigError
 from happe_study.cli import lab, passwords
 from happe_study.cli.errors import CONFIG, PROGRAM
 from happe_study.cli.server import Server, pass_server
+from happe_study.model.rights import Role
 from happe_study.operations import owner as owner_of
 from happe_study.operations import setting_up
-
-if TYPE_CHECKING:
-    from happe_study.model.rights import Role
 
 MORE = """Makes the data folder (0700), the secrets in it (0600), the database, and the configuration file, which
 explains every option. The command overwrites nothing. If a step fails, it removes what it made.

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`happe-server study`: studies from protocol to unblinding."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 from sqlalchemy import select
@@ -19,10 +19,6 @@ from happe_study.results.overview import status as counted
 from happe_study.study.allocation import SECRET_BYTES, CommitmentError, recompute
 from happe_study.study.protocol import placeholders, registration
 from happe_study.study.studies import custodians, services
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 PROOF = """Note the commitment when the study is locked. After the unblinding, this command proves that nobody changed
 the allocation in between. The server publishes seed and salt, the commitment and the SHA-256 of the

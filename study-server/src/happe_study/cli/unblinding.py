@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`happe-server study unblind`: by a custodian, with a password, a reason, and the name typed out."""
 
-from __future__ import annotations
-
 import os
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 from flask_security.utils import verify_password
+from sqlalchemy.orm import Session
 
 from happe_cli.commands import Command, json_option, print_json
 from happe_cli.errors import EX_CHECK_FAILED, Failure
@@ -17,22 +17,16 @@ from happe_study.base.problems import Problem
 from happe_study.cli import named, passwords
 from happe_study.cli.errors import PROGRAM
 from happe_study.cli.server import Server, pass_server
+from happe_study.model.accounts import Account
 from happe_study.model.rights import Right
+from happe_study.model.rules import Caller
+from happe_study.model.studies import Study
 from happe_study.results.unblinding import Order, require_reason, revealed_by, unblind_run
 from happe_study.results.unblinding import unblind as unblind_study
 from happe_study.study.people import accounts, second_factor
 from happe_study.study.people.callers import staff_caller
 from happe_study.study.runs import services as runs
 from happe_study.study.studies import custodians
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from sqlalchemy.orm import Session
-
-    from happe_study.model.accounts import Account
-    from happe_study.model.rules import Caller
-    from happe_study.model.studies import Study
 
 MORE = """Asks for the custodian's address, password and reason, unless they are given. You confirm by typing the
 study's name (or the run's code). This can't be undone. The audit log records who did it and why.

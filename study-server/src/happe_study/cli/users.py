@@ -1,28 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`happe-server user`: accounts of staff, their roles and tokens."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
+from sqlalchemy.orm import Session
 
 from happe_cli.commands import Group, examples, json_option, print_answer, print_json
 from happe_cli.errors import Failure
 from happe_study.cli import named, passwords
 from happe_study.cli.server import Server, pass_server
+from happe_study.model.accounts import Account
 from happe_study.model.rights import Role
 from happe_study.model.studies import Study
 from happe_study.study.people import accounts as services
 from happe_study.study.people import second_factor
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from sqlalchemy.orm import Session
-
-    from happe_study.model.accounts import Account
 
 MORE = f"""Roles: {", ".join(Role)}.
 Some exclude each other in one study: a custodian, who unblinds it, can't also run, rate or analyse it.

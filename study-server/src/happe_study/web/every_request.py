@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The steps of every request: find the caller, refuse others' forms, and add the headers of every answer."""
 
-from __future__ import annotations
-
 import hmac
 from functools import cache, partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
-from flask import g, request
+from flask import Flask, Response, g, request
 from flask import session as cookie
 from flask_login import current_user
 from flask_wtf.csrf import generate_csrf, validate_csrf
@@ -18,6 +15,8 @@ from wtforms import ValidationError
 
 from happe_study.base import limits
 from happe_study.base.clock import now_us
+from happe_study.base.config import Config, Secrets
+from happe_study.base.database import Database
 from happe_study.base.json_requests import StrictRequest
 from happe_study.base.parts import parts
 from happe_study.base.problems import Problem, conflict, not_found
@@ -26,12 +25,6 @@ from happe_study.model.rules import Caller, Who, caller
 from happe_study.model.studies import Study
 from happe_study.study.people import callers
 from happe_study.study.people.callers import PARTICIPANT_COOKIE, staff_caller
-
-if TYPE_CHECKING:
-    from flask import Flask, Response
-
-    from happe_study.base.config import Config, Secrets
-    from happe_study.base.database import Database
 
 HEALTH = "health.healthz"  # a proxy may ask for it often
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}

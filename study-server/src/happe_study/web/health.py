@@ -1,23 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The health check: the database answers, and the disk has space. The answer says no more than that."""
 
-from __future__ import annotations
-
 import shutil
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
 import structlog
 from flask import Blueprint, Response
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
-from happe_study.base.parts import parts
+from happe_study.base.parts import Parts, parts
 from happe_study.model.audit.models import AuditHead
 from happe_study.model.rules import anybody
-
-if TYPE_CHECKING:
-    from happe_study.base.parts import Parts
 
 log = structlog.get_logger(__name__)
 

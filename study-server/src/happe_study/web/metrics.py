@@ -8,20 +8,15 @@ At its import, prometheus_client reads from the environment whether processes sh
 it only when it makes metrics, after `share` has set the environment.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import secrets
 import shutil
+import threading
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import threading
-    from pathlib import Path
-    from wsgiref.simple_server import WSGIServer
+from pathlib import Path
+from wsgiref.simple_server import WSGIServer
 
 FOLDER = ".metrics"
 VARIABLE = "PROMETHEUS_MULTIPROC_DIR"

@@ -5,18 +5,15 @@ A view documents only its special answers (`@api.doc(responses=...)`). This modu
 view's rule, path and method, so that nobody can forget them.
 """
 
-from __future__ import annotations
-
 import copy
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from apiflask import APIFlask
 
 from happe_study.base.codes import CODE_PATTERN
 from happe_study.model import rules
 from happe_study.model.rules import Who
-
-if TYPE_CHECKING:
-    from apiflask import APIFlask
 
 Json = dict[str, Any]
 Routes = dict[tuple[str, str], tuple[rules.Rule, Json]]  # access rule, and schemas of the path's parameters

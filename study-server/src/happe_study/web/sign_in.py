@@ -5,16 +5,15 @@ A session is a signed cookie with the account's `fs_uniquifier`. A new password,
 `fs_uniquifier`, which ends every session of the account, wherever its cookie was copied to.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable
 from datetime import timedelta
 from functools import wraps
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import structlog
-from flask import g, make_response, request, session
+from flask import Flask, Response, g, make_response, request, session
 from flask_login import current_user, user_logged_out
 from flask_security import LoginForm, Security, UserDatastore, VerifyForm, user_authenticated
 from flask_security.core import RoleMixin, UserMixin
@@ -25,20 +24,14 @@ from wtforms import StringField
 
 from happe_study.base import limits
 from happe_study.base.codes import new_secret
+from happe_study.base.config import Secrets
+from happe_study.base.database import Database
 from happe_study.base.parts import parts
 from happe_study.base.problems import Problem, bad_request
 from happe_study.model.accounts import Account
 from happe_study.model.rules import FRESH_MINUTES, Rule, Who
 from happe_study.study.people import accounts as services
 from happe_study.study.people import second_factor
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from flask import Flask, Response
-
-    from happe_study.base.config import Secrets
-    from happe_study.base.database import Database
 
 log = structlog.get_logger(__name__)
 

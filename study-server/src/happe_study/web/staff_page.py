@@ -6,31 +6,23 @@ another page. If that fails, the form appears again, with the typed values and t
 POST itself shows secrets that the server shows only once, such as a token.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import wraps
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
-from flask import current_app, flash, make_response, redirect, render_template, request, url_for
+from flask import Flask, Response, current_app, flash, make_response, redirect, render_template, request, url_for
 from markupsafe import Markup
+from werkzeug.wrappers import Response as AnyResponse
 
 from happe_study.base.clock import now_us
 from happe_study.base.problems import FieldError, Problem, unprocessable
 from happe_study.model.rights import Right
 from happe_study.model.rules import Who, caller, check, rule_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from flask import Flask, Response
-    from werkzeug.wrappers import Response as AnyResponse
-
-    from happe_study.model.studies import Study
+from happe_study.model.studies import Study
 
 View = TypeVar("View", bound=Callable[..., Any])
 

@@ -1,27 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Counting and logging every request by its route's pattern, because paths contain codes, and links tokens."""
 
-from __future__ import annotations
-
 import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from types import TracebackType
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import structlog
-from flask import Flask, g, request
+from flask import Flask, Response, g, request
 from werkzeug.wsgi import ClosingIterator
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from types import TracebackType
-    from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+from happe_study.web.metrics import Metrics
 
-    from flask import Response
-
-    from happe_study.web.metrics import Metrics
-
-    Written = Callable[[bytes], object]
-    Raised = tuple[type[BaseException], BaseException, TracebackType] | tuple[None, None, None]
+Written = Callable[[bytes], object]
+Raised = tuple[type[BaseException], BaseException, TracebackType] | tuple[None, None, None]
 
 log = structlog.get_logger(__name__)
 
@@ -31,7 +24,7 @@ METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"}
 QUIET = frozenset({"/healthz"})
 # The server does not count the duration of these endpoints. The duration of an upload shows its size, and the size can
 # reveal a condition.
-UNTIMED = frozenset({"records.put_record", "traces.put_part"})
+UNTIMED = frozenset({"device_runs.put_record", "traces.put_part"})
 
 
 @dataclass

@@ -1,24 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Accounts for programs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from apiflask import APIBlueprint
 from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy.orm import Session
 
 from happe_study.base.parts import parts
 from happe_study.base.problems import not_found
+from happe_study.model.accounts import Account
 from happe_study.model.rights import Right, Role
 from happe_study.model.rules import caller, signed_in, signed_in_again, staff
 from happe_study.model.studies import Study
 from happe_study.study.people import accounts as services
-
-if TYPE_CHECKING:
-    from sqlalchemy.orm import Session
-
-    from happe_study.model.accounts import Account
 
 api = APIBlueprint("accounts", __name__, url_prefix="/api/v1", tag="Accounts")
 

@@ -4,29 +4,20 @@
 Every auditor sees every entry, because the chain needs all of them, but details only of the studies that they audit.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable
+from typing import Annotated, Any
 
 from apiflask import APIBlueprint
 from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy import and_, select
+from sqlalchemy import ColumnElement, Row, Select, and_, select
+from sqlalchemy.orm import InstrumentedAttribute
 
 from happe_study.base.parts import parts
 from happe_study.base.problems import FieldError, unprocessable
 from happe_study.model.audit.models import AuditDetail, AuditEntry
-from happe_study.model.audit.verify import Fault, Head, noted_head, verify_log
+from happe_study.model.audit.verify import Fault, Head, Report, noted_head, verify_log
 from happe_study.model.rights import Right
-from happe_study.model.rules import caller, staff
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from sqlalchemy import ColumnElement, Row, Select
-    from sqlalchemy.orm import InstrumentedAttribute
-
-    from happe_study.model.audit.verify import Report
-    from happe_study.model.rules import Caller
+from happe_study.model.rules import Caller, caller, staff
 
 api = APIBlueprint("audit", __name__, url_prefix="/api/v1", tag="Audit")
 

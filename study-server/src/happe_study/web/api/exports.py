@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Exports over HTTP. A POST makes an export, because it writes to the audit log. The answer is the file."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from apiflask import APIBlueprint

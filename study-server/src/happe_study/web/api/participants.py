@@ -1,30 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Participants over HTTP, for staff: invite, list and replace them. Only exports contain their answers."""
+"""Participants over HTTP, for staff: invite, list, replace and withdraw them. Only exports contain their answers."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 from apiflask import APIBlueprint
 from flask import g
 from pydantic import BaseModel, Field
 from sqlalchemy import func, select
+from sqlalchemy.orm import Session
 
 from happe_study.base.fields import Code, Reason, Strict
 from happe_study.base.paging import Page, rows_after
 from happe_study.base.parts import parts
+from happe_study.base.problems import FieldError, unprocessable
 from happe_study.model.participants import OnWithdrawal, Participant, ParticipantState
 from happe_study.model.rights import Right
 from happe_study.model.rules import caller, staff
 from happe_study.model.runs import Run
 from happe_study.model.studies import Study
+from happe_study.results.withdrawal import services as withdrawal
 from happe_study.study.runs import participation as services
 from happe_study.study.runs.machine import State
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlalchemy.orm import Session
 
 api = APIBlueprint("participants", __name__, url_prefix="/api/v1", tag="Participants")
 
@@ -166,3 +163,28 @@ def _counts(session: Session, ids: list[int]) -> dict[int, Json]:
     query = select(Run.participant_id, runs, complete).where(Run.participant_id.in_(ids))
     rows = session.execute(query.group_by(Run.participant_id))
     return {participant: {"runs": runs, "complete": complete} for participant, runs, complete in rows}
+
+
+class Confirmation(Strict):
+    """The participant's code once more, since a withdrawal can't be undone."""
+
+    confirm: Annotated[str, Field(max_length=40)]
+
+
+@api.post("/studies/<study>/participants/<code>/withdrawal")
+@staff(Right.PARTICIPANT_MANAGE)
+@api.input(Confirmation)
+@api.output({}, 204)
+def withdraw_participant(study: str, code: str, json_data: Confirmation) -> str:
+    """Withdraw a participant who asks for it. The server treats their data as they chose in the consent, for good.
+
+    The answer is empty, because it must not reveal the new code of data that stays.
+    """
+    study_id: int = g.happe_study_ids(study)
+    if json_data.confirm != code:
+        raise unprocessable("A withdrawal can't be undone.", FieldError("/confirm", "must be the participant's code"))
+    withdrawal.require_owner(parts())
+    with parts().database.writing() as session:
+        participant = services.find(session, study_id, code)
+        withdrawal.withdraw(session, participant, parts().secrets, caller())
+    return ""

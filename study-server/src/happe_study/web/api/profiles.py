@@ -1,33 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Profiles over HTTP: search them, read one with its lessons, review it, and download many as a file."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from apiflask import APIBlueprint
 from flask import Response, g
 from pydantic import BaseModel, Field, StringConstraints
+from sqlalchemy.orm import Session
 
 from happe_study.base.fields import BINARY, PRINTABLE, Strict
 from happe_study.base.parts import parts
 from happe_study.base.problems import conflict, not_found
 from happe_study.base.uploads import takes
-from happe_study.model.profiles import ReviewKind
+from happe_study.model.profiles import Profile, ReviewKind
 from happe_study.model.rights import Right
 from happe_study.model.rules import caller, staff
 from happe_study.model.studies import Study, StudyState
 from happe_study.study.profiles import downloads, reviews
-from happe_study.study.profiles.history import histories, profile_of
+from happe_study.study.profiles.history import Chapter, Step, histories, profile_of
 from happe_study.study.profiles.reviews import LONGEST_NOTE, MOST_BYTES
 from happe_study.study.profiles.searching import MOST_ROWS, Wanted, found
 from happe_study.study.studies.services import protocol_of
-
-if TYPE_CHECKING:
-    from sqlalchemy.orm import Session
-
-    from happe_study.model.profiles import Profile
-    from happe_study.study.profiles.history import Chapter, Step
 
 api = APIBlueprint("profiles", __name__, url_prefix="/api/v1", tag="Profiles")
 

@@ -6,14 +6,14 @@ a participant has seen the battery indicator. Only staff who may export data see
 the participants, see only whether a run is rated.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 from apiflask import APIBlueprint
 from flask import g
 from pydantic import BaseModel, Field
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from happe_study.base.fields import Code
 from happe_study.base.paging import Page, rows_after
@@ -27,11 +27,6 @@ from happe_study.model.studies import Study, StudyState
 from happe_study.study.runs import services
 from happe_study.study.runs.machine import State
 from happe_study.web.api.device_runs import Abortion
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlalchemy.orm import Session
 
 api = APIBlueprint("runs", __name__, url_prefix="/api/v1", tag="Runs")
 

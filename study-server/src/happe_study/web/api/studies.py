@@ -1,31 +1,35 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Studies over HTTP: creating them from a protocol, reading and locking them.
+"""Studies over HTTP: creating them from a protocol, reading, locking and unblinding them.
 
 Anybody who knows a study's name can read its commitment: people without an account note it when the study is locked,
 and check it when the study is unblinded. A draft has no commitment, so the answer is 404.
 """
-
-from __future__ import annotations
 
 from http import HTTPStatus
 from typing import Annotated, Any
 
 from apiflask import APIBlueprint
 from flask import request
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from happe_study.base.parts import parts
 from happe_study.base.problems import not_found
 from happe_study.base.uploads import require_type, takes
 from happe_study.model.rights import Right
-from happe_study.model.rules import anybody, caller, staff
+from happe_study.model.rules import DeviceKind, anybody, caller, staff
 from happe_study.model.studies import Study, StudyState
+from happe_study.results import unblinding
+from happe_study.results.overview import status
+from happe_study.results.unblinding import LONGEST_REASON, SHORTEST_REASON, Order
 from happe_study.study.protocol.reading import MOST_BYTES
-from happe_study.study.studies import services
+from happe_study.study.runs import services as runs
+from happe_study.study.studies import custodians, services
 
 api = APIBlueprint("studies", __name__, url_prefix="/api/v1", tag="Studies")
 
 Json = dict[str, Any]
+MAY_NOT = "You are not a custodian, must still wait as a new custodian, or must give your password again."
+NO_CONTROLS = r"^[^\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]*$"  # except tab and newline
 TOML = ("application/toml", "text/plain")
 TOML_BODY = {"requestBody": {"required": True, "content": {kind: {"schema": {"type": "string"}} for kind in TOML}}}
 
@@ -148,3 +152,127 @@ def commitment_of(study: Study) -> Json:
         "seed": study.seed.hex() if study.seed else None,
         "salt": study.salt.hex() if study.salt else None,
     }
+
+
+class SlotsOut(BaseModel):
+    """How many of a stratum's slots are taken. A study without strata has one stratum, ""."""
+
+    stratum: str
+    slots: int
+    taken: int
+
+
+class DeviceLine(BaseModel):
+    """A device's last sign of life."""
+
+    code: str
+    name: str
+    kind: DeviceKind
+    enrolled: bool
+    heartbeat_us: int | None
+
+
+class CustodianOut(BaseModel):
+    """Somebody who may unblind a study, since when they have the role, and from when they may (None: without waiting).
+
+    `password_given_us`: when somebody else last chose the password.
+    """
+
+    email: str
+    active: bool
+    since_us: int
+    password_given_us: int | None
+    unblinds_from_us: int | None
+
+
+class StatusOut(BaseModel):
+    """The progress of a study: participants and runs counted by state."""
+
+    study: str
+    state: StudyState
+    slots: list[SlotsOut]
+    participants: dict[str, int]
+    runs: dict[str, int]
+    devices: list[DeviceLine]
+    custodians: list[CustodianOut]
+
+
+@api.get("/studies/<study>/status")
+@staff(Right.STUDY_READ)
+@api.output(StatusOut)
+def read_status(study: str) -> dict[str, Any]:
+    """Count participants and runs by state; read devices' last signs of life, and who may unblind the study when."""
+    with parts().database.reading() as session:
+        found = services.find(session, study)
+        holders = custodians.shown(session, found, parts().config.custodian_wait_hours)
+        return {**status(session, found), "custodians": holders}
+
+
+class Unblinding(BaseModel):
+    """The reason, and the confirmation: the typed name of the study or code of the run."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    reason: Annotated[str, Field(min_length=SHORTEST_REASON, max_length=LONGEST_REASON, pattern=NO_CONTROLS)]
+    confirmation: Annotated[
+        str, Field(min_length=1, max_length=64, pattern=NO_CONTROLS, description="the study's name, or the run's code")
+    ]
+
+    def order(self) -> Order:
+        """The caller's order for the service."""
+        return Order(caller(), self.reason, self.confirmation)
+
+
+class UnblindedOut(CommitmentOut):
+    """Seed and salt, and whether the allocation computed from them equals the sealed one.
+
+    `other_slots` is the number of slots that differ. The lists have at most a hundred entries: `other_runs` differ from
+    the plan, `unreadable_runs` have a condition that does not open, `unreadable_records` a record that does not open,
+    and `unreadable_traces` are power traces whose manifest does not open.
+    """
+
+    agrees: bool
+    commitment_agrees: bool
+    other_slots: int
+    other_runs: list[str]
+    unreadable_runs: list[str]
+    unreadable_records: list[str]
+    unreadable_traces: list[str]
+
+
+class UnblindedRunOut(BaseModel):
+    """A run's condition. Only this answer contains it; the server does not store it."""
+
+    run: str
+    condition: str
+
+
+@api.post("/studies/<study>/unblinding")
+@staff(Right.UNBLIND, fresh=True)
+@api.input(Unblinding)
+@api.output(UnblindedOut)
+@api.doc(responses={403: MAY_NOT, 409: "It is not locked, is unblinded already, or was locked under another key."})
+def unblind_study(study: str, json_data: Unblinding) -> Json:
+    """Unblind a study for everybody, for good. The confirmation is the study's name."""
+    with parts().database.writing() as session:
+        found = services.find(session, study)
+        custodians.require(session, found, caller(), parts().config.custodian_wait_hours)
+        check = unblinding.unblind(session, found, parts().secrets, json_data.order())
+        return commitment_of(found) | check.summary()
+
+
+@api.post("/studies/<study>/runs/<code>/unblinding")
+@staff(Right.UNBLIND, fresh=True)
+@api.input(Unblinding)
+@api.output(UnblindedRunOut)
+@api.doc(
+    responses={403: MAY_NOT, 409: "The study is not locked, is unblinded already, or was locked under another key."}
+)
+def unblind_run(study: str, code: str, json_data: Unblinding) -> Json:
+    """Reveal one run's condition to the caller only, in an emergency. The confirmation is the run's code."""
+    with parts().database.writing() as session:
+        found = services.find(session, study)
+        custodians.require(session, found, caller(), parts().config.custodian_wait_hours)
+        run = runs.find(session, found.id, code)
+        condition = unblinding.unblind_run(session, found, run, parts().secrets, json_data.order())
+        return {"run": run.code, "condition": condition}

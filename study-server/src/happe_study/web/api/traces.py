@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Power traces over HTTP: a meter begins a trace, sends its parts and seals it; staff see the progress."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import IO, Annotated, Any
 from uuid import UUID
 
 from apiflask import APIBlueprint
@@ -20,17 +19,13 @@ from happe_study.base.problems import Problem, bad_request
 from happe_study.base.uploads import json_body, openapi_body, require_type, takes
 from happe_study.model.rights import Right
 from happe_study.model.rules import caller, device, staff
+from happe_study.model.traces import Trace
 from happe_study.study.traces import services
 from happe_study.study.traces.manifest import missing
 from happe_study.study.traces.parts import LEAST_BYTES, BadHeaderError, content_digest, require_if_none_match
 from happe_study.study.traces.services import Announced
+from happe_study.study.traces.storage import Storage
 from happe_study.study.traces.stores import storage_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from happe_study.model.traces import Trace
-    from happe_study.study.traces.storage import Storage
 
 api = APIBlueprint("traces", __name__, url_prefix="/api/v1", tag="Power traces")
 

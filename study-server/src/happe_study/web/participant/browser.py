@@ -5,37 +5,31 @@ A form from an old tab, after the Back button, or sent twice changes nothing. Th
 next page, or a page that says what happened and has a link to the next page.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flask import Blueprint, Response, g, make_response, redirect, render_template, url_for
+from sqlalchemy.orm import Session
 from werkzeug.exceptions import HTTPException
+from werkzeug.wrappers import Response as AnyResponse
 
 from happe_study.base import languages
 from happe_study.base.parts import parts
 from happe_study.base.problems import Problem, of_fault
+from happe_study.model.participants import Participant
 from happe_study.model.rules import Who, caller
 from happe_study.model.studies import Study
 from happe_study.study.people.callers import PARTICIPANT_COOKIE
+from happe_study.study.protocol.reading import Protocol
 from happe_study.study.runs import participation as services
 from happe_study.study.runs import services as runs
 from happe_study.study.runs import steps
 from happe_study.study.runs.steps import Present, Step
 from happe_study.study.studies.services import protocol_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sqlalchemy.orm import Session
-    from werkzeug.wrappers import Response as AnyResponse
-
-    from happe_study.model.participants import Participant
-    from happe_study.study.protocol.reading import Protocol
 
 COOKIE_PATH = "/p"
 

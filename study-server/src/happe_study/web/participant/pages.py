@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The participant's pages: link, consent, questionnaire, handout, done. They work without any script."""
-
-from __future__ import annotations
+"""The participant's pages: link, consent, questionnaire, handout, done, withdrawal. They work without any script."""
 
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
 from apiflask import APIBlueprint
 from flask import Response, make_response, redirect, render_template, request, url_for
+from werkzeug.wrappers import Response as AnyResponse
 
 from happe_study.base import languages, limits
 from happe_study.base.languages import gettext, ngettext
 from happe_study.base.parts import parts
 from happe_study.base.problems import Problem, not_found
 from happe_study.base.uploads import takes
-from happe_study.model.rules import Who, anybody, caller, participant
+from happe_study.model.participants import OnWithdrawal, Participant
+from happe_study.model.rules import Caller, Who, anybody, caller, participant
+from happe_study.results.withdrawal import services as withdrawals
 from happe_study.study.people import callers
 from happe_study.study.people.questionnaire import echo
 from happe_study.study.protocol.reading import paragraphs
@@ -23,17 +23,13 @@ from happe_study.study.runs import participation as services
 from happe_study.study.runs.steps import Step
 from happe_study.study.studies.services import protocol_of
 from happe_study.web.participant import browser
-from happe_study.web.participant.browser import errors_of, go_on, here, lead_to, page
-
-if TYPE_CHECKING:
-    from werkzeug.wrappers import Response as AnyResponse
-
-    from happe_study.model.rules import Caller
+from happe_study.web.participant.browser import Here, errors_of, go_on, here, lead_to, page
 
 pages = APIBlueprint("participant_pages", __name__, url_prefix="/p", enable_openapi=False)
 browser.prepare(pages)
 
 LONGEST_LEAD_IN = 5  # words
+CONFIRMATION = "withdraw"
 MOST_ANSWERS = 128 << 10  # bytes: 53 answers of 200 characters, whose code in a form has at most 12 bytes
 MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
@@ -121,7 +117,7 @@ def decide() -> AnyResponse:
             undecided = here(session).step is Step.CONSENT
         if undecided:
             return browser.goodbye("declined")
-        return redirect(url_for("withdrawal_pages.withdrawal"), HTTPStatus.SEE_OTHER)
+        return redirect(url_for("participant_pages.withdrawal"), HTTPStatus.SEE_OTHER)
     try:
         with parts().database.writing() as session:
             version, chosen = request.form.get("version", ""), request.form.get("on_withdrawal", "")
@@ -225,3 +221,34 @@ def _of_token(token: str) -> Caller:
         limits.guess("enrol", {("link", limits.address()): 1})
         raise not_found()
     return found
+
+
+@pages.get("/withdraw")
+@participant
+def withdrawal() -> Response:
+    """The form that explains a withdrawal and asks for confirmation."""
+    with parts().database.looking_up() as session:
+        return _withdrawal(here(session))
+
+
+@pages.post("/withdraw")
+@participant
+def withdraw() -> AnyResponse:
+    """Withdraw the participant if they typed the confirmation word."""
+    if request.form.get("confirm", "").strip().lower() not in (CONFIRMATION, gettext(CONFIRMATION)):
+        with parts().database.looking_up() as session:
+            said = gettext("Type the word %(word)s, or go back if you want to stay.")
+            wrong = {"confirm": said % {"word": gettext(CONFIRMATION)}}
+            return _withdrawal(here(session), wrong)
+    withdrawals.require_owner(parts())
+    with parts().database.writing() as session:
+        row = session.get_one(Participant, caller().id)
+        chosen = withdrawals.withdraw(session, row, parts().secrets, caller())
+    return browser.goodbye(chosen)
+
+
+def _withdrawal(at: Here, errors: dict[str, str] | None = None) -> Response:
+    chosen = OnWithdrawal(at.participant.on_withdrawal or OnWithdrawal.ERASE)
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if errors else HTTPStatus.OK
+    facts = {"chosen": chosen, "word": gettext(CONFIRMATION), "errors": errors or {}}
+    return page("withdraw", at, gettext("Withdraw from the study"), status, **facts)

@@ -6,14 +6,12 @@ itself (WCAG 2.2.1, 2.2.4, 3.2.5). With `?watch=1` the page sends `Refresh`, eve
 to wait for, and has a link that ends this.
 """
 
-from __future__ import annotations
-
 import uuid
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
 from apiflask import APIBlueprint
 from flask import Response, request, url_for
+from werkzeug.wrappers import Response as AnyResponse
 
 from happe_study.base.languages import gettext
 from happe_study.base.parts import parts
@@ -23,9 +21,6 @@ from happe_study.study.runs import services
 from happe_study.study.runs.steps import Moment, Present, Step
 from happe_study.web.participant import browser
 from happe_study.web.participant.browser import Here, go_on, here, lead_to, page
-
-if TYPE_CHECKING:
-    from werkzeug.wrappers import Response as AnyResponse
 
 pages = APIBlueprint("run_pages", __name__, url_prefix="/p", enable_openapi=False)
 browser.prepare(pages)

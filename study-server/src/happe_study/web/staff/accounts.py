@@ -4,17 +4,18 @@
 Somebody who gives roles can open everything else, so those pages ask for the password again.
 """
 
-from __future__ import annotations
-
 import secrets
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from flask import Blueprint, request, url_for
+from flask import Blueprint, Response, request, url_for
 from markupsafe import Markup
 from sqlalchemy import select
+from sqlalchemy.orm import Session
+from werkzeug.wrappers import Response as AnyResponse
 
 from happe_study.base.parts import parts
-from happe_study.base.problems import not_found
+from happe_study.base.problems import Problem, not_found
+from happe_study.model.accounts import Account
 from happe_study.model.rights import Right, Role
 from happe_study.model.rules import caller, signed_in, signed_in_again, staff
 from happe_study.model.studies import Study
@@ -22,14 +23,6 @@ from happe_study.study.people import accounts as services
 from happe_study.study.people import second_factor
 from happe_study.web.api.accounts import named_study, shown
 from happe_study.web.staff_page import Input, counted, done, field, form_page, mistake, once_page, or_again, page
-
-if TYPE_CHECKING:
-    from flask import Response
-    from sqlalchemy.orm import Session
-    from werkzeug.wrappers import Response as AnyResponse
-
-    from happe_study.base.problems import Problem
-    from happe_study.model.accounts import Account
 
 pages = Blueprint("account_pages", __name__)
 

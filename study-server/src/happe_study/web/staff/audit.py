@@ -1,28 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The auditor's pages: the log with the newest entries first, and its verification."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from flask import Blueprint, request, url_for
+from flask import Blueprint, Response, request, url_for
 from sqlalchemy import true
 
 from happe_study.base.parts import parts
+from happe_study.base.problems import Problem
 from happe_study.model.audit import filters
 from happe_study.model.audit.models import AuditEntry
-from happe_study.model.audit.verify import Fault, noted_head, verify_log
+from happe_study.model.audit.verify import Fault, Head, noted_head, verify_log
 from happe_study.model.rights import Right
 from happe_study.model.rules import caller, staff
 from happe_study.web.api.audit import entries, shown
 from happe_study.web.staff_page import mistake, page
-
-if TYPE_CHECKING:
-    from flask import Response
-
-    from happe_study.base.problems import Problem
-    from happe_study.model.audit.verify import Head
 
 pages = Blueprint("audit_pages", __name__)
 

@@ -1,32 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The page with the checks of a study's data: the last results, and the button that checks again."""
 
-from __future__ import annotations
+from collections.abc import Sequence
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
-from flask import Blueprint, g
+from flask import Blueprint, Response, g
+from sqlalchemy.orm import Session
+from werkzeug.wrappers import Response as AnyResponse
 
 from happe_study.base.database import FOR_CHANGE
 from happe_study.base.parts import parts
-from happe_study.base.problems import conflict
+from happe_study.base.problems import Problem, conflict
 from happe_study.model.jobs import services as jobs
-from happe_study.model.jobs.models import OPEN, JobState
+from happe_study.model.jobs.models import OPEN, Job, JobState
 from happe_study.model.rights import Right
 from happe_study.model.rules import caller, staff
 from happe_study.model.studies import Study, StudyState
 from happe_study.study.checks.services import CHECKS
+from happe_study.study.studies.services import find
 from happe_study.web.staff_page import done, or_again, page
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from flask import Response
-    from sqlalchemy.orm import Session
-    from werkzeug.wrappers import Response as AnyResponse
-
-    from happe_study.base.problems import Problem
-    from happe_study.model.jobs.models import Job
 
 pages = Blueprint("check_pages", __name__)
 
@@ -36,7 +28,7 @@ pages = Blueprint("check_pages", __name__)
 def checks(study: str, problem: Problem | None = None) -> Response:
     """The last results. Checks that could reveal a condition need the right to export, and an unblinded study."""
     with parts().database.reading() as session:
-        found = session.get_one(Study, g.happe_study_ids(study))
+        found = find(session, study)
         mine = _mine(session, found)
         made = next((job for job in mine if job.state == JobState.DONE), None)
         said = made.result["checks"] if made and made.result else []

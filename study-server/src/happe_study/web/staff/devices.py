@@ -1,30 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Staff's pages about devices: list, create, renew and revoke them. They show an enrolment code only once."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
-from flask import Blueprint, g, request, url_for
+from flask import Blueprint, Response, g, request, url_for
 from markupsafe import Markup
 from sqlalchemy import select
+from werkzeug.wrappers import Response as AnyResponse
 
 from happe_study.base.clock import now_us
 from happe_study.base.parts import parts
-from happe_study.base.problems import not_found
+from happe_study.base.problems import Problem, not_found
 from happe_study.model.devices import Device
 from happe_study.model.rights import Right
 from happe_study.model.rules import DeviceKind, caller, staff
 from happe_study.model.studies import Study
 from happe_study.study.people import devices as services
+from happe_study.study.studies.services import find
 from happe_study.web.staff_page import Input, done, field, form_page, mistake, once_page, or_again, page, when
-
-if TYPE_CHECKING:
-    from flask import Response
-    from sqlalchemy.orm import Session
-    from werkzeug.wrappers import Response as AnyResponse
-
-    from happe_study.base.problems import Problem
 
 pages = Blueprint("device_pages", __name__)
 
@@ -49,7 +42,7 @@ KINDS = (
 def devices(study: str) -> Response:
     """A study's devices, by name."""
     with parts().database.reading() as session:
-        found = _study(session, study)
+        found = find(session, study)
         rows = session.scalars(select(Device).where(Device.study_id == found.id).order_by(Device.name)).all()
         clocks = services.last_clocks(session, found.id)
         compared = {number: clock.server_us for number, clock in clocks.items()}
@@ -63,7 +56,7 @@ def devices(study: str) -> Response:
 def new_device_form(study: str, problem: Problem | None = None) -> Response:
     """The form for a new device's name and kind."""
     with parts().database.reading() as session:
-        found = _study(session, study)
+        found = find(session, study)
         fields = (Input("name", "Name", HINT), Input("kind", "Kind", options=KINDS))
         return form_page(
             "New device", "Make its code", *fields, here="New", study=found, problem=problem, trail=_above(study)
@@ -80,7 +73,7 @@ def new_device(study: str) -> Response:
     if kind not in set(DeviceKind):
         raise mistake("kind", "Choose one.")
     with parts().database.writing() as session:
-        found = _study(session, study)
+        found = find(session, study)
         device, code = services.create(session, found.id, name, DeviceKind(kind), caller())
         return _code(found, device, code)
 
@@ -100,7 +93,7 @@ def renew_form(study: str, code: str, problem: Problem | None = None) -> Respons
 def renew(study: str, code: str) -> Response:
     """Let a device enrol again."""
     with parts().database.writing() as session:
-        found = _study(session, study)
+        found = find(session, study)
         device = services.find(session, found.id, code)
         return _code(found, device, services.renew(session, device, caller()))
 
@@ -125,11 +118,6 @@ def revoke(study: str, code: str) -> AnyResponse:
         return done(f"{device.name} is revoked.", "device_pages.devices", study=study)
 
 
-def _study(session: Session, name: str) -> Study:
-    """The study of this name. The view's access rule has checked that the caller may see it."""
-    return session.get_one(Study, g.happe_study_ids(name))
-
-
 def _above(study: str) -> tuple[tuple[str, str], ...]:
     return ((url_for("device_pages.devices", study=study), "Devices"),)
 
@@ -145,7 +133,7 @@ def _code(study: Study, device: Device, code: str) -> Response:
 def _about_one(study: str, code: str, problem: Problem | None) -> tuple[Device, dict[str, Any]]:
     """A device, and the arguments that its forms share."""
     with parts().database.reading() as session:
-        found = _study(session, study)
+        found = find(session, study)
         device = session.scalar(select(Device).where(Device.code == code, Device.study_id == found.id))
         if device is None:
             raise not_found()

@@ -1,27 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Pages for exports that jobs make: ask for one, and download its files while the server keeps them."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
-from flask import Blueprint, g, request
+from flask import Blueprint, Response, g, request
 from flask import Response as Answer
+from werkzeug.wrappers import Response as AnyResponse
 
 from happe_study.base.parts import parts
+from happe_study.base.problems import Problem
 from happe_study.base.tables.formats import Format
 from happe_study.model.jobs.models import OPEN
 from happe_study.model.rights import Right
 from happe_study.model.rules import caller, staff
-from happe_study.model.studies import Study
 from happe_study.results.exports import services, stored
+from happe_study.study.studies.services import find
 from happe_study.web.staff_page import done, mistake, or_again, page
-
-if TYPE_CHECKING:
-    from flask import Response
-    from werkzeug.wrappers import Response as AnyResponse
-
-    from happe_study.base.problems import Problem
 
 pages = Blueprint("export_pages", __name__)
 
@@ -33,7 +27,7 @@ FORMATS = ((Format.CSV, "CSV"), (Format.JSON_LINES, "JSON lines"), (Format.PARQU
 def exports(study: str, problem: Problem | None = None) -> Response:
     """The study's exports, and the form that asks for another."""
     with parts().database.reading() as session:
-        found = session.get_one(Study, g.happe_study_ids(study))
+        found = find(session, study)
         made = stored.shown(session, found.id)
     mine = [name for name, table in services.tables(found).items() if services.sees(found, table, caller())]
     facts: dict[str, Any] = {"exports": made, "mine": mine, "formats": FORMATS, "days": stored.KEPT_DAYS}
@@ -61,7 +55,7 @@ def fetch(study: str, number: int, table: str) -> Response:
     """Download a file of an export. This is a POST, because it writes to the audit log."""
     database = parts().database
     with database.writing() as session:
-        found = session.get_one(Study, g.happe_study_ids(study))
+        found = find(session, study)
         file = stored.fetch(session, found, parts().secrets, number, table, caller())
     answer = Answer(stored.pieces(database, file), content_type=file.form.media_type)
     answer.headers["Content-Length"] = str(file.bytes)

@@ -1,25 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Cancelling a job of a study, by the button beside its progress."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from flask import Blueprint, current_app, g
+from flask import Blueprint, Flask, current_app, g
+from werkzeug.wrappers import Response as AnyResponse
 
 from happe_study.base.parts import parts
 from happe_study.base.problems import forbidden, not_found
 from happe_study.model.audit.chain import append
 from happe_study.model.jobs import services
+from happe_study.model.jobs.work import Kind
 from happe_study.model.rights import Right
 from happe_study.model.rules import caller, staff
 from happe_study.web.staff_page import done
-
-if TYPE_CHECKING:
-    from flask import Flask
-    from werkzeug.wrappers import Response as AnyResponse
-
-    from happe_study.model.jobs.work import Kind
 
 pages = Blueprint("job_pages", __name__)
 

@@ -1,30 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Staff's first pages: the list of studies, and the progress of one."""
 
-from __future__ import annotations
-
 import hashlib
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from flask import Blueprint, make_response, redirect, render_template, request, url_for
+from flask import Blueprint, Response, make_response, redirect, render_template, request, url_for
 from markupsafe import Markup
+from sqlalchemy.orm import Session
+from werkzeug.wrappers import Response as AnyResponse
 
 from happe_study.base.parts import parts
 from happe_study.model.rights import Right
 from happe_study.model.rules import anybody, caller, signed_in, staff
+from happe_study.model.studies import Study
 from happe_study.results.overview import progress as progress_of
 from happe_study.results.overview import status
 from happe_study.results.withdrawal import retention
 from happe_study.study.studies import custodians, services
 from happe_study.web.staff_page import page
-
-if TYPE_CHECKING:
-    from flask import Response
-    from sqlalchemy.orm import Session
-    from werkzeug.wrappers import Response as AnyResponse
-
-    from happe_study.model.studies import Study
 
 pages = Blueprint("overview_pages", __name__)
 

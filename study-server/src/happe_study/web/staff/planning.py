@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The pages of a study's plans: their assumptions, progress and results. They need only the protocol."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from flask import Blueprint, g, request, url_for
+from flask import Blueprint, Response, g, request, url_for
 from flask import Response as Answer
+from werkzeug.wrappers import Response as AnyResponse
 
 from happe_study.base.database import FOR_CHANGE
 from happe_study.base.parts import parts
-from happe_study.base.problems import conflict, not_found
+from happe_study.base.problems import Problem, conflict, not_found
 from happe_study.model.audit.chain import append
 from happe_study.model.jobs import services as jobs
 from happe_study.model.jobs.models import OPEN, JobState
@@ -30,14 +29,8 @@ from happe_study.results.analysis.plan import (
 )
 from happe_study.results.analysis.refusal import Refusal
 from happe_study.results.planning import PLAN
-from happe_study.study.studies.services import protocol_of
+from happe_study.study.studies.services import find, protocol_of
 from happe_study.web.staff_page import done, field, mistake, or_again, page
-
-if TYPE_CHECKING:
-    from flask import Response
-    from werkzeug.wrappers import Response as AnyResponse
-
-    from happe_study.base.problems import Problem
 
 pages = Blueprint("planning_pages", __name__)
 
@@ -50,7 +43,7 @@ BETWEEN = "Must be a {what} from {low:g} to {high:g}."
 def plans(study: str, problem: Problem | None = None) -> Response:
     """The plans of a study, newest first, and the form for another plan."""
     with parts().database.reading() as session:
-        found = session.get_one(Study, g.happe_study_ids(study))
+        found = find(session, study)
         mine = jobs.of_study(session, found.id, PLAN)
     above = ((url_for("study_pages.protocol", study=study), "Protocol"),)
     facts: dict[str, Any] = {

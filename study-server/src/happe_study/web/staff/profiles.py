@@ -4,15 +4,17 @@
 The address of a page contains all its choices, so that people can share links.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from flask import Blueprint, Response, g, request, url_for
 from pydantic import ValidationError
+from sqlalchemy.orm import Session
+from werkzeug.datastructures import MultiDict
+from werkzeug.wrappers import Response as AnyResponse
 
+from happe_study.base.charts import Chart
 from happe_study.base.parts import parts
 from happe_study.base.problems import FieldError, Problem, conflict, not_found, unprocessable
 from happe_study.base.uploads import takes
@@ -24,24 +26,16 @@ from happe_study.model.studies import Study, StudyState
 from happe_study.study.keys import key_name
 from happe_study.study.outcomes import sees_outcomes
 from happe_study.study.profiles import downloads, drawing, outcomes, reviews, services
-from happe_study.study.profiles.history import histories, profile_of
+from happe_study.study.profiles.history import History, Levels, Step, histories, profile_of
 from happe_study.study.profiles.outcomes import group_of
 from happe_study.study.profiles.searching import FILTERS, ORDERS, Wanted, found, levels_of, matching
 from happe_study.study.protocol.conditions import Keys
+from happe_study.study.protocol.reading import Protocol
 from happe_study.study.records.lessons import LEVELS
-from happe_study.study.studies.services import protocol_of, seed_of
+from happe_study.study.studies.services import find, protocol_of, seed_of
 from happe_study.study.window import around
 from happe_study.web.api.profiles import BLINDED, attached
 from happe_study.web.staff_page import counted, done, field, mistake, or_again, page
-
-if TYPE_CHECKING:
-    from sqlalchemy.orm import Session
-    from werkzeug.datastructures import MultiDict
-    from werkzeug.wrappers import Response as AnyResponse
-
-    from happe_study.base.charts import Chart
-    from happe_study.study.profiles.history import History, Levels, Step
-    from happe_study.study.protocol.reading import Protocol
 
 pages = Blueprint("profile_pages", __name__)
 pages.add_app_template_filter(key_name)
@@ -70,7 +64,7 @@ def after_unblinding(view: View) -> View:
     @wraps(view)
     def opened(study: str, **arguments: str) -> object:
         with parts().database.reading() as session:
-            row = session.get_one(Study, g.happe_study_ids(study))
+            row = find(session, study)
             if row.state != StudyState.UNBLINDED:
                 if request.method == "POST":
                     raise conflict("blinded", BLINDED)

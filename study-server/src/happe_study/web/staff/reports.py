@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The analyst's pages, after unblinding: a report's documents, reports that are being made, and finished reports."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from flask import Blueprint, g, request, url_for
+from flask import Blueprint, Response, g, request, url_for
 from flask import Response as Answer
+from sqlalchemy.orm import Session
+from werkzeug.wrappers import Response as AnyResponse
 
 from happe_study.base.database import FOR_CHANGE
 from happe_study.base.parts import parts
-from happe_study.base.problems import FieldError, conflict, not_found, unprocessable
+from happe_study.base.problems import FieldError, Problem, conflict, not_found, unprocessable
 from happe_study.base.uploads import takes
 from happe_study.model.accounts import Account
 from happe_study.model.documents import DocumentKind
@@ -26,15 +26,8 @@ from happe_study.study import documents
 from happe_study.study.documents import InputError
 from happe_study.study.measuring import job as measuring
 from happe_study.study.measuring.job import MEASURING
-from happe_study.study.studies.services import protocol_of
+from happe_study.study.studies.services import find, protocol_of
 from happe_study.web.staff_page import done, mistake, or_again, page
-
-if TYPE_CHECKING:
-    from flask import Response
-    from sqlalchemy.orm import Session
-    from werkzeug.wrappers import Response as AnyResponse
-
-    from happe_study.base.problems import Problem
 
 pages = Blueprint("report_pages", __name__)
 
@@ -94,7 +87,7 @@ def upload(study: str, what: str) -> AnyResponse:
 def measure(study: str) -> AnyResponse:
     """Start measuring the power of every run."""
     with parts().database.writing() as session:
-        measuring.begin(session, session.get_one(Study, g.happe_study_ids(study)), caller())
+        measuring.begin(session, find(session, study), caller())
     return done("The server measures the power of all complete runs.", "report_pages.report", study=study)
 
 
@@ -113,7 +106,7 @@ def make(study: str) -> AnyResponse:
 def made(study: str, number: int) -> Response:
     """The page of a report, with its tables and figures."""
     with parts().database.reading() as session:
-        found = session.get_one(Study, g.happe_study_ids(study))
+        found = find(session, study)
         content = json.loads(services.file(session, found.id, number, PAGE).content)
         names = services.names(session, found.id, number)
     downloads = [name for name in DOWNLOADS if name in names]

@@ -1,32 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Staff's pages about studies: create a study from a protocol, change the protocol, lock the study, see its roles."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flask import Blueprint, Response, request, url_for
 from sqlalchemy import or_, select
+from sqlalchemy.orm import Session
+from werkzeug.wrappers import Response as AnyResponse
 
 from happe_study.base.parts import parts
-from happe_study.base.problems import bad_request, conflict
+from happe_study.base.problems import Problem, bad_request, conflict
 from happe_study.base.uploads import takes
 from happe_study.model.accounts import Account, Grant
 from happe_study.model.rights import RIGHTS, Right, Role
 from happe_study.model.rules import caller, staff
+from happe_study.model.studies import Study
 from happe_study.study.protocol import registration
 from happe_study.study.protocol.reading import EXAMPLES, MOST_BYTES
 from happe_study.study.studies import custodians, services
+from happe_study.study.studies.custodians import Custodian
 from happe_study.web.staff_page import done, or_again, page, require_tick
-
-if TYPE_CHECKING:
-    from sqlalchemy.orm import Session
-    from werkzeug.wrappers import Response as AnyResponse
-
-    from happe_study.base.problems import Problem
-    from happe_study.model.studies import Study
-    from happe_study.study.studies.custodians import Custodian
 
 pages = Blueprint("study_pages", __name__)
 

@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The custodian's pages: unblind a study, or one run in an emergency. Both ask for the password again."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from flask import Blueprint, g, request, url_for
+from flask import Blueprint, Response, request, url_for
+from sqlalchemy.orm import Session
 
 from happe_study.base.parts import parts
 from happe_study.base.problems import FieldError, Problem, unprocessable
@@ -16,11 +13,8 @@ from happe_study.results import unblinding as services
 from happe_study.results.unblinding import LONGEST_REASON, SHORTEST_REASON, Order
 from happe_study.study.runs import services as runs
 from happe_study.study.studies import custodians
+from happe_study.study.studies.services import find
 from happe_study.web.staff_page import field, mistake, or_again, page
-
-if TYPE_CHECKING:
-    from flask import Response
-    from sqlalchemy.orm import Session
 
 pages = Blueprint("unblinding_pages", __name__)
 
@@ -46,7 +40,7 @@ def unblind(study: str) -> Response:
     """Unblind the study: write every run's condition."""
     order = _order(study, "the name of the study")
     with parts().database.writing() as session:
-        found = session.get_one(Study, g.happe_study_ids(study))
+        found = find(session, study)
         _require_custodian(session, found)
         check = services.unblind(session, found, parts().secrets, order)
         return page(
@@ -60,7 +54,7 @@ def unblind_run_form(study: str, problem: Problem | None = None) -> Response:
     """The form for unblinding one run. It asks for the run, then shows which other runs that would reveal."""
     title, code = "Unblind one run in an emergency", (request.values.get("run", "")[:16]).strip().upper()
     with parts().database.reading() as session:
-        found = session.get_one(Study, g.happe_study_ids(study))
+        found = find(session, study)
         try:
             run = runs.find(session, found.id, code) if code else None
         except Problem:
@@ -79,7 +73,7 @@ def unblind_run(study: str) -> Response:
     code = field("run", longest=16).upper()
     order = _order(code, "the code of the run once more")
     with parts().database.writing() as session:
-        found = session.get_one(Study, g.happe_study_ids(study))
+        found = find(session, study)
         _require_custodian(session, found)
         try:
             run = runs.find(session, found.id, code)
@@ -112,7 +106,7 @@ def _order(name: str, what: str) -> Order:
 
 def _page(name: str, title: str, study: str, problem: Problem | None) -> Response:
     with parts().database.reading() as session:
-        found = session.get_one(Study, g.happe_study_ids(study))
+        found = find(session, study)
         holders = custodians.of_study(session, found, parts().config.custodian_wait_hours)
         trail = _above(study) if name != "results/unblinding" else ()
         return page(name, title, study=found, problem=problem, trail=trail, custodians=holders)

@@ -6,35 +6,26 @@ this module converts a time of the run to the server's time, then to the meter's
 samples, each within a bound.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 from sqlalchemy import or_, select
-from sqlalchemy.orm import defer
+from sqlalchemy.orm import Session, defer
 
-from happe_contract.server_time import ClockSetError, server_clock
+from happe_contract.server_time import ClockSetError, ServerClock, server_clock
+from happe_contract.strict_json import Json
+from happe_contract.time_base import TimeBase
 from happe_contract.traces import ClockEstimate as Estimate
 from happe_contract.traces import Gap, Reason
 from happe_study.model.devices import ClockEstimate, Device
+from happe_study.model.runs import Run
 from happe_study.model.traces import Trace, TracePart
 from happe_study.study.sealing import SealError
 from happe_study.study.traces.manifest import gaps_of
-from happe_study.study.traces.power_view import NoPowerError, Recording, Source, meter_of
-from happe_study.study.traces.sealed import seal_of
+from happe_study.study.traces.power_view import NoPowerError, Recording, Source, Stretch, meter_of
+from happe_study.study.traces.sealed import TraceFiles, seal_of
 from happe_study.study.traces.storage import Part
-
-if TYPE_CHECKING:
-    from sqlalchemy.orm import Session
-
-    from happe_contract.server_time import ServerClock
-    from happe_contract.strict_json import Json
-    from happe_contract.time_base import TimeBase
-    from happe_study.model.runs import Run
-    from happe_study.study.traces.power_view import Stretch
-    from happe_study.study.traces.sealed import TraceFiles
 
 SECOND_US = 1_000_000
 MOST_TRACES = 4  # traces that a run's page shows

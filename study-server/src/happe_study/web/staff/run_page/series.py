@@ -1,18 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The time series in a run's record, in seconds from the run's start. Pure."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from happe_contract.strict_json import Json
 from happe_study.base.charts import shortest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from happe_contract.strict_json import Json
 
 SECOND_US = 1_000_000
 SERIES_US = 1_000_000  # a press sooner than this after the key's last press belongs to its series (docs/traces.md)
