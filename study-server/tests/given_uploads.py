@@ -20,7 +20,7 @@ import records
 from given_devices import Enrolled
 from happe_study.model.audit.models import AuditEntry, AuditHead
 from happe_study.model.audit.verify import verify_log
-from happe_study.model.profiles import LearningEvent, Uafp
+from happe_study.model.profiles import TaughtRun
 from happe_study.model.runs import Run, RunRecord
 from happe_study.model.studies import Study
 from happe_study.model.traces import SweptPart, Trace, TracePart
@@ -165,10 +165,9 @@ def _require_nothing_twice(world: World) -> None:
         assert last.chain_sha256 == head.chain_sha256
         stored = session.execute(select(RunRecord.run_id, Run.code, RunRecord.document).join(Run)).all()
         recorded = session.scalar(select(func.count()).where(AuditEntry.action == "run.recorded"))
-        lessons = dict(session.execute(select(LearningEvent.run_id, func.count()).group_by(LearningEvent.run_id)).all())
-        uafps = dict(session.execute(select(Uafp.run_id, func.count()).group_by(Uafp.run_id)).all())
+        taught = {each.run_id: (len(each.lessons), each.after) for each in session.scalars(select(TaughtRun))}
         arrived = session.scalar(select(func.count()).where(Run.record_us.is_not(None)))
     assert recorded == arrived == len(stored), "one audit entry and one mark for each record"
     documents = {run_id: json.loads(opened(KEY, code, document)) for run_id, code, document in stored}
-    assert lessons == {run: len(each["learned"]) for run, each in documents.items() if each["learned"]}
-    assert uafps == {run: 1 for run, each in documents.items() if each["profile_after"]}
+    served = {run: each for run, each in documents.items() if each["profile_after"]}
+    assert taught == {run: (len(each["learned"]), each["profile_after"]) for run, each in served.items()}

@@ -29,7 +29,7 @@ from happe_study.model.devices import Sitting
 from happe_study.model.jobs import services as jobs
 from happe_study.model.jobs.models import Job, JobState
 from happe_study.model.participants import Participant
-from happe_study.model.profiles import LearningEvent, Uafp
+from happe_study.model.profiles import TaughtRun
 from happe_study.model.rights import Role
 from happe_study.model.runs import Run, RunRecord
 from happe_study.model.studies import Slot, Study
@@ -125,8 +125,7 @@ def study(world: World) -> Study:
 def test_erasing_leaves_stubs_that_tell_nothing(world: World, study: Study) -> None:
     someone = played(world, study)
     take_out(world)
-    assert count(world, LearningEvent) > 0
-    assert count(world, Uafp) == 1
+    assert count(world, TaughtRun) == 1
     withdraw(world, someone)
     with world.database.reading() as session:
         person = session.get_one(Participant, someone.row.id)
@@ -137,7 +136,7 @@ def test_erasing_leaves_stubs_that_tell_nothing(world: World, study: Study) -> N
             assert {getattr(run, name) for name in erasure.MEASURED + erasure.HANDLES} == {None}
         answers = text("SELECT answers IS NULL FROM participants WHERE id = :id")
         assert session.execute(answers, {"id": person.id}).scalar_one() in (True, 1)
-    for table in (RunRecord, Uafp, LearningEvent, Sitting):
+    for table in (RunRecord, TaughtRun, Sitting):
         assert count(world, table) == 0
     left = everything(world)
     assert FIELD not in left
@@ -197,7 +196,7 @@ def test_deidentified_data_stay_under_codes_that_nobody_knows(world: World, stud
     take_out(world)
     with world.database.reading() as session:
         old = {run.position: run for run in session.scalars(select(Run))}
-        lessons = session.scalars(select(LearningEvent.to_khz).order_by(LearningEvent.id)).all()
+        lessons = session.scalars(select(TaughtRun.lessons)).all()
     withdraw(world, someone)
     left = everything(world)
     known = [someone.row.code, *someone.runs, someone.record["id"], FIELD, "Ada"]
@@ -205,7 +204,7 @@ def test_deidentified_data_stay_under_codes_that_nobody_knows(world: World, stud
     assert_whole(world)
     with world.database.reading() as session:
         runs = session.scalars(select(Run).order_by(Run.position)).all()
-        assert session.scalars(select(LearningEvent.to_khz).order_by(LearningEvent.id)).all() == lessons
+        assert session.scalars(select(TaughtRun.lessons)).all() == lessons
         (document,) = contents(session)
         code = session.get_one(Participant, someone.row.id).code
     for run in runs:

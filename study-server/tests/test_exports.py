@@ -18,7 +18,6 @@ from happe_study.base.tables.columns import Column, Kind
 from happe_study.base.tables.formats import Format, encoded
 from happe_study.model.audit.models import AuditEntry
 from happe_study.model.participants import Participant
-from happe_study.model.profiles import LearningEvent, Uafp
 from happe_study.model.rights import RIGHTS, Right, Role
 from happe_study.model.runs import Run, RunRecord
 from happe_study.model.studies import Study
@@ -125,9 +124,6 @@ def test_after_unblinding_the_exports_say_what_is_in_the_database(world: World) 
         stored = select(Run.code, RunRecord.document).join(RunRecord).order_by(RunRecord.id)
         code, document = session.execute(stored).first() or ("", b"")
         record = json.loads(opened(fixed_secrets().allocation, code, document))
-        profile = session.scalars(select(Uafp.khz).join(Run, Run.id == Uafp.run_id).order_by(Run.code)).first()
-        lessons = len(session.scalars(select(LearningEvent.id)).all())
-        session.rollback()
     runs = as_json(fetch(world, "runs", "jsonl"))
     assert {row["run"]: row["condition"] for row in runs} == conditions
     assert [row["run"] for row in runs] == sorted(conditions)
@@ -137,8 +133,12 @@ def test_after_unblinding_the_exports_say_what_is_in_the_database(world: World) 
     keys = [row for row in as_json(fetch(world, "keys", "jsonl")) if row["run"] == record["run"]]
     assert [row["t_us"] for row in keys] == [press["t_us"] for line in record["observations"] for press in line["keys"]]
     profiles = as_json(fetch(world, "profiles", "jsonl"))
-    assert [profiles[0][f"khz_{level}"] for level in range(10)] == profile
-    assert len(as_json(fetch(world, "learning_events", "jsonl"))) == lessons > 0
+    [after] = [row for row in profiles if (row["run"], row["moment"]) == (record["run"], "after")]
+    assert [after[f"khz_{level}"] for level in range(10)] == record["profile_after"]
+    lessons = [row for row in as_json(fetch(world, "learning_events", "jsonl")) if row["run"] == record["run"]]
+    place = {name: after[name] for name in ("run", "participant", "application", "condition")}
+    assert lessons == [place | lesson for lesson in record["learned"]]
+    assert lessons
     power = as_json(fetch(world, "traces", "jsonl"))
     assert [(row["parts"], row["bytes"], row["rate_hz"]) for row in power] == [(1, 12, 100000.0)]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import func, select, update
+from sqlalchemy import select, update
 
 import records
 from given_devices import put_record
 from given_participants import ended, laptop_with, participant, runs_of
 from given_studies import small, study, unblind
-from happe_study.model.profiles import LearningEvent, Uafp
+from happe_study.model.profiles import TaughtRun
 from happe_study.model.runs import RunRecord
 from happe_study.study.profiles import services
 from happe_study.study.profiles.services import Taken
@@ -20,8 +20,6 @@ from world import fixed_secrets
 
 if TYPE_CHECKING:
     from world import World
-
-Counts = tuple[int, int]
 
 
 class Learned:
@@ -36,24 +34,18 @@ class Learned:
         self.record = records.make(first.code, seconds=120, seed=1)
         assert put_record(world.client(self.laptop.token), self.record).status_code == 201
 
-    def rows(self) -> Counts:
-        """The numbers of UAFPs and of learning events in the database."""
+    def lessons(self) -> list[int]:
+        """How many lessons each run in the database has."""
         with self.world.database.reading() as session:
-            uafps = session.scalar(select(func.count()).select_from(Uafp))
-            events = session.scalar(select(func.count()).select_from(LearningEvent))
-        return uafps or 0, events or 0
-
-    def expected(self) -> Counts:
-        """These numbers in the record."""
-        return 1, len(self.record["learned"])
+            return [len(lessons) for lessons in session.scalars(select(TaughtRun.lessons))]
 
 
 def test_before_unblinding_no_row_says_what_was_learned(world: World) -> None:
     learned = Learned(world)
-    assert learned.rows() == (0, 0)
+    assert learned.lessons() == []
     unblind(world)
-    assert learned.rows() == learned.expected()
-    assert learned.expected() > (0, 1)
+    assert learned.lessons() == [len(learned.record["learned"])]
+    assert learned.lessons() > [0]
 
 
 def test_a_stored_record_that_cannot_be_read_does_not_stop_the_unblinding(world: World) -> None:
@@ -63,7 +55,7 @@ def test_a_stored_record_that_cannot_be_read_does_not_stop_the_unblinding(world:
     with world.database.writing() as session:
         session.execute(update(RunRecord).values(document=other))
     assert unblind(world).records == [code]
-    assert learned.rows() == (0, 0)
+    assert learned.lessons() == []
 
 
 def test_what_a_damaged_record_taught_is_taken_out_when_it_is_whole_again(world: World) -> None:
@@ -72,8 +64,8 @@ def test_what_a_damaged_record_taught_is_taken_out_when_it_is_whole_again(world:
         whole = session.scalars(select(RunRecord.document)).one()
         session.execute(update(RunRecord).values(document=whole[:-1] + bytes([whole[-1] ^ 1])))
     assert unblind(world).records == [learned.record["run"]]
-    assert learned.rows() == (0, 0)
+    assert learned.lessons() == []
     with world.database.writing() as session:
         session.execute(update(RunRecord).values(document=whole))
         assert services.take_out(session, learned.study.id, fixed_secrets()) == Taken(1)
-    assert learned.rows() == learned.expected()
+    assert learned.lessons() == [len(learned.record["learned"])]

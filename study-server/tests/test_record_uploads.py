@@ -16,7 +16,7 @@ from given_studies import small, study
 from given_uploads import take_out
 from happe_study.model.audit.models import AuditDetail, AuditEntry
 from happe_study.model.participants import Participant
-from happe_study.model.profiles import LearningEvent, Uafp
+from happe_study.model.profiles import TaughtRun
 from happe_study.model.runs import Run, RunRecord
 from happe_study.results.withdrawal import services as withdrawal
 from happe_study.study.records.stored import opened
@@ -63,16 +63,13 @@ def test_a_record_is_kept_as_it_came_with_what_was_learned(world: World) -> None
     assert (answer.status_code, answer.json) == (201, {"id": record["id"], "sha256": sha256(raw).hexdigest()})
     with world.database.reading() as session:
         row = session.scalars(select(RunRecord)).one()
-        events = list(session.scalars(select(LearningEvent).order_by(LearningEvent.t_us)))
-        uafp = session.scalars(select(Uafp)).one()
+        taught = session.scalars(select(TaughtRun)).one()
         run = session.get_one(Run, row.run_id)
     key = fixed_secrets().allocation
     assert opened(key, run.code, row.document) == raw
     assert row.digest == record_digest(key, sha256(raw).hexdigest())
-    assert [(each.t_us, each.key, each.to_khz) for each in events] == [
-        (each["t_us"], each["key"], each["to_khz"]) for each in record["learned"]
-    ]
-    assert (uafp.moment, uafp.khz) == ("after", record["profile_after"])
+    assert taught.lessons == [lesson | {"probe": False} for lesson in record["learned"]]
+    assert (taught.before, taught.after) == (None, record["profile_after"])
     assert run.code == record["run"]
     assert run.record_us is not None
 

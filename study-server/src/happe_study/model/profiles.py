@@ -1,54 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What HAPPE learned in runs: UAFPs and the key presses that taught them. No page shows them before unblinding."""
+"""What HAPPE learned in runs, profiles, and their reviews. No page shows them before unblinding."""
 
 from enum import StrEnum
+from typing import Any
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, Text, UniqueConstraint
+from sqlalchemy import JSON, CheckConstraint, ForeignKey, Index, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from happe_study.base.database import Base, Code, Micros, Name, Serial
 
 
-class Uafp(Base):
-    """A UAFP before or after a run: ten kHz values for levels 0 to 9 (A.4)."""
-
-    __tablename__ = "uafps"
-    __table_args__ = (
-        UniqueConstraint("run_id", "moment"),
-        CheckConstraint("moment IN ('before', 'after')", "moment"),
-    )
-
-    id: Mapped[int] = mapped_column(Serial, primary_key=True)
-    run_id: Mapped[int] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
-    moment: Mapped[str] = mapped_column(Name)
-    khz: Mapped[list[int]]
-
-
-class LearningEvent(Base):
-    """A lesson: a key press, and the entry of the UAFP that it changed."""
-
-    __tablename__ = "learning_events"
-    __table_args__ = (
-        Index("ix_learning_events_run_id_t_us", "run_id", "t_us"),
-        CheckConstraint("key IN ('performance', 'power')", "key"),
-    )
-
-    id: Mapped[int] = mapped_column(Serial, primary_key=True)
-    run_id: Mapped[int] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
-    t_us: Mapped[int] = mapped_column(Micros)  # on the laptop's monotonic clock
-    key: Mapped[str] = mapped_column(Name)
-    policy: Mapped[int]
-    level: Mapped[int]
-    from_khz: Mapped[int]
-    to_khz: Mapped[int]
-    cur_khz: Mapped[int]
-    util_ppm: Mapped[int]
-
-
 class TaughtRun(Base):
-    """A run in which HAPPE served a participant. Times are in microseconds of the laptop's monotonic clock.
+    """A run in which HAPPE served a participant, by its record. Times are microseconds of the laptop's monotonic clock.
 
-    `ladder`: the frequencies that its UAFP can have, ascending, in kHz of the fastest ladder (docs/traces.md).
+    `ladder`: the frequencies that its UAFP can have, ascending, in kHz of the fastest ladder (docs/traces.md). `before`
+    and `after`: the UAFP before and after the run, ten kHz for levels 0 to 9 (A.4); None if untaught. `lessons`: as
+    in the record, without probes.
     """
 
     __tablename__ = "taught_runs"
@@ -58,9 +25,11 @@ class TaughtRun(Base):
     )
     started_us: Mapped[int] = mapped_column(Micros)
     ended_us: Mapped[int] = mapped_column(Micros)
-    lessons: Mapped[int]
     warm: Mapped[bool]  # it may have begun with levels that its record lacks (docs/traces.md, warm_start)
     ladder: Mapped[list[int]]
+    before: Mapped[list[int] | None]
+    after: Mapped[list[int] | None]
+    lessons: Mapped[list[dict[str, Any]]] = mapped_column(JSON)
 
 
 # The orders of lists. Each has an index.
@@ -76,7 +45,7 @@ class Profile(Base):
     """A participant's UAFP of an application as the last run left it, and the searchable facts of its history.
 
     `participant` is the code of `participant_id`, repeated for the indexes. study/profiles/services.py computes all
-    columns from the tables above, except for `flagged` and `notes`, which come from the reviews.
+    columns from the table above, except for `flagged` and `notes`, which come from the reviews.
     """
 
     __tablename__ = "profiles"

@@ -15,7 +15,18 @@ from sqlalchemy import select
 from happe_study.base.tables.columns import Column, Kind
 from happe_study.model.participants import Participant
 from happe_study.model.runs import Run, RunRecord
-from happe_study.results.exports.tables import KHZ, LAPTOP_US, PPM, ROWS_AT_ONCE, Table
+from happe_study.results.exports.tables import (
+    APPLICATION,
+    CONDITION,
+    KHZ,
+    LAPTOP_US,
+    PARTICIPANT,
+    PPM,
+    ROWS_AT_ONCE,
+    RUN,
+    Table,
+)
+from happe_study.study.records.lessons import LEVELS
 from happe_study.study.records.stored import opened
 from happe_study.study.sealing import SealError
 
@@ -31,7 +42,7 @@ log = structlog.get_logger(__name__)
 Json = dict[str, Any]
 Row = dict[str, Any]
 
-RUN = Column("run", Kind.TEXT, "The run's code.")
+PLACE = (RUN, PARTICIPANT, APPLICATION, CONDITION)
 T_US = Column("t_us", Kind.INTEGER, "The end of the sample period.", LAPTOP_US)
 
 
@@ -42,22 +53,25 @@ def inside(
 
     def read(session: Session, source: Source, columns: Sequence[Column]) -> Iterator[tuple[Any, ...]]:
         names = [column.name for column in columns]
-        for record in _records(session, source):
-            whose = {"run": record["run"]}
-            yield from (tuple((whose | row).get(name) for name in names) for row in rows(record))
+        for place, record in _records(session, source):
+            yield from (tuple((place | row).get(name) for name in names) for row in rows(record))
 
     return read
 
 
-def _records(session: Session, source: Source) -> Iterator[Json]:
-    mine = select(RunRecord.id, Run.code).join(Run).join(Participant, Run.participant_id == Participant.id)
+def _records(session: Session, source: Source) -> Iterator[tuple[Row, Json]]:
+    """The place of each record's run, and the record."""
+    mine = select(RunRecord.id, Run.code, Participant.code, Run.application, Run.condition)
+    mine = mine.join(Run, RunRecord.run_id == Run.id).join(Participant, Run.participant_id == Participant.id)
     records = mine.where(Participant.study_id == source.study_id).order_by(Run.code)
-    for record_id, code in session.execute(records.execution_options(yield_per=ROWS_AT_ONCE)):
+    for record_id, code, *others in session.execute(records.execution_options(yield_per=ROWS_AT_ONCE)):
         document = session.execute(select(RunRecord.document).where(RunRecord.id == record_id)).scalar_one()
         try:
-            yield json.loads(opened(source.key, code, document))
+            record = json.loads(opened(source.key, code, document))
         except SealError:
             log.error("a stored record does not open and is not exported")  # noqa: TRY400 - the exception adds nothing
+            continue
+        yield dict(zip((column.name for column in PLACE), (code, *others), strict=True)), record
 
 
 def _record(record: Json) -> Iterator[Row]:
@@ -97,6 +111,16 @@ def _keys(record: Json) -> Iterator[Row]:
     for line in record["observations"]:
         for press in line.get("keys", ()):
             yield {"t_us": press["t_us"], "key": press["key"]}
+
+
+def _profiles(record: Json) -> Iterator[Row]:
+    for moment in ("after", "before"):
+        if khz := record[f"profile_{moment}"]:
+            yield {"moment": moment} | {f"khz_{level}": value for level, value in enumerate(khz)}
+
+
+def _lessons(record: Json) -> Iterator[Row]:
+    return (lesson for lesson in record["learned"] if not lesson.get("probe", False))
 
 
 RECORDS = Table(
@@ -149,5 +173,43 @@ KEYS = Table(
         Column("key", Kind.TEXT, "performance (faster) or power (save power)."),
     ),
     inside(_keys),
+    blinded=True,
+)
+
+PROFILES = Table(
+    "profiles",
+    "The user application frequency profile (UAFP) before and after each run that had one.",
+    (
+        *PLACE,
+        Column("moment", Kind.TEXT, "before or after the run."),
+        *(
+            Column(
+                f"khz_{level}",
+                Kind.INTEGER,
+                f"The frequency for normalised utilisation of {level} to {level + 1} tenths.",
+                KHZ,
+            )
+            for level in range(LEVELS)
+        ),
+    ),
+    inside(_profiles),
+    blinded=True,
+)
+
+LEARNING_EVENTS = Table(
+    "learning_events",
+    "Key presses that HAPPE acted on, and the change of the profile by each.",
+    (
+        *PLACE,
+        Column("t_us", Kind.INTEGER, "The end of the sample period of the press.", LAPTOP_US),
+        Column("key", Kind.TEXT, "performance (faster) or power (save power)."),
+        Column("policy", Kind.INTEGER, "The group of CPUs that the lesson is for, by the kernel's number."),
+        Column("level", Kind.INTEGER, "The tenth of normalised utilisation, 0 to 9."),
+        Column("from_khz", Kind.INTEGER, "The profile's entry before.", KHZ),
+        Column("to_khz", Kind.INTEGER, "The entry after.", KHZ),
+        Column("cur_khz", Kind.INTEGER, "The frequency at the time.", KHZ),
+        Column("util_ppm", Kind.INTEGER, "The busiest CPU's utilisation.", PPM),
+    ),
+    inside(_lessons),
     blinded=True,
 )

@@ -13,11 +13,9 @@ from happe_study.base.tables.formats import encoded
 from happe_study.model.audit.chain import append
 from happe_study.model.rights import Right
 from happe_study.model.studies import StudyState
-from happe_study.results.exports.records import KEYS, RECORDS, SAMPLES
+from happe_study.results.exports.records import KEYS, LEARNING_EVENTS, PROFILES, RECORDS, SAMPLES
 from happe_study.results.exports.tables import (
     CLOCKS,
-    LEARNING_EVENTS,
-    PROFILES,
     RUNS,
     STUDY,
     TRACES,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Select, and_, case, false, func, or_, select
@@ -17,7 +16,6 @@ from sqlalchemy.orm import aliased
 from happe_study.base.tables.columns import Column, Kind
 from happe_study.model.devices import ClockEstimate, Device
 from happe_study.model.participants import Participant
-from happe_study.model.profiles import LearningEvent, Uafp
 from happe_study.model.rights import Right
 from happe_study.model.runs import Run
 from happe_study.model.studies import Study, StudyState
@@ -38,7 +36,6 @@ LAPTOP_US = "microseconds of the laptop's monotonic clock, which `records` names
 METER_US = "microseconds of the meter's monotonic clock, which `clock` names"
 KHZ = "kHz"
 PPM = "millionths"
-LEVELS = 10  # of a UAFP
 
 
 @dataclass(frozen=True)
@@ -226,64 +223,6 @@ def _is_right(protocol: Protocol) -> ColumnElement[Any]:
     sides = [choice for choice in protocol.guess_choices if choice.right_for]
     right = [and_(Run.guess == choice.key, Run.condition.in_(sorted(choice.right_for))) for choice in sides]
     return case((Run.guess.in_([choice.key for choice in sides]), or_(false(), *right)), else_=None)
-
-
-def _profiles(study_id: int) -> Select[Any]:
-    rows = select(Uafp.id).join(Run, Uafp.run_id == Run.id).join(Participant, Run.participant_id == Participant.id)
-    return rows.where(Participant.study_id == study_id).order_by(Run.code, Uafp.moment)
-
-
-PROFILES = Table(
-    "profiles",
-    "The user application frequency profile (UAFP) before and after each run that had one.",
-    (
-        RUN,
-        PARTICIPANT,
-        APPLICATION,
-        CONDITION,
-        text("moment", Uafp.moment, "before or after the run."),
-        *(
-            integer(
-                f"khz_{level}",
-                Uafp.khz,
-                f"The frequency for normalised utilisation of {level} to {level + 1} tenths.",
-                KHZ,
-                of=itemgetter(level),
-            )
-            for level in range(LEVELS)
-        ),
-    ),
-    out_of(_profiles),
-    blinded=True,
-)
-
-
-def _learning_events(study_id: int) -> Select[Any]:
-    rows = select(LearningEvent.id).join(Run, LearningEvent.run_id == Run.id)
-    mine = rows.join(Participant, Run.participant_id == Participant.id).where(Participant.study_id == study_id)
-    return mine.order_by(Run.code, LearningEvent.t_us, LearningEvent.id)
-
-
-LEARNING_EVENTS = Table(
-    "learning_events",
-    "Key presses that HAPPE acted on, and the change of the profile by each.",
-    (
-        RUN,
-        PARTICIPANT,
-        APPLICATION,
-        CONDITION,
-        integer("t_us", LearningEvent.t_us, "The end of the sample period of the press.", LAPTOP_US),
-        text("key", LearningEvent.key, "performance (faster) or power (save power)."),
-        integer("policy", LearningEvent.policy, "The group of CPUs that the lesson is for, by the kernel's number."),
-        integer("level", LearningEvent.level, "The tenth of normalised utilisation, 0 to 9."),
-        integer("from_khz", LearningEvent.from_khz, "The profile's entry before.", KHZ),
-        integer("to_khz", LearningEvent.to_khz, "The entry after.", KHZ),
-        integer("cur_khz", LearningEvent.cur_khz, "The frequency at the time.", KHZ),
-        integer("util_ppm", LearningEvent.util_ppm, "The busiest CPU's utilisation.", PPM),
-    ),
-    out_of(_learning_events),
-    blinded=True,
-)
 
 
 def _clocks(study_id: int) -> Select[Any]:

@@ -28,7 +28,7 @@ from happe_study.model.devices import Sitting
 from happe_study.model.documents import AnalysisDocument, DocumentKind
 from happe_study.model.jobs import services as jobs
 from happe_study.model.participants import Participant
-from happe_study.model.profiles import LearningEvent, Profile, TaughtRun, Uafp
+from happe_study.model.profiles import Profile, TaughtRun
 from happe_study.model.runs import Run, RunRecord
 from happe_study.results.exports.job import EXPORT
 from happe_study.results.reports import REPORT
@@ -65,7 +65,7 @@ def erase(session: Session, participant: Participant) -> list[str]:
     """
     _forget_results(session, participant.study_id)  # first: a job locks its row, then the log's head
     runs = select(Run.id).where(Run.participant_id == participant.id)
-    for table in (RunRecord, Uafp, LearningEvent, TaughtRun):
+    for table in (RunRecord, TaughtRun):
         session.execute(delete(table).where(table.run_id.in_(runs)))
     reviews.forget(session, participant.id)
     session.execute(delete(Profile).where(Profile.participant_id == participant.id))

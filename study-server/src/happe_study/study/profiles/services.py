@@ -20,7 +20,7 @@ from happe_contract.faults import BadDocumentError
 from happe_contract.schemas import Kind
 from happe_study.base.database import table
 from happe_study.model.participants import Participant
-from happe_study.model.profiles import LearningEvent, Profile, TaughtRun, Uafp
+from happe_study.model.profiles import Profile, TaughtRun
 from happe_study.model.runs import Run, RunRecord
 from happe_study.study.people.holding import hold
 from happe_study.study.profiles.history import histories
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from happe_contract.strict_json import Json
     from happe_study.base.config import Secrets
     from happe_study.study.profiles.history import History
-    from happe_study.study.records.record import Lesson
     from happe_study.study.records.record import RunRecord as Content
 
 log = structlog.get_logger(__name__)
@@ -45,7 +44,6 @@ log = structlog.get_logger(__name__)
 AT_ONCE = 100  # records; a long one takes a few megabytes of memory
 MOST_LISTED = 100
 MOST_RECORDS = 1 << 31
-_UAFPS, _EVENTS, _RUNS = insert(table(Uafp)), insert(table(LearningEvent)), insert(table(TaughtRun))
 
 
 @dataclass
@@ -131,32 +129,24 @@ def shared_ladder(header: Json) -> list[int]:
 
 def _keep(session: Session, learned: Sequence[Learned]) -> None:
     """Write the rows of these records, in place of rows from an earlier copy."""
-    runs = [each.run_id for each in learned]
-    for model in (Uafp, LearningEvent, TaughtRun):
-        session.execute(delete(model).where(model.run_id.in_(runs)))
-    uafps = [
-        {"run_id": each.run_id, "moment": moment, "khz": list(khz)}
-        for each in learned
-        for moment, khz in (("before", each.record.profile_before), ("after", each.record.profile_after))
-        if khz
-    ]
-    events = [_event(each.run_id, it) for each in learned for it in each.record.learned if not it.probe]
-    lasting = [each for each in learned if each.record.served is not None and not each.record.raised]
-    served = [_taught_run(each) for each in lasting]
-    for statement, rows in ((_UAFPS, uafps), (_EVENTS, events), (_RUNS, served)):
-        if rows:
-            session.execute(statement, rows)
-
-
-def _event(run_id: int, lesson: Lesson) -> dict[str, Any]:
-    return {"run_id": run_id, **{name: value for name, value in vars(lesson).items() if name != "probe"}}
+    session.execute(delete(TaughtRun).where(TaughtRun.run_id.in_([each.run_id for each in learned])))
+    rows = [_taught_run(each) for each in learned if each.record.served is not None and not each.record.raised]
+    if rows:
+        session.execute(insert(table(TaughtRun)), rows)
 
 
 def _taught_run(learned: Learned) -> dict[str, Any]:
     record = learned.record
-    times = {"started_us": record.started_us, "ended_us": record.ended_us}
-    about = {"lessons": len(record.learned), "warm": learned.warm, "ladder": learned.ladder}
-    return {"run_id": learned.run_id, **times, **about}
+    return {
+        "run_id": learned.run_id,
+        "started_us": record.started_us,
+        "ended_us": record.ended_us,
+        "warm": learned.warm,
+        "ladder": learned.ladder,
+        "before": record.profile_before,
+        "after": record.profile_after,
+        "lessons": [vars(lesson) for lesson in record.learned if not lesson.probe],
+    }
 
 
 PER_MILLE = 1000
