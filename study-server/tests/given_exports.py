@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Exports and power measures as files, like those of a study with the paper's figures.
 
-Powers have Table A.1's standard deviations. Their means round to the table's means and improvements. The paper did not
-compute its improvements from the printed means (30.38 W is 23.01 % less than 39.46 W, but the table has 23.02 %).
-Ratings have one of the few histograms that give the table's cell. Presses are whole numbers whose rates round to Table
-A.3's cells, so runs are not quite two minutes long. The paper does not say which of its figures belong to the same
-person: a fixed seed decides this.
+Powers have Table A.1's standard deviations. The means behind the table's rounded ones are in its column `mean_w`: the
+paper did not compute its improvements from the printed means (30.38 W is 23.01 % less than 39.46 W, but the table has
+23.02 %). Ratings have one of the few histograms that give the table's cell. Presses are whole numbers whose rates round
+to Table A.3's cells, so runs are not quite two minutes long. The paper does not say which of its figures belong to the
+same person: a fixed seed decides this.
 """
 
 from __future__ import annotations
@@ -14,22 +14,19 @@ import csv
 import hashlib
 import json
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from scipy.optimize import linprog
 
-from happe_study.results.analysis.paper_tables import rounded
 from happe_study.results.analysis.reading import NEEDED
 from happe_study.results.analysis.tidy import Run, Runs
 from happe_study.study.protocol import reading as protocol_module
 from happe_study.study.protocol.designs import williams
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -60,41 +57,7 @@ def exact(mean: float, sd: float, n: int, generator: np.random.Generator) -> NDA
     return mean + sd * standard
 
 
-HALF = 0.005  # half of the last printed digit
 TOTALS = {"T-HAPPE": 28.50, "O-HAPPE": 24.39, "B-HAPPE": 26.56}  # percent, section A.5.2
-
-
-@cache
-def mean_watts() -> dict[tuple[str, str], float]:
-    """Means that round to Table A.1's means and improvements and section A.5.2's totals, as far from ties as possible.
-
-    Improvements are linear in small moves of the means, so a linear program finds the means.
-    """
-    cells = table("a1")
-    printed = {(cell["application"], cell["condition"]): float(cell["power_mean_w"]) for cell in cells}
-    keys = list(printed)
-    rows, limits = [], []
-
-    def within(slopes: dict[tuple[str, str], float], now: float, wanted: float) -> None:
-        row = np.array([slopes.get(key, 0.0) for key in keys])
-        rows.extend([np.append(row, 1.0), np.append(-row, 1.0)])
-        limits.extend([wanted - now + HALF, now - wanted + HALF])
-
-    totals: dict[str, tuple[dict[tuple[str, str], float], float]] = {condition: ({}, 0.0) for condition in TOTALS}
-    for cell in cells:
-        key, base = (cell["application"], cell["condition"]), (cell["application"], "ondemand")
-        within({key: 1.0}, printed[key], printed[key])
-        if key != base:
-            slopes = {key: -100 / printed[base], base: 100 * printed[key] / printed[base] ** 2}
-            now = 100 * (1 - printed[key] / printed[base])
-            within(slopes, now, float(cell["improvement_percent"]))
-            before, total = totals[key[1]]
-            totals[key[1]] = (before | {k: v / 4 for k, v in slopes.items()}, total + now / 4)
-    for condition, (mixed, now) in totals.items():
-        within(mixed, now, TOTALS[condition])
-    found = linprog([0.0] * len(keys) + [-1.0], np.array(rows), limits, bounds=[(None, None)] * len(keys) + [(0, None)])
-    assert found.status == 0, found.message
-    return {key: printed[key] + move for key, move in zip(keys, found.x, strict=False)}
 
 
 @cache
@@ -105,9 +68,8 @@ def paper_runs() -> Runs:
     pressed = presses(generator)
     for place, cell in enumerate(table("a1")):
         application, condition = cell["application"], cell["condition"]
-        watts = exact(mean_watts()[application, condition], float(cell["power_sd_w"]), USERS, generator)
-        counts = histograms(Decimal(cell["rating_mean"]), Decimal(cell["rating_sd"]))[-1]
-        ratings = generator.permutation(np.repeat(np.arange(1, 6), counts))
+        watts = exact(float(cell["mean_w"]), float(cell["power_sd_w"]), USERS, generator)
+        ratings = generator.permutation(np.repeat(np.arange(1, 6), [int(count) for count in cell["ratings"].split()]))
         for user in range(USERS):
             position = CONDITIONS.index(condition) * 4 + APPLICATIONS.index(application) + 1
             keys = pressed.get((application, condition))
@@ -138,22 +100,13 @@ def presses(generator: np.random.Generator) -> dict[tuple[str, str], Keys]:
     found: dict[tuple[str, str], Keys] = {}
     for row in table("a3"):
         for phase, conditions in (("training", ("T-HAPPE",)), ("operating", ("O-HAPPE", "B-HAPPE"))):
-            rates = [float(row[f"{phase}_{key}"]) for key in ("performance", "power")]
-            seconds, totals = length_for(rates, len(conditions))
+            seconds = float(row[f"{phase}_seconds"])
+            minutes = USERS * len(conditions) * seconds / 60
+            totals = [round(float(row[f"{phase}_{key}"]) * minutes) for key in ("performance", "power")]
             dealt = [spread(total, len(conditions), generator) for total in totals]
             for n, condition in enumerate(conditions):
                 found[row["application"], condition] = (dealt[0][n], dealt[1][n], seconds)
     return found
-
-
-def length_for(rates: list[float], runs: int) -> tuple[float, list[int]]:
-    """The length nearest to two minutes, in quarters of a second, at which whole presses give these rates."""
-    for quarters in sorted(range(440, 521), key=lambda each: abs(each - 4 * SECONDS)):
-        minutes = USERS * runs * quarters / 240
-        totals = [round(rate * minutes) for rate in rates]
-        if all(abs(total / minutes - rate) < 0.9 * HALF for total, rate in zip(totals, rates, strict=True)):
-            return quarters / 4, totals
-    raise AssertionError(rates)
 
 
 def spread(total: int, runs: int, generator: np.random.Generator) -> NDArray[np.int64]:
@@ -354,28 +307,3 @@ def level_runs(people: int = 10, levels: int = 5) -> Runs:
         }
 
     return _played(people, [[names[k] for k in order] for order in williams(levels)], lambda: figures)
-
-
-@cache
-def histograms(mean: Decimal, sd: Decimal, *, n: int = 24, scale: range = range(1, 6)) -> tuple[tuple[int, ...], ...]:
-    """Every histogram of n ratings on a scale whose mean and sample standard deviation round to these."""
-    found = (counts for counts in _compositions(n, len(scale)) if _prints(counts, scale, mean, sd))
-    return tuple(sorted(found, reverse=True))
-
-
-def _compositions(total: int, parts: int) -> Iterable[tuple[int, ...]]:
-    if parts == 1:
-        yield (total,)
-        return
-    for first in range(total + 1):
-        for rest in _compositions(total - first, parts - 1):
-            yield (first, *rest)
-
-
-def _prints(counts: Sequence[int], scale: range, mean: Decimal, sd: Decimal) -> bool:
-    n = sum(counts)
-    first = sum(count * point for count, point in zip(counts, scale, strict=True))
-    second = sum(count * point**2 for count, point in zip(counts, scale, strict=True))
-    if rounded(first / n) != mean:
-        return False
-    return rounded(float(np.sqrt((second - first**2 / n) / (n - 1)))) == sd

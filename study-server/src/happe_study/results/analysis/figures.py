@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The paper's figures A.1, A.4 and A.5, and others of the report: from plain data to an SVG file.
 
-They do not depend on the clock, random numbers or the host's fonts: the font is matplotlib's own DejaVu Sans. Blue and
-orange differ for all common kinds of colour vision, and marks and lines differ too.
+They draw the data that results.json has. They do not depend on the clock, random numbers or the host's fonts: the font
+is matplotlib's own DejaVu Sans. Blue and orange differ for all common kinds of colour vision, and marks and lines
+differ too.
 """
 
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from happe_study.results.analysis.tidy import Floats
+
+    Drawn = Mapping[str, Any]  # lists of numbers, None for a missing one, and texts
 
 WIDTH = 7.6  # inches
 INK, QUIET, GRID, BLUE, ORANGE = "#1b1f24", "#4f5963", "#d5dae0", "#0b5394", "#b0470a"
@@ -67,25 +69,18 @@ def _figure(height: float) -> Figure:
     return Figure(figsize=(WIDTH, height), layout="constrained")
 
 
-@dataclass(frozen=True)
-class AtLevels:
-    """A participant's ratings of an application at each level (NaN: none), and CPU 0's mean utilisation in percent."""
-
-    ratings: Floats
-    busy_percent: Floats
-
-
 @styled
-def satisfaction_by_level(
-    people: Mapping[str, Mapping[str, AtLevels]], applications: Sequence[str], scale: tuple[int, int]
-) -> Figure:
-    """Figure A.1: a row for each participant, a column for each application; ratings, and utilisation dashed."""
+def satisfaction_by_level(people: Mapping[str, Mapping[str, Drawn]], scale: tuple[int, int]) -> Figure:
+    """Figure A.1: a row for each participant, a column for each application, which is the same for all.
+
+    `ratings` at each level, and CPU 0's mean utilisation `busy_percent`, dashed.
+    """
+    applications = list(next(iter(people.values())))
     figure = _figure(0.6 + 0.85 * len(people))
     panels = figure.subplots(len(people), len(applications), sharex=True, sharey=True, squeeze=False)
     for row, (person, found) in zip(panels, people.items(), strict=True):
         for panel, application in zip(row, applications, strict=True):
-            if application in found:
-                _at_levels(panel, found[application])
+            _at_levels(panel, found[application])
             panel.set_ylim(scale[0] - 0.3, scale[1] + 0.3)
             panel.set_yticks([scale[0], sum(scale) // 2, scale[1]])
         row[0].set_ylabel(person, rotation=0, ha="right", va="center", family="monospace")
@@ -98,13 +93,14 @@ def satisfaction_by_level(
     return figure
 
 
-def _at_levels(panel: Axes, found: AtLevels) -> None:
-    levels = np.arange(1, len(found.ratings) + 1)
+def _at_levels(panel: Axes, found: Drawn) -> None:
+    levels = np.arange(1, len(found["ratings"]) + 1)
     busy = panel.twinx()
     busy.set(ylim=(-5, 105), yticks=[])
     busy.grid(visible=False)
-    busy.plot(levels, found.busy_percent, color=ORANGE, linestyle="--", marker="s", markersize=2.5, linewidth=1)
-    panel.plot(levels, found.ratings, color=BLUE, marker="o", markersize=3, linewidth=1.2)
+    percent = _floats(found["busy_percent"])
+    busy.plot(levels, percent, color=ORANGE, linestyle="--", marker="s", markersize=2.5, linewidth=1)
+    panel.plot(levels, _floats(found["ratings"]), color=BLUE, marker="o", markersize=3, linewidth=1.2)
     panel.set_xticks(levels)
 
 
@@ -150,31 +146,20 @@ def flow(boxes: Sequence[tuple[str, str]]) -> Figure:
     return figure
 
 
-@dataclass(frozen=True)
-class UserMeans:
-    """Each participant's values under a condition: means over applications, and sample standard deviations."""
-
-    condition: str
-    power_mean_w: Floats
-    power_sd_w: Floats
-    rating_mean: Floats
-    rating_sd: Floats
-
-
 @styled
-def by_user(participants: Sequence[str], conditions: Sequence[UserMeans], scale: tuple[int, int]) -> Figure:
+def by_user(participants: Sequence[str], conditions: Sequence[Drawn], scale: tuple[int, int]) -> Figure:
     """Figure A.4: participants' mean power and rating under two conditions. Bars: standard deviations, on the scale."""
     figure = _figure(5.2)
     above, below = figure.subplots(2, 1, sharex=True)
     places = np.arange(1, len(participants) + 1)
     for found, look, aside in zip(conditions, LOOKS, (-0.13, 0.13), strict=True):
-        sd = np.nan_to_num(found.rating_sd)
-        on_scale = np.minimum(sd, found.rating_mean - scale[0]), np.minimum(sd, scale[1] - found.rating_mean)
+        rating, sd = _floats(found["rating_mean"]), np.nan_to_num(_floats(found["rating_sd"]))
+        on_scale = np.minimum(sd, rating - scale[0]), np.minimum(sd, scale[1] - rating)
         for panel, mean, spread in (
-            (above, found.power_mean_w, np.nan_to_num(found.power_sd_w)),
-            (below, found.rating_mean, np.maximum(0, on_scale)),
+            (above, _floats(found["power_mean_w"]), np.nan_to_num(_floats(found["power_sd_w"]))),
+            (below, rating, np.maximum(0, on_scale)),
         ):
-            panel.errorbar(places + aside, mean, spread, **MARK, **look, label=found.condition)
+            panel.errorbar(places + aside, mean, spread, **MARK, **look, label=found["condition"])
     above.set_title("power, W")
     below.set_title("rating")
     below.set_ylim(scale[0] - 0.5, scale[1] + 0.9)
@@ -184,25 +169,21 @@ def by_user(participants: Sequence[str], conditions: Sequence[UserMeans], scale:
     return figure
 
 
-@dataclass(frozen=True)
-class Course:
-    """A run's frequency over time: seconds at the ends of its sample periods, and kHz."""
-
-    application: str
-    condition: str
-    seconds: Floats
-    khz: Floats
-
-
 @styled
-def frequency_over_time(courses: Sequence[Course]) -> Figure:
-    """Figure A.5: one participant's frequency over time, a panel for each run."""
+def frequency_over_time(courses: Sequence[Drawn]) -> Figure:
+    """Figure A.5: one participant's frequency over time, a panel for each run. `seconds` are ends of sample periods."""
     figure = _figure(0.4 + 1.25 * len(courses))
     panels = figure.subplots(len(courses), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     for panel, course in zip(panels, courses, strict=True):
-        color = BLUE if course.condition.endswith("-HAPPE") else ORANGE
-        panel.plot(course.seconds, course.khz / 1e6, drawstyle="steps-pre", color=color, linewidth=1.4)
-        panel.set_title(f"{course.application}, {course.condition}: frequency, GHz")
+        color = BLUE if course["condition"].endswith("-HAPPE") else ORANGE
+        ghz = _floats(course["khz"]) / 1e6
+        panel.plot(course["seconds"], ghz, drawstyle="steps-pre", color=color, linewidth=1.4)
+        panel.set_title(f"{course['application']}, {course['condition']}: frequency, GHz")
         panel.set_ylim(0, None)
     panels[-1].set_xlabel("time, s")
     return figure
+
+
+def _floats(values: Sequence[float | None]) -> Floats:
+    """Numbers as an array; NaN for None."""
+    return np.array(values, dtype=float)

@@ -10,15 +10,15 @@ import numpy as np
 
 from happe_contract import conditions as names
 from happe_study.results.analysis import figures
-from happe_study.results.analysis.figures import AtLevels, Course, UserMeans
 from happe_study.results.analysis.refusal import Refusal
 from happe_study.results.analysis.report import Picture, Section, Weight
 from happe_study.results.analysis.study import attempt, plain
 from happe_study.results.analysis.tidy import satisfaction, watts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
+    from happe_study.results.analysis.figures import Drawn
     from happe_study.results.analysis.reading import Sample
     from happe_study.results.analysis.study import Study
     from happe_study.results.analysis.tidy import Floats, Panel
@@ -48,34 +48,23 @@ def _levels(study: Study) -> tuple[Picture, object]:
         raise Refusal("no run was at a fixed frequency")
     shown = study.runs.participants[:MOST_ROWS]
     rating = study.runs.panel(satisfaction)
-    people = {person: _person(study, rating, person, levels) for person in shown}
-    titles = [study.name(application) for application in study.runs.applications]
-    named = {
-        person: {study.name(application): found for application, found in by.items()} for person, by in people.items()
-    }
-    drawn = figures.satisfaction_by_level(named, titles, study.scale)
+    data = {person: _person(study, rating, person, levels) for person in shown}
+    many = len(study.runs.applications)
     rest = len(study.runs.participants) - len(shown)
     caption = "Figure A.1: ratings and CPU utilisation at each frequency level"
     caption += f", of the first {len(shown)} participants by code" if rest else ""
-    about = f"Ratings of {len(shown)} participants for {len(titles)} applications at {len(levels)} frequency levels."
-    data = {
-        person: {
-            application: {"ratings": _numbers(each.ratings), "busy_percent": _numbers(each.busy_percent)}
-            for application, each in found.items()
-        }
-        for person, found in named.items()
-    }
-    return Picture("figure-a1", caption, about, drawn), data
+    about = f"Ratings of {len(shown)} participants for {many} applications at {len(levels)} frequency levels."
+    return Picture("figure-a1", caption, about, figures.satisfaction_by_level(data, study.scale)), data
 
 
-def _person(study: Study, rating: Panel, person: str, levels: list[str]) -> dict[str, AtLevels]:
+def _person(study: Study, rating: Panel, person: str, levels: list[str]) -> dict[str, Drawn]:
     row = rating.participants.index(person)
     runs = {(run.application, run.condition): run.run for run in study.runs.rows if run.participant == person}
-    found = {}
+    found: dict[str, Drawn] = {}
     for column, application in enumerate(rating.applications):
-        ratings = np.array([rating.of(level)[row, column] for level in levels])
+        ratings = [rating.of(level)[row, column] for level in levels]
         busy = [_busy(study.export.samples, runs.get((application, level))) for level in levels]
-        found[application] = AtLevels(ratings, np.array(busy))
+        found[study.name(application)] = {"ratings": _numbers(ratings), "busy_percent": _numbers(busy)}
     return found
 
 
@@ -95,25 +84,20 @@ def _users(study: Study) -> tuple[Picture, object]:
     )
     caption = f"Figure A.4: each participant under {study.reference} and {treatment}; mean and s. d. over applications"
     drawn = figures.by_user(power.participants, means, study.scale)
-    data = [
-        {"condition": each.condition}
-        | {name: _numbers(getattr(each, name)) for name in ("power_mean_w", "power_sd_w", "rating_mean", "rating_sd")}
-        for each in means
-    ]
-    return Picture("figure-a4", caption, about, drawn), {"participants": plain(power.participants), "conditions": data}
+    return Picture("figure-a4", caption, about, drawn), {"participants": plain(power.participants), "conditions": means}
 
 
-def _means(power: Panel, rating: Panel, condition: str) -> UserMeans:
-    return UserMeans(condition, *_row_figures(power.of(condition)), *_row_figures(rating.of(condition)))
+def _means(power: Panel, rating: Panel, condition: str) -> Drawn:
+    """Each participant's means over applications under a condition, and sample standard deviations."""
+    watts_here, ratings = _row_figures(power.of(condition)), _row_figures(rating.of(condition))
+    columns = zip(("power_mean_w", "power_sd_w", "rating_mean", "rating_sd"), (*watts_here, *ratings), strict=True)
+    return {"condition": condition} | {name: _numbers(values) for name, values in columns}
 
 
 def _row_figures(values: Floats) -> tuple[Floats, Floats]:
     """Mean and sample standard deviation of each row, without missing values; NaN if there are too few."""
-    n = (~np.isnan(values)).sum(axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.nansum(values, axis=1) / n
-        spread = np.sqrt(np.nansum((values - mean[:, None]) ** 2, axis=1) / (n - 1))
-    return mean, np.where(n > 1, spread, np.nan)
+    there = np.ma.masked_invalid(values)
+    return there.mean(axis=1).filled(np.nan), there.std(axis=1, ddof=1).filled(np.nan)
 
 
 def _courses(study: Study) -> tuple[Picture, object]:
@@ -127,22 +111,22 @@ def _courses(study: Study) -> tuple[Picture, object]:
             _course(study.name(application), condition, each)
             for (application, condition), each in zip(wanted, samples, strict=True)
         ]
-        if all(len(course.khz) for course in courses):
+        if all(course["khz"] for course in courses):
             caption = (
                 f"Figure A.5: frequency over time of participant {person}, the first by code with records of the first "
                 "two applications under both conditions"
             )
             drawn = figures.frequency_over_time(courses)
-            data = [{"application": c.application, "condition": c.condition, "khz": _numbers(c.khz)} for c in courses]
-            return Picture("figure-a5", caption, f"{len(courses)} runs of participant {person}.", drawn), data
+            return Picture("figure-a5", caption, f"{len(courses)} runs of participant {person}.", drawn), courses
     raise Refusal("no participant has records of two applications under ondemand and O-HAPPE")
 
 
-def _course(application: str, condition: str, samples: tuple[Sample, ...]) -> Course:
-    known = [each for each in samples if each.khz is not None]
-    seconds = np.array([each.second for each in known])
-    return Course(application, condition, seconds, np.array([each.khz for each in known], dtype=float))
+def _course(application: str, condition: str, samples: tuple[Sample, ...]) -> Drawn:
+    """A run's frequency over time, at the ends of its sample periods."""
+    known = [(each.second, each.khz) for each in samples if each.khz is not None]
+    seconds, khz = zip(*known, strict=True) if known else ((), ())
+    return {"application": application, "condition": condition, "seconds": _numbers(seconds), "khz": _numbers(khz)}
 
 
-def _numbers(values: Floats) -> list[float | None]:
+def _numbers(values: Iterable[float]) -> list[float | None]:
     return [None if np.isnan(value) else round(float(value), 6) for value in values]
