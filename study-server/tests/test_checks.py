@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Checks of facts at their limits. tests/system/test_planted_mistakes.py has those of a whole study."""
+"""Checks of facts at their limits. test_reports.py has the checks of a whole study."""
 
 from __future__ import annotations
 

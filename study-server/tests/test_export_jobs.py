@@ -6,7 +6,6 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from sqlalchemy import select
 
 import given_jobs
@@ -20,18 +19,16 @@ from happe_study.model.jobs.models import JobState
 from happe_study.model.participants import Participant
 from happe_study.model.results import ExportPiece
 from happe_study.model.rights import Role
-from happe_study.operations.worker import FULL_DISK, do
 from happe_study.results.exports import job as exporting
 from happe_study.results.exports import services, stored
 from happe_study.results.withdrawal import services as withdrawal
-from patience import until
-from small_disk import SmallDisk
-from test_exports import BLINDED_TABLES, many_runs
+from test_exports import BLINDED_TABLES
 from world import fixed_secrets
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pytest
     from flask.testing import FlaskClient
     from werkzeug.test import TestResponse
 
@@ -166,59 +163,6 @@ def test_files_go_after_some_days(small_world: World, monkeypatch: pytest.Monkey
     assert every_piece(small_world)
     stored.remove_old(small_world.database)
     assert every_piece(small_world) == []
-
-
-def test_a_full_disk_fails_the_export_and_another_try_makes_it(small_world: World, tmp_path: Path) -> None:
-    given_reports.finished(small_world, participants=1)
-    analyst = browser(small_world, Role.ANALYST, email="analyst@example.org")
-    ask(analyst)
-    folder = tmp_path / "jobs"
-    folder.mkdir()
-    disk = SmallDisk(folder, 1 << 20)
-    disk.fill()
-    # When
-    do(small_world.app.extensions["happe"], given_jobs.taken(small_world), disk.inside)
-    # Then
-    failed = given_jobs.job(small_world)
-    assert (failed.state, failed.failed) == (JobState.FAILED, FULL_DISK)
-    assert FULL_DISK.replace("'", "&#39;") in analyst.get(PAGE).text
-    assert every_piece(small_world) == []
-    disk.close()
-    ask(analyst)
-    assert given_jobs.work_off(small_world) == [JobState.DONE, JobState.FAILED]
-
-
-def test_an_export_that_is_cancelled_leaves_nothing(world: World, tmp_path: Path) -> None:
-    given_reports.finished(world, participants=1)
-    analyst = browser(world, Role.ANALYST, email="analyst@example.org")
-    ask(analyst)
-    begun, parts = given_jobs.taken(world), world.app.extensions["happe"]
-    post(analyst, "/studies/finished/jobs/1/cancel", page=PAGE)
-    do(parts, begun, tmp_path)
-    assert (given_jobs.job(world).state, every_piece(world)) == (JobState.CANCELLED, [])
-
-
-@pytest.mark.slow
-def test_an_export_is_made_once_though_its_worker_is_killed_in_the_middle(operated: Operated, tmp_path: Path) -> None:
-    world = operated.world
-    study = given_studies.study(world, protocol=given_studies.small("finished"))
-    many_runs(world, study.id, 30_000)
-    analyst = browser(world, Role.ANALYST, email="analyst@example.org")
-    ask(analyst)
-    with given_jobs.Working(world.config, tmp_path / "log") as first:
-        until(lambda: given_jobs.job(world).step > 1, "the second table")
-        first.process.kill()
-        first.process.wait()
-    killed = given_jobs.job(world)
-    assert (killed.state, every_piece(world)) == (JobState.RUNNING, []), "it was done before it was killed"
-    # When another worker starts the job again
-    given_jobs.worker_died(world)
-    again = given_jobs.taken(world)
-    (tmp_path / "again").mkdir()
-    do(world.app.extensions["happe"], again, tmp_path / "again")
-    assert (given_jobs.job(world).state, again.tries) == (JobState.DONE, 2)
-    assert len(every_piece(world)) == len(set(every_piece(world)))
-    assert fetched(analyst, 1, "runs").data == streamed(world, "runs", Format.CSV).data
 
 
 def test_a_command_asks_for_an_export(small_operated: Operated, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 import pytest
-from sqlalchemy import insert, select, update
+from sqlalchemy import select, update
 
 import given_studies
 from enrolled import enrol
@@ -209,37 +209,6 @@ def test_the_catalogue_says_what_one_gets_now(small_world: World) -> None:
     assert {
         name: columns for name, columns in hidden.items() if columns and name not in BLINDED_TABLES
     } == BLINDED_COLUMNS
-
-
-MANY = 100_000
-
-
-def many_runs(world: World, study_id: int, many: int = MANY) -> None:
-    """Write `many` runs (a multiple of 1000) of a thousand participants directly into the database."""
-    with world.database.writing() as session:
-        people = [
-            {"study_id": study_id, "code": f"P{n:07d}", "state": "enrolled", "created_us": n} for n in range(1000)
-        ]
-        session.execute(insert(Participant), people)
-        ids = session.scalars(select(Participant.id)).all()
-        each = many // len(ids)
-        for start in range(0, len(ids), 100):
-            rows = [
-                {
-                    "study_id": study_id,
-                    "participant_id": participant,
-                    "code": f"{participant:04d}{position:04d}",
-                    "position": position,
-                    "application": "torcs",
-                    "phase": "main",
-                    "seconds": 120,
-                    "condition_sealed": b"",
-                    "rating": 5,
-                }
-                for participant in ids[start : start + 100]
-                for position in range(1, each + 1)
-            ]
-            session.execute(insert(Run), rows)
 
 
 def test_rows_of_a_table_are_asked_for_as_they_are_needed() -> None:

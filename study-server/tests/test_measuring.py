@@ -30,11 +30,8 @@ from happe_study.study.measuring import stored
 from happe_study.study.measuring.asking import Clocks
 from happe_study.study.traces.parts import opened
 from happe_study.study.traces.storage import Folder
-from patience import until
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from happe_study.study.traces.sealed import Seal
     from happe_study.study.traces.storage import Part, Storage
     from operated import Operated
@@ -163,24 +160,13 @@ def test_an_upload_takes_the_place_of_what_is_being_measured(small_world: World)
     assert measures(world) == document["measures"]
 
 
-@pytest.mark.slow
-def test_measuring_takes_effect_once_though_its_worker_is_killed(small_operated: Operated, tmp_path: Path) -> None:
+def test_the_command_line_starts_measuring_again(small_operated: Operated) -> None:
     operated, world = small_operated, small_operated.world
     run = measured_run(world)
-    log = tmp_path / "log"
-    # Given a worker that is killed while the job runs
-    with given_jobs.Working(world.config, log) as first:
-        until(lambda: given_jobs.job(world).state != JobState.WAITING, "the job's beginning")
-        first.process.kill()
-        first.process.wait()
-    # When another worker runs, it does the job once
-    given_jobs.worker_died(world)
-    with given_jobs.Working(world.config, log):
-        assert given_jobs.until_ended(world).state == JobState.DONE, log.read_text()
-    assert [each["run"] for each in measures(world)] == [run.code]
-    assert actions(world) == ["power.measured"]
-    # And the command line starts measuring again
+    assert given_jobs.work_off(world) == [JobState.DONE]
     asked = operated.done("study", "measure", "measured", "--json").json()
     assert [each["job"] for each in operated.done("job", "list", "--json").json()] == [asked["job"], 1]
     again = operated.run("study", "measure", "measured")
     assert (again.status, "already" in again.err) == (65, True)
+    assert given_jobs.work_off(world) == [JobState.DONE, JobState.DONE]
+    assert [each["run"] for each in measures(world)] == [run.code]
