@@ -20,8 +20,8 @@ from world import fixed_secrets
 
 pytestmark = ON_BOTH
 TABLES = {  # SHA-256 of the models' tables in SQL
-    "sqlite": "84e72bdbc19d19037eb85515885527a0a8917871cb8be234de7f24b6af488acc",
-    "postgresql": "1de53804d0a6f4d9d3693738a5d689b2256ca9ba9c69c820d7a0abd58cd5ad51",
+    "sqlite": "c7ad9d239ccd2c6a5d6642b4f1bdba7489a43b5d8a255a2dfe6bcf6a2a3f09b3",
+    "postgresql": "37012dd21d3d9c0fba03cde9f1c3ef1c17cd4c7123ff03637fc17eff0415eec0",
 }
 
 
