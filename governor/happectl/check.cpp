@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 #include <memory>
-#include <sstream>
 
 namespace happe::ctl {
 namespace {
@@ -24,22 +23,6 @@ struct CheckOptions {
     bool json = false;
 };
 
-nlohmann::ordered_json value_json(const OptionValue& value) {
-    return std::visit(
-        [](const auto& known) -> nlohmann::ordered_json {
-            if constexpr (std::is_same_v<std::decay_t<decltype(known)>, Calibration>) {
-                nlohmann::ordered_json entries = nlohmann::ordered_json::object();
-                for (const auto& [listed, real] : known) {
-                    entries[std::to_string(listed.value)] = real.value;
-                }
-                return entries;
-            } else {
-                return known;
-            }
-        },
-        value);
-}
-
 std::string as_text(const Configuration& configuration) {
     std::string text;
     for (const auto& [name, value] : describe_settings(configuration)) {
@@ -51,22 +34,13 @@ std::string as_text(const Configuration& configuration) {
 std::string as_json(const Configuration& configuration) {
     nlohmann::ordered_json settings = nlohmann::ordered_json::object();
     for (const auto& [name, value] : describe_settings(configuration)) {
-        settings[std::string(name)] = value_json(value);
+        settings[std::string(name)] = setting_json(value);
     }
     return json_text({{"valid", true}, {"settings", settings}});
 }
 
 Status can_be_bound(std::string_view key) {
     return parse_key_binding(key).map([](const KeyBinding&) {});
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-    std::istringstream lines(text);
-    std::vector<std::string> result;
-    for (std::string line; std::getline(lines, line);) {
-        result.push_back(line);
-    }
-    return result;
 }
 
 int report(const std::vector<std::string>& mistakes, bool json) {

@@ -36,31 +36,23 @@ CLI::Validator key_name() {
     return {of_configuration, "{faster,performance,power,save}"};
 }
 
-Outcome<int> feedback(const std::string& key) {
-    return with_daemon([&](DaemonProxy& daemon) {
-        return daemon.call_within(kPrompt, method::kFeedback, key == "power" ? Key::Power : Key::Performance).map([] {
-            return EX_OK;
-        });
+Outcome<int> feedback(DaemonProxy& daemon, const std::string& key) {
+    return daemon.call_within(kPrompt, method::kFeedback, key == "power" ? Key::Power : Key::Performance).map([] {
+        return EX_OK;
     });
 }
 
-Outcome<int> reload() {
-    return with_daemon([](DaemonProxy& daemon) { return daemon.call(method::kReload).map([] { return EX_OK; }); });
-}
-
-Outcome<int> show_keys(const KeyOptions& options) {
-    return with_daemon([&](DaemonProxy& daemon) {
-        return daemon.properties().map([&](const Properties& state) {
-            const std::string performance = setting(state, "keys.performance");
-            const std::string power = setting(state, "keys.power");
-            const Style style = options.output.style();
-            say(options.output.json
-                    ? json_text({{"performance", performance}, {"power", power}, {"keyboards", state.keyboards}})
-                    : fmt::format("faster      {}\nsave power  {}\nkeyboards   {}{}\n", printable(performance, style),
-                                  printable(power, style), state.keyboards,
-                                  state.keyboards == 0 ? ", no keyboard has either key: happectl keys learn" : ""));
-            return EX_OK;
-        });
+Outcome<int> show_keys(DaemonProxy& daemon, const KeyOptions& options) {
+    return daemon.properties().map([&](const Properties& state) {
+        const std::string performance = setting(state, "keys.performance");
+        const std::string power = setting(state, "keys.power");
+        const Style style = options.output.style();
+        say(options.output.json
+                ? json_text({{"performance", performance}, {"power", power}, {"keyboards", state.keyboards}})
+                : fmt::format("faster      {}\nsave power  {}\nkeyboards   {}{}\n", printable(performance, style),
+                              printable(power, style), state.keyboards,
+                              state.keyboards == 0 ? ", no keyboard has either key: happectl keys learn" : ""));
+        return EX_OK;
     });
 }
 
@@ -72,24 +64,22 @@ Outcome<std::string> command_to_set(const std::string& option, const std::string
     return fmt::format("sudo happectl keys set --{} {}", option, key);
 }
 
-Outcome<int> learn_key(const KeyOptions& options) {
-    return with_daemon([&](DaemonProxy& daemon) -> Outcome<int> {
-        const std::string option = options.key.empty() ? "performance" : options.key;
-        if (!options.output.json) {
-            std::cerr << fmt::format("Press the key for {} within {} s. Keys that type text don't count.\n",
-                                     option == "power" ? "\"save power\"" : "\"faster\"", options.seconds);
-        }
-        const std::chrono::milliseconds limit = std::chrono::seconds(options.seconds);
-        const auto key =
-            daemon.call_within(limit + kAskingSomebody, method::kLearnKey, static_cast<std::uint32_t>(limit.count()));
-        const auto command = key.and_then([&](const std::string& name) { return command_to_set(option, name); });
-        if (!command) {
-            return pass_on(command);
-        }
-        say(options.output.json ? json_text({{"key", *key}, {"option", "keys." + option}})
-                                : fmt::format("{}\nTo use it: {}\n", *key, *command));
-        return EX_OK;
-    });
+Outcome<int> learn_key(DaemonProxy& daemon, const KeyOptions& options) {
+    const std::string option = options.key.empty() ? "performance" : options.key;
+    if (!options.output.json) {
+        std::cerr << fmt::format("Press the key for {} within {} s. Keys that type text don't count.\n",
+                                 option == "power" ? "\"save power\"" : "\"faster\"", options.seconds);
+    }
+    const std::chrono::milliseconds limit = std::chrono::seconds(options.seconds);
+    const auto key =
+        daemon.call_within(limit + kAskingSomebody, method::kLearnKey, static_cast<std::uint32_t>(limit.count()));
+    const auto command = key.and_then([&](const std::string& name) { return command_to_set(option, name); });
+    if (!command) {
+        return pass_on(command);
+    }
+    say(options.output.json ? json_text({{"key", *key}, {"option", "keys." + option}})
+                            : fmt::format("{}\nTo use it: {}\n", *key, *command));
+    return EX_OK;
 }
 
 struct UndoOptions {
@@ -113,34 +103,30 @@ nlohmann::ordered_json in_json(const UndoneLesson& undone) {
             {"level", lesson.level.value}, {"from_khz", lesson.from.value},  {"to_khz", lesson.to.value}};
 }
 
-Outcome<int> undo(const UndoOptions& options) {
-    return with_daemon([&](DaemonProxy& daemon) -> Outcome<int> {
-        const auto undone = daemon.call(method::kUndo, options.user, options.application, options.count);
-        if (!undone) {
-            return pass_on(undone);
-        }
-        nlohmann::ordered_json all = nlohmann::ordered_json::array();
-        for (const UndoneLesson& lesson : *undone) {
-            all.push_back(in_json(lesson));
-            say(options.output.json ? "" : in_words(lesson, options.output.style()));
-        }
-        say(options.output.json ? json_text(all) : "");
-        if (undone->size() < options.count) {
-            remark(fmt::format("{} undone; no older lesson can be undone", undone->size()));
-        }
-        return EX_OK;
-    });
+Outcome<int> undo(DaemonProxy& daemon, const UndoOptions& options) {
+    const auto undone = daemon.call(method::kUndo, options.user, options.application, options.count);
+    if (!undone) {
+        return pass_on(undone);
+    }
+    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+    for (const UndoneLesson& lesson : *undone) {
+        all.push_back(in_json(lesson));
+        say(options.output.json ? "" : in_words(lesson, options.output.style()));
+    }
+    say(options.output.json ? json_text(all) : "");
+    if (undone->size() < options.count) {
+        remark(fmt::format("{} undone; no older lesson can be undone", undone->size()));
+    }
+    return EX_OK;
 }
 
-Outcome<int> show_key(const Output& output) {
-    return with_daemon([&](DaemonProxy& daemon) {
-        return daemon.call_within(kPrompt, method::kDeviceKey).map([&](const PublicKey& key) {
-            const std::string text = base64_of(key);
-            const std::string fingerprint = fingerprint_of(key);
-            say(output.json ? json_text({{"public_key", text}, {"key_sha256", fingerprint}})
-                            : fmt::format("public key  {}\nSHA-256     {}\n", text, fingerprint));
-            return EX_OK;
-        });
+Outcome<int> show_device_key(DaemonProxy& daemon, const Output& output) {
+    return daemon.call_within(kPrompt, method::kDeviceKey).map([&](const PublicKey& key) {
+        const std::string text = base64_of(key);
+        const std::string fingerprint = fingerprint_of(key);
+        say(output.json ? json_text({{"public_key", text}, {"key_sha256", fingerprint}})
+                        : fmt::format("public key  {}\nSHA-256     {}\n", text, fingerprint));
+        return EX_OK;
     });
 }
 
@@ -155,7 +141,7 @@ void add_feedback(CLI::App& program, Task& task) {
         "Examples:\n"
         "  happectl feedback faster\n"
         "  happectl feedback save");
-    command->callback([key, &task] { task = [key] { return feedback(*key); }; });
+    with_daemon(*command, task, key, feedback);
 }
 
 void add_reload(CLI::App& program, Task& task) {
@@ -165,7 +151,7 @@ void add_reload(CLI::App& program, Task& task) {
         "errors beforehand. happed also tries again to govern where another program did. Only for administrators.\n\n"
         "Examples:\n"
         "  happectl check && happectl reload");
-    command->callback([&task] { task = reload; });
+    command->callback([&task] { task = [] { return with_daemon(read_configuration_again); }; });
 }
 
 void add_keys(CLI::App& program, Task& task) {
@@ -183,7 +169,7 @@ void add_keys(CLI::App& program, Task& task) {
     const auto options = std::make_shared<KeyOptions>();
     CLI::App* const shown = command->add_subcommand("show", "Print the two keys, and how many keyboards have them");
     add_output(*shown, options->output);
-    shown->callback([options, &task] { task = [options] { return show_keys(*options); }; });
+    with_daemon(*shown, task, options, show_keys);
     CLI::App* const learned = command->add_subcommand("learn", "Press a key, and see what the configuration calls it");
     learned->add_option("KEY", options->key, "faster (or performance), save (or power) [performance]")
         ->transform(key_name());
@@ -191,7 +177,7 @@ void add_keys(CLI::App& program, Task& task) {
         ->check(CLI::Range(1U, 60U))
         ->capture_default_str();
     add_output(*learned, options->output);
-    learned->callback([options, &task] { task = [options] { return learn_key(*options); }; });
+    with_daemon(*learned, task, options, learn_key);
     add_set_keys(*command, task);
 }
 
@@ -214,7 +200,7 @@ void add_undo(CLI::App& program, Task& task) {
         "Examples:\n"
         "  happectl undo\n"
         "  happectl undo 3 --app torcs");
-    command->callback([options, &task] { task = [options] { return undo(*options); }; });
+    with_daemon(*command, task, options, undo);
 }
 
 void add_study(CLI::App& program, Task& task) {
@@ -230,7 +216,7 @@ void add_study(CLI::App& program, Task& task) {
     const auto output = std::make_shared<Output>();
     CLI::App* const key = command->add_subcommand("key", "Its public key, to which conditions are sealed");
     add_output(*key, *output);
-    key->callback([output, &task] { task = [output] { return show_key(*output); }; });
+    with_daemon(*key, task, output, show_device_key);
 }
 
 const CLI::Validator kName(
@@ -261,6 +247,10 @@ void add_user(CLI::App& command, std::string& user, const std::string& purpose) 
 
 void say(const std::string& text) {
     std::cout << text;
+}
+
+Outcome<int> read_configuration_again(DaemonProxy& daemon) {
+    return daemon.call(method::kReload).map([] { return EX_OK; });
 }
 
 void remark(const std::string& text) {

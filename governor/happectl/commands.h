@@ -65,6 +65,14 @@ extern const CLI::Validator kName;
 // Writes to standard output. The program reports errors when it ends.
 void say(const std::string& text);
 
+// Takes each event with a number above `after`, page by page, and returns the last number. Stops if happed repeats an
+// answer, or if the output is closed.
+Outcome<std::int64_t> each_event_after(DaemonProxy& daemon, const std::string& user, const std::string& application,
+                                       std::int64_t after, const std::function<void(const LearningEvent&)>& take);
+
+// Makes happed read its configuration again.
+Outcome<int> read_configuration_again(DaemonProxy& daemon);
+
 // Writes a remark to standard error.
 void remark(const std::string& text);
 

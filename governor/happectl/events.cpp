@@ -12,8 +12,6 @@
 namespace happe::ctl {
 namespace {
 
-constexpr std::uint32_t kPage = 1'000;
-
 struct EventsOptions {
     Output output;
     std::string user;
@@ -70,30 +68,16 @@ std::string heads(const Style& style) {
            '\n';
 }
 
-// Prints all events after number `after`, page by page, and returns the last number. Stops if the daemon repeats an
-// answer.
+// Prints all events after number `after`, page by page, and returns the last number.
 Outcome<std::int64_t> print_after(DaemonProxy& daemon, const EventsOptions& options, std::int64_t after) {
     const Style style = options.output.style();
-    for (;;) {
-        const auto events = daemon.call(method::kListEvents, options.user, options.application, after, kPage);
-        if (!events) {
-            return pass_on(events);
+    return each_event_after(daemon, options.user, options.application, after, [&](const LearningEvent& event) {
+        if (after == options.after && !options.output.json) {
+            say(heads(style));
         }
-        const std::int64_t before = after;
-        for (const LearningEvent& event : *events) {
-            if (event.seq > after) {
-                if (after == options.after && !options.output.json) {
-                    say(heads(style));
-                }
-                say(options.output.json ? json_text(event_json(event), -1) : event_line(event, style));
-                after = event.seq;
-            }
-        }
-        std::cout.flush();
-        if (events->size() < kPage || after == before || !std::cout) {
-            return after;
-        }
-    }
+        after = event.seq;
+        say(options.output.json ? json_text(event_json(event), -1) : event_line(event, style));
+    });
 }
 
 Outcome<int> follow(DaemonProxy& daemon, const EventsOptions& options, std::int64_t after) {
@@ -133,6 +117,28 @@ Outcome<int> show_events(DaemonProxy& daemon, const EventsOptions& options) {
 }
 
 }  // namespace
+
+Outcome<std::int64_t> each_event_after(DaemonProxy& daemon, const std::string& user, const std::string& application,
+                                       std::int64_t after, const std::function<void(const LearningEvent&)>& take) {
+    constexpr std::uint32_t kPage = 1'000;
+    for (;;) {
+        const auto page = daemon.call(method::kListEvents, user, application, after, kPage);
+        if (!page) {
+            return pass_on(page);
+        }
+        const std::int64_t before = after;
+        for (const LearningEvent& event : *page) {
+            if (event.seq > after) {
+                take(event);
+                after = event.seq;
+            }
+        }
+        std::cout.flush();
+        if (page->size() < kPage || after == before || !std::cout) {
+            return after;
+        }
+    }
+}
 
 void add_events(CLI::App& program, Task& task) {
     CLI::App* const command = program.add_subcommand("events", "List the key presses that taught a profile");

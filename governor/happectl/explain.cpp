@@ -10,8 +10,6 @@
 namespace happe::ctl {
 namespace {
 
-constexpr std::uint32_t kMostLessons = 1'000;
-
 std::int64_t learned_us(const LearningEvent& event) {
     return event.at.time_since_epoch().count();
 }
@@ -19,22 +17,12 @@ std::int64_t learned_us(const LearningEvent& event) {
 // The lessons of the profile in use. Empty during a run, whose lessons are only in its record.
 Outcome<std::vector<LearningEvent>> lessons(DaemonProxy& daemon, const Properties& state) {
     std::vector<LearningEvent> all;
-    while (state.run.empty() && !state.user.empty()) {
-        const std::int64_t after = all.empty() ? 0 : all.back().seq;
-        const auto page = daemon.call(method::kListEvents, state.user, state.application, after, kMostLessons);
-        if (!page) {
-            return pass_on(page);
-        }
-        for (const LearningEvent& event : *page) {
-            if (event.seq > after) {
-                all.push_back(event);
-            }
-        }
-        if (page->size() < kMostLessons || all.empty() || all.back().seq == after) {
-            break;
-        }
+    if (!state.run.empty() || state.user.empty()) {
+        return all;
     }
-    return all;
+    return each_event_after(daemon, state.user, state.application, 0,
+                            [&](const LearningEvent& event) { all.push_back(event); })
+        .map([&](std::int64_t) { return std::move(all); });
 }
 
 Situation situation_of(const Properties& state) {

@@ -258,12 +258,10 @@ Outcome<int> start(RunOptions options) {
     return with_file(options, live);
 }
 
-Outcome<int> show_facts(const std::string& run) {
-    return with_daemon([&](DaemonProxy& daemon) {
-        return daemon.call(method::kRunFacts, run).map([](const std::string& facts) {
-            say(facts + "\n");
-            return EX_OK;
-        });
+Outcome<int> show_facts(DaemonProxy& daemon, const RunOptions& options) {
+    return daemon.call(method::kRunFacts, options.code).map([](const std::string& facts) {
+        say(facts + "\n");
+        return EX_OK;
     });
 }
 
@@ -320,7 +318,7 @@ void add_afterwards(CLI::App& command, const std::shared_ptr<RunOptions>& option
     CLI::App* const facts =
         command.add_subcommand("facts", "Print the rest of a run's record, besides its trace, as JSON");
     facts->add_option("RUN", options->code, "The run's code")->required()->check(kName);
-    facts->callback([options, &task] { task = [options] { return show_facts(options->code); }; });
+    with_daemon(*facts, task, options, show_facts);
 }
 
 }  // namespace

@@ -13,7 +13,6 @@
 #include <cstring>
 #include <iostream>
 #include <memory>
-#include <sstream>
 
 namespace happe::ctl {
 namespace {
@@ -45,8 +44,7 @@ public:
     // The caller has cut each line. The terminal drops lines that do not fit.
     static bool show(const std::string& text) {
         std::string picture = "\x1b[H";
-        std::istringstream lines(text);
-        for (std::string line; std::getline(lines, line);) {
+        for (const std::string& line : lines_of(text)) {
             picture += line + "\x1b[K\n";
         }
         return write_all(STDOUT_FILENO, picture + "\x1b[J");

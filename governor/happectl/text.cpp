@@ -12,6 +12,7 @@
 #include <ctime>
 #include <cwchar>
 #include <optional>
+#include <sstream>
 
 namespace happe::ctl {
 namespace {
@@ -111,6 +112,15 @@ std::string printable(std::string_view text, const Style& style) {
         text.remove_prefix(character ? character->bytes : 1);
     }
     return text.empty() ? result : result + "...";
+}
+
+std::vector<std::string> lines_of(std::string_view text) {
+    std::istringstream stream{std::string(text)};
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(stream, line);) {
+        lines.push_back(line);
+    }
+    return lines;
 }
 
 std::size_t width(std::string_view text) {

@@ -25,6 +25,9 @@ Style style_of_output(bool ascii);
 // show as \x1b or \u202e. Cuts very long text.
 std::string printable(std::string_view text, const Style& style);
 
+// The lines without their ends.
+std::vector<std::string> lines_of(std::string_view text);
+
 // The number of columns of a printable text.
 std::size_t width(std::string_view text);
 

@@ -218,7 +218,7 @@ struct SettingJson {
 Json settings_json(const Properties& state) {
     Json settings = Json::object();
     for (const auto& [name, value] : state.settings) {
-        settings[name] = std::visit(SettingJson(), value);
+        settings[name] = setting_json(value);
     }
     return settings;
 }
@@ -312,6 +312,10 @@ nlohmann::ordered_json status_json(const Properties& state) {
             {"epp", known(state.epp)},
             {"power_profile", known(state.power_profile)},
             {"settings", settings_json(state)}};
+}
+
+nlohmann::ordered_json setting_json(const OptionValue& value) {
+    return std::visit(SettingJson(), value);
 }
 
 std::string json_text(const nlohmann::ordered_json& value, int indent) {

@@ -41,6 +41,9 @@ const Ladder* fastest_ladder(const Properties& state);
 // The text of a setting; empty if there is no such setting.
 std::string setting(const Properties& state, const std::string& name);
 
+// A value of the configuration.
+nlohmann::ordered_json setting_json(const OptionValue& value);
+
 // JSON in ASCII, for output.
 std::string json_text(const nlohmann::ordered_json& value, int indent = 2);
 

@@ -3,6 +3,7 @@
 
 #include "governor/system/monotonic_clock.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <spawn.h>
@@ -47,7 +48,8 @@ FileDescriptor open_pidfd(pid_t pid) {
 
 }  // namespace
 
-Outcome<Child> Child::start(const std::vector<std::string>& command, const sigset_t& blocked) {
+Outcome<Child> Child::start(const std::vector<std::string>& command, const sigset_t& blocked,
+                            std::optional<int> output) {
     std::vector<std::string> words = command;
     std::vector<char*> arguments;
     arguments.reserve(words.size() + 1);
@@ -57,8 +59,15 @@ Outcome<Child> Child::start(const std::vector<std::string>& command, const sigse
     arguments.push_back(nullptr);
     pid_t pid = 0;
     const SpawnAttributes attributes(blocked);
-    if (const int error = posix_spawnp(&pid, arguments[0], nullptr, attributes.get(), arguments.data(), environ);
-        error != 0) {
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    if (output) {
+        posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+        posix_spawn_file_actions_adddup2(&files, *output, STDOUT_FILENO);
+    }
+    const int error = posix_spawnp(&pid, arguments[0], &files, attributes.get(), arguments.data(), environ);
+    posix_spawn_file_actions_destroy(&files);
+    if (error != 0) {
         return trouble(error == ENOENT ? kNotFound : kNotExecutable,
                        fmt::format("{}: cannot run: {}", command.front(), std::strerror(error)));
     }

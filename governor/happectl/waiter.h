@@ -10,6 +10,7 @@
 #include <sys/types.h>
 #include <array>
 #include <csignal>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,8 +23,10 @@ public:
     static constexpr int kNotFound = 127;
     static constexpr int kNotExecutable = 126;
 
-    // Starts the command, found in PATH, with these signals blocked and with happectl's standard input and output.
-    static Outcome<Child> start(const std::vector<std::string>& command, const sigset_t& blocked);
+    // Starts the command, found in PATH, with these signals blocked and with happectl's standard input and output. With
+    // `output` it has no input, and writes there.
+    static Outcome<Child> start(const std::vector<std::string>& command, const sigset_t& blocked,
+                                std::optional<int> output = {});
 
     void tell(int signal) const;
 

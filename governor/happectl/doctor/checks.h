@@ -38,8 +38,7 @@ struct SessionFound {
 struct Findings {
     std::vector<PolicyFound> policies;
     std::string intel_pstate;  // the driver's status; empty: no such driver
-    std::string amd_pstate;
-    bool gamemode = false;  // GameMode is installed; each user's systemd starts it
+    bool gamemode = false;     // GameMode is installed; each user's systemd starts it
 
     std::optional<std::map<std::string, UnitFound>> units;  // by name; empty if systemd does not answer
     std::optional<Outcome<SessionFound>> session;           // empty if logind does not answer

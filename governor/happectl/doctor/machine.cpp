@@ -73,7 +73,6 @@ std::vector<PolicyFound> find_policies(const Root& root) {
 void look_at_cpufreq(const Root& root, Findings& findings) {
     findings.policies = find_policies(root);
     findings.intel_pstate = read_line(root / "sys/devices/system/cpu/intel_pstate/status");
-    findings.amd_pstate = read_line(root / "sys/devices/system/cpu/amd_pstate/status");
 }
 
 std::optional<std::map<std::string, UnitFound>> find_units(Bus& bus, const std::vector<std::string>& names) {

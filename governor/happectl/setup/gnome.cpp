@@ -5,16 +5,13 @@
 #include "governor/happectl/setup/setup_text.h"
 #include "governor/happectl/waiter.h"
 #include "governor/system/file_descriptor.h"
+#include "governor/system/files.h"
 
 #include <fcntl.h>
 #include <fmt/ranges.h>
-#include <grp.h>
 #include <pwd.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <optional>
@@ -37,59 +34,20 @@ std::optional<uid_t> uid_in(const char* variable) {
     return error == std::errc() && end == text.data() + text.size() && uid != 0 ? std::optional(uid) : std::nullopt;
 }
 
-std::vector<char*> pointers(std::vector<std::string>& words) {
-    std::vector<char*> all;
-    all.reserve(words.size() + 1);
-    for (std::string& word : words) {
-        all.push_back(word.data());
+// Leaves only the caller's rights, for good, and the environment of the caller's session.
+std::vector<std::string> as_caller(const Caller& caller, const std::vector<std::string>& command) {
+    const char* const path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): nothing changes the environment
+    std::vector<std::string> words{"setpriv", "--no-new-privs"};
+    if (::geteuid() != caller.uid) {
+        words.insert(words.end(),
+                     {fmt::format("--reuid={}", caller.uid), fmt::format("--regid={}", caller.gid), "--init-groups"});
     }
-    all.push_back(nullptr);
-    return all;
-}
-
-// Gives up root for good. True if this process is the caller's now.
-bool become(const Caller& caller) {
-    const bool already = ::geteuid() == caller.uid;
-    return (already || (::initgroups(caller.name.c_str(), caller.gid) == 0 &&
-                        ::setresgid(caller.gid, caller.gid, caller.gid) == 0 &&
-                        ::setresuid(caller.uid, caller.uid, caller.uid) == 0)) &&
-           ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
-}
-
-// In the new process: leaves only the caller's rights before the program starts.
-[[noreturn]] void become_program(const Caller& caller, std::vector<std::string> command, int output) {
-    std::vector<std::string> environment{"HOME=" + caller.home,
-                                         "USER=" + caller.name,
-                                         "LOGNAME=" + caller.name,
-                                         "LC_ALL=C.UTF-8",
-                                         "XDG_RUNTIME_DIR=" + caller.runtime.string(),
-                                         "DBUS_SESSION_BUS_ADDRESS=unix:path=" + (caller.runtime / "bus").string()};
-    const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (nothing >= 0 && ::dup2(nothing, STDIN_FILENO) >= 0 && ::dup2(output, STDOUT_FILENO) >= 0 && become(caller) &&
-        ::chdir("/") == 0) {
-        ::execvpe(command.front().c_str(), pointers(command).data(), pointers(environment).data());
-    }
-    ::_exit(errno == ENOENT ? Child::kNotFound : Child::kNotExecutable);
-}
-
-std::string read_all(int file) {
-    std::string text;
-    std::array<char, 4096> buffer{};
-    for (;;) {
-        const ssize_t count = ::read(file, buffer.data(), buffer.size());
-        if (count > 0) {
-            text.append(buffer.data(), static_cast<std::size_t>(count));
-        } else if (count == 0 || errno != EINTR) {
-            return text;
-        }
-    }
-}
-
-int end_of(pid_t child) {
-    int status = 0;
-    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : Child::kNotExecutable;
+    words.insert(words.end(), {"env", "--ignore-environment", "--chdir=/", fmt::format("PATH={}", path ? path : ""),
+                               "HOME=" + caller.home, "USER=" + caller.name, "LOGNAME=" + caller.name, "LC_ALL=C.UTF-8",
+                               "XDG_RUNTIME_DIR=" + caller.runtime.string(),
+                               "DBUS_SESSION_BUS_ADDRESS=unix:path=" + (caller.runtime / "bus").string()});
+    words.insert(words.end(), command.begin(), command.end());
+    return words;
 }
 
 // None if root itself called happectl, or the person has no session bus.
@@ -113,16 +71,18 @@ Outcome<std::string> run_as(const Caller& caller, const std::vector<std::string>
     }
     const FileDescriptor ours(ends[0]);
     FileDescriptor theirs(ends[1]);
-    const pid_t child = ::fork();
-    if (child == 0) {
-        become_program(caller, command, theirs.get());
+    const sigset_t none{};
+    const auto child = Child::start(as_caller(caller, command), none, theirs.get());
+    if (!child) {
+        return pass_on(child);
     }
     theirs = FileDescriptor();
-    std::string said = read_all(ours.get());
-    const int status = child < 0 ? Child::kNotExecutable : end_of(child);
-    return status == 0 ? Outcome<std::string>(std::move(said))
-                       : trouble(EX_UNAVAILABLE, fmt::format("{}, run as {}, failed with status {}",
-                                                             fmt::join(command, " "), caller.name, status));
+    constexpr std::size_t kLongest = std::size_t{1} << 20U;
+    auto said = read_all(ours.get(), kLongest);
+    const int status = child->wait();
+    return status == 0 && said ? Outcome<std::string>(*std::move(said))
+                               : trouble(EX_UNAVAILABLE, fmt::format("{}, run as {}, failed with status {}",
+                                                                     fmt::join(command, " "), caller.name, status));
 }
 
 Outcome<bool> runs_gnome_shell(const Caller& caller) {

@@ -71,8 +71,7 @@ Outcome<bool> may_change(const SetupOptions& options) {
 
 // True if happed has read the file; false if it does not run.
 Outcome<bool> reloaded(const std::string& file) {
-    const auto done =
-        with_daemon([](DaemonProxy& daemon) { return daemon.call(method::kReload).map([] { return EX_OK; }); });
+    const auto done = with_daemon(read_configuration_again);
     if (done) {
         return true;
     }

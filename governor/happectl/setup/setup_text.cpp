@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/happectl/setup/setup_text.h"
 
+#include "governor/happectl/text.h"
 #include "governor/keys/key_binding.h"
 
 #include <fmt/ranges.h>
@@ -25,15 +26,6 @@ const std::array<KeyPair, 6> kLikelyKeys{{
 namespace {
 
 using Lines = std::vector<std::string>;
-
-Lines split(std::string_view text) {
-    std::istringstream stream{std::string(text)};
-    Lines lines;
-    for (std::string line; std::getline(stream, line);) {
-        lines.push_back(line);
-    }
-    return lines;
-}
 
 // The kernel's "402000000 3803078f800d001": words in hexadecimal, the highest first, each of a long's bits.
 bool is_set(const std::string& bitmap, std::size_t bit) {
@@ -156,7 +148,7 @@ Lines quoted_words(std::string_view list) {
 
 bool has_keys(std::string_view devices, const KeyPair& keys) {
     const auto bindings = parse_key_bindings(keys.performance, keys.power);
-    return bindings && std::ranges::any_of(split(devices), [&](const std::string& line) {
+    return bindings && std::ranges::any_of(lines_of(devices), [&](const std::string& line) {
                constexpr std::string_view kKeys = "B: KEY=";
                return line.starts_with(kKeys) && is_set(line.substr(kKeys.size()), bindings->performance.code) &&
                       is_set(line.substr(kKeys.size()), bindings->power.code);
@@ -185,7 +177,7 @@ Outcome<std::string> with_choices(const std::string& text, const Choices& choice
     if (*before == aim) {
         return text;
     }
-    Lines lines = split(text);
+    Lines lines = lines_of(text);
     for (const Choice& choice : choices) {
         set_option(lines, choice);
     }
