@@ -12,7 +12,6 @@ from happe_contract.measuring.rig import rig_of
 from happe_contract.measuring.session import NOMINAL, Session
 from happe_contract.measuring.zeros import Checks, checks_of
 from happe_contract.server_time import ClockSetError, server_clock
-from happe_contract.time_base import is_nominal, time_base
 from happe_contract.traces import ClockEstimate
 from happe_power import calibration as records
 from happe_power.recording import zero_check
@@ -48,7 +47,7 @@ def session(
     clocks = clocks_of(trace, own_clock=own_clock)
     if isinstance(clocks, Refusal):
         return clocks
-    if _nominal(trace):
+    if trace.nominal:
         notes = (*notes, NOMINAL)
     if own_clock:
         notes = (*notes, "times follow this host's wall clock, not the server's")
@@ -66,13 +65,7 @@ def clocks_of(trace: Trace, *, own_clock: bool = False) -> Clocks | Refusal:
     if server is None:
         help_ = "the trace has no estimate of the server's clock; --own-clock takes this host's wall clock instead"
         return Refusal(Why.NO_CLOCK, help_)
-    nominal = _nominal(trace)
-    return Clocks(time_base(trace.time_base, trace.gaps, trace.rate_hz, nominal=nominal), server)
-
-
-def _nominal(trace: Trace) -> bool:
-    """Whether the trace is from a file whose times were computed from its rate. Raises TraceError."""
-    return trace.header["source"]["kind"] == "file" and is_nominal(trace.time_base, trace.rate_hz)
+    return Clocks(trace.times, server)
 
 
 def _wall_clock(trace: Trace) -> Sequence[ClockEstimate]:

@@ -13,7 +13,7 @@ from happe_cli.errors import Failure
 from happe_contract.calibration import from_header
 from happe_contract.rig import Rig, values
 from happe_contract.traces import Measures
-from happe_power.tables import WATTS, axis, rig, watts_of
+from happe_power.tables import WATTS, rig, watts_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,7 +50,7 @@ class Curve:
 def curve(trace: Trace, first: int, end: int, points: int = POINTS) -> Curve:
     """The curve between two indices, in at most `points` bins of equally many indices. Raises TraceError."""
     found, notes = rig(trace)
-    line, width = axis(trace), -(-(end - first) // points)
+    width = -(-(end - first) // points)
     edges = np.arange(first, end, width)
     lowest, highest, sums, counts = (np.full(len(edges), start) for start in (np.inf, -np.inf, 0.0, 0.0))
     counter = isinstance(found, Rig) and found.channel.measures is Measures.ENERGY
@@ -70,12 +70,12 @@ def curve(trace: Trace, first: int, end: int, points: int = POINTS) -> Curve:
     here = counts > 0
     mean = np.divide(sums, counts, out=np.full(len(edges), np.nan), where=here)
     lowest, highest = np.where(here, lowest, np.nan), np.where(here, highest, np.nan)
-    seconds = line.seconds(edges + (width - 1) / 2)
+    seconds = trace.seconds(edges + (width - 1) / 2)
     if counter:  # its watts are its steps from bin to bin
         lowest = mean = highest = np.gradient(lowest, seconds) if len(seconds) > 1 else lowest * np.nan
     inside = [gap for gap in trace.gaps if gap.from_index < end and gap.to_index > first]
     spans = np.array([(max(gap.from_index, first), min(gap.to_index, end)) for gap in inside]).reshape(-1, 2)
-    gaps = tuple((float(a), float(b)) for a, b in line.seconds(spans))
+    gaps = tuple((float(a), float(b)) for a, b in trace.seconds(spans))
     if isinstance(found, Rig):
         return Curve(WATTS, "W", seconds, lowest, mean, highest, gaps, notes)
     channel = trace.channels[0]

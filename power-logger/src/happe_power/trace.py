@@ -10,17 +10,22 @@ import json
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from happe_contract import schemas
 from happe_contract.faults import BadDocumentError
 from happe_contract.measuring.session import TraceError
 from happe_contract.parts import BadPartError, read_footer
 from happe_contract.rig import channels_of
+from happe_contract.time_base import TimeBase, is_nominal, time_base
 from happe_contract.traces import Block, Channel, ClockEstimate, Gap, Reason, TimePair
 from happe_power.recording import parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
     from happe_contract.parts import Footer
     from happe_contract.strict_json import Json
@@ -110,6 +115,20 @@ class Trace:
         if self.manifest:
             pairs += [*(TimePair(**each) for each in (*self.manifest["time_base"], self.manifest["ended"]))]
         return sorted(set(pairs), key=lambda pair: (pair.index, pair.monotonic_us))
+
+    @cached_property
+    def nominal(self) -> bool:
+        """Whether the trace is from a file whose times were computed from its rate. Raises TraceError."""
+        return self.header["source"]["kind"] == "file" and is_nominal(self.time_base, self.rate_hz)
+
+    @cached_property
+    def times(self) -> TimeBase:
+        """The conversion between indices and the host's monotonic clock. Raises TraceError."""
+        return time_base(self.time_base, self.gaps, self.rate_hz, nominal=self.nominal)
+
+    def seconds(self, index: NDArray[Any]) -> NDArray[np.float64]:
+        """Seconds since the first sample at indices, by the host's clock. Raises TraceError."""
+        return (self.times.after_us(index) - self.times.after_us(np.array(self.started.index))) / 1e6
 
     @cached_property
     def gaps(self) -> list[Gap]:

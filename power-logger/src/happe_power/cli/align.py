@@ -12,13 +12,13 @@ import numpy as np
 
 from happe_cli.commands import Command, json_option, print_json
 from happe_cli.errors import EX_CHECK_FAILED, Failure
-from happe_contract.measuring.rig import columns
 from happe_contract.rig import values
 from happe_contract.traces import Measures
 from happe_power import marker as finder
 from happe_power.cli.host import MOMENT, TIMES, Host, pass_host
 from happe_power.cli.measure import granted, opened, session_options
 from happe_power.figures import clocks_of
+from happe_power.tables import watts_of
 from happe_power.trace import Trace
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from happe_contract.cuts import Clocks
     from happe_contract.measuring.session import Recorded
-    from happe_contract.rig import Rig
     from happe_contract.traces import Block
     from happe_power.cli.host import Moment
     from happe_power.marker import Alignment, Values
@@ -64,7 +63,7 @@ def align(host: Host, /, trace: str, **chosen: Any) -> None:  # noqa: ANN401 - c
     """Check the clocks by the laptop's markers."""
     if chosen["marker"] is None:
         session = opened(host, trace, **{name: chosen[name] for name in ("calibration", "channel", "own_clock")})
-        bins = Bins(session.trace, session.clocks, lambda block: _watts(session.rig, block))
+        bins = Bins(session.trace, session.clocks, lambda block: watts_of(session.rig, block))
         found = [_found(bins, finder.align(bins.at(at_us)[0]), at_us, "w") for at_us in bins.instants(chosen["begins"])]
     else:
         bins = _of_channel(Trace.open(host.trace(trace)), chosen["marker"], own_clock=chosen["own_clock"])
@@ -121,11 +120,6 @@ def _of_channel(trace: Trace, name: str, *, own_clock: bool) -> Bins:
         raise Failure(os.EX_USAGE, f"--marker {name}: the trace has no such marker; {there}")
     column = [each.name for each in trace.channels].index(name)
     return Bins(trace, clocks, lambda block: values(trace.channels[column], block.columns[column]))
-
-
-def _watts(rig: Rig, block: Block) -> Values:
-    _first, x, y = next(iter(columns(rig, [block])))
-    return rig.power(x, y)
 
 
 def _found(bins: Bins, result: Alignment, at_us: int, unit: str) -> dict[str, Any]:

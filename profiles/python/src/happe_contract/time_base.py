@@ -66,15 +66,19 @@ class TimeBase:
 
     def us(self, position: float) -> float:
         """The time at a position (an index with a fraction)."""
-        return self.origin_us + _along(self.index, self.time, position, 1e6 / self.rate_hz)
+        return self.origin_us + float(self.after_us(np.array(position)))
+
+    def after_us(self, positions: Numbers) -> Numbers:
+        """The times at several positions since the first pair."""
+        return _along(self.index, self.time, positions, 1e6 / self.rate_hz)
 
     def monotonic_us(self, position: float) -> int:
         """The time at a position in whole microseconds, like a reading of the clock."""
-        return self.origin_us + round(_along(self.index, self.time, position, 1e6 / self.rate_hz))
+        return self.origin_us + round(float(self.after_us(np.array(position))))
 
     def position(self, monotonic_us: float) -> float:
         """The position at a time."""
-        return _along(self.time, self.index, monotonic_us - self.origin_us, self.rate_hz / 1e6)
+        return float(_along(self.time, self.index, np.array(monotonic_us - self.origin_us), self.rate_hz / 1e6))
 
     def half_width_us(self, position: float) -> float:
         """A bound on the error of a position's time: the lateness of pairs, a digit, and half a sample.
@@ -201,7 +205,8 @@ def _forward(index: Numbers, time: Numbers) -> NDArray[np.bool_]:
     return keep
 
 
-def _along(x: Numbers, y: Numbers, at: float, slope: float) -> float:
-    """The y at an x: straight between points, along `slope` beyond their ends."""
-    inside = min(max(at, float(x[0])), float(x[-1]))
-    return float(np.interp(inside, x, y)) + slope * (at - inside)
+def _along(x: Numbers, y: Numbers, at: Numbers, slope: float) -> Numbers:
+    """The y at some x: straight between points, along `slope` beyond their ends."""
+    inside = np.clip(at, x[0], x[-1])
+    found: Numbers = np.interp(inside, x, y) + slope * (at - inside)
+    return found
