@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from happe_demo.times import HostClock, StudyTime, hasten_uploads
 from happe_power import calibration
+from happe_power.recording.files import append_line
 from happe_power.recording.header import Purpose, boot_clock
 from happe_power.recording.recorder import Limits, Recorder
 from happe_power.recording.tending import Tended
@@ -29,8 +30,7 @@ from happe_power.upload.server import Server
 from happe_power.upload.uploader import Uploader, upload
 
 if TYPE_CHECKING:
-    from happe_contract.clocks import Probe
-    from happe_contract.traces import ClockEstimate, TimePair
+    from happe_contract.traces import TimePair
     from happe_power.sources.source import Reading
 
 Json = dict[str, Any]
@@ -95,16 +95,15 @@ class Meter:
         hasten_uploads(self._clock)
         self._said, self._spool = said, folder / "spool"
         self._server = self._connected()
-        self._compared: list[tuple[list[Probe], ClockEstimate]] = []
+        self._compared: list[Json] = []
         self._jobs: SimpleQueue[Json | None] = SimpleQueue()
         threading.Thread(target=self._work, daemon=True).start()
 
     def compare(self) -> Json:
         """Compare clocks for the next trace."""
-        found = clocks.probes(self._server)
-        said = clocks.estimate(found)
-        self._compared.append((found, said))
-        return {"kind": "clock", "offset_us": said.offset_us, "uncertainty_us": said.uncertainty_us}
+        line = clocks.compare(self._server, boot_clock())
+        self._compared.append(line)
+        return {"kind": "clock", "offset_us": line["offset_us"], "uncertainty_us": line["uncertainty_us"]}
 
     def record(self, said: Json) -> None:
         """Queue a recording of the laptop's power, and its upload. An answer follows when the trace is sealed."""
@@ -129,8 +128,8 @@ class Meter:
         for error in recorder.errors:
             raise error
         [folder] = recorder.folders
-        for found, said in job["compared"]:
-            clocks.note(folder, boot_clock(), found, said)
+        for line in job["compared"]:
+            append_line(folder / clocks.NAME, line)
         if upload(uploader, threading.Event().wait, _quiet, tries=TRIES) or uploader.stopped():
             raise RuntimeError(f"{folder} was not uploaded")
         return {"trace": str(folder), "samples": recorder.rows, "lost": recorder.lost}

@@ -197,7 +197,7 @@ def test_these_answers_stop_a_trace_for_a_person_and_the_others_go_on(
     assert_whole(bench, other)
     assert len(list(trace.folder.glob("parts/*"))) == 2
     assert not (trace.folder / "seal.json").exists()
-    reason = Outbox(trace.folder).stopped
+    reason = Outbox.open(trace.folder).stopped
     assert reason is not None
     assert f"{status}: because of X" in reason
     assert bench.events("stopped") == [{"trace": trace.id, "reason": reason}]
@@ -208,9 +208,9 @@ def test_a_person_lets_a_stopped_trace_go_on_by_uploading_again(bench: Bench) ->
     trace = power_traces.ended(bench.spool, 2)
     bench.fake.answers("seal$", problem(422, "broken"))
     assert bench.upload() == 0
-    assert Outbox(trace.folder).stopped
+    assert Outbox.open(trace.folder).stopped
     assert bench.upload() == 0
-    assert Outbox(trace.folder).stopped is None
+    assert Outbox.open(trace.folder).stopped is None
     assert_whole(bench, trace)
 
 
@@ -239,7 +239,7 @@ def test_a_redirection_is_not_followed_with_the_token(bench: Bench) -> None:
         bench.fake.answers("parts/0$", Said(307, b"", {"Location": f"{elsewhere.url}/api/v1/clock"}))
         assert bench.upload() == 0
         assert elsewhere.requests == []
-    assert "sends its token only to the configured one" in str(Outbox(trace.folder).stopped)
+    assert "sends its token only to the configured one" in str(Outbox.open(trace.folder).stopped)
 
 
 def test_a_part_that_is_there_already_is_no_trouble(bench: Bench) -> None:
@@ -267,7 +267,7 @@ def test_the_seal_says_which_parts_are_others(bench: Bench) -> None:
     trace = power_traces.ended(bench.spool, 2)
     bench.fake.answers("seal$", Said(409, b'{"detail":"not whole","missing":[],"mismatched":[1],"unexpected":[7,9]}'))
     assert bench.upload() == 0
-    reason = str(Outbox(trace.folder).stopped)
+    reason = str(Outbox.open(trace.folder).stopped)
     assert "it has other bytes for parts 1; it has parts that the manifest does not list: 7, 9" in reason
     assert len(list(trace.folder.glob("parts/*"))) == 2
 
@@ -295,7 +295,7 @@ def test_a_damaged_part_is_named_and_not_sent_and_nothing_is_deleted(bench: Benc
     assert bench.upload() == 0
     assert sorted(bench.fake.traces[trace.id].parts) == [0, 2]
     assert [facts["part"] for facts in bench.events("damaged")] == [1]
-    reason = str(Outbox(trace.folder).stopped)
+    reason = str(Outbox.open(trace.folder).stopped)
     assert "part 1 " in reason
     assert "happe-power verify" in reason
     assert len(list(trace.folder.glob("parts/*"))) == 3
@@ -306,8 +306,8 @@ def test_a_part_that_is_put_back_makes_it_whole(bench: Bench) -> None:
     raw = trace.layout.part(1).read_bytes()
     trace.layout.part(1).unlink()
     assert bench.upload() == 0
-    assert "part 1 " in str(Outbox(trace.folder).stopped)
-    assert "is not on this disk" in str(Outbox(trace.folder).stopped)
+    assert "part 1 " in str(Outbox.open(trace.folder).stopped)
+    assert "is not on this disk" in str(Outbox.open(trace.folder).stopped)
     trace.layout.part(1).write_bytes(raw)
     assert bench.upload() == 0
     assert_whole(bench, trace)
@@ -338,7 +338,7 @@ def test_clocks_are_compared_at_the_start_every_minute_and_at_the_end(
     def estimates(after_s: int) -> int:
         monkeypatch.setattr(clocks, "now_us", lambda: now_us() + after_s * 1_000_000)
         upload(uploader, bench.wait, bench.report, tries=TRIES)
-        return len(Outbox(trace.folder).estimates())
+        return len(clocks.noted(trace.folder))
 
     assert [estimates(second) for second in (0, 1, 58, 61, 62, 119, 123)] == [1, 1, 1, 2, 2, 2, 3]
     trace.add(0)
@@ -374,7 +374,7 @@ def test_probes_between_which_a_clock_was_set_are_thrown_away(bench: Bench) -> N
     assert bench.upload() == 0
     assert_whole(bench, trace)
     assert "was set while we compared" in bench.events("later")[0]["reason"]
-    assert len(Outbox(trace.folder).estimates()) == 1
+    assert len(clocks.noted(trace.folder)) == 1
 
 
 def test_a_watching_uploader_tells_the_server_how_the_host_is(bench: Bench) -> None:
@@ -429,6 +429,14 @@ def test_a_trace_that_is_to_stay_here_is_passed_over(bench: Bench, codes: tuple[
         (trace.folder / "local").unlink()
         assert bench.upload() == 0
         assert_whole(bench, trace)
+
+
+def test_a_trace_whose_manifest_cannot_be_read_waits_for_a_person_and_the_others_go_on(bench: Bench) -> None:
+    broken, good = power_traces.ended(bench.spool, 1, age_s=60), power_traces.ended(bench.spool, 1)
+    broken.layout.manifest.write_text("{")
+    assert bench.upload() == 0
+    assert_whole(bench, good)
+    assert "manifest.json: is no JSON" in str(Outbox.open(broken.folder).stopped)
 
 
 def test_two_uploaders_are_not_at_work_on_one_spool(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class Trace:
         self.header = header
 
     @classmethod
-    def open(cls, folder: Path) -> Trace:
+    def open(cls, folder: Path) -> Self:
         """A trace by its folder, SPOOL/STUDY/UUID. Raises TraceError."""
         path = folder / "header.json"
         try:

@@ -81,7 +81,7 @@ def _shown(folder: Path) -> dict[str, Any]:
         "study": folder.parent.name,
         "began_us": found.began_us,
         "state": _state(found),
-        "parts": len(found.numbers()),
+        "parts": len(found.numbers),
         "to_send": 0 if found.sealed or found.local else len(found.waiting()),
         "reason": found.stopped,
     }

@@ -9,13 +9,12 @@ import json
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from happe_contract.parts import BadPartError, read_footer
 from happe_power.recording.files import append_line, locked, write_whole
 from happe_power.recording.header import LOCAL, MEASURED, NOBODY
-from happe_power.trace import TraceError, read_digests
+from happe_power.trace import Trace, TraceError, read_digests
 from happe_power.upload import clocks
 
 if TYPE_CHECKING:
@@ -23,10 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from happe_contract.strict_json import Json
-    from happe_contract.traces import ClockEstimate
 
 SENT, STOPPED, SEAL, MANIFEST = "sent.jsonl", "stopped.json", "seal.json", "manifest.json"
-PIECE = 1 << 20
 LIVE_S = 300  # without a new part for so long, the recording has stopped
 
 
@@ -49,25 +46,18 @@ class Part:
         return f"sha-256=:{base64.b64encode(bytes.fromhex(self.sha256)).decode()}:"
 
 
-class Outbox:
+class Outbox(Trace):
     """A trace to send. Its `sent.jsonl` lists, across crashes, the parts and clock estimates that the server has."""
 
-    def __init__(self, folder: Path) -> None:
-        """Read the header and `sent.jsonl`. Raises OSError, ValueError, KeyError if this is no trace's folder."""
-        self.folder = folder
-        self.header: Json = json.loads((folder / "header.json").read_bytes())
-        self.id: str = self.header["id"]
-        self.began_us: int = self.header["started"]["realtime_us"]
-        self.clock: str = self.header["clock"]
+    def __init__(self, folder: Path, header: Json) -> None:
+        """Read `sent.jsonl`. Raises OSError, KeyError."""
+        super().__init__(folder, header)
+        self.began_us: int = header["started"]["realtime_us"]
+        self.clock: str = header["clock"]
         self.damaged: dict[int, str] = {}
         noted = clocks.read_lines(folder / SENT)
         self._sent: dict[int, str] = {each["part"]: each["sha256"] for each in noted if "part" in each}
         self._clocks_sent: set[str] = {each["clock"] for each in noted if "clock" in each}
-
-    @property
-    def sealed(self) -> bool:
-        """Whether the server has confirmed that it has the whole trace."""
-        return (self.folder / SEAL).exists()
 
     @property
     def measured(self) -> bool:
@@ -77,7 +67,7 @@ class Outbox:
     @property
     def local(self) -> bool:
         """Whether the trace stays on this host: the recording was marked local, or its device is not enrolled."""
-        return self.header.get("meter") == NOBODY or (self.folder / LOCAL).exists()
+        return self.header["meter"] == NOBODY or (self.folder / LOCAL).exists()
 
     @property
     def ended(self) -> bool:
@@ -90,12 +80,6 @@ class Outbox:
         places = (self.folder / "header.json", self.folder / "parts")
         touched = [path.stat().st_mtime for path in places if path.exists()]
         return not self.ended and time.time() - max(touched) < LIVE_S
-
-    @cached_property
-    def manifest(self) -> Json:
-        """The manifest of an ended trace. Raises OSError, ValueError."""
-        document: Json = json.loads((self.folder / MANIFEST).read_bytes())
-        return document
 
     @property
     def stopped(self) -> str | None:
@@ -114,31 +98,28 @@ class Outbox:
         else:
             write_whole(self.folder / STOPPED, json.dumps({"reason": reason}).encode())
 
-    def numbers(self) -> list[int]:
-        """The numbers of the parts that are here, ascending."""
-        return sorted(int(path.stem) for path in self.folder.glob("parts/[0-9]*.parquet"))
-
     def waiting(self) -> list[int]:
         """The numbers of the parts that are here and have not arrived, ascending."""
-        return [number for number in self.numbers() if number not in self._sent]
+        return [number for number in self.numbers if number not in self._sent]
 
     def sendable(self) -> int | None:
         """The first waiting part that is not damaged; None if there is none."""
         return next((number for number in self.waiting() if number not in self.damaged), None)
 
-    def part(self, number: int) -> Part:
+    def checked(self, number: int) -> Part:
         """Return a part after a check of its trace, its number and its SHA-256. Raises DamagedError, OSError."""
-        path = self.folder / "parts" / f"{number:06}.parquet"
+        path = self.part(number)
         try:
             footer = read_footer(path)
         except BadPartError as error:
             raise DamagedError(str(error)) from None
         if (footer.trace, footer.number) != (self.id, number):
             raise DamagedError(f"it says that it is part {footer.number} of {footer.trace}")
-        size, sha256 = _digest(path)
+        with path.open("rb") as file:
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         if (recorded := self._recorded(number)) not in (None, sha256):
             raise DamagedError(f"its SHA-256 is {sha256}, and was {recorded} when it was recorded")
-        return Part(number, path, size, sha256)
+        return Part(number, path, path.stat().st_size, sha256)
 
     def arrived(self, part: Part) -> None:
         """Note that the server has a part. If this raises OSError, the note lasts only until a restart."""
@@ -151,22 +132,18 @@ class Outbox:
 
     def unsent_clock(self) -> Json | None:
         """The first clock estimate that has not arrived. Raises OSError."""
-        return next((line for line, _ in clocks.noted(self.folder) if line.get("id") not in self._clocks_sent), None)
+        return next((line for line in clocks.noted(self.folder) if line.get("id") not in self._clocks_sent), None)
 
     def clock_arrived(self, line: Json) -> None:
         """Note that the server has a clock estimate, as `arrived` does for a part. Raises OSError."""
         self._clocks_sent.add(line["id"])
         append_line(self.folder / SENT, {"clock": line["id"]})
 
-    def estimates(self) -> list[ClockEstimate]:
-        """The trace's clock estimates. Raises OSError."""
-        return [said for _, said in clocks.noted(self.folder)]
-
     def tidy(self) -> int:
         """Delete the parts of a sealed trace, and return their count. Raises OSError."""
-        found = sorted(self.folder.glob("parts/[0-9]*.parquet")) if self.sealed else []
-        for path in found:
-            path.unlink()
+        found = self.numbers if self.sealed else []
+        for number in found:
+            self.part(number).unlink()
         return len(found)
 
     def _recorded(self, number: int) -> str | None:
@@ -175,18 +152,9 @@ class Outbox:
             known = read_digests(self.folder)
         except TraceError:
             known = {}
-        if number not in known and self.ended:
+        if number not in known and self.ended and self.manifest:
             known = {each["number"]: each for each in self.manifest["parts"]}
         return str(known[number]["sha256"]) if number in known else None
-
-
-def _digest(path: Path) -> tuple[int, str]:
-    digest, size = hashlib.sha256(), 0
-    with path.open("rb") as file:
-        while piece := file.read(PIECE):
-            digest.update(piece)
-            size += len(piece)
-    return size, digest.hexdigest()
 
 
 LOCK = ".upload.lock"
@@ -204,8 +172,8 @@ def folders(spool: Path) -> list[Path]:
 def opened(folder: Path) -> Outbox | None:
     """The trace in a folder; None if the folder can't be read as one (`happe-power verify` says why)."""
     try:
-        return Outbox(folder)
-    except (OSError, ValueError, KeyError, TypeError):
+        return Outbox.open(folder)
+    except (TraceError, OSError, KeyError):
         return None
 
 

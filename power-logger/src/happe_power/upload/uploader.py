@@ -7,26 +7,28 @@ import math
 import random
 import shutil
 from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from happe_contract.traces import Reason
 from happe_power import __version__
 from happe_power.config import ALWAYS, UNTIL_MEASURED, UNTIL_SEALED
-from happe_power.recording.files import write_whole
+from happe_power.recording.files import append_line, write_whole
 from happe_power.recording.header import compact
 from happe_power.trace import Trace, TraceError
 from happe_power.upload import clocks
-from happe_power.upload.outbox import MANIFEST, SEAL, DamagedError, Part, folders, opened
+from happe_power.upload.outbox import MANIFEST, SEAL, DamagedError, folders, opened
 from happe_power.upload.server import LaterError, NoAnswerError, StoppedError, judge, pause_s
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
     from pathlib import Path
 
     from happe_contract.strict_json import Json
-    from happe_power.upload.outbox import Outbox, Part
+    from happe_power.upload.outbox import Outbox
     from happe_power.upload.server import Answer, Server
 
 PARQUET = "application/vnd.apache.parquet"
@@ -40,11 +42,11 @@ LEAST_SHARE = 10  # on a small disk, a tenth of it
 TELLING = frozenset({Reason.SATURATED, Reason.INVALID, Reason.ZERO})
 
 
-class Report(Protocol):
-    """Receives events: a name and facts, never the token."""
-
-    def __call__(self, event: str, **facts: Any) -> None:  # noqa: ANN401 - JSON of any kind
-        """Report an event."""
+Report = Callable[..., None]  # receives events: a name and facts, never the token
+Waiting = Callable[[float], bool]  # waits for some seconds; True: a signal has requested the end
+PADDED_BYTES = 1 << 16
+MOST_ASKED = 3  # how often the server may ask for one part before we take a pause
+NOT_THE_SERVER = "the answer does not come from a study server"
 
 
 class Uploader:
@@ -59,7 +61,7 @@ class Uploader:
         self._known: dict[Path, Outbox] = {}
         self._begun: set[Path] = set()
         self._stopped: set[Path] = set()
-        self._sealing: dict[Path, Sealing] = {}
+        self._asked: Counter[tuple[Path, int]] = Counter()
         self._hold_us: dict[Path, int] = {}
         self._beat_us: int | None = None
         self._tidy_us = 0
@@ -98,10 +100,8 @@ class Uploader:
         said: Json = {"state": self._state(waiting), "software": {"happe-power": __version__}}
         said |= {"free_gib": shutil.disk_usage(self._place).free // GIB}
         said |= {"spool": sum(len(each.waiting()) for each in waiting), **_lost(waiting)}
-        try:
-            judge_beat(self._server.send_json("PUT", "device/heartbeat", compact(said)))
-        except NoAnswerError:
-            return
+        with suppress(NoAnswerError, LaterError, StoppedError):
+            judge(self._server.send_json("PUT", "device/heartbeat", compact(said)), "the heartbeat")
 
     def _state(self, waiting: Iterable[Outbox]) -> str:
         if self._stopped:
@@ -114,7 +114,7 @@ class Uploader:
         """Act on a trace. If a person must look at it, set it aside so that the others go on."""
         try:
             return act(outbox)
-        except StoppedError as error:
+        except (StoppedError, TraceError) as error:
             self._stopped.add(outbox.folder)
             reason = str(error)
             self._noted(outbox, lambda: outbox.stop(reason))
@@ -125,25 +125,24 @@ class Uploader:
         """Compare clocks if an estimate is due, and note it. If writing the note fails, wait a minute."""
         if clocks.now_us() < self._hold_us.get(outbox.folder, 0):
             return False
-        ended_us = outbox.manifest["ended"]["monotonic_us"] if outbox.ended else None
-        if not clocks.due(outbox.clock, outbox.estimates(), ended_us, clocks.now_us(), live=outbox.live):
+        ended_us = outbox.manifest["ended"]["monotonic_us"] if outbox.ended and outbox.manifest else None
+        if not clocks.due(outbox.clock, clocks.noted(outbox.folder), ended_us, clocks.now_us(), live=outbox.live):
             return False
-        found = clocks.probes(self._server)
-        said = clocks.estimate(found)
+        line = clocks.compare(self._server, outbox.clock)
         try:
-            clocks.note(outbox.folder, outbox.clock, found, said)
+            append_line(outbox.folder / clocks.NAME, line)
         except OSError as error:
             self._hold(outbox)
             self._report("unnoted", trace=outbox.id, reason=_said(error))
             return False
-        self._report("clock", trace=outbox.id, offset_us=said.offset_us, uncertainty_us=said.uncertainty_us)
+        self._report("clock", trace=outbox.id, offset_us=line["offset_us"], uncertainty_us=line["uncertainty_us"])
         return True
 
     def _estimate_stopped(self, outbox: Outbox) -> bool:
         """Compare clocks also for a trace set aside: after a reboot it is too late."""
         try:
             return self._estimate(outbox)
-        except StoppedError:
+        except (StoppedError, TraceError):
             self._hold(outbox)
             return False
 
@@ -182,41 +181,77 @@ class Uploader:
 
     def _send_part(self, outbox: Outbox, number: int) -> bool:
         try:
-            part = outbox.part(number)
+            part = outbox.checked(number)
         except (DamagedError, OSError) as error:
             outbox.damaged[number] = str(error)
             self._report("damaged", trace=outbox.id, part=number, reason=str(error))
             return True
-        answer = self._put(outbox, part)
+        headers = {"Content-Type": PARQUET, "Content-Digest": part.content_digest, "If-None-Match": "*"}
+        with part.path.open("rb") as file:
+            answer = self._server.put_file(f"traces/{outbox.id}/parts/{number}", file, part.bytes, headers)
         judge(answer, f"part {number} of trace {outbox.id}")
-        require_part(answer, part)
+        if (answer.document.get("number"), answer.document.get("sha256")) != (number, part.sha256):
+            raise LaterError(f"part {number}: {NOT_THE_SERVER}")
         self._noted(outbox, lambda: outbox.arrived(part))
         self._report("part", trace=outbox.id, part=number, bytes=part.bytes, status=answer.status)
         return True
-
-    def _put(self, outbox: Outbox, part: Part) -> Answer:
-        headers = {"Content-Type": PARQUET, "Content-Digest": part.content_digest, "If-None-Match": "*"}
-        with part.path.open("rb") as file:
-            return self._server.put_file(f"traces/{outbox.id}/parts/{part.number}", file, part.bytes, headers)
 
     def _seal(self, outbox: Outbox) -> bool:
         """Seal a trace, or find out which parts the server lacks."""
         if self._hold_us.pop(outbox.folder, 0) and self._estimate(outbox):  # the last chance for an estimate
             return True
-        work = self._sealing.setdefault(outbox.folder, Sealing(self._server, outbox))
-        if not work.step():
+        if missing := self._missing(outbox):
+            self._send_again(outbox, missing)
             return True
+        raw = (outbox.folder / MANIFEST).read_bytes()
+        raw += b" " * (-len(raw) % PADDED_BYTES)  # the number of gaps in it would reveal the power
+        answer = self._server.send_json("PUT", f"traces/{outbox.id}/seal", raw)
+        if answer.status == HTTPStatus.CONFLICT and (missing := _numbers(answer.document.get("missing"))):
+            self._send_again(outbox, missing)
+            return True
+        if answer.status == HTTPStatus.CONFLICT and (others := _others(answer.document)):
+            raise StoppedError(f"the seal of trace {outbox.id}: {others} ({answer.status}: {answer.detail})")
+        judge(answer, f"the seal of trace {outbox.id}")
+        require_trace(answer, outbox.id)
+        if answer.document.get("sealed") is not True:
+            raise LaterError(f"the seal of trace {outbox.id}: {NOT_THE_SERVER}")
+        write_whole(outbox.folder / SEAL, compact(answer.document))
         self._report("sealed", trace=outbox.id)
         self._tidy_us = 0
         self._tidy()
         return True
+
+    def _missing(self, outbox: Outbox) -> list[int]:
+        """Ask the server which parts it lacks. It lists the first thousand numbers."""
+        count = outbox.manifest["count"] if outbox.manifest else 0
+        answer = self._server.get(f"traces/{outbox.id}/missing?count={count}")
+        judge(answer, f"the missing parts of trace {outbox.id}")
+        if not isinstance(answer.document.get("missing"), list):
+            raise LaterError(f"the missing parts of trace {outbox.id}: {NOT_THE_SERVER}")
+        return _numbers(answer.document["missing"])
+
+    def _send_again(self, outbox: Outbox, missing: list[int]) -> None:
+        """Mark parts to send again. Raises StoppedError if one is damaged or gone, LaterError if it comes too often."""
+        for number in missing:
+            here = outbox.part(number).exists()
+            if reason := outbox.damaged.get(number, "" if here else "it is not on this disk"):
+                raise StoppedError(
+                    f"part {number} of trace {outbox.id} is damaged and was not sent: {reason}; "
+                    f"without it the trace can't be sealed; `happe-power verify {outbox.folder}` says more"
+                )
+            outbox.lost(number)
+        asked = [(outbox.folder, number) for number in missing]
+        self._asked.update(asked)
+        if max(self._asked[each] for each in asked) > MOST_ASKED:
+            self._asked.clear()
+            raise LaterError(f"trace {outbox.id}: the server has acknowledged parts that it says are missing")
 
     def _tidy(self) -> None:
         """Every ten seconds, delete the parts of sealed traces that this host need not keep."""
         if self._keep == ALWAYS or clocks.now_us() < self._tidy_us:
             return
         self._tidy_us = clocks.now_us() + TIDY_US
-        sealed = [each for each in self._known.values() if each.sealed and each.numbers()]
+        sealed = [each for each in self._known.values() if each.sealed and each.numbers]
         for outbox in sorted(sealed, key=lambda each: (each.began_us, each.id)):
             if self._keep == UNTIL_SEALED or outbox.measured or self._short():
                 self._noted(outbox, partial(self._delete, outbox))
@@ -245,21 +280,6 @@ def _lost(waiting: Iterable[Outbox]) -> Json:
                 return {}
             return {"gaps": len(gaps), "lost_seconds": math.ceil(lost / trace.rate_hz)}
     return {}
-
-
-def judge_beat(answer: Answer) -> None:
-    """Ignore a heartbeat's answer, unless the server refuses this host. Raises RefusedError."""
-    try:
-        judge(answer, "the heartbeat")
-    except (LaterError, StoppedError):
-        return
-
-
-class Waiting(Protocol):
-    """Waits for some seconds. True: a signal has requested the end."""
-
-    def __call__(self, seconds: float, /) -> bool:
-        """Wait."""
 
 
 def upload(uploader: Uploader, wait: Waiting, report: Report, *, tries: int) -> int:
@@ -310,77 +330,10 @@ def _said(error: OSError) -> str:
     return f"{error.filename}: {error.strerror}" if error.filename else str(error)
 
 
-PADDED_BYTES = 1 << 16
-MOST_ASKED = 3  # how often the server may ask for one part before we take a pause
-NOT_THE_SERVER = "the answer does not come from a study server"
-
-
-class Sealing:
-    """Seals one trace after the upload of all its parts."""
-
-    def __init__(self, server: Server, outbox: Outbox) -> None:
-        """Send no request yet."""
-        self._server = server
-        self._outbox = outbox
-        self._asked: Counter[int] = Counter()
-
-    def step(self) -> bool:
-        """Try to seal the trace. False: the server lacks parts; send them first. Raises LaterError, StoppedError."""
-        outbox = self._outbox
-        missing = self._missing()
-        if missing:
-            self._again(missing)
-            return False
-        raw = (outbox.folder / MANIFEST).read_bytes()
-        raw += b" " * (-len(raw) % PADDED_BYTES)  # the number of gaps in it would reveal the power
-        answer = self._server.send_json("PUT", f"traces/{outbox.id}/seal", raw)
-        if answer.status == HTTPStatus.CONFLICT and (missing := _numbers(answer.document.get("missing"))):
-            self._again(missing)
-            return False
-        if answer.status == HTTPStatus.CONFLICT and (others := _others(answer.document)):
-            raise StoppedError(f"the seal of trace {outbox.id}: {others} ({answer.status}: {answer.detail})")
-        judge(answer, f"the seal of trace {outbox.id}")
-        require_trace(answer, outbox.id)
-        if answer.document.get("sealed") is not True:
-            raise LaterError(f"the seal of trace {outbox.id}: {NOT_THE_SERVER}")
-        write_whole(outbox.folder / SEAL, compact(answer.document))
-        return True
-
-    def _missing(self) -> list[int]:
-        """Ask the server which parts it lacks. It lists the first thousand numbers."""
-        answer = self._server.get(f"traces/{self._outbox.id}/missing?count={self._outbox.manifest['count']}")
-        judge(answer, f"the missing parts of trace {self._outbox.id}")
-        if not isinstance(answer.document.get("missing"), list):
-            raise LaterError(f"the missing parts of trace {self._outbox.id}: {NOT_THE_SERVER}")
-        return _numbers(answer.document["missing"])
-
-    def _again(self, missing: list[int]) -> None:
-        """Mark parts to send again. Raises StoppedError if one is damaged or gone, LaterError if it comes too often."""
-        here = set(self._outbox.numbers())
-        for number in missing:
-            if reason := self._outbox.damaged.get(number, "" if number in here else "it is not on this disk"):
-                raise StoppedError(
-                    f"part {number} of trace {self._outbox.id} is damaged and was not sent: {reason}; "
-                    f"without it the trace can't be sealed; `happe-power verify {self._outbox.folder}` says more"
-                )
-            self._outbox.lost(number)
-        self._asked.update(missing)
-        if max(self._asked[number] for number in missing) > MOST_ASKED:
-            self._asked.clear()
-            raise LaterError(f"trace {self._outbox.id}: the server has acknowledged parts that it says are missing")
-
-
 def require_trace(answer: Answer, trace: str) -> None:
     """Raise LaterError unless an answer names this trace: a captive portal answers 200 to any request."""
     if answer.document.get("trace") != trace:
         raise LaterError(f"trace {trace}: {NOT_THE_SERVER}")
-
-
-def require_part(answer: Answer, part: Part) -> None:
-    """Raise LaterError unless an answer names this part."""
-    said = answer.document
-    if (said.get("number"), said.get("sha256")) != (part.number, part.sha256):
-        raise LaterError(f"part {part.number}: {NOT_THE_SERVER}")
 
 
 def _numbers(value: object) -> list[int]:
