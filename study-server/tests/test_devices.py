@@ -20,7 +20,7 @@ from happe_study.model.audit.models import AuditEntry
 from happe_study.model.devices import Device, Sitting
 from happe_study.model.rights import Role
 from happe_study.model.studies import Study
-from happe_study.study.people.enrolment import plain
+from happe_study.study.people.devices import plain
 from happe_study.study.studies.services import protocol_of
 from world import World
 

@@ -37,7 +37,7 @@ from happe_study.model.traces import Trace, TracePart
 from happe_study.results.withdrawal import erasure, retention
 from happe_study.results.withdrawal import services as withdrawal
 from happe_study.results.withdrawal.erasure import renamed
-from happe_study.study.people import device_sittings as sittings
+from happe_study.study.people import sittings
 from happe_study.study.records.stored import opened
 from happe_study.study.runs import services
 from happe_study.study.sealing import open_condition

@@ -12,7 +12,7 @@ import given_jobs
 import given_reports
 import given_studies
 from given_accounts import browser, post, token_of
-from happe_study.base.tables.formats import Format
+from happe_study.base.tables import Format
 from happe_study.model.audit.models import AuditDetail, AuditEntry
 from happe_study.model.jobs import services as jobs
 from happe_study.model.jobs.models import JobState

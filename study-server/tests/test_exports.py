@@ -14,8 +14,7 @@ from sqlalchemy import select, update
 
 import given_studies
 from enrolled import enrol
-from happe_study.base.tables.columns import Column, Kind
-from happe_study.base.tables.formats import Format, encoded
+from happe_study.base.tables import Column, Format, Kind, encoded
 from happe_study.model.audit.models import AuditEntry
 from happe_study.model.participants import Participant
 from happe_study.model.rights import RIGHTS, Right, Role

@@ -17,7 +17,7 @@ from werkzeug.routing import Rule
 from werkzeug.test import TestResponse
 
 from given_jobs import work_off
-from happe_study.base.tables.formats import Format
+from happe_study.base.tables import Format
 from happe_study.model.jobs.models import Job
 from happe_study.model.results import ExportPiece
 from happe_study.model.rights import RIGHTS, Right, Role

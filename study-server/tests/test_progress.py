@@ -22,8 +22,7 @@ from happe_study.model.rights import RIGHTS, Right, Role
 from happe_study.model.runs import Run
 from happe_study.model.studies import Study
 from happe_study.results.overview import HOUR_US, MINUTE_US, progress
-from happe_study.study.people import device_sittings as sittings
-from happe_study.study.people import devices
+from happe_study.study.people import devices, sittings
 from happe_study.study.runs import participation as services
 
 if TYPE_CHECKING:

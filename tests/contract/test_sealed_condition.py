@@ -15,7 +15,7 @@ import seals
 from happe_study.model.participants import Participant
 from happe_study.model.runs import Run
 from happe_study.study import sealing
-from happe_study.study.people import enrolment
+from happe_study.study.people import devices
 from happe_study.study.protocol.conditions import Condition
 from happe_study.study.protocol.reading import Ondemand
 from happe_study.study.runs.services import condition_document
@@ -61,8 +61,8 @@ def test_the_server_enrols_the_key_as_happectl_prints_it(experimenter: Client, h
     with happectl.daemon(DeviceKey=[list(key)]):
         printed = json.loads(happectl.run("study", "key", "--json").stdout)
         shown = happectl.run("study", "key").stdout
-    assert enrolment.public_key(printed["public_key"]) == key
-    assert printed["key_sha256"] == enrolment.fingerprint(key) == hashlib.sha256(key).hexdigest()
+    assert devices.public_key(printed["public_key"]) == key
+    assert printed["key_sha256"] == devices.fingerprint(key) == hashlib.sha256(key).hexdigest()
     assert shown == f"public key  {base64.b64encode(key).decode()}\nSHA-256     {printed['key_sha256']}\n"
 
 

@@ -127,6 +127,12 @@ class Database:
         self._looking.dispose()
 
 
+def at_one_moment(session: Session) -> None:
+    """Make all statements of a new session of `reading()` see one moment. On SQLite they always do."""
+    if session.get_bind().dialect.name == "postgresql":
+        session.connection(execution_options={"isolation_level": "REPEATABLE READ"})
+
+
 class _Turns:
     """A lock by which the writers of one SQLite file take turns, in all threads and processes."""
 

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from happe_cli.commands import Command, json_option, print_answer
 from happe_cli.disk import sync_folder, whole
 from happe_cli.errors import Failure
-from happe_study.base.tables.formats import Format
+from happe_study.base.tables import Format
 from happe_study.cli import named
 from happe_study.cli.errors import PROGRAM
 from happe_study.cli.server import Server, pass_server

@@ -17,7 +17,7 @@ from sqlalchemy import func, select
 
 from happe_study.base.database import FOR_CHANGE
 from happe_study.base.problems import conflict, not_found
-from happe_study.base.tables.formats import Format
+from happe_study.base.tables import Format
 from happe_study.model.audit.chain import append
 from happe_study.model.documents import DocumentKind
 from happe_study.model.jobs import services as jobs

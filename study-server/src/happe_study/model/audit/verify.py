@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from happe_study.base.snapshot import at_one_moment
+from happe_study.base.database import at_one_moment
 from happe_study.model.audit.chain import GENESIS, detail_digest, link
 from happe_study.model.audit.models import AuditDetail, AuditEntry, AuditHead
 

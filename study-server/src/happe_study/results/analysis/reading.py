@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from happe_study.base.tables.formats import FORMULA, Format
+from happe_study.base.tables import FORMULA, Format
 from happe_study.results.analysis.tidy import Run, Runs
 from happe_study.study.documents import InputError
 

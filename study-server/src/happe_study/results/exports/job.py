@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import insert
 
-from happe_study.base.tables.formats import Format
+from happe_study.base.tables import Format
 from happe_study.model.jobs.work import Kind
 from happe_study.model.results import ExportPiece
 from happe_study.model.rights import Right

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 from sqlalchemy import select
 
-from happe_study.base.tables.columns import Column, Kind
+from happe_study.base.tables import Column, Kind
 from happe_study.model.participants import Participant
 from happe_study.model.runs import Run, RunRecord
 from happe_study.results.exports.tables import (

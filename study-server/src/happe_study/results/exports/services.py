@@ -6,10 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from happe_study.base.database import at_one_moment
 from happe_study.base.problems import conflict, forbidden, not_found
-from happe_study.base.snapshot import at_one_moment
-from happe_study.base.tables.columns import Column, Kind
-from happe_study.base.tables.formats import encoded
+from happe_study.base.tables import Column, Kind, encoded
 from happe_study.model.audit.chain import append
 from happe_study.model.rights import Right
 from happe_study.model.studies import StudyState
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
     from happe_study.base.config import Secrets
     from happe_study.base.database import Database
-    from happe_study.base.tables.formats import Format
+    from happe_study.base.tables import Format
     from happe_study.model.rules import Caller
     from happe_study.model.studies import Study
 

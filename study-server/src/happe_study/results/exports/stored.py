@@ -16,7 +16,7 @@ from sqlalchemy import delete, select
 from happe_study.base.clock import now_us
 from happe_study.base.database import FOR_CHANGE
 from happe_study.base.problems import conflict, not_found
-from happe_study.base.tables.formats import Format
+from happe_study.base.tables import Format
 from happe_study.model.audit.chain import SERVER, append
 from happe_study.model.jobs import services as jobs
 from happe_study.model.jobs.models import Job, JobState

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Select, and_, case, false, func, or_, select
 from sqlalchemy.orm import aliased
 
-from happe_study.base.tables.columns import Column, Kind
+from happe_study.base.tables import Column, Kind
 from happe_study.model.devices import ClockEstimate, Device
 from happe_study.model.participants import Participant
 from happe_study.model.rights import Right
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
     from sqlalchemy.sql.elements import ColumnElement
 
-    from happe_study.base.tables.columns import Sql
+    from happe_study.base.tables import Sql
     from happe_study.study.protocol.reading import Protocol
 
 ROWS_AT_ONCE = 1000

@@ -4,7 +4,9 @@
 Every function takes a session of `writing()` and raises Problem.
 """
 
+import base64
 import binascii
+import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict
 from http import HTTPStatus
@@ -18,18 +20,18 @@ from happe_contract import clocks
 from happe_contract.faults import BadDocumentError
 from happe_study.base import fresh
 from happe_study.base.clock import now_us
-from happe_study.base.codes import digest, is_code
+from happe_study.base.codes import ALPHABET, CODE_LENGTH, digest, is_code, new_code
 from happe_study.base.problems import FieldError, Problem, conflict, not_found, unprocessable
 from happe_study.base.uploads import of_document
 from happe_study.model.accounts import TokenKind
 from happe_study.model.audit import chain
 from happe_study.model.devices import ClockEstimate, Device
 from happe_study.model.rules import Caller, DeviceKind, Who
-from happe_study.study.people import device_sittings as sittings
-from happe_study.study.people import enrolment, tokens
-from happe_study.study.sealing import PublicKeyError
+from happe_study.study.people import sittings, tokens
+from happe_study.study.sealing import PublicKeyError, check_public_key
 
 WRONG_CODE = "enrolment"  # the kind of problem
+MISREAD = str.maketrans({"O": "0", "I": "1", "L": "1", "-": None, " ": None})  # as in Crockford's base 32
 ENROL_US = 24 * 3600 * 1_000_000  # how long an enrolment code works
 
 
@@ -91,7 +93,7 @@ def enrol(session: Session, code: str, key: str | None) -> tuple[Device, str]:
     facts: dict[str, Any] = {
         "device": device.code,
         "kind": device.kind,
-        "key_sha256": enrolment.fingerprint(device.public_key),
+        "key_sha256": fingerprint(device.public_key),
     }
     chain.append(session, "device.enrolled", itself, study_id=device.study_id, **facts)
     return device, token
@@ -122,8 +124,34 @@ def estimate_clock(
     return known, False
 
 
+def new_enrolment_code() -> str:
+    """A code of 80 random bits that people can type: two groups of eight."""
+    return f"{new_code()}-{new_code()}"
+
+
+def plain(code: str) -> str | None:
+    """A typed code without hyphens and spaces, with misread letters corrected; None if it can't be a code."""
+    read = code.upper().translate(MISREAD)
+    return read if len(read) == 2 * CODE_LENGTH and set(read) <= set(ALPHABET) else None
+
+
+def public_key(text: str) -> bytes:
+    """Decode an X25519 public key from base64. Raises binascii.Error, or PublicKeyError for an unusable key."""
+    try:
+        key = base64.b64decode(text.encode("ascii"), validate=True)
+    except UnicodeEncodeError:
+        raise binascii.Error("not ASCII") from None
+    check_public_key(key)
+    return key
+
+
+def fingerprint(key: bytes | None) -> str | None:
+    """The fingerprint by which people recognise a laptop's key: SHA-256 in hexadecimal. None for a meter's."""
+    return hashlib.sha256(key).hexdigest() if key else None
+
+
 def _offer(device: Device) -> str:
-    code = enrolment.new_enrolment_code()
+    code = new_enrolment_code()
     device.enrol_sha256 = digest(code.replace("-", ""))
     device.enrol_expires_us = now_us() + ENROL_US
     return code
@@ -138,7 +166,7 @@ def _end(session: Session, device: Device) -> None:
 
 def _invited(session: Session, code: str) -> Device:
     """The device with this enrolment code. Raises Problem 403 for a code that is unknown, used or too old."""
-    read = enrolment.plain(code)
+    read = plain(code)
     query = select(Device).where(Device.enrol_sha256 == digest(read or "")).with_for_update()
     device = session.scalar(query) if read else None
     if device is None or (device.enrol_expires_us or 0) <= now_us():
@@ -165,7 +193,7 @@ def _checked_key(kind: DeviceKind, key: str | None) -> bytes | None:
     if key is None:
         raise unprocessable("A laptop needs a key, to which the server seals conditions.", FieldError(at, "is missing"))
     try:
-        return enrolment.public_key(key)
+        return public_key(key)
     except binascii.Error:
         raise unprocessable("The key can't be read.", FieldError(at, "is not base64")) from None
     except PublicKeyError as error:

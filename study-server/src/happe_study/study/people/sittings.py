@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A participant at a laptop. While a sitting lasts, the laptop may start that participant's runs."""
 
-from sqlalchemy import select
+from sqlalchemy import or_, select, update
 from sqlalchemy.orm import Session
 
 from happe_study.base.clock import now_us
@@ -12,7 +12,6 @@ from happe_study.model.devices import Device, Sitting
 from happe_study.model.participants import Participant
 from happe_study.model.rules import Caller, Who
 from happe_study.study.people import callers
-from happe_study.study.people.device_sittings import close, current
 from happe_study.study.people.holding import hold
 
 
@@ -42,6 +41,18 @@ def leave(session: Session, device: Caller) -> None:
     close(session, device_id=device.id)
     about = {"study_id": device.study_id, "participant_id": participant_id}
     chain.append(session, "sitting.ended", device, **about, device=device.name)
+
+
+def close(session: Session, *, device_id: int | None = None, participant_id: int | None = None) -> None:
+    """End every sitting at a device or of a participant."""
+    where = or_(Sitting.device_id == device_id, Sitting.participant_id == participant_id)
+    session.execute(update(Sitting).where(where, Sitting.ended_us.is_(None)).values(ended_us=now_us()))
+
+
+def current(session: Session, device_id: int) -> int | None:
+    """The id of the participant who sits at a device; None: nobody does."""
+    query = select(Sitting.participant_id).where(Sitting.device_id == device_id, Sitting.ended_us.is_(None))
+    return session.scalar(query.limit(1))
 
 
 def _lock(session: Session, device: Caller) -> None:

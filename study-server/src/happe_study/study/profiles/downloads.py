@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import func
 
+from happe_study.base.database import at_one_moment
 from happe_study.base.problems import conflict, unprocessable
-from happe_study.base.snapshot import at_one_moment
-from happe_study.base.tables.columns import Column, Kind
-from happe_study.base.tables.formats import Format, encoded
+from happe_study.base.tables import Column, Format, Kind, encoded
 from happe_study.model.audit.chain import append
 from happe_study.model.profiles import Profile
 from happe_study.study.profiles.reviews import hold_profile

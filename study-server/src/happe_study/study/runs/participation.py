@@ -26,8 +26,7 @@ from happe_study.model.audit.chain import append
 from happe_study.model.participants import OnWithdrawal, Participant, ParticipantState
 from happe_study.model.rules import Caller
 from happe_study.model.studies import Study, StudyState
-from happe_study.study.people import device_sittings as sittings
-from happe_study.study.people import questionnaire, tokens
+from happe_study.study.people import questionnaire, sittings, tokens
 from happe_study.study.runs import planning
 from happe_study.study.runs import services as runs
 from happe_study.study.studies.services import protocol_of

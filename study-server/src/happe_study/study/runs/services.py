@@ -25,7 +25,7 @@ from happe_study.model.participants import Participant, ParticipantState
 from happe_study.model.rules import Caller, Who
 from happe_study.model.runs import Run
 from happe_study.model.studies import Study, StudyState
-from happe_study.study.people.enrolment import fingerprint
+from happe_study.study.people.devices import fingerprint
 from happe_study.study.protocol.conditions import Condition, Phase, Scheme
 from happe_study.study.protocol.reading import Ondemand, Protocol
 from happe_study.study.runs import machine, steps

@@ -9,8 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from happe_study.base.fields import BINARY
 from happe_study.base.parts import parts
-from happe_study.base.tables.columns import Kind
-from happe_study.base.tables.formats import MEDIA_TYPES, Format
+from happe_study.base.tables import MEDIA_TYPES, Format, Kind
 from happe_study.model.rights import Right
 from happe_study.model.rules import caller, staff
 from happe_study.results.exports import services

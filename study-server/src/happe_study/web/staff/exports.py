@@ -9,7 +9,7 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from happe_study.base.parts import parts
 from happe_study.base.problems import Problem
-from happe_study.base.tables.formats import Format
+from happe_study.base.tables import Format
 from happe_study.model.jobs.models import OPEN
 from happe_study.model.rights import Right
 from happe_study.model.rules import caller, staff
