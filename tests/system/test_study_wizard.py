@@ -249,6 +249,7 @@ def rates_while_the_disk_is_full(scene: Scene) -> None:
     with full_disk(laptop):
         laptop.leads_on("5", "Return")
         laptop.until_page("trouble")
+        assert "journal.db: disk I/O error" in laptop.log  # the page has neither the file nor the error
         keep(laptop, "trouble")
     assert laptop.leads_on("Return") == "guess"
     play(laptop, "goodbye")

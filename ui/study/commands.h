@@ -7,9 +7,7 @@
 
 #include <QLockFile>
 #include <QString>
-#include <csignal>
 #include <cstdint>
-#include <initializer_list>
 #include <memory>
 #include <string>
 #include <tl/expected.hpp>
@@ -35,9 +33,6 @@ struct Options {
     bool again = false;  // also send uploads that the server has refused
 };
 
-// The wizard leaves, or calls the experimenter (SIGUSR1, by which `happe-study abort` calls).
-inline constexpr std::initializer_list<int> kAsked = {SIGTERM, SIGINT, SIGUSR1};
-
 int complain(const std::string& message, int status);
 
 // The enrolled laptop's state, which no other program has.
@@ -55,7 +50,6 @@ int enrol(const Options& options, QCoreApplication& application);
 int show_status(const Options& options);
 int upload(const Options& options, QCoreApplication& application);
 int call_experimenter(const Options& options);
-int run_wizard(const Options& options);
 
 // The wizard's folder, 0700, and the program that uses it.
 

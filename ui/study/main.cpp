@@ -3,20 +3,28 @@
 #include "governor/cli/usage_mistake.h"
 #include "ui/program.h"
 #include "ui/study/commands.h"
+#include "ui/study/laptop/x11_desktop.h"
 #include "ui/study/sitting/journal.h"
+#include "ui/study/window.h"
+#include "ui/study/wizard.h"
 
 #include <sysexits.h>
 #include <CLI/CLI.hpp>
 #include <QApplication>
 #include <QLocale>
 #include <QStandardPaths>
+#include <QTimer>
 #include <QTranslator>
 #include <csignal>
 #include <exception>
+#include <initializer_list>
 #include <iostream>
 
 namespace happe::study {
 namespace {
+
+// The wizard leaves, or calls the experimenter (SIGUSR1, by which `happe-study abort` calls).
+constexpr std::initializer_list<int> kAsked = {SIGTERM, SIGINT, SIGUSR1};
 
 const QString kTranslations = QStringLiteral(":/translations");
 
@@ -102,6 +110,31 @@ void define(CLI::App& program, Options& options) {
     program.set_help_all_flag("--help-all", "Print the help of all commands");
     program.set_version_flag("--version", "happe-study " HAPPE_VERSION);
     program.footer(kFooter);
+}
+
+// Builds and connects the wizard's parts.
+int run_wizard(const Options& options) {
+    const auto laptop = open_laptop(options, "another wizard is running");
+    if (!laptop) {
+        return laptop.error();
+    }
+    const auto found_by_abort = take_lock(QString::fromStdString(options.state), kWizardLock);
+    Server server(laptop->enrolment.server, laptop->enrolment.token);
+    DaemonProxy governor(QDBusConnection::systemBus());
+    Wizard wizard({.countdown_s = options.countdown_s,
+                   .browser = QString::fromStdString(options.browser),
+                   .state = QString::fromStdString(options.state),
+                   .server = laptop->enrolment.server},
+                  *laptop->journal, server, governor);
+    Window window(wizard, options.settle_ms);
+    const X11Desktop desk;
+    QObject::connect(&desk, &X11Desktop::pressed, &window, &Window::call_experimenter);
+    QObject::connect(&window, &Window::comes_forward, &desk, &X11Desktop::bring_forward);
+    const ui::UnixSignals asked(kAsked);
+    QObject::connect(&asked, &ui::UnixSignals::came, &window,
+                     [&window](int number) { number == SIGUSR1 ? window.call_experimenter() : leave(); });
+    QTimer::singleShot(0, &wizard, [&] { wizard.go_on(); });
+    return QApplication::exec();
 }
 
 int act(const Options& options, int argc, char** argv) {

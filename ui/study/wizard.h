@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A sitting, from the participant's link to the goodbye. The wizard writes each change into the journal before it acts
-// on it, and reads from there what comes next (steps.h). So a killed wizard continues where it was.
+// on it, and reads from there what comes next (sitting.h). So a killed wizard continues where it was.
 #pragma once
 
 #include "ui/study/laptop/application.h"
@@ -8,10 +8,12 @@
 #include "ui/study/server/server.h"
 #include "ui/study/server/uploader.h"
 #include "ui/study/sitting/journal.h"
-#include "ui/study/window/view.h"
+#include "ui/study/sitting/sitting.h"
 
 #include <QObject>
 #include <QTimer>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -43,6 +45,40 @@ public:
 
 private:
     unsigned task_ = 0;
+};
+
+// The content of the window.
+enum class Page : std::uint8_t {
+    Welcome,      // asks for the participant's link
+    Handout,      // in the browser
+    Practice,     // practice with an application is next
+    Ready,        // a run is next
+    Waiting,      // for the server
+    Countdown,    // `seconds` are left
+    Playing,      // the wizard shows nothing
+    Interrupted,  // the run begins again
+    Rate,
+    Guess,
+    Stopped,  // aborted, not planned again yet
+    Sending,  // all is done, but the server does not have all uploads
+    Goodbye,
+    Trouble,  // somebody must do something
+};
+
+struct View {
+    Page page = Page::Welcome;
+    std::size_t number = 0;  // the number of the run, from 1; 0: none
+    std::size_t total = 0;
+    QString application;
+    QString code;  // the run's code, for the experimenter
+    int seconds = 0;
+    QString detail;  // the error, or what the wizard waits for
+    Scale scale;
+    Guess guess;
+    bool practises = false;  // practice goes on
+    bool may_stop = false;   // there is a run that the experimenter may stop
+    bool may_leave = false;  // there is a participant, and no run is on
+    bool refused = false;    // the server has refused a upload in the journal
 };
 
 struct WizardSettings {

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "ui/study/sitting/run_record.h"
-#include "ui/study/sitting/steps.h"
+#include "ui/study/sitting/sitting.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <array>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "ui/study/window/window.h"
+#include "ui/study/window.h"
 
+#include "ui/study/page_builder.h"
 #include "ui/study/sitting/words.h"
-#include "ui/study/window/page_builder.h"
 
 #include <QCloseEvent>
 #include <QGuiApplication>
@@ -24,8 +24,8 @@ bool is_press(const QEvent& event) {
 
 }  // namespace
 
-Window::Window(PageActions actions, int settle_ms)
-    : actions_(std::move(actions)), layout_(std::make_unique<QVBoxLayout>(this).release()) {
+Window::Window(Wizard& wizard, int settle_ms)
+    : wizard_(wizard), layout_(std::make_unique<QVBoxLayout>(this).release()) {
     setObjectName(QStringLiteral("window"));
     setWindowTitle(QStringLiteral("HAPPE"));
     setStyleSheet(style_sheet());
@@ -40,6 +40,7 @@ Window::Window(PageActions actions, int settle_ms)
     forward_.setInterval(kForwardMs);
     connect(&forward_, &QTimer::timeout, this, &Window::come_forward);
     QGuiApplication::instance()->installEventFilter(this);
+    connect(&wizard_, &Wizard::shows, this, &Window::show_view);
 }
 
 void Window::show_view(const View& view) {
@@ -69,7 +70,8 @@ void Window::dismiss_experimenter() {
 }
 
 void Window::render() {
-    auto fresh = experimenter_ ? make_experimenters_page(view_, actions_) : make_page(view_, actions_);
+    auto fresh = experimenter_ ? make_experimenters_page(view_, wizard_, [this] { dismiss_experimenter(); })
+                               : make_page(view_, wizard_);
     if (page_ != nullptr) {
         layout_->removeWidget(page_);
         page_->hide();
@@ -146,7 +148,7 @@ bool Window::eventFilter(QObject* watched, QEvent* event) {
 void Window::closeEvent(QCloseEvent* event) {
     event->ignore();
     if (place_ == Place::Desktop || view_.page == Page::Goodbye) {
-        actions_.leave();
+        leave();
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "ui/study/window/page_builder.h"
+#include "ui/study/page_builder.h"
 
 #include "ui/study/sitting/words.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "ui/study/server/answer.h"
+#include "ui/study/server/server.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // Builds a page: one column in the middle of the screen, filled from the top.
 #pragma once
 
-#include "ui/study/window/view.h"
+#include "ui/study/wizard.h"
 
 #include <QLabel>
 #include <QPushButton>

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "ui/study/window/pages.h"
+#include "ui/study/pages.h"
 
+#include "ui/study/choice_widget.h"
+#include "ui/study/page_builder.h"
 #include "ui/study/sitting/words.h"
-#include "ui/study/window/choice_widget.h"
-#include "ui/study/window/page_builder.h"
 
+#include <sysexits.h>
+#include <QCoreApplication>
 #include <QLineEdit>
 #include <array>
 
@@ -52,45 +54,46 @@ void add_send(PageBuilder& page, ChoiceWidget& choice, const QString& text, cons
     page.begin_with(choice);
 }
 
-void welcome(PageBuilder& page, const View& view, const PageActions& actions) {
+void welcome(PageBuilder& page, const View& view, Wizard& wizard) {
     page.title(StudyWords::tr("Who is taking part?"));
     page.text(StudyWords::tr(
         "Paste or type the participant's link. Consent, questions and instructions open in the browser. Then the "
         "participant continues here."));
     page.note(view.detail);
-    add_line(page, StudyWords::tr("The participant's link"), kLongestLink, StudyWords::tr("Begin"), actions.sit_down);
+    add_line(page, StudyWords::tr("The participant's link"), kLongestLink, StudyWords::tr("Begin"),
+             [&wizard](const QString& link) { wizard.sit_down(link); });
 }
 
-void handout(PageBuilder& page, const View& view, const PageActions& actions) {
+void handout(PageBuilder& page, const View& view, Wizard& wizard) {
     page.title(StudyWords::tr("Please continue in the browser"));
     page.text(StudyWords::tr(
         "There you read about the study, answer some questions, and read the instructions. After that, this window "
         "continues by itself."));
     page.note(view.detail);
-    page.main_button(StudyWords::tr("Open the pages again"), actions.open_pages);
+    page.main_button(StudyWords::tr("Open the pages again"), [&wizard] { wizard.open_pages(); });
 }
 
-void practice(PageBuilder& page, const View& view, const PageActions& actions) {
+void practice(PageBuilder& page, const View& view, Wizard& wizard) {
     page.title(StudyWords::tr("Practice: %1").arg(view.application));
     page.text(
         StudyWords::tr("Try it until you feel comfortable, for up to %1. It ends by itself, or when you leave it.")
             .arg(length_of(view.seconds)));
-    page.main_button(StudyWords::tr("Start the practice"), actions.begin);
-    page.other_button(StudyWords::tr("I already know it"), actions.skip_practice);
+    page.main_button(StudyWords::tr("Start the practice"), [&wizard] { wizard.begin(); });
+    page.other_button(StudyWords::tr("I already know it"), [&wizard] { wizard.skip_practice(); });
 }
 
-void ready(PageBuilder& page, const View& view, const PageActions& actions) {
+void ready(PageBuilder& page, const View& view, Wizard& wizard) {
     page.where(view);
     page.title(StudyWords::tr("Next: %1").arg(view.application));
     page.text(StudyWords::tr(
                   "It lasts %1 and ends by itself, even in the middle of something. Then you rate it. Rest as long as "
                   "you like before you start.")
                   .arg(length_of(view.seconds)));
-    page.main_button(StudyWords::tr("Start"), actions.begin);
+    page.main_button(StudyWords::tr("Start"), [&wizard] { wizard.begin(); });
     page.progress(view.number - 1, view.total);
 }
 
-void waiting(PageBuilder& page, const View& view, const PageActions& /*actions*/) {
+void waiting(PageBuilder& page, const View& view, Wizard& /*wizard*/) {
     page.where(view);
     page.title(StudyWords::tr("One moment, please"));
     page.text(StudyWords::tr(
@@ -99,7 +102,7 @@ void waiting(PageBuilder& page, const View& view, const PageActions& /*actions*/
     page.note(view.detail);
 }
 
-void countdown(PageBuilder& page, const View& view, const PageActions& /*actions*/) {
+void countdown(PageBuilder& page, const View& view, Wizard& /*wizard*/) {
     page.where(view);
     page.title(view.application);
     auto& number = *made_in<QLabel>(page.content(), QString::number(view.seconds));
@@ -108,18 +111,18 @@ void countdown(PageBuilder& page, const View& view, const PageActions& /*actions
     page.add(number);
 }
 
-void interrupted(PageBuilder& page, const View& view, const PageActions& actions) {
+void interrupted(PageBuilder& page, const View& view, Wizard& wizard) {
     page.where(view);
     page.title(StudyWords::tr("This run was interrupted"));
     page.text(
         StudyWords::tr("This is not your fault. The interrupted part does not count, and the run starts again from the "
                        "beginning."));
     page.note(view.detail);
-    page.main_button(StudyWords::tr("Begin this run again"), actions.begin);
+    page.main_button(StudyWords::tr("Begin this run again"), [&wizard] { wizard.begin(); });
     page.progress(view.number - 1, view.total);
 }
 
-void rate(PageBuilder& page, const View& view, const PageActions& actions) {
+void rate(PageBuilder& page, const View& view, Wizard& wizard) {
     page.where(view);
     const Scale& scale = view.scale;
     page.title(QString::fromStdString(scale.question));
@@ -135,11 +138,11 @@ void rate(PageBuilder& page, const View& view, const PageActions& actions) {
     page.ends(points.first() + QStringLiteral(" \u2013 ") + lowest,
               points.last() + QStringLiteral(" \u2013 ") + highest);
     add_send(page, choice, StudyWords::tr("Send my rating"),
-             [rate = actions.rate, first = scale.lowest](int chosen) { rate(first + chosen); });
+             [&wizard, first = scale.lowest](int chosen) { wizard.rate(first + chosen); });
     page.text(StudyWords::tr("With the keyboard: the number, then Enter."));
 }
 
-void guess(PageBuilder& page, const View& view, const PageActions& actions) {
+void guess(PageBuilder& page, const View& view, Wizard& wizard) {
     page.where(view);
     page.title(QString::fromStdString(view.guess.question));
     page.text(StudyWords::tr("You are not expected to know. Choose what you think, or say that you don't know."));
@@ -149,13 +152,13 @@ void guess(PageBuilder& page, const View& view, const PageActions& actions) {
         answers.push_back(QString::number(++number) + QStringLiteral("   ") + QString::fromStdString(choice.text));
     }
     ChoiceWidget& choice = add_choice(page, ChoiceWidget::Shape::Column, answers, 1);
-    const auto send = [guess = actions.guess, choices = view.guess.choices](int chosen) {
-        guess(choices.at(static_cast<std::size_t>(chosen)).key);
+    const auto send = [&wizard, choices = view.guess.choices](int chosen) {
+        wizard.guess(choices.at(static_cast<std::size_t>(chosen)).key);
     };
     add_send(page, choice, StudyWords::tr("Send my guess"), send);
 }
 
-void stopped(PageBuilder& page, const View& view, const PageActions& /*actions*/) {
+void stopped(PageBuilder& page, const View& view, Wizard& /*wizard*/) {
     page.where(view);
     page.title(StudyWords::tr("This run was stopped"));
     page.text(StudyWords::tr(
@@ -164,14 +167,14 @@ void stopped(PageBuilder& page, const View& view, const PageActions& /*actions*/
     page.note(view.detail);
 }
 
-void sending(PageBuilder& page, const View& view, const PageActions& /*actions*/) {
+void sending(PageBuilder& page, const View& view, Wizard& /*wizard*/) {
     page.title(StudyWords::tr("Thank you! That was the last run."));
     page.text(StudyWords::tr(
         "The laptop is sending its data to the study's server. Please leave it on until it says goodbye."));
     page.note(view.detail);
 }
 
-void goodbye(PageBuilder& page, const View& view, const PageActions& actions) {
+void goodbye(PageBuilder& page, const View& view, Wizard& wizard) {
     page.title(StudyWords::tr("Thank you, and goodbye"));
     if (view.refused) {
         page.text(StudyWords::tr("You can continue in the browser, or leave."));
@@ -180,19 +183,19 @@ void goodbye(PageBuilder& page, const View& view, const PageActions& actions) {
     } else {
         page.text(StudyWords::tr("All data have arrived. You can continue in the browser, or leave."));
     }
-    page.main_button(StudyWords::tr("Next participant"), actions.go_on);
-    page.other_button(StudyWords::tr("Leave the program"), actions.leave);
+    page.main_button(StudyWords::tr("Next participant"), [&wizard] { wizard.go_on(); });
+    page.other_button(StudyWords::tr("Leave the program"), leave);
 }
 
-void trouble(PageBuilder& page, const View& view, const PageActions& actions) {
+void trouble(PageBuilder& page, const View& view, Wizard& wizard) {
     page.where(view);
     page.title(StudyWords::tr("Please call the person with you"));
     page.text(StudyWords::tr("There is a problem that the person with you must solve. All your answers are safe."));
     page.note(view.detail);
-    page.main_button(StudyWords::tr("Try again"), actions.try_again);
+    page.main_button(StudyWords::tr("Try again"), [&wizard] { wizard.try_again(); });
 }
 
-using Maker = void (*)(PageBuilder&, const View&, const PageActions&);
+using Maker = void (*)(PageBuilder&, const View&, Wizard&);
 
 struct Entry {
     PageKind kind;
@@ -224,17 +227,21 @@ const Entry& entry_of(Page page) {
 
 }  // namespace
 
+void leave() {
+    QCoreApplication::exit(EX_OK);  // quit() would ask the window, which refuses
+}
+
 const PageKind& kind_of(Page page) {
     return entry_of(page).kind;
 }
 
-std::unique_ptr<QWidget> make_page(const View& view, const PageActions& actions) {
+std::unique_ptr<QWidget> make_page(const View& view, Wizard& wizard) {
     PageBuilder page;
-    entry_of(view.page).make(page, view, actions);
+    entry_of(view.page).make(page, view, wizard);
     return page.finished();
 }
 
-std::unique_ptr<QWidget> make_experimenters_page(const View& view, const PageActions& actions) {
+std::unique_ptr<QWidget> make_experimenters_page(const View& view, Wizard& wizard, const std::function<void()>& back) {
     PageBuilder page;
     page.where(view);
     page.title(StudyWords::tr("For the experimenter"));
@@ -242,18 +249,27 @@ std::unique_ptr<QWidget> make_experimenters_page(const View& view, const PageAct
         page.text(
             StudyWords::tr("You can stop run %1. It will not count. Plan it again on the server.").arg(view.code));
         add_line(page, StudyWords::tr("The reason, for the audit log"), kLongestLine, StudyWords::tr("Stop this run"),
-                 actions.stop_run);
+                 [&wizard, back](const QString& reason) {
+                     back();
+                     wizard.stop_run(reason);
+                 });
     } else if (view.may_leave) {
         page.text(StudyWords::tr("No run is in progress. If the participant leaves, the laptop sends its data first."));
     }
     if (view.practises) {
-        page.main_button(StudyWords::tr("End this practice"), actions.stop_practice);
+        page.main_button(StudyWords::tr("End this practice"), [&wizard, back] {
+            back();
+            wizard.stop_practice();
+        });
     }
     if (view.may_leave) {
-        page.other_button(StudyWords::tr("The participant leaves"), actions.stand_up);
+        page.other_button(StudyWords::tr("The participant leaves"), [&wizard, back] {
+            back();
+            wizard.stand_up();
+        });
     }
-    page.other_button(StudyWords::tr("Leave the program"), actions.leave);
-    page.other_button(StudyWords::tr("Back"), actions.back);
+    page.other_button(StudyWords::tr("Leave the program"), leave);
+    page.other_button(StudyWords::tr("Back"), back);
     return page.finished();
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "ui/study/window/choice_widget.h"
+#include "ui/study/choice_widget.h"
 
-#include "ui/study/window/page_builder.h"
+#include "ui/study/page_builder.h"
 
 #include <QBoxLayout>
 #include <QButtonGroup>

@@ -3,8 +3,8 @@
 // the browser, and hidden while they play.
 #pragma once
 
-#include "ui/study/window/pages.h"
-#include "ui/study/window/view.h"
+#include "ui/study/pages.h"
+#include "ui/study/wizard.h"
 
 #include <QTimer>
 #include <QWidget>
@@ -19,7 +19,7 @@ class Window final : public QWidget {
 
 public:
     // `settle_ms`: a page that appears by surprise accepts an answer only after this time without a press.
-    Window(PageActions actions, int settle_ms);
+    Window(Wizard& wizard, int settle_ms);
     ~Window() override = default;
 
     void show_view(const View& view);
@@ -42,7 +42,7 @@ private:
     void come_forward();
     void tell_page() const;
 
-    PageActions actions_;
+    Wizard& wizard_;
     View view_;
     bool experimenter_ = false;
     bool settling_ = false;
