@@ -1,7 +1,7 @@
 #!/bin/sh
-# Tests HAPPE in real desktops of one release of Debian: GNOME Shell and KWin, and in Debian 13 also labwc. The script
-# makes a system of that release and builds this tree's last commit there, so compiler, libraries, desktops and X servers
-# are all of that release. Needs root. It fails if a desktop cannot be installed.
+# Tests HAPPE in real desktops of one release of Debian: GNOME Shell and KWin. The script makes a system
+# of that release and builds this tree's last commit there, so compiler, libraries, desktops and X servers are all of that
+# release. Needs root. It fails if a desktop cannot be installed.
 # build/desktops/RELEASE keeps the system (4 GB), and the next run only updates the tree. Prints the desktops' versions.
 #   usage: tools/desktops.sh bookworm|trixie [PYTEST'S OPTIONS...]      e.g. tools/desktops.sh trixie -k kwin
 # With HAPPE_PICTURES=1 the tests keep pictures in build/desktops/RELEASE/srv/happe/build/pictures/ui.
@@ -11,9 +11,7 @@ cd "$(dirname "$0")/.."
 release=${1-}
 case $release in
     bookworm) desktops="gnome-shell kwin-wayland" ;;
-    trixie)
-        desktops="gnome-shell kwin-wayland kwin-style-breeze libkscreen-bin labwc wlrctl wlr-randr"
-        ;;
+    trixie) desktops="gnome-shell kwin-wayland kwin-style-breeze libkscreen-bin" ;;
     *) sed -n 's/^#   usage: /usage: /p' "$0" >&2; exit 64 ;;
 esac
 shift

@@ -50,7 +50,7 @@ picture ui/quick-settings-gnome quick-settings-gnome
 
 # Overlay and owner's window in the desktops of Debian 13. Needs root.
 HAPPE_PICTURES=1 tools/desktops.sh trixie -k overlay
-for name in desktop-gnome desktop-kde desktop-labwc; do
+for name in desktop-gnome desktop-kde; do
     cp "build/desktops/trixie/srv/happe/build/pictures/ui/$name.png" build/pictures/ui
     picture "ui/$name" "$name"
 done

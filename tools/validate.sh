@@ -10,7 +10,7 @@
 #   sanitizers   all unit tests under AddressSanitizer and UBSan, and simulated studies under ThreadSanitizer
 #   long         tests with the mark `long`, 1,008,000 observations beside tests/contract/reference.py, 10,000 undone histories, and
 #                two servers with three workers on one PostgreSQL and one S3 store, with 30 kills
-#   desktops12, desktops13     real GNOME Shell, KWin, sway and labwc of this release of Debian
+#   desktops12, desktops13     real GNOME Shell and KWin of this release of Debian
 #   emulated     every boot of the emulated machines, and the desktop's units under a real systemd
 #   packages12, packages13     builds the packages on a bare system of this release, installs, upgrades, removes and purges them
 set -eu

@@ -22,9 +22,3 @@ def bus() -> Iterator[PrivateBus]:
     with private_bus(folder) as running:
         yield running
     shutil.rmtree(folder)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave to tools/desktops.sh what Debian 12 lacks: labwc."""
-    if not shutil.which("labwc"):
-        items[:] = [item for item in items if "labwc" not in item.name]

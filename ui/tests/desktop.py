@@ -170,17 +170,6 @@ class X11(Desktop):
         return int(file.read_text())
 
 
-def click_in(desktop: Desktop, size: tuple[int, int], x: int, y: int) -> None:
-    """Click there on a wlroots compositor, with a temporary pointer. `size` is that of all outputs together."""
-    pointer = desktop.start(program("happe-ui-pointer"), *map(str, (x, y, *size)))
-    spend(0.2)  # clients ask for a new pointer, and no sign tells the test when they have it
-    there(pointer.stdin).write("\n")
-    there(pointer.stdin).flush()
-    spend(0.1)
-    there(pointer.stdin).close()
-    pointer.wait(PATIENCE_S)
-
-
 def without_layers(desktop: Desktop) -> str:
     """Start a compositor without wlr-layer-shell, like GNOME's, beside a desktop. Return its WAYLAND_DISPLAY."""
     desktop.start(*AS_USER, "weston", "--backend=headless-backend.so", "--socket=weston")
@@ -253,11 +242,17 @@ class Wayland(Desktop):
         return Image.open(file).convert("RGB")
 
     def click(self, x: int, y: int) -> None:
-        """Click there."""
+        """Click there, with a temporary pointer."""
         area = [output["rect"] for output in self.outputs() if output["active"]]
         width = max(rect["x"] + rect["width"] for rect in area)
         height = max(rect["y"] + rect["height"] for rect in area)
-        click_in(self, (width, height), x, y)
+        pointer = self.start(program("happe-ui-pointer"), *map(str, (x, y, width, height)))
+        spend(0.2)  # clients ask for a new pointer, and no sign tells the test when they have it
+        there(pointer.stdin).write("\n")
+        there(pointer.stdin).flush()
+        spend(0.1)
+        there(pointer.stdin).close()
+        pointer.wait(PATIENCE_S)
 
     def start_sway(self) -> None:
         """Start sway."""

@@ -9,7 +9,6 @@ import json
 import os
 import re
 import shutil
-import struct
 import subprocess
 import tempfile
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from PIL import Image, ImageGrab
 
-from desktop import AS_USER, SIZE, USER, Desktop, changed, click_in, keep, program
+from desktop import AS_USER, SIZE, USER, Desktop, changed, keep, program
 from happed_world import MY_SESSION
 from patience import until
 from private_bus import there
@@ -46,13 +45,6 @@ KWIN_WORDS = (
 )
 LEFT_ALT = 56  # the kernel's number
 X_SOCKETS = Path("/tmp/.X11-unix")  # noqa: S108 - where X servers listen
-
-# A file with an invisible pointer: header, table of contents, image (Xcursor(3)).
-NO_CURSOR = struct.pack("<4s15I", b"Xcur", 16, 0x10000, 1, 0xFFFD0002, 24, 28, 36, 0xFFFD0002, 24, 1, 24, 24, 0, 0, 0)
-NO_CURSOR += bytes(4 * 24 * 24)  # pixels: labwc 0.20 scales a single one to none at 150 %, and ends
-
-# A wlroots compositor runs this command at its start.
-SAY_HOW_TO_REACH_IT = "echo $WAYLAND_DISPLAY $DISPLAY >~/new && mv ~/new ~/started"
 
 AnyShell = TypeVar("AnyShell", bound="Shell")
 
@@ -399,62 +391,6 @@ class KWin(Shell):
                 if lock.read_text().strip() == str(self.compositor.pid):
                     return f":{lock.name[2:-5]}"
         return None
-
-
-class Labwc(Shell):
-    """labwc on two headless outputs, with XWayland."""
-
-    desktop = "labwc:wlroots"
-    screens: ClassVar[tuple[str, str]] = ("HEADLESS-1", "HEADLESS-2")
-    command: ClassVar[tuple[str, ...]] = ("labwc", "--startup", f"sh -c '{SAY_HOW_TO_REACH_IT}'")
-
-    def install(self) -> None:
-        """Configure two outputs without a GPU, beside each other."""
-        self.environment |= {
-            "WLR_BACKENDS": "headless",
-            "WLR_HEADLESS_OUTPUTS": str(len(self.screens)),
-            "WLR_RENDERER": "pixman",
-            "WLR_LIBINPUT_NO_DEVICES": "1",
-            "XCURSOR_THEME": "none",
-        }
-        cursors = Path(self.environment["HOME"]) / ".icons/none/cursors"
-        cursors.mkdir(parents=True)
-        for name in ("default", "left_ptr"):
-            (cursors / name).write_bytes(NO_CURSOR)
-
-    def await_shell(self, log: Path) -> None:
-        """Wait until it has started."""
-        started = log.parent / "started"
-        until(started.exists, f"{self.command[0]} has started: {log}")
-        self.environment["WAYLAND_DISPLAY"], self.environment["DISPLAY"] = started.read_text().split()
-        started.unlink()
-        self.scale(1)
-
-    def scale(self, factor: float) -> None:
-        """Set the scale of its outputs. Their size in units of the layout stays the same."""
-        mode = "x".join(str(round(factor * side)) for side in SIZE)
-        for number, screen in enumerate(self.screens):
-            place = ("--pos", f"{number * SIZE[0]},0")
-            self.ask("wlr-randr", "--output", screen, "--custom-mode", mode, "--scale", str(factor), *place)
-
-    def activate(self, *names: str) -> None:
-        """Bring the windows of these programs to the front, one after another."""
-        focus = 'for name; do wlrctl toplevel focus app_id:"$name"; done'
-        self.ask("sh", "-c", focus, "sh", *names)
-
-    def active(self) -> str:
-        """Return the program of the window in front, by the compositor."""
-        return self.ask("wlrctl", "toplevel", "list", "state:active").partition(":")[0].strip()
-
-    def click(self, x: int, y: int) -> None:
-        """Click there, in units of its layout."""
-        click_in(self, (len(self.screens) * SIZE[0], SIZE[1]), x, y)
-
-    def seen(self, screen: str = "") -> Image.Image:
-        """Return a picture of its output of this name, or of the first one."""
-        file = Path(self.environment["HOME"]) / "seen.ppm"
-        self.ask("grim", "-t", "ppm", "-o", screen or self.screens[0], str(file))
-        return Image.open(file).convert("RGB")
 
 
 def opens_the_owners_window(desktop: Shell, picture: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The session agent in real GNOME Shell, KWin and labwc, before the real happed."""
+"""The session agent in real GNOME Shell and KWin, before the real happed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from agent import Agent, window
 from patience import PATIENCE_S, until
-from shells import Gnome, KWin, Labwc, Shell, shell
+from shells import Gnome, KWin, Shell, shell
 
 if TYPE_CHECKING:
     from happed_world import Happed
@@ -84,34 +84,21 @@ def test_the_agent_follows_gnome_shell_and_its_extension(happed: Happed) -> None
         outlives_the_shell(agent)
 
 
-def serves_every_window_and_outlives_the_shell(agent: Agent) -> None:
-    """Serve windows of Wayland and XWayland, boxed ones, the last of many in a row, and those after a killed shell."""
-    window(agent.desktop, "native")
-    agent.serves("native")
-    window(agent.desktop, "ancient", "xcb")
-    agent.serves("ancient")
-    serves_boxed_windows(agent)
-    serves_the_last_of_a_thousand_changes(agent)
-    outlives_the_shell(agent)
-
-
 def test_the_agent_follows_kwin(happed: Happed) -> None:
     """One KWin runs all parts, because it takes seconds to start."""
     with shell(KWin, happed.world.address) as desktop:
         agent = Agent(desktop, happed).start()
         until(lambda: "in front: KWin" in agent.log, "KWin takes the script")
-        serves_every_window_and_outlives_the_shell(agent)
+        window(desktop, "native")
+        agent.serves("native")
+        window(desktop, "ancient", "xcb")
+        agent.serves("ancient")
+        serves_boxed_windows(agent)
+        serves_the_last_of_a_thousand_changes(agent)
+        outlives_the_shell(agent)
 
         script = Path(desktop.environment["XDG_RUNTIME_DIR"]) / "happe-focus.js"
         assert script.exists()
         agent.process.terminate()
         assert agent.process.wait(PATIENCE_S) == 0
         assert not script.exists()
-
-
-def test_the_agent_follows_labwc(happed: Happed) -> None:
-    """One labwc runs all parts. Its windows have app ids and no processes."""
-    with shell(Labwc, happed.world.address) as desktop:
-        agent = Agent(desktop, happed).start()
-        until(lambda: "in front: wlr-foreign-toplevel" in agent.log, "the compositor says which window is in front")
-        serves_every_window_and_outlives_the_shell(agent)

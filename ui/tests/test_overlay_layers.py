@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The overlay in real KWin and labwc: a layer above full-screen windows that clicks pass through, at any scale."""
+"""The overlay in real KWin: a layer above full-screen windows that clicks pass through, at any scale."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from PIL import Image
 
 from agent import Agent
 from desktop import AS_USER, MARGIN, SIZE, changed
-from happed_world import MY_SESSION
 from locks import lockable, rests_while_locked
 from overlay import clicks_go_through, is_in_the_corner, is_readable
 from patience import until
-from shells import KWin, Labwc, opens_the_owners_window, shell
+from shells import KWin, opens_the_owners_window, shell
 
 if TYPE_CHECKING:
     from desktop import Output
@@ -27,7 +26,7 @@ GAME = "happe-ui-window"  # happed's name for the full-screen program
 LAYERS = "windows.map(window => [window.pid, String(window).startsWith('KWin::X11') ? 0 : window.layer])"
 
 
-def looks(desktop: KWin | Labwc, *screen: str) -> tuple[Image.Image, Box | None]:
+def looks(desktop: KWin, *screen: str) -> tuple[Image.Image, Box | None]:
     """Return a steady picture of a screen, and the box of all that is not black."""
 
     def same() -> tuple[Image.Image, Box | None] | None:
@@ -38,7 +37,7 @@ def looks(desktop: KWin | Labwc, *screen: str) -> tuple[Image.Image, Box | None]
     return until(same, "nothing moves")
 
 
-def overlay_on(desktop: KWin | Labwc, scale: float = 1) -> Box:
+def overlay_on(desktop: KWin, scale: float = 1) -> Box:
     """Wait until the overlay is on the first screen, in its corner, and readable. Return its place in the pixels."""
     seen, box = until(lambda: (found := looks(desktop))[1] and found, "the overlay is seen")
     assert box
@@ -60,24 +59,12 @@ def follows_the_game_to_the_other_screen(desktop: KWin, agent: Agent) -> None:
     """Move the game and the focus to the other screen."""
     assert looks(desktop, desktop.screens[1])[1] is None
     desktop.run("workspace.sendClientToScreen(workspace[front], screen(1))")
-    goes_where_a_click_puts_the_focus(desktop, agent)
-
-
-def goes_where_a_click_puts_the_focus(desktop: KWin | Labwc, agent: Agent) -> None:
-    """Click on the other screen, and press a key: neither KWin nor labwc tells anybody which screen has the focus."""
+    # Then click on it, and press a key: KWin tells nobody which screen has the focus.
     one, other = desktop.screens
     desktop.click(SIZE[0] + 100, 100)
     agent.me("Feedback", "s", "power")
     until(lambda: looks(desktop, other)[1], "the overlay is on the other screen")
     until(lambda: looks(desktop, one)[1] is None, "it has left the first one")  # each screen has frames of its own
-
-
-def goes_while_the_session_is_locked(desktop: Labwc, happed: Happed) -> None:
-    """Lock the session as logind's screen lockers do, and unlock it."""
-    happed.world.session(MY_SESSION, LockedHint=("b", True))
-    until(lambda: looks(desktop)[1] is None, "the overlay is gone")
-    happed.world.session(MY_SESSION, LockedHint=("b", False))
-    overlay_on(desktop)
 
 
 def test_kwin_shows_the_overlay_above_a_full_screen_game(happed: Happed) -> None:
@@ -101,23 +88,3 @@ def test_kwin_shows_the_overlay_above_a_full_screen_game(happed: Happed) -> None
             assert bottom - top == pytest.approx(scale * (box[3] - box[1]), abs=2)
         is_a_layer_above(desktop, agent, window)
         follows_the_game_to_the_other_screen(desktop, agent)
-
-
-def test_labwc_shows_the_overlay_above_a_full_screen_game(happed: Happed) -> None:
-    """One labwc runs all parts. The test kills it, and it comes back. test_overlay_wayland.py changes sway's scale."""
-    with shell(Labwc, happed.world.address) as desktop:
-        agent = Agent(desktop, happed).start("--where", "auto", "--battery", "simulated")
-        window = desktop.window("black", *AS_USER)
-        agent.serves(GAME)
-        box = overlay_on(desktop)
-        clicks_go_through(desktop, window, box)
-        goes_while_the_session_is_locked(desktop, happed)
-        agent.me("Feedback", "s", "performance")
-        opens_the_owners_window(desktop, "desktop-labwc")
-
-        desktop.kill_shell()
-        desktop.start_shell()
-        desktop.window("black", *AS_USER)
-        agent.serves(GAME)
-        overlay_on(desktop)
-        goes_where_a_click_puts_the_focus(desktop, agent)
