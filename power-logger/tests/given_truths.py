@@ -15,9 +15,8 @@ import numpy as np
 from happe_contract.calibration import Calibration, Correction, ShuntLine, SupplyTap, Wiring
 from happe_contract.cuts import Cut
 from happe_contract.measuring.energy import Figure, Interval, measure
-from happe_contract.measuring.rig import rig_of
 from happe_contract.measuring.zeros import NO_CHECKS
-from happe_contract.rig import Rig
+from happe_contract.rig import Rig, rig_of
 from happe_contract.server_time import Part
 from happe_contract.traces import Block, Channel, Filter, Measures, Quantity
 

@@ -19,8 +19,8 @@ from happe_contract.cuts import Cut
 from happe_contract.measuring.budget import Budget, Contribution, Kind, budget_of, sum_of
 from happe_contract.measuring.energy import Figure, Interval
 from happe_contract.measuring.refusal import Limits, Refusal, Why
-from happe_contract.measuring.rig import rig_of
 from happe_contract.measuring.sums import differences
+from happe_contract.rig import rig_of
 from happe_contract.server_time import Part
 from happe_contract.traces import Block, Channel, Filter, Measures
 from happe_power.compare import improvement

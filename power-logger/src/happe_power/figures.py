@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from happe_contract.calibration import Calibration, from_header
 from happe_contract.cuts import Clocks
 from happe_contract.measuring.refusal import Refusal, Why
-from happe_contract.measuring.rig import rig_of
 from happe_contract.measuring.session import NOMINAL, Session
 from happe_contract.measuring.zeros import Checks, checks_of
+from happe_contract.rig import rig_of
 from happe_contract.server_time import ClockSetError, server_clock
 from happe_contract.traces import ClockEstimate
 from happe_power import calibration as records

@@ -25,8 +25,8 @@ import pyarrow.parquet as pq
 
 from happe_cli.errors import Failure
 from happe_contract.calibration import Standing, from_header, standing
-from happe_contract.measuring.rig import columns, rig_of
-from happe_contract.rig import Rig, values
+from happe_contract.measuring.rig import columns
+from happe_contract.rig import Rig, rig_of, values
 from happe_contract.traces import Measures
 from happe_power.trace import TraceError
 

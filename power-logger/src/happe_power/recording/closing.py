@@ -20,7 +20,7 @@ from happe_contract.faults import BadDocumentError
 from happe_contract.parts import BadPartError, Footer, read_footer
 from happe_contract.traces import Gap, Reason, TimePair
 from happe_power.recording import indices, parts, raw
-from happe_power.recording.files import append_line, locked, remove_temporary, write_all, write_whole
+from happe_power.recording.files import append_line, locked, remove_temporary, write_whole
 from happe_power.recording.header import FOLDERS, Layout, compact, gap_line, layout_of
 from happe_power.trace import Trace, TraceError, read_digests, read_gaps
 
@@ -186,8 +186,8 @@ def create(study: Path, layout: Layout, header: Mapping[str, Any], beside: Mappi
         for name in FOLDERS:
             (new.folder / name).mkdir(parents=True)
         lock.enter_context(locked(new.lock))
-        files = {new.folder / name: content for name, content in beside.items()}
-        write_all(files | {new.folder / "header.json": compact(header)})
+        for name, content in {**beside, "header.json": compact(header)}.items():
+            write_whole(new.folder / name, content)
         new.folder.rename(layout.folder)
         sync_folder(study)
     except OSError:

@@ -9,43 +9,32 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from happe_cli.disk import sync_folder
+from happe_cli.disk import UNFINISHED, sync_folder, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from io import FileIO
+    from collections.abc import Iterator
     from pathlib import Path
 
     from happe_contract.strict_json import Json
 
-TEMPORARY = ".tmp"
 PIECE = 16 * 1024  # bytes; a write of megabytes at once takes the kernel several times as long
 ZEROS = bytes(PIECE)
 
 
 def write_whole(path: Path, data: bytes | memoryview) -> None:
-    """Make or replace a file; see write_all."""
-    write_all({path: data})
+    """Make or replace a file: a temporary name, fsync, rename, fsync of the folder. Raises OSError.
 
-
-def write_all(files: Mapping[Path, bytes | memoryview]) -> None:
-    """Make or replace files of one folder: temporary names, fsync, rename, fsync of the folder.
-
-    Raises OSError, and then leaves no temporary file.
+    Pieces of zeros, which pad a part, become holes: they take no room on the disk and no time.
     """
-    temporary = {path: path.with_name(f".{path.name}{TEMPORARY}") for path in files}
-    try:
-        for path, data in files.items():
-            with temporary[path].open("wb", buffering=0) as file:
-                _write(file, memoryview(data))
-                os.fsync(file.fileno())
-        for path, made in temporary.items():
-            made.rename(path)
-    except OSError:
-        for made in temporary.values():
-            _forget(made)
-        raise
-    sync_folder(next(iter(files)).parent)
+    with whole(path) as file:
+        for at in range(0, len(data), PIECE):
+            piece = data[at : at + PIECE]
+            if piece[0] == 0 and bytes(piece) == ZEROS[: len(piece)]:
+                file.seek(len(piece), os.SEEK_CUR)
+            else:
+                file.write(piece)
+        file.truncate()
+    sync_folder(path.parent)
 
 
 def append_line(path: Path, document: Json) -> None:
@@ -60,7 +49,7 @@ def append_line(path: Path, document: Json) -> None:
 
 def remove_temporary(folder: Path) -> None:
     """Remove the unfinished files of a killed program."""
-    for path in folder.glob(f".*{TEMPORARY}"):
+    for path in folder.glob(f".*{UNFINISHED}"):
         path.unlink()
 
 
@@ -77,22 +66,3 @@ def locked(path: Path) -> Iterator[bool]:
         yield free
     finally:
         os.close(descriptor)
-
-
-def _write(file: FileIO, data: memoryview) -> None:
-    """Write bytes. Pieces of zeros, which pad a part, become holes: they take no room on the disk and no time."""
-    written = 0
-    while written < len(data):
-        piece = data[written : written + PIECE]
-        if piece[0] == 0 and bytes(piece) == ZEROS:
-            written = file.seek(len(piece), os.SEEK_CUR)
-        else:
-            written += file.write(piece)
-    file.truncate(written)
-
-
-def _forget(path: Path) -> None:
-    try:
-        path.unlink(missing_ok=True)
-    except OSError:  # the disk is read-only, as the first error says
-        return

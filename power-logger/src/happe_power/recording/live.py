@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from happe_contract.calibration import Standing, standing
 from happe_contract.measuring.refusal import Refusal
-from happe_contract.measuring.rig import columns, rig_of
+from happe_contract.measuring.rig import columns
+from happe_contract.rig import rig_of
 from happe_contract.traces import Block, Measures
 
 if TYPE_CHECKING:

@@ -18,12 +18,12 @@ exactly.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from happe_contract.calibration import NOT_MEASURED, SupplyTap
+from happe_contract.measuring.refusal import Refusal, Why
 from happe_contract.traces import Channel, Filter, Measures, Quantity
 
 if TYPE_CHECKING:
@@ -38,23 +38,6 @@ ONE = Quantity(1.0, 0.0, "exact")
 NONE = Quantity(0.0, 0.0, "exact")
 UNKNOWN_DROP = Quantity(0.5, 0.5, "the record does not say on which side of the shunt the supply is measured")
 PREFERRED = (Measures.SHUNT, Measures.POWER, Measures.CURRENT, Measures.ENERGY)
-
-
-class Lack(StrEnum):
-    """What is missing to compute watts."""
-
-    CHANNEL = "channel"  # nothing that gives watts
-    SHUNT = "shunt"  # no measured resistance; a part number gives none
-    SUPPLY = "supply"  # no supply voltage, neither measured nor stated
-
-
-class NoWattsError(Exception):
-    """The channels and the record do not give watts, because something is missing."""
-
-    def __init__(self, lack: Lack) -> None:
-        """Take what is missing."""
-        super().__init__(f"no {lack}")
-        self.lack = lack
 
 
 class Moments(NamedTuple):
@@ -164,22 +147,23 @@ def channels_of(header: Json) -> tuple[Channel, ...]:
     )
 
 
-def rig_of(channels: Sequence[Channel], calibration: Calibration | None, name: str | None = None) -> Rig:
-    """The rig of a trace's channels. `name` picks a channel; without it, a shunt comes before other kinds.
-
-    Raises NoWattsError.
-    """
+def rig_of(channels: Sequence[Channel], calibration: Calibration | None, name: str | None = None) -> Rig | Refusal:
+    """The rig of a trace's channels. `name` picks a channel; without it, a shunt comes before other kinds."""
     picked = _picked(channels, name)
     if picked is None:
-        raise NoWattsError(Lack.CHANNEL)
+        asked = f"no channel {name} that gives watts" if name else "no channel gives watts"
+        there = ", ".join(f"{each.name} ({each.measures})" for each in channels)
+        return Refusal(Why.NO_CHANNEL, f"{asked}; there are {there}")
     channel = channels[picked]
     if channel.measures is Measures.SHUNT and (calibration is None or calibration.shunt_ohm is None):
-        raise NoWattsError(Lack.SHUNT)
+        lacking = "no measured resistance of the shunt, and no part number gives one; `happe-power calibrate`"
+        return Refusal(Why.NO_SHUNT, lacking)
     if channel.measures in (Measures.POWER, Measures.ENERGY):
         return _assembled(channels, picked, None, calibration)
     second = next((i for i, each in enumerate(channels) if each.measures is Measures.SUPPLY), None)
     if second is None and (calibration is None or calibration.supply_volt is None):
-        raise NoWattsError(Lack.SUPPLY)
+        lacking = "no channel measures the supply and the record in use states no `supply_volt` (--calibration)"
+        return Refusal(Why.NO_SUPPLY, lacking)
     return _assembled(channels, picked, second, calibration)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The effect of a rig's inputs on a mean (the model is happe_contract.rig), and the reasons why a trace has no rig."""
+"""The effect of a rig's inputs on a mean; the model is happe_contract.rig."""
 
 from __future__ import annotations
 
@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from happe_contract import rig as model
 from happe_contract.measuring.budget import Contribution, Kind
-from happe_contract.measuring.refusal import Refusal, Why
-from happe_contract.rig import Lack, NoWattsError, values
+from happe_contract.rig import values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
-    from happe_contract.calibration import Calibration
     from happe_contract.rig import Moments, Rig
     from happe_contract.traces import Block, Channel
 
@@ -47,21 +44,3 @@ def columns(rig: Rig, blocks: Iterable[Block]) -> Iterator[tuple[int, NDArray[np
             yield block.first_index, x, np.ones(len(x))
         else:
             yield block.first_index, x, values(rig.supply, block.columns[rig.supply_column])
-
-
-def rig_of(channels: Sequence[Channel], calibration: Calibration | None, name: str | None = None) -> Rig | Refusal:
-    """The rig of a trace's channels. `name` picks a channel; without it, a shunt comes before other kinds."""
-    try:
-        return model.rig_of(channels, calibration, name)
-    except NoWattsError as error:
-        lack = error.lack
-    if lack is Lack.CHANNEL:
-        asked = f"no channel {name} that gives watts" if name else "no channel gives watts"
-        return Refusal(Why.NO_CHANNEL, f"{asked}; there are " + ", ".join(f"{c.name} ({c.measures})" for c in channels))
-    if lack is Lack.SHUNT:
-        return Refusal(
-            Why.NO_SHUNT, "no measured resistance of the shunt, and no part number gives one; `happe-power calibrate`"
-        )
-    return Refusal(
-        Why.NO_SUPPLY, "no channel measures the supply and the record in use states no `supply_volt` (--calibration)"
-    )

@@ -10,11 +10,10 @@ from uuid import UUID
 from happe_contract.calibration import from_header
 from happe_contract.cuts import Clocks
 from happe_contract.measuring.refusal import Refusal
-from happe_contract.measuring.rig import rig_of
 from happe_contract.measuring.session import NOMINAL, Session, TraceError
 from happe_contract.measuring.zeros import NO_CHECKS
 from happe_contract.parts import BadPartError
-from happe_contract.rig import channels_of
+from happe_contract.rig import channels_of, rig_of
 from happe_contract.time_base import is_nominal, time_base
 from happe_contract.traces import Block
 from happe_study.study.traces.manifest import gaps_of, pairs_of

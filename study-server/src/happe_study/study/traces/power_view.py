@@ -16,8 +16,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from happe_contract.calibration import from_header
+from happe_contract.measuring.refusal import Refusal, Why
 from happe_contract.parts import BadPartError, Footer
-from happe_contract.rig import Lack, NoWattsError, Rig, channels_of, rig_of, values
+from happe_contract.rig import Rig, channels_of, rig_of, values
 from happe_contract.strict_json import Json
 from happe_contract.time_base import TimeBase, time_base
 from happe_contract.traces import Gap, Measures
@@ -26,9 +27,9 @@ from happe_study.study.traces.sealed import Seal
 from happe_study.study.traces.storage import Part, Storage
 
 LACKS = {
-    Lack.CHANNEL: "no channel gives watts",
-    Lack.SHUNT: "the shunt was never measured",
-    Lack.SUPPLY: "the supply is neither measured nor stated",
+    Why.NO_CHANNEL: "no channel gives watts",
+    Why.NO_SHUNT: "the shunt was never measured",
+    Why.NO_SUPPLY: "the supply is neither measured nor stated",
 }
 ONE = np.ones(1)
 
@@ -59,10 +60,10 @@ class Meter:
 
 def meter_of(header: Json) -> Meter:
     """The meter of a checked header. Raises NoPowerError."""
-    try:
-        return Meter(rig_of(channels_of(header), from_header(header["calibration"])), float(header["rate_hz"]))
-    except NoWattsError as error:
-        raise NoPowerError(LACKS[error.lack]) from None
+    rig = rig_of(channels_of(header), from_header(header["calibration"]))
+    if isinstance(rig, Refusal):
+        raise NoPowerError(LACKS[rig.why])
+    return Meter(rig, float(header["rate_hz"]))
 
 
 MOST_LONGER, MORE_ROWS = 2, 1000  # a part may have this factor times the rows of its rate and length, plus MORE_ROWS
