@@ -193,31 +193,11 @@ class _Zero:
 
 
 def _flicker(rng: np.random.Generator, count: int) -> Values:
-    """Return 1/f noise of power h / f for which the Allan deviation, sqrt(2 ln 2 h), is 1.
-
-    It is a sum of AR(1) relaxations, one for each octave. Their memories last from a sample to eight times the session.
-    """
-    made = np.zeros(count)
-    octaves = math.ceil(math.log2(8 * count))
-    for octave in range(octaves):
-        memory = math.exp(-(2.0**-octave))
-        drawn = rng.normal(0, math.sqrt(1 - memory**2), count)
-        drawn[0] = rng.normal()
-        made += _recursion(drawn, memory)
-    return made / math.sqrt(2.0)  # an octave of h / f has h ln 2; h is 1 / (2 ln 2)
-
-
-def _recursion(drawn: Values, memory: float) -> Values:
-    """Compute y[i] = memory * y[i - 1] + drawn[i], in stretches so short that the powers of `memory` stay precise."""
-    made = np.empty_like(drawn)
-    last, length = 0.0, max(1, min(len(drawn), int(30 / max(-math.log(memory), 1e-12))))
-    powers = memory ** np.arange(length + 1)
-    for begin in range(0, len(drawn), length):
-        part = drawn[begin : begin + length]
-        here = powers[1 : len(part) + 1] * (last + np.cumsum(part / powers[1 : len(part) + 1]))
-        made[begin : begin + length] = here
-        last = float(here[-1])
-    return made
+    """Return 1/f noise of power h / f for which the Allan deviation, sqrt(2 ln 2 h), is 1; made in the spectrum."""
+    share = np.fft.rfftfreq(8 * count)[1:] ** -0.5
+    drawn = (rng.normal(size=len(share)) + 1j * rng.normal(size=len(share))) * share
+    made: Values = np.fft.irfft(np.concatenate([[0], drawn]), norm="ortho")[:count]
+    return made / math.sqrt(4 * math.log(2))  # drawn has a variance of 2 in each half of the spectrum, so h is 2
 
 
 def _edges(case: Case, clock: _Clock, begin: float, end: float) -> tuple[Values, Values]:

@@ -25,7 +25,7 @@ from happe_contract.calibration import (
     standing,
 )
 from happe_contract.measuring.zeros import ZeroReading
-from happe_contract.traces import Channel, Measures
+from happe_contract.traces import Channel, Filter, Measures
 from happe_power.calibration import parse, to_toml
 from happe_power.known_load import Load, LoadError, Readings, outcome
 from happe_power.toml_files import TomlFileError
@@ -34,8 +34,15 @@ SCHEMAS = Path(__file__).parents[2] / "profiles/schema"
 
 
 def test_a_record_is_read_as_it_was_written() -> None:
-    channels = {**RECORD.channels, "shunt": dataclasses.replace(RECORD.channels["shunt"], noise=known(1e-5, 1e-7))}
-    record = dataclasses.replace(RECORD, channels=channels, supply_volt=known(20, 0.5))
+    stated = dataclasses.replace(
+        RECORD.channels["shunt"],
+        noise=known(1e-5, 1e-7),
+        flicker=known(1e-6, 2e-7),
+        drift=known(0, 3e-6),
+        resolution=known(1e-5, 0),
+        filter=Filter("1 kOhm, 10 uF", 16.0, 2, ripple=2e-3),
+    )
+    record = dataclasses.replace(RECORD, channels={**RECORD.channels, "shunt": stated}, supply_volt=known(20, 0.5))
     content = to_toml(record).encode()
     read = parse(content, "rig.toml")
     assert read == dataclasses.replace(record, sha256=hashlib.sha256(content).hexdigest())

@@ -17,7 +17,7 @@ from happe_contract.measuring.refusal import Refusal, Why
 from happe_contract.measuring.zeros import ZeroReading, checks_of, judge, read_zero
 from happe_contract.rig import channels_of
 from happe_contract.traces import Block, Channel, Filter, Measures
-from happe_power import calibration, sources
+from happe_power import sources
 from happe_power.recording.header import Purpose, header_of
 
 
@@ -226,18 +226,6 @@ def test_the_supply_costs_its_ripple_if_nobody_states_its_filter() -> None:
     (line,) = (each for each in found.budget.lines if each.name == "aliasing of supply")
     assert line.standard_uncertainty == pytest.approx(0.05 / 3**0.5)
     assert line.source == "no filter is stated, for a ripple of 5 %"
-
-
-def test_a_record_keeps_what_it_states_of_a_channel_as_a_file_and_in_a_header() -> None:
-    stated = dataclasses.replace(
-        RECORD.channels["shunt"],
-        flicker=known(1e-6, 2e-7),
-        drift=known(0, 3e-6),
-        resolution=known(1e-5, 0),
-        filter=Filter("1 kOhm, 10 uF", 16.0, 2, ripple=2e-3),
-    )
-    record = dataclasses.replace(RECORD, channels={"shunt": stated})
-    assert calibration.parse(calibration.to_toml(record).encode(), "rig.toml").channels["shunt"] == stated
 
 
 def test_bandwidth_and_resolution_of_a_source_are_in_its_traces_header() -> None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 from pathlib import Path
@@ -12,13 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from given_truths import RECORD, figure, known, rig
-from happe_contract.calibration import Correction, ShuntLine, SupplyTap, Wiring
-from happe_contract.cuts import Clocks
-from happe_contract.measuring.energy import Interval
-from happe_contract.server_time import server_clock
-from happe_contract.time_base import time_base
-from happe_contract.traces import Block, ClockEstimate, Gap, Reason
+from happe_contract.traces import Reason
 from happe_power import marker, sources
 from happe_power.source_kit import Taken, check_source, take
 from happe_power.sources import t61
@@ -171,38 +164,3 @@ def test_the_marker_is_played_where_it_was_ordered() -> None:
         assert played[chips].min() > 44
         assert played[~chips].max() < 25
     assert watts[1_990] == watts[50_000] == watts[89_000] == pytest.approx(27.40, abs=0.05)
-
-
-SIMULATED = dataclasses.replace(
-    RECORD,
-    shunt_ohm=known(0.1, 0),
-    divider=known(4, 0),
-    wiring=Wiring(ShuntLine.RETURN, SupplyTap.AFTER),
-    channels={
-        "shunt": Correction(known(1, 0), known(0, 0), known(0.002 * 0.5, 1e-5)),
-        "supply": Correction(known(1, 0), known(0, 0), known(0.002 * 10, 1e-4)),
-    },
-)
-
-
-def test_the_simulated_t61_is_measured_as_it_is() -> None:
-    # Given the simulated instrument: 100 ppm too fast, noisy, with a hole of 0.2 s, playing the marker
-    spec = {"kind": "sim", "rate": 2000, "ppm": 100, "noise": 0.002, "drop": [[20, 0.2]], "marker": [3], "pace": "none"}
-    source = sources.make(spec, VirtualClock())
-    begin = source.start(0)
-    readings = [source.read(0.5) for _ in range(120)]
-    items = [item for reading in readings for item in reading.items]
-    gaps = [item for item in items if isinstance(item, Gap)]
-    pairs = [begin, *(reading.at for reading in readings if reading.at)]
-    # When HAPPE measures 36 s with the hole in them, by this host's time
-    server = server_clock("monotonic:test", [ClockEstimate(begin.monotonic_us, 0, 100)])
-    assert server is not None
-    clocks = Clocks(time_base(pairs, gaps, source.rate_hz), server)
-    cuts = [clocks.cut(begin.monotonic_us + second * 1_000_000) for second in (2, 38)]
-    blocks = [item for item in items if isinstance(item, Block)]
-    found = figure(rig(*source.channels, record=SIMULATED), Interval("trace", *cuts), blocks)
-    # Then U holds the simulation's truth
-    assert isinstance(source, Sim)
-    truth = source.truth_watts(*(round(cut.position) for cut in cuts))
-    assert found.coverage == pytest.approx(1 - 0.2 / 36, abs=1e-4)
-    assert abs(found.mean_w - truth) < found.budget.expanded < 0.15
