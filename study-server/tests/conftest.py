@@ -1,27 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Applications on real databases, SQLite and PostgreSQL, for the tests of the study server."""
 
-from __future__ import annotations
-
 import itertools
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-import addresses
-import passwords
+import quicker
 from happe_study.base.database import Database
 from happe_study.operations import migrations
 from operated import Operated
-from postgres import cluster, memory
+from postgres import Postgres, cluster, memory
 from world import World, fixed_secrets, sqlite_copy
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from postgres import Postgres
 
 NUMBERS = itertools.count()
 
@@ -30,14 +22,8 @@ settings.load_profile("study-server")
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _quick_passwords() -> Iterator[None]:
-    with passwords.quick():
-        yield
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _quick_addresses() -> Iterator[None]:
-    with addresses.compiled_once():
+def _quick() -> Iterator[None]:
+    with quicker.quick():
         yield
 
 

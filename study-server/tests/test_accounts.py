@@ -15,7 +15,7 @@ from sqlalchemy import select, update
 
 import given_accounts
 import given_studies
-import passwords
+import quicker
 from given_accounts import PASSWORD, browser, post, sign_in
 from happe_study.base.clock import now_us
 from happe_study.base.codes import digest
@@ -92,7 +92,7 @@ def test_no_link_leads_from_the_sign_in_to_another_server(world: World, place: s
 
 def test_passwords_are_kept_as_argon2id_at_what_rfc_9106_asks(world: World) -> None:
     # Given a server with the hashes of production, not with the quick ones of other tests
-    passwords.make_as_shipped(world.app)
+    quicker.hash_as_shipped(world.app)
     given_accounts.account(world)
     with world.database.reading() as session:
         kept = argon2.extract_parameters(services.get(session, ADA).password or "")

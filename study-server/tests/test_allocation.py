@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import func, select
 
 import given_studies
-from enrolled import SECRETS, consented, enrol, leave, sequences
+from enrolled import SECRETS, enrol, leave, sequences
 from happe_study.base.problems import Problem
 from happe_study.model.participants import Participant
 from happe_study.model.runs import Run
@@ -68,14 +68,6 @@ def test_two_hundred_who_enrol_at_once_are_exactly_balanced(world: World) -> Non
     assert codes == EVERYBODY * 10
     assert exactly_balanced(world, participants)
     assert try_to_enrol(world, study.id) is None
-
-
-def test_more_than_there_are_slots_for_fill_them_and_no_more(world: World) -> None:
-    study = given_studies.study(world, protocol=given_studies.small(participants=40))
-    participants = all_at_once(60, lambda _number: try_to_enrol(world, study.id))
-    assert len([each for each in participants if each is not None]) == 40
-    with world.database.reading() as session:
-        assert session.scalar(select(func.count()).select_from(Run)) == 400
 
 
 @ON_BOTH
@@ -139,19 +131,6 @@ def test_runs_are_those_of_the_slot_and_no_condition_is_written_down(world: Worl
     assert len({len(run.condition_sealed) for run in runs}) == 1
 
 
-def test_another_attempt_is_planned_under_the_same_condition(world: World) -> None:
-    study = given_studies.study(world, protocol=given_studies.small())
-    enrol(world, study.id)
-    with world.database.reading() as session:
-        run = session.scalars(select(Run).where(Run.position == 3)).one()
-        again = planning.another_attempt(run, SECRETS)
-    assert (again.position, again.attempt, again.application) == (3, 2, run.application)
-    assert again.code != run.code
-    assert open_condition(SECRETS.allocation, again.code, again.condition_sealed) == open_condition(
-        SECRETS.allocation, run.code, run.condition_sealed
-    )
-
-
 @pytest.mark.parametrize("state", ["draft", "unblinded"])
 def test_only_a_locked_study_enrols(world: World, state: str) -> None:
     study = given_studies.study(world, protocol=given_studies.small())
@@ -170,9 +149,3 @@ def test_nobody_gets_two_slots(world: World) -> None:
         with pytest.raises(Problem) as refused:
             planning.enrol(session, participant, study, protocol_of(study), SECRETS)
     assert refused.value.kind == "enrolled"
-
-
-def test_who_has_no_slot_gives_none_back(world: World) -> None:
-    study = given_studies.study(world, protocol=given_studies.small())
-    with world.database.writing() as session:
-        assert not planning.release(session, consented(session, study.id))

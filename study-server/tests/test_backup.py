@@ -204,14 +204,6 @@ def test_secrets_that_are_there_are_never_replaced(operated: Operated, elsewhere
     assert (elsewhere.data / "secrets/allocation.key").read_text() == "11" * 32
 
 
-def test_a_place_with_something_in_it_is_refused(operated: Operated, elsewhere: Elsewhere, place: Path) -> None:
-    operated.done("backup", place)
-    elsewhere.data.mkdir()
-    (elsewhere.data / "note").touch()
-    refused = elsewhere.run("restore", place)
-    assert (refused.status, [each.name for each in elsewhere.data.iterdir()]) == (os.EX_CANTCREAT, ["note"])
-
-
 def test_a_server_is_not_restored_over(operated: Operated, place: Path) -> None:
     operated.done("backup", place)
     head = operated.done("audit", "head").out
@@ -230,9 +222,7 @@ def test_a_database_with_tables_is_refused(operated: Operated, place: Path, tmp_
 
 def test_a_backup_of_the_other_kind_of_database_is_refused(operated: Operated, place: Path, tmp_path: Path) -> None:
     operated.done("backup", place)
-    sqlite = operated.database_url.startswith("sqlite")
-    url = "postgresql+psycopg://nobody@127.0.0.1:1/none" if sqlite else None
-    refused = Elsewhere(tmp_path / "other", url).run("restore", place)
+    refused = Elsewhere(tmp_path / "other", "postgresql+psycopg://nobody@127.0.0.1:1/none").run("restore", place)
     assert refused.status == os.EX_DATAERR
     assert "the configuration names another kind of database" in refused.err
 
@@ -277,9 +267,16 @@ def test_parts_that_the_server_has_lost_are_said_and_the_rest_is_backed_up(
     assert sum(finding["verdict"] == "fail" for finding in findings) == 1
 
 
-def cut(place: Path) -> None:
-    """Cut it short."""
-    os.truncate(place, place.stat().st_size // 2)
+def rewrite(place: Path, end: str, change: Callable[[bytes], bytes | None]) -> None:
+    """Write a backup again after `change` has changed the files whose names end so. None leaves a file out."""
+    files = files_of(place)
+    with tarfile.open(place, "w") as new:
+        for name, content in files.items():
+            changed = change(content) if name.endswith(end) else content
+            if changed is not None:
+                member = tarfile.TarInfo(name)
+                member.size = len(changed)
+                new.addfile(member, io.BytesIO(changed))
 
 
 def flip(place: Path) -> None:
@@ -289,63 +286,32 @@ def flip(place: Path) -> None:
     place.write_bytes(content)
 
 
-def lengthen(place: Path) -> None:
-    """Add a byte to the parts."""
-    rewrite(place, lambda path, content: content + b"x" if path.endswith(".sealed") else content)
+def named_twice(content: bytes) -> bytes:
+    """A manifest that names a file twice."""
+    manifest = json.loads(content)
+    manifest["files"].append(manifest["files"][0])
+    return json.dumps(manifest).encode()
 
 
-def climb(place: Path) -> None:
-    """Let the manifest name a file outside of the place."""
-    rewrite(place, lambda path, content: content.replace(b"traces/", b"traces/../../") if path == NAME else content)
+DAMAGES: dict[str, Callable[[Path], None]] = {
+    "cut short": lambda place: os.truncate(place, place.stat().st_size // 2),
+    "a bit": flip,
+    "longer parts": lambda place: rewrite(place, ".sealed", lambda content: content + b"x"),
+    "a file outside": lambda place: rewrite(place, NAME, lambda text: text.replace(b"traces/", b"traces/../../")),
+    "no parts": lambda place: rewrite(place, ".sealed", lambda _content: None),
+    "no manifest": lambda place: rewrite(place, NAME, lambda _content: None),
+    "no JSON": lambda place: rewrite(place, NAME, lambda content: content[:-9]),
+    "a file twice": lambda place: rewrite(place, NAME, named_twice),
+}
 
 
-def without_a_part(place: Path) -> None:
-    """Leave the parts out."""
-    rewrite(place, lambda path, content: None if path.endswith(".sealed") else content)
-
-
-def no_manifest(place: Path) -> None:
-    """Leave the manifest out."""
-    rewrite(place, lambda path, content: None if path == NAME else content)
-
-
-def no_json(place: Path) -> None:
-    """Spoil the manifest."""
-    rewrite(place, lambda path, content: content[:-9] if path == NAME else content)
-
-
-def twice(place: Path) -> None:
-    """Let the manifest name a file twice."""
-
-    def change(path: str, content: bytes) -> bytes:
-        if path != NAME:
-            return content
-        manifest = json.loads(content)
-        manifest["files"].append(manifest["files"][0])
-        return json.dumps(manifest).encode()
-
-    rewrite(place, change)
-
-
-def rewrite(place: Path, change: Callable[[str, bytes], bytes | None]) -> None:
-    """Write a backup again after `change` has changed each file. None leaves a file out."""
-    files = files_of(place)
-    with tarfile.open(place, "w") as new:
-        for name, content in files.items():
-            changed = change(name, content)
-            if changed is not None:
-                member = tarfile.TarInfo(name)
-                member.size = len(changed)
-                new.addfile(member, io.BytesIO(changed))
-
-
-@pytest.mark.parametrize("damage", [cut, flip, lengthen, climb, without_a_part, no_manifest, no_json, twice])
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_backup_is_refused_and_leaves_no_server(
-    operated: Operated, tmp_path: Path, place: Path, damage: Callable[[Path], None]
+    operated: Operated, tmp_path: Path, place: Path, damage: str
 ) -> None:
     given_traces.uploaded(operated.world, 3)
     operated.done("backup", place)
-    damage(place)
+    DAMAGES[damage](place)
     elsewhere = Elsewhere(tmp_path / "elsewhere", None)
     refused = elsewhere.run("restore", place)
     assert refused.status == os.EX_DATAERR, refused
@@ -375,7 +341,7 @@ def test_the_audit_log_of_what_was_restored_must_end_as_the_manifest_says(
 ) -> None:
     given_traces.uploaded(operated.world, 1)
     operated.done("backup", place)
-    rewrite(place, lambda path, content: content.replace(b'"number": ', b'"number": 9') if path == NAME else content)
+    rewrite(place, NAME, lambda content: content.replace(b'"number": ', b'"number": 9'))
     ran = Elsewhere(tmp_path / "elsewhere", None).run("restore", place)
     assert ran.status == 1
     assert "truncated" in ran.err

@@ -26,13 +26,6 @@ from world import World
 
 Json = dict[str, Any]
 
-LOW_ORDER = [
-    "00" * 32,
-    "01" + "00" * 31,
-    "e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800",
-    "5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157",
-    "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
-]
 BOOT = "monotonic:0f8fad5b-d9cb-469f-a165-70867728950e"
 HEARTBEAT: Json = {"state": "idle", "software": {"happed": "0.1.0"}, "free_gib": 12, "spool": 0}
 
@@ -80,7 +73,7 @@ def test_an_enrolment_code_works_for_a_day(world: World) -> None:
     assert enrol(world, code, new_key()).status_code == 403
 
 
-@pytest.mark.parametrize("key", [None, "", "!!!!", "a" * 43, base(b"a" * 31), base(b"a" * 33), "ä" * 44])
+@pytest.mark.parametrize("key", [None, "", "!!!!", "a" * 43, base(b"a" * 33), "ä" * 44, base(bytes(32))])
 def test_a_laptop_without_a_usable_key_does_not_enrol_and_its_code_stays(world: World, key: str | None) -> None:
     # given
     within, staff = study(world, protocol=small()), world.staff(Role.ADMINISTRATOR)
@@ -91,13 +84,6 @@ def test_a_laptop_without_a_usable_key_does_not_enrol_and_its_code_stays(world: 
     assert refused.status_code == 422
     assert said(refused)["errors"][0]["pointer"] == "/public_key"
     assert enrol(world, code, new_key()).status_code == 201
-
-
-@pytest.mark.parametrize("key", LOW_ORDER)
-def test_a_key_of_low_order_is_refused(world: World, key: str) -> None:
-    within, staff = study(world, protocol=small()), world.staff(Role.ADMINISTRATOR)
-    code = named(staff, within)["enrolment_code"]
-    assert enrol(world, code, base(bytes.fromhex(key))).status_code == 422
 
 
 def test_a_meter_has_no_key(world: World) -> None:
@@ -223,17 +209,8 @@ def test_a_laptop_is_told_the_runs_of_who_sits_at_it_and_nothing_of_their_condit
     assert (answer["participant"], answer["study"]) == (row.code, within.name)
     assert [run["position"] for run in answer["runs"]] == list(range(1, 11))
     told = {
-        "code",
-        "position",
-        "application",
-        "name",
-        "command",
-        "cpu",
-        "seconds",
-        "practice_seconds",
-        "phase",
-        "state",
-    }
+        "code", "position", "application", "name", "command", "cpu", "seconds", "practice_seconds", "phase", "state",
+    }  # fmt: skip
     assert all(run.keys() == told for run in answer["runs"])
 
 

@@ -156,21 +156,6 @@ def test_after_erasing_the_audit_log_is_whole_and_names_them_no_more(world: Worl
     assert other.runs[0] in details
 
 
-def test_the_next_participant_gets_the_slot_of_who_was_erased(world: World, study: Study) -> None:
-    people = [played(world, study) for _ in range(4)]
-    withdraw(world, people[1])
-    follower, _token = given.participant(world, study)
-    with world.database.reading() as session:
-        labels = [
-            [
-                open_condition(SECRETS.allocation, run.code, run.condition_sealed).label
-                for run in session.scalars(select(Run).where(Run.participant_id == each).order_by(Run.position))
-            ]
-            for each in (people[1].row.id, follower.id)
-        ]
-    assert labels[0] == labels[1]
-
-
 def test_erasing_twice_changes_nothing_more(world: World, study: Study) -> None:
     someone = played(world, study)
     withdraw(world, someone)

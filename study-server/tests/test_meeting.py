@@ -48,9 +48,7 @@ from world import World, fixed_secrets
 Act = Callable[[Session], object]
 
 SECRETS = fixed_secrets()
-on_postgresql = pytest.mark.parametrize(
-    "database_url", ["postgresql"], indirect=True
-)  # SQLite has one writer at a time
+pytestmark = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)  # SQLite has one writer at a time
 
 
 def meanwhile(world: World, thread: ThreadPoolExecutor, act: Act, waiting: int = 1) -> Future[Any]:
@@ -74,7 +72,6 @@ def second_of_two(world: World, first: Act, second: Act) -> Any:  # noqa: ANN401
         return begun.result(PATIENCE_S)
 
 
-@on_postgresql
 def test_a_header_that_comes_again_before_the_answer_is_the_same_trace(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,7 +90,6 @@ def test_a_header_that_comes_again_before_the_answer_is_the_same_trace(
         assert sorted(each.result(PATIENCE_S).status_code for each in sent) == [200, 201]
 
 
-@on_postgresql
 def test_the_audit_log_goes_on_while_a_study_is_unblinded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     made = study(world, protocol=small())
     custodian = world.account(Role.CUSTODIAN, study_id=made.id)
@@ -120,7 +116,6 @@ def _say_something(world: World, study_id: int) -> None:
         chain.append(session, "device.heard", None, study_id=study_id)
 
 
-@on_postgresql
 def test_roles_given_at_the_same_time_exclude_each_other(world: World) -> None:
     made, email = study(world, protocol=small()), given_accounts.account(world)
 
@@ -133,7 +128,6 @@ def test_roles_given_at_the_same_time_exclude_each_other(world: World) -> None:
         second_of_two(world, give(Role.CUSTODIAN), give(Role.EXPERIMENTER))
 
 
-@on_postgresql
 def test_two_administrators_who_disable_each_other_leave_one(world: World) -> None:
     ada, bob = (
         given_accounts.account(world, Role.ADMINISTRATOR, email=f"{name}@example.org") for name in ("ada", "bob")
@@ -146,7 +140,6 @@ def test_two_administrators_who_disable_each_other_leave_one(world: World) -> No
         second_of_two(world, disable(bob), disable(ada))
 
 
-@on_postgresql
 def test_of_two_jobs_of_a_kind_that_are_tried_again_at_once_one_begins(world: World) -> None:
     made = study(world, protocol=small())
     with world.database.writing() as session:
@@ -161,13 +154,11 @@ def test_of_two_jobs_of_a_kind_that_are_tried_again_at_once_one_begins(world: Wo
     assert [job_now(world, number).state for number in (1, 2)] == ["waiting", "failed"]
 
 
-@on_postgresql
 def test_of_two_backups_that_are_asked_for_at_once_one_is_made(world: World) -> None:
     with pytest.raises(Problem, match="makes a backup already"):
         second_of_two(world, backups.ask, backups.ask)
 
 
-@on_postgresql
 def test_a_job_that_is_tried_again_is_not_among_the_old_ones_that_a_new_one_removes(world: World) -> None:
     for _ in range(jobs.KEPT + 1):
         with world.database.writing() as session:
@@ -180,7 +171,6 @@ def test_a_job_that_is_tried_again_is_not_among_the_old_ones_that_a_new_one_remo
     assert job_now(world, 2).state == JobState.WAITING
 
 
-@on_postgresql
 def test_of_two_accounts_made_with_one_address_at_once_the_second_is_refused(world: World) -> None:
     def create(session: Session) -> Account:
         return accounts.create(session, None, "ada@example.org", given_accounts.PASSWORD, given=True)
@@ -189,7 +179,6 @@ def test_of_two_accounts_made_with_one_address_at_once_the_second_is_refused(wor
         second_of_two(world, create, create)
 
 
-@on_postgresql
 def test_of_two_studies_created_with_one_name_at_once_the_second_changes_the_first(world: World) -> None:
     made, new = second_of_two(
         world,
@@ -199,7 +188,6 @@ def test_of_two_studies_created_with_one_name_at_once_the_second_changes_the_fir
     assert (studies.protocol_of(made).participants, new) == (8, False)
 
 
-@on_postgresql
 def test_profiles_that_two_people_assign_at_once_are_assigned_once(world: World) -> None:
     given_profiles.taught(world, players=2, runs=2)
     world.account(Role.REVIEWER)
@@ -267,7 +255,6 @@ def assign(session: Session) -> int:
     return reviews.assign(session, made, select(Profile), reviewer, Caller(Who.STAFF, 0, "ada@example.org"))
 
 
-@on_postgresql
 @pytest.mark.parametrize("choice", ["erase", "deidentify"])
 @pytest.mark.parametrize("act", ["take_out", "unblind", "unblind_run", "leave", "note", "download"])
 def test_what_comes_during_a_withdrawal_waits_for_it(world: World, choice: str, act: str) -> None:
@@ -292,7 +279,6 @@ def test_what_comes_during_a_withdrawal_waits_for_it(world: World, choice: str, 
         assert session.scalar(select(func.count()).where(Sitting.ended_us.is_(None))) == 0
 
 
-@on_postgresql
 def test_profiles_assigned_during_a_withdrawal_are_those_that_stay(world: World) -> None:
     given_profiles.taught(world, players=2, runs=2)
     world.account(Role.REVIEWER)
@@ -308,7 +294,6 @@ def test_profiles_assigned_during_a_withdrawal_are_those_that_stay(world: World)
 # The steps of a participant meet others.
 
 
-@on_postgresql
 @pytest.mark.parametrize("act", ["unblind", "sit"])
 def test_a_run_that_starts_meets(world: World, monkeypatch: pytest.MonkeyPatch, act: str) -> None:
     # given
@@ -328,7 +313,6 @@ def test_a_run_that_starts_meets(world: World, monkeypatch: pytest.MonkeyPatch, 
         other[0].result(PATIENCE_S)
 
 
-@on_postgresql
 def test_a_rating_meets_its_participant_who_leaves_the_laptop(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     # given
     someone = Someone(world, "erase")

@@ -178,29 +178,20 @@ def test_a_run_that_has_ended_is_not_started_again_and_its_answer_is_gone(sittin
     sitting.does(code, start(sitting.laptop, name))
 
     # When
-    sitting.does(code, lambda session, run: services.end(session, run, people.as_device(sitting.laptop)))
+    sitting.does(code, end(people.as_device(sitting.laptop)))
 
     # Then
     assert sitting.runs[0].start_sealed is None
     assert sitting.refused(code, start(sitting.laptop, name)) in {"run-state", "not-next"}
 
 
-def test_only_the_laptop_before_the_participant_starts_a_run(sitting: Sitting) -> None:
-    elsewhere = device(sitting.world, sitting.study)
-    assert sitting.refused(sitting.runs[0].code, start(elsewhere)) == "no-sitting"
-
-
-def test_runs_start_in_their_order_and_one_at_a_time(sitting: Sitting) -> None:
+def test_the_next_run_starts_once_the_one_before_is_answered_though_its_record_is_on_its_way(sitting: Sitting) -> None:
+    # Given
     first, second = sitting.runs[:2]
     assert sitting.refused(second.code, start(sitting.laptop)) == "not-next"
     people.started(sitting.world, first.code, sitting.laptop)
     assert sitting.refused(second.code, start(sitting.laptop)) == "not-next"
-
-
-def test_the_next_run_starts_once_the_one_before_is_answered_though_its_record_is_on_its_way(sitting: Sitting) -> None:
-    # Given
-    first, second = sitting.runs[:2]
-    people.ended(sitting.world, first.code, sitting.laptop)
+    sitting.does(first.code, end(people.as_device(sitting.laptop)))
     assert sitting.refused(second.code, start(sitting.laptop)) == "not-next"
 
     # When
@@ -234,13 +225,6 @@ def test_the_scale_of_the_protocol_has_ends(sitting: Sitting) -> None:
     people.ended(sitting.world, code, sitting.laptop)
     for point in (0, 6, -1, 100):
         assert sitting.refused(code, rate(people.as_participant(sitting.participant), point)) == "invalid"
-
-
-def test_nothing_is_rated_before_it_has_ended(sitting: Sitting) -> None:
-    code, who = sitting.runs[0].code, people.as_participant(sitting.participant)
-    assert sitting.refused(code, rate(who, 3)) == "run-state"
-    people.started(sitting.world, code, sitting.laptop)
-    assert sitting.refused(code, rate(who, 3)) == "run-state"
 
 
 def test_a_guess_said_twice_counts_once_and_must_be_one_that_is_offered(sitting: Sitting) -> None:
@@ -310,13 +294,6 @@ def test_an_aborted_run_is_replaced_at_its_position_under_a_new_code_and_the_sam
     assert people.started(sitting.world, new.code, sitting.laptop)
 
 
-def test_an_aborted_run_holds_up_the_next_until_it_is_replaced(sitting: Sitting) -> None:
-    first, second = sitting.runs[:2]
-    people.started(sitting.world, first.code, sitting.laptop)
-    sitting.does(first.code, abort(people.as_device(sitting.laptop)))
-    assert sitting.refused(second.code, start(sitting.laptop)) == "not-next"
-
-
 def test_an_abortion_said_twice_is_one_and_its_reason_stays(sitting: Sitting) -> None:
     code, who = sitting.runs[0].code, people.as_device(sitting.laptop)
     assert sitting.refused(code, abort(who)) == "run-state"
@@ -324,13 +301,6 @@ def test_an_abortion_said_twice_is_one_and_its_reason_stays(sitting: Sitting) ->
     sitting.does(code, abort(who))
     sitting.does(code, abort(who))
     assert sitting.refused(code, abort(who, "another reason")) == "aborted"
-
-
-def test_a_complete_run_is_neither_aborted_nor_replaced(sitting: Sitting) -> None:
-    code = sitting.runs[0].code
-    people.completed(sitting.world, code, sitting.laptop)
-    assert sitting.refused(code, abort(None)) == "run-state"
-    assert sitting.refused(code, replace) == "run-state"
 
 
 def test_a_later_run_that_is_on_is_finished_before_an_earlier_one_is_done_again(sitting: Sitting) -> None:
@@ -343,7 +313,7 @@ def test_a_later_run_that_is_on_is_finished_before_an_earlier_one_is_done_again(
 
     # When, then
     assert sitting.refused(new, start(sitting.laptop)) == "not-next"
-    sitting.does(second.code, lambda session, run: services.end(session, run, people.as_device(sitting.laptop)))
+    sitting.does(second.code, end(people.as_device(sitting.laptop)))
     sitting.does(second.code, rate(people.as_device(sitting.laptop), 2))
     sitting.does(second.code, guess(people.as_device(sitting.laptop), "dont-know"))
     assert people.started(sitting.world, new, sitting.laptop)
