@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import uuid
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +12,8 @@ import numpy as np
 from happe_contract.parts import Footer
 from happe_contract.traces import Channel, Measures, TimePair
 from happe_power.recording import closing, parts
-from happe_power.recording.header import FOLDERS, Layout, boot_clock, compact
+from happe_power.recording.header import FOLDERS, boot_clock, compact
+from happe_power.trace import Trace
 from happe_power.upload import clocks
 
 if TYPE_CHECKING:
@@ -37,32 +37,18 @@ STUDY, METER, MEASURED = "paper-a3", "M3TERAAA", "1APT0PAA"
 REALTIME_US = 1_793_440_000_000_000
 
 
-@dataclass
-class Given:
+class Given(Trace):
     """A trace that a test extends."""
-
-    layout: Layout
-    started: TimePair
-
-    @property
-    def id(self) -> str:
-        """Its UUID."""
-        return self.layout.trace
-
-    @property
-    def folder(self) -> Path:
-        """Its folder."""
-        return self.layout.folder
 
     def add(self, number: int, *, rows: int | None = None) -> bytes:
         """Write a complete part with this number and a laptop's power. Return its bytes."""
-        rows = rows or self.layout.part_rows
-        first = self.layout.origin + number * self.layout.part_rows
-        columns = power(first, rows, self.layout.rate_hz)
+        rows = rows or self.part_rows
+        first = number * self.part_rows
+        columns = power(first, rows, self.rate_hz)
         pair = TimePair(first, *(start + number * 1_000_000 for start in (self.started.monotonic_us, REALTIME_US)))
         footer = Footer(self.id, number, ((first, rows),), (pair,))
-        encoded = parts.encode(self.layout.channels, columns, footer)
-        closing.write_part(self.layout, footer, encoded)
+        encoded = parts.encode(self.channels, columns, footer)
+        closing.write_part(self, footer, encoded)
         return bytes(encoded)
 
     def compare_clocks(self, server_us: int, jump_us: int = 0) -> None:
@@ -76,8 +62,8 @@ class Given:
 
     def end(self) -> dict[str, Any]:
         """Write the manifest, and return it."""
-        closing.end(self.layout, self.started)
-        manifest: dict[str, Any] = json.loads(self.layout.manifest.read_bytes())
+        closing.end(self)
+        manifest: dict[str, Any] = json.loads(self.manifest_file.read_bytes())
         return manifest
 
 
@@ -93,10 +79,7 @@ def begin(  # noqa: PLR0913 - each has a default
 ) -> Given:
     """Make a trace with a header and no part, which began `age_s` before others."""
     name = str(uuid.uuid4())
-    layout = Layout(spool / study / name, name, CHANNELS, rate_hz, 0, 1)
-    for folder in FOLDERS:
-        (layout.folder / folder).mkdir(parents=True)
-    started = TimePair(0, clocks.now_us() - 10_000_000, REALTIME_US - age_s * 1_000_000)
+    realtime_us = REALTIME_US - age_s * 1_000_000
     header = {
         "format": "happe-power-trace/1",
         "id": name,
@@ -112,13 +95,16 @@ def begin(  # noqa: PLR0913 - each has a default
         ],
         "rate_hz": rate_hz,
         "calibration": calibration,
-        "started": {"index": 0, "monotonic_us": started.monotonic_us, "realtime_us": started.realtime_us},
+        "started": {"index": 0, "monotonic_us": clocks.now_us() - 10_000_000, "realtime_us": realtime_us},
         "part_seconds": 1,
         "part_format": "parquet",
         "software": {"happe-power": "0.1.0"},
     }
-    (layout.folder / "header.json").write_bytes(compact(header))
-    return Given(layout, started)
+    made = Given(spool / study / name, header)
+    for folder in FOLDERS:
+        (made.folder / folder).mkdir(parents=True)
+    (made.folder / "header.json").write_bytes(compact(header))
+    return made
 
 
 def ended(spool: Path, count: int, **options: Any) -> Given:  # noqa: ANN401 - those of begin

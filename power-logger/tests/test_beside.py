@@ -39,7 +39,7 @@ def test_it_sends_and_finishes_when_the_trace_is_sealed(fake: FakeStudyServer, t
     trace.end()
     assert child.finish(trace.folder, PATIENCE_S)
     assert not child.alive
-    assert (fake.traces[trace.id].seal or b"").rstrip(b" ") == trace.layout.manifest.read_bytes()
+    assert (fake.traces[trace.id].seal or b"").rstrip(b" ") == trace.manifest_file.read_bytes()
     assert '"event": "sealed"' in child.last_words
     assert fake.heartbeats
 

@@ -19,7 +19,7 @@ from happe_contract import schemas
 from happe_contract.traces import Gap, Reason, TimePair
 from happe_power.recording import closing, raw
 from happe_power.recording.files import locked
-from happe_power.recording.header import FOLDERS, Layout, Purpose, fitting_part_seconds
+from happe_power.recording.header import FOLDERS, Purpose, fitting_part_seconds, header_of
 from happe_power.recording.recorder import Limits, Recorder
 from happe_power.recording.tending import Tended
 from happe_power.recording.writer import MOST_WAITING, Writer
@@ -153,9 +153,9 @@ def test_readings_that_find_no_room_are_a_gap_and_the_recording_goes_on(
     # Given a writer that is held up in its first part, until the source has given everything
     given, close_part = threading.Event(), closing.close_part
 
-    def slow(layout: Layout, number: int, records: list[raw.Record]) -> None:
+    def slow(trace: Trace, number: int, records: list[raw.Record]) -> None:
         given.wait()
-        close_part(layout, number, records)
+        close_part(trace, number, records)
 
     monkeypatch.setattr(closing, "close_part", slow)
     source = Given(steady(RATE, 100, 60.0), patient=False, done=given.set)
@@ -171,10 +171,10 @@ def test_readings_that_find_no_room_are_a_gap_and_the_recording_goes_on(
 
 def writer_in(folder: Path) -> Writer:
     """A writer of parts of a second."""
-    layout = Layout(folder, "x", (SHUNT, SUPPLY), RATE, 0, 1)
+    header = header_of(Given([]), Purpose("a-study", part_seconds=1), "x", pair_at(0, RATE), "monotonic:x")
     for name in FOLDERS:
         (folder / name).mkdir()
-    return Writer(closing.Open(layout, pair_at(0, RATE), ExitStack()), lambda: True)
+    return Writer(closing.Open(Trace(folder, header), ExitStack()), (SHUNT, SUPPLY), lambda: True)
 
 
 def put_all(writer: Writer, readings: Iterable[Reading]) -> None:
@@ -206,12 +206,12 @@ def left_open(tmp_path: Path) -> Path:
     """Return the folder of a trace whose recorder died after 2.3 s: two parts are closed, one is a raw file."""
     finished = record(tmp_path, steady(RATE, 100, 2.3)).folders[0]
     (finished / "manifest.json").unlink()
-    layout = Layout(finished, finished.name, (SHUNT, SUPPLY), RATE, 0, 1)
+    trace = Trace.open(finished)
     (finished / "open").mkdir()
-    file = raw.RawFile(layout.raw(2))
+    file = raw.RawFile(trace.raw(2))
     file.append([pair_at(2000, RATE), *(samples(first, 100) for first in range(2000, 2300, 100)), pair_at(2300, RATE)])
     file.close()
-    layout.part(2).unlink()
+    trace.part(2).unlink()
     return finished
 
 

@@ -79,10 +79,10 @@ def recorded(manifest: dict[str, Any]) -> dict[int, str]:
 def assert_whole(bench: Bench, trace: power_traces.Given) -> None:
     """Assert that the server has every part of a trace as the recorder wrote it, and has sealed the trace."""
     stored = bench.fake.traces[trace.id]
-    assert digests(stored.parts) == recorded(json.loads(trace.layout.manifest.read_bytes()))
+    assert digests(stored.parts) == recorded(json.loads(trace.manifest_file.read_bytes()))
     assert stored.header == (trace.folder / "header.json").read_bytes()
     assert stored.seal is not None
-    assert stored.seal.rstrip(b" ") == trace.layout.manifest.read_bytes()
+    assert stored.seal.rstrip(b" ") == trace.manifest_file.read_bytes()
     assert len(stored.seal) % 65536 == 0
     assert json.loads((trace.folder / "seal.json").read_bytes())["sealed"] is True
 
@@ -114,13 +114,13 @@ def test_parts_that_wait_for_their_measurement_make_room_for_a_recording_the_old
     try:
         bench.spool = disk.inside
         young, old = (power_traces.ended(bench.spool, 1, age_s=age_s, rate_hz=100_000) for age_s in (0, 60))
-        assert power_traces.ended(bench.spool, 1, age_s=99, codes=(NOBODY, NOBODY)).layout.part(0).exists()
+        assert power_traces.ended(bench.spool, 1, age_s=99, codes=(NOBODY, NOBODY)).part(0).exists()
         uploader, now_us = bench.uploader(keep=UNTIL_MEASURED), clocks.now_us
 
         def here(after_s: int) -> list[bool]:
             monkeypatch.setattr(clocks, "now_us", lambda: now_us() + after_s * 1_000_000)
             assert upload(uploader, bench.wait, bench.report, tries=TRIES) == 0
-            return [each.layout.part(0).exists() for each in (old, young)]
+            return [each.part(0).exists() for each in (old, young)]
 
         assert here(0) == [True, True]
         disk.fill()
@@ -283,14 +283,14 @@ def test_parts_that_the_refused_seal_misses_are_sent(bench: Bench) -> None:
 @pytest.mark.parametrize("how", ["a bit", "cut", "empty", "of another", "not a file"])
 def test_a_damaged_part_is_named_and_not_sent_and_nothing_is_deleted(bench: Bench, how: str) -> None:
     trace = power_traces.ended(bench.spool, 3)
-    path = trace.layout.part(1)
+    path = trace.part(1)
     raw = path.read_bytes()
     path.unlink()
     if how == "not a file":
         path.mkdir()
     else:
         flipped = raw[:100] + bytes([raw[100] ^ 1]) + raw[101:]
-        other = trace.layout.part(2).read_bytes()
+        other = trace.part(2).read_bytes()
         path.write_bytes({"a bit": flipped, "cut": raw[:-1000], "empty": b"", "of another": other}[how])
     assert bench.upload() == 0
     assert sorted(bench.fake.traces[trace.id].parts) == [0, 2]
@@ -303,12 +303,12 @@ def test_a_damaged_part_is_named_and_not_sent_and_nothing_is_deleted(bench: Benc
 
 def test_a_part_that_is_put_back_makes_it_whole(bench: Bench) -> None:
     trace = power_traces.ended(bench.spool, 2)
-    raw = trace.layout.part(1).read_bytes()
-    trace.layout.part(1).unlink()
+    raw = trace.part(1).read_bytes()
+    trace.part(1).unlink()
     assert bench.upload() == 0
     assert "part 1 " in str(Outbox.open(trace.folder).stopped)
     assert "is not on this disk" in str(Outbox.open(trace.folder).stopped)
-    trace.layout.part(1).write_bytes(raw)
+    trace.part(1).write_bytes(raw)
     assert bench.upload() == 0
     assert_whole(bench, trace)
 
@@ -316,7 +316,7 @@ def test_a_part_that_is_put_back_makes_it_whole(bench: Bench) -> None:
 def test_a_part_that_changes_before_the_manifest_is_there_is_found_too(bench: Bench) -> None:
     trace = power_traces.begin(bench.spool)
     raw = trace.add(0)
-    trace.layout.part(0).write_bytes(raw[:50] + b"?" + raw[51:])
+    trace.part(0).write_bytes(raw[:50] + b"?" + raw[51:])
     assert bench.upload() == 0
     assert bench.fake.count("parts/0$") == 0
     assert "when it was recorded" in bench.events("damaged")[0]["reason"]
@@ -433,7 +433,7 @@ def test_a_trace_that_is_to_stay_here_is_passed_over(bench: Bench, codes: tuple[
 
 def test_a_trace_whose_manifest_cannot_be_read_waits_for_a_person_and_the_others_go_on(bench: Bench) -> None:
     broken, good = power_traces.ended(bench.spool, 1, age_s=60), power_traces.ended(bench.spool, 1)
-    broken.layout.manifest.write_text("{")
+    broken.manifest_file.write_text("{")
     assert bench.upload() == 0
     assert_whole(bench, good)
     assert "manifest.json: is no JSON" in str(Outbox.open(broken.folder).stopped)

@@ -38,7 +38,7 @@ def given(tmp_path: Path) -> Given:
     given = power_traces.begin(tmp_path / "state/spool")
     for number in range(PARTS):
         given.add(number, rows=900 if number == 2 else None)
-    closing.write_gaps(given.layout, [Gap(2900, 3000, Reason.OVERFLOW)])
+    closing.write_gaps(given, [Gap(2900, 3000, Reason.OVERFLOW)])
     given.end()
     (tmp_path / "p.toml").write_text('state = "state"\n')
     return given
@@ -176,7 +176,7 @@ def test_an_export_writes_over_nothing_and_leaves_nothing_half_done(
     assert (ran.status, file.read_text()) == (os.EX_CANTCREAT, "mine")
     ran = happe_power("--config", config, "export", given.id, tmp_path / "none" / name)
     assert (ran.status, f"{tmp_path / 'none'}: No such file" in ran.err) == (os.EX_NOINPUT, True)
-    given.layout.part(3).write_bytes(b"PAR1 broken PAR1")
+    given.part(3).write_bytes(b"PAR1 broken PAR1")
     ran = happe_power("--config", config, "export", given.id, file.with_stem("y"))
     assert ran.status == os.EX_DATAERR
     assert "000003.parquet" in ran.err

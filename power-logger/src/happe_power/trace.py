@@ -15,7 +15,7 @@ import numpy as np
 from happe_contract import schemas
 from happe_contract.faults import BadDocumentError
 from happe_contract.measuring.session import TraceError
-from happe_contract.parts import BadPartError, read_footer
+from happe_contract.parts import BadPartError, read_footer, room
 from happe_contract.rig import channels_of
 from happe_contract.time_base import TimeBase, is_nominal, time_base
 from happe_contract.traces import Block, Channel, ClockEstimate, Gap, Reason, TimePair
@@ -87,6 +87,35 @@ class Trace:
         """The file of a part."""
         return self.folder / "parts" / f"{number:06}.parquet"
 
+    def raw(self, number: int) -> Path:
+        """The raw file of a part that is not closed."""
+        return self.folder / "open" / f"{number:06}.raw"
+
+    @property
+    def lock(self) -> Path:
+        """The file that a running recorder keeps locked."""
+        return self.folder / "open" / "lock"
+
+    @property
+    def gaps_file(self) -> Path:
+        """The file of gaps."""
+        return self.folder / "gaps.jsonl"
+
+    @property
+    def manifest_file(self) -> Path:
+        """The manifest, which the recorder writes last."""
+        return self.folder / "manifest.json"
+
+    @property
+    def part_rows(self) -> int:
+        """Indices of a part, by the nominal rate."""
+        return max(1, round(self.rate_hz * int(self.header["part_seconds"])))
+
+    @property
+    def part_room(self) -> int:
+        """A part's file is padded to a multiple of these bytes."""
+        return room(self.rate_hz, self.header["part_seconds"], sum(each.dtype.itemsize for each in self.channels))
+
     @cached_property
     def footers(self) -> list[Footer]:
         """The footers of the parts in the folder, by number. Raises TraceError."""
@@ -95,7 +124,7 @@ class Trace:
     @cached_property
     def manifest(self) -> Json | None:
         """The manifest; None: the recording has not ended. Raises TraceError."""
-        path = self.folder / "manifest.json"
+        path = self.manifest_file
         try:
             return schemas.read(schemas.Kind.POWER_TRACE_MANIFEST, path.read_bytes())
         except FileNotFoundError:
@@ -133,7 +162,7 @@ class Trace:
     @cached_property
     def gaps(self) -> list[Gap]:
         """The gaps, by index, up to `end_index`. Raises TraceError."""
-        return read_gaps(self.folder / "gaps.jsonl")
+        return read_gaps(self.gaps_file)
 
     @property
     def end_index(self) -> int:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from happe_contract.parts import BadPartError, read_footer
 from happe_contract.traces import TimePair
 from happe_power.recording import indices, parts
-from happe_power.recording.header import layout_of
 from happe_power.trace import Trace, TraceError, read_digests
 
 if TYPE_CHECKING:
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from happe_contract.parts import Footer
-    from happe_power.recording.header import Layout
 
 
 @dataclass(frozen=True)
@@ -69,15 +67,14 @@ def verify(folder: Path) -> Report:
 def _state(trace: Trace) -> str:
     if trace.sealed:
         return "sealed"
-    return "ended" if (trace.folder / "manifest.json").exists() else "open"
+    return "ended" if trace.manifest_file.exists() else "open"
 
 
 def _check(trace: Trace, report: Report) -> None:
     """Add all faults to the report."""
-    layout = layout_of(trace)
     said = {part["number"]: part for part in trace.manifest["parts"]} if trace.manifest else {}
     known = said or read_digests(trace.folder)
-    footers = [footer for n in trace.numbers if (footer := _part(layout, n, known.get(n, {}), report.problems))]
+    footers = [footer for n in trace.numbers if (footer := _part(trace, n, known.get(n, {}), report.problems))]
     report.parts, report.samples = len(trace.numbers), sum(footer.rows for footer in footers)
     report.lost = sum(gap.to_index - gap.from_index for gap in trace.gaps)
     report.end_index = trace.end_index
@@ -96,9 +93,9 @@ def _missing(trace: Trace) -> Iterator[Problem]:
             yield Problem(f"parts/{number:06}.parquet", "is missing")
 
 
-def _part(layout: Layout, number: int, said: dict[str, Any], problems: list[Problem]) -> Footer | None:
+def _part(trace: Trace, number: int, said: dict[str, Any], problems: list[Problem]) -> Footer | None:
     """Return a part's footer if it can be read, and add its faults. `said`: its size and SHA-256 at its closing."""
-    path = layout.part(number)
+    path = trace.part(number)
     name = f"parts/{path.name}"
     try:
         raw = path.read_bytes()
@@ -107,17 +104,17 @@ def _part(layout: Layout, number: int, said: dict[str, Any], problems: list[Prob
             problems.append(Problem(name, f"has changed since it was closed: {len(raw)} bytes with SHA-256 {digest}"))
             return None
         footer = read_footer(path)
-        parts.checked_columns(path, layout.channels, footer)
+        parts.checked_columns(path, trace.channels, footer)
     except (BadPartError, OSError) as error:
         why = error.strerror if isinstance(error, OSError) else None
         problems.append(Problem(name, why or str(error)))
         return None
-    problems += [Problem(name, detail) for detail in _part_faults(layout, number, said, footer)]
+    problems += [Problem(name, detail) for detail in _part_faults(trace, number, said, footer)]
     return footer
 
 
-def _part_faults(layout: Layout, number: int, said: dict[str, Any], footer: Footer) -> Iterator[str]:
-    if (footer.trace, footer.number) != (layout.trace, number):
+def _part_faults(trace: Trace, number: int, said: dict[str, Any], footer: Footer) -> Iterator[str]:
+    if (footer.trace, footer.number) != (trace.id, number):
         yield f"says that it is part {footer.number} of trace {footer.trace}"
     if "samples" in said and (said["first_index"], said["samples"]) != (footer.first_index, footer.rows):
         yield f"has {footer.rows} rows from index {footer.first_index}; the manifest says otherwise"

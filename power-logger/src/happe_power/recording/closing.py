@@ -18,10 +18,10 @@ from happe_cli.disk import sync_folder
 from happe_contract import schemas
 from happe_contract.faults import BadDocumentError
 from happe_contract.parts import BadPartError, Footer, read_footer
-from happe_contract.traces import Gap, Reason, TimePair
+from happe_contract.traces import Gap, Reason
 from happe_power.recording import indices, parts, raw
 from happe_power.recording.files import append_line, locked, remove_temporary, write_whole
-from happe_power.recording.header import FOLDERS, Layout, compact, gap_line, layout_of
+from happe_power.recording.header import FOLDERS, compact, gap_line
 from happe_power.trace import Trace, TraceError, read_digests, read_gaps
 
 if TYPE_CHECKING:
@@ -37,55 +37,53 @@ class EndError(Exception):
     """A trace cannot be ended; the message names the file and the reason."""
 
 
-def close_part(layout: Layout, number: int, records: Sequence[Record] | None = None) -> None:
+def close_part(trace: Trace, number: int, records: Sequence[Record] | None = None) -> None:
     """Make the part of this number from its raw file, and remove that file. Raises OSError; may be called again.
 
     `records`: those in the file, if they are still in memory.
     """
-    if not layout.part(number).exists():
-        content = raw.content_of(raw.read(layout.raw(number), layout.channels) if records is None else records)
-        _add_gaps(layout, content.gaps)
+    if not trace.part(number).exists():
+        content = raw.content_of(raw.read(trace.raw(number), trace.channels) if records is None else records)
+        _add_gaps(trace, content.gaps)
         if content.runs:
-            _write_part(layout, number, content)
-    layout.raw(number).unlink()
+            _write_part(trace, number, content)
+    trace.raw(number).unlink()
 
 
-def write_part(layout: Layout, footer: Footer, part: bytes | memoryview) -> None:
+def write_part(trace: Trace, footer: Footer, part: bytes | memoryview) -> None:
     """Write a part, after its size and SHA-256, by which a later check finds damage. Raises OSError."""
-    append_line(layout.digests, {"part": footer.number, **_digest(part)})
-    write_whole(layout.part(footer.number), part)
+    append_line(trace.folder / "digests.jsonl", {"part": footer.number, **_digest(part)})
+    write_whole(trace.part(footer.number), part)
 
 
-def write_gaps(layout: Layout, gaps: Sequence[Gap]) -> None:
+def write_gaps(trace: Trace, gaps: Sequence[Gap]) -> None:
     """Replace the file of gaps."""
-    write_whole(layout.gaps, b"".join(map(gap_line, gaps)))
+    write_whole(trace.gaps_file, b"".join(map(gap_line, gaps)))
 
 
-def end(layout: Layout, started: TimePair) -> None:
+def end(trace: Trace) -> None:
     """Close the open parts, and write the manifest. Raises OSError, EndError; may be called again."""
-    for file in sorted(layout.folder.glob("open/[0-9]*.raw")):
-        close_part(layout, int(file.stem))
+    for file in sorted(trace.folder.glob("open/[0-9]*.raw")):
+        close_part(trace, int(file.stem))
     for name in ("parts", "."):
-        remove_temporary(layout.folder / name)
-    footers = _footers(layout)
-    gaps = _explained(layout, footers)
-    known = read_digests(layout.folder)
-    contents = [known.get(each.number) or _digest(layout.part(each.number).read_bytes()) for each in footers]
-    manifest = manifest_of(layout, started, footers, contents, gaps)
+        remove_temporary(trace.folder / name)
+    footers = _footers(trace)
+    gaps = _explained(trace, footers)
+    known = read_digests(trace.folder)
+    contents = [known.get(each.number) or _digest(trace.part(each.number).read_bytes()) for each in footers]
+    manifest = manifest_of(trace, footers, contents, gaps)
     schemas.check(schemas.Kind.POWER_TRACE_MANIFEST, manifest)
-    write_whole(layout.manifest, compact(manifest))
+    write_whole(trace.manifest_file, compact(manifest))
 
 
-def manifest_of(
-    layout: Layout, started: TimePair, footers: Sequence[Footer], contents: Sequence[Json], gaps: Sequence[Gap]
-) -> Json:
+def manifest_of(trace: Trace, footers: Sequence[Footer], contents: Sequence[Json], gaps: Sequence[Gap]) -> Json:
     """Return the manifest. `contents`: each part's size and digest. `gaps` and the runs cover each index once."""
-    pairs = [started, *(pair for footer in footers for pair in footer.time_base)]
-    ordered = indices.thinned(pairs, layout.rate_hz, 1)
-    ends = [layout.origin, *(footer.end_index for footer in footers[-1:]), *(gap.to_index for gap in gaps[-1:])]
+    pairs = [trace.started, *(pair for footer in footers for pair in footer.time_base)]
+    ordered = indices.thinned(pairs, trace.rate_hz, 1)
+    ends = [trace.started.index, *(footer.end_index for footer in footers[-1:]), *(gap.to_index for gap in gaps[-1:])]
     return {
         "format": "happe-power-manifest/1",
-        "trace": layout.trace,
+        "trace": trace.id,
         "count": len(footers),
         "parts": [
             {"number": footer.number, **content, "first_index": footer.first_index, "samples": footer.rows}
@@ -95,35 +93,35 @@ def manifest_of(
         "end_index": max(ends),
         "gaps": [{"from_index": g.from_index, "to_index": g.to_index, "reason": g.reason.value} for g in gaps],
         "ended": asdict(ordered[-1]),
-        "time_base": [asdict(pair) for pair in indices.for_manifest(ordered, layout.rate_hz)],
+        "time_base": [asdict(pair) for pair in indices.for_manifest(ordered, trace.rate_hz)],
     }
 
 
-def _write_part(layout: Layout, number: int, content: Content) -> None:
-    pairs = indices.thinned(content.pairs, layout.rate_hz, 1, content.restarts)
-    footer = Footer(layout.trace, number, tuple(content.runs), tuple(pairs))
-    write_part(layout, footer, parts.encode(layout.channels, content.columns, footer, layout.part_room))
+def _write_part(trace: Trace, number: int, content: Content) -> None:
+    pairs = indices.thinned(content.pairs, trace.rate_hz, 1, content.restarts)
+    footer = Footer(trace.id, number, tuple(content.runs), tuple(pairs))
+    write_part(trace, footer, parts.encode(trace.channels, content.columns, footer, trace.part_room))
 
 
 def _digest(part: bytes | memoryview) -> Json:
     return {"bytes": len(part), "sha256": hashlib.sha256(part).hexdigest()}
 
 
-def _add_gaps(layout: Layout, found: Sequence[Gap]) -> None:
+def _add_gaps(trace: Trace, found: Sequence[Gap]) -> None:
     if not found:
         return
-    known = read_gaps(layout.gaps)
+    known = read_gaps(trace.gaps_file)
     gaps = indices.merged(known, found)
     if gaps != known:
-        write_gaps(layout, gaps)
+        write_gaps(trace, gaps)
 
 
-def _footers(layout: Layout) -> list[Footer]:
-    numbers = sorted(int(path.stem) for path in layout.folder.glob("parts/[0-9]*.parquet"))
+def _footers(trace: Trace) -> list[Footer]:
+    numbers = sorted(int(path.stem) for path in trace.folder.glob("parts/[0-9]*.parquet"))
     if numbers != list(range(len(numbers))):
         missing = next(number for number in range(len(numbers) + 1) if number not in numbers)
-        raise EndError(f"{layout.part(missing)}: is missing: put it back from a copy, or the trace can't be sealed")
-    return [_footer(layout.part(number), layout.rate_hz) for number in numbers]
+        raise EndError(f"{trace.part(missing)}: is missing: put it back from a copy, or the trace can't be sealed")
+    return [_footer(trace.part(number), trace.rate_hz) for number in numbers]
 
 
 def _footer(path: Path, rate_hz: float) -> Footer:
@@ -136,17 +134,17 @@ def _footer(path: Path, rate_hz: float) -> Footer:
         raise EndError(f"{path}: {error}") from None
 
 
-def _explained(layout: Layout, footers: Sequence[Footer]) -> list[Gap]:
+def _explained(trace: Trace, footers: Sequence[Footer]) -> list[Gap]:
     """Return the gaps. Add and store a gap `killed` for samples that are missing without another reason."""
-    gaps = read_gaps(layout.gaps)
+    gaps = read_gaps(trace.gaps_file)
     runs = [(first, first + rows) for footer in footers for first, rows in footer.runs]
     spans = sorted([*runs, *((gap.from_index, gap.to_index) for gap in gaps)])
     if not spans:
         return gaps
-    lost = [Gap(first, end, Reason.KILLED) for first, end in indices.holes(layout.origin, spans[-1][1], spans)]
+    lost = [Gap(first, end, Reason.KILLED) for first, end in indices.holes(trace.started.index, spans[-1][1], spans)]
     if lost:
         gaps = sorted([*gaps, *lost], key=lambda gap: gap.from_index)
-        write_gaps(layout, gaps)
+        write_gaps(trace, gaps)
     return gaps
 
 
@@ -155,17 +153,16 @@ NEW = ".new"
 
 @dataclass
 class Open:
-    """A trace under way, and the lock that is held on it. `started` is the header's."""
+    """A trace under way, and the lock that is held on it."""
 
-    layout: Layout
-    started: TimePair
+    trace: Trace
     lock: ExitStack
 
     def end(self) -> None:
         """Write the manifest, then release the lock. Raises OSError, EndError; may be called again."""
-        end(self.layout, self.started)
+        end(self.trace)
         self.lock.close()
-        shutil.rmtree(self.layout.lock.parent, ignore_errors=True)
+        shutil.rmtree(self.trace.lock.parent, ignore_errors=True)
 
 
 @dataclass(frozen=True)
@@ -176,25 +173,26 @@ class Recovered:
     problem: str = ""
 
 
-def create(study: Path, layout: Layout, header: Mapping[str, Any], beside: Mapping[str, bytes]) -> Open:
+def create(trace: Trace, beside: Mapping[str, bytes]) -> Open:
     """Make a trace's folder, header and files `beside` it in one step. Raises OSError, BadDocumentError."""
-    schemas.check(schemas.Kind.POWER_TRACE, header)
+    schemas.check(schemas.Kind.POWER_TRACE, trace.header)
+    study = trace.folder.parent
     study.mkdir(parents=True, exist_ok=True)
-    new = replace(layout, folder=study / f".{layout.trace}{NEW}")
+    new = Trace(study / f".{trace.id}{NEW}", trace.header)
     lock = ExitStack()
     try:
         for name in FOLDERS:
             (new.folder / name).mkdir(parents=True)
         lock.enter_context(locked(new.lock))
-        for name, content in {**beside, "header.json": compact(header)}.items():
+        for name, content in {**beside, "header.json": compact(trace.header)}.items():
             write_whole(new.folder / name, content)
-        new.folder.rename(layout.folder)
+        new.folder.rename(trace.folder)
         sync_folder(study)
     except OSError:
         lock.close()
         shutil.rmtree(new.folder, ignore_errors=True)
         raise
-    return Open(layout, TimePair(**header["started"]), lock)
+    return Open(trace, lock)
 
 
 def recover(spool: Path) -> Iterator[Recovered]:
@@ -211,12 +209,12 @@ def recover(spool: Path) -> Iterator[Recovered]:
 def recover_trace(folder: Path) -> Iterator[Recovered]:
     """End one trace, unless it is being recorded."""
     try:
-        layout = layout_of(trace := Trace.open(folder))
-        layout.lock.parent.mkdir(exist_ok=True)
+        trace = Trace.open(folder)
+        trace.lock.parent.mkdir(exist_ok=True)
         with ExitStack() as stack:
-            if not stack.enter_context(locked(layout.lock)):
+            if not stack.enter_context(locked(trace.lock)):
                 return
-            Open(layout, trace.started, stack).end()
+            Open(trace, stack).end()
         yield Recovered(folder)
     except OSError as error:
         yield Recovered(folder, f"{error.filename or folder}: {error.strerror or error}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The header of a trace (profiles/schema/power-trace.schema.json), and the paths in its folder."""
+"""The header of a trace: profiles/schema/power-trace.schema.json."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from happe_contract.parts import room
 from happe_contract.traces import stated
 from happe_power import __version__
 from happe_power.recording.parts import MOST_BYTES
@@ -17,7 +16,6 @@ from happe_power.recording.parts import MOST_BYTES
 if TYPE_CHECKING:
     from happe_contract.traces import Channel, Gap, TimePair
     from happe_power.sources.source import Source
-    from happe_power.trace import Trace
 
 Json = dict[str, Any]
 
@@ -77,12 +75,6 @@ def header_of(source: Source, purpose: Purpose, trace: str, started: TimePair, c
     }
 
 
-def layout_of(trace: Trace) -> Layout:
-    """The layout of a trace that exists already."""
-    origin = trace.started.index
-    return Layout(trace.folder, trace.id, trace.channels, trace.rate_hz, origin, trace.header["part_seconds"])
-
-
 def _source(source: Source) -> Json:
     said = {"kind": source.kind, "device": source.device[:200]}
     return said | ({"serial": source.serial[:200]} if source.serial else {})
@@ -105,56 +97,6 @@ def _channel(channel: Channel) -> Json:
 FOLDERS = ("parts", "open")
 LOCAL = "local"  # an empty file beside the header: do not upload this trace
 MEASURED = "measured"  # the same: each run in the trace has its figure, so its parts may go once it is sealed
-
-
-@dataclass(frozen=True)
-class Layout:
-    """A trace that is being written: its folder, and its header's columns and indices."""
-
-    folder: Path
-    trace: str
-    channels: tuple[Channel, ...]
-    rate_hz: float
-    origin: int  # the first index
-    part_seconds: int
-
-    @property
-    def part_rows(self) -> int:
-        """Indices of a part, by the nominal rate."""
-        return max(1, round(self.rate_hz * self.part_seconds))
-
-    @property
-    def part_room(self) -> int:
-        """A part's file is padded to a multiple of these bytes."""
-        return room(self.rate_hz, self.part_seconds, sum(channel.dtype.itemsize for channel in self.channels))
-
-    @property
-    def gaps(self) -> Path:
-        """The file of gaps."""
-        return self.folder / "gaps.jsonl"
-
-    @property
-    def digests(self) -> Path:
-        """The file of the parts' sizes and SHA-256."""
-        return self.folder / "digests.jsonl"
-
-    @property
-    def manifest(self) -> Path:
-        """The manifest, written last."""
-        return self.folder / "manifest.json"
-
-    @property
-    def lock(self) -> Path:
-        """The file that a running recorder keeps locked."""
-        return self.folder / "open" / "lock"
-
-    def raw(self, number: int) -> Path:
-        """The raw file of a part that is not closed."""
-        return self.folder / "open" / f"{number:06}.raw"
-
-    def part(self, number: int) -> Path:
-        """A part's file."""
-        return self.folder / "parts" / f"{number:06}.parquet"
 
 
 def gap_line(gap: Gap) -> bytes:

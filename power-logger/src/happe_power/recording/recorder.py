@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING
 
 from happe_contract.traces import Block, Gap, Reason
 from happe_power.recording import closing, indices
-from happe_power.recording.header import Layout, boot_clock, header_of
+from happe_power.recording.header import boot_clock, header_of
 from happe_power.recording.writer import Writer
 from happe_power.sources.source import Reading
+from happe_power.trace import Trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -227,12 +228,10 @@ class Recorder:
     def _begin(self, started: TimePair) -> None:
         source, purpose = self.tended.source, self._purpose
         name = str(uuid.uuid4())
-        where = (self._study / name, name)
-        layout = Layout(*where, source.channels, source.rate_hz, started.index, purpose.part_seconds)
         header = header_of(source, purpose, name, started, self._clock)
-        self._trace = closing.create(self._study, layout, header, self._beside)
-        self.folders.append(layout.folder)
-        self._writers.append(Writer(self._trace, self._has_room))
+        self._trace = closing.create(Trace(self._study / name, header), self._beside)
+        self.folders.append(self._trace.trace.folder)
+        self._writers.append(Writer(self._trace, source.channels, self._has_room))
 
     def _has_room(self) -> bool:
         """Whether the disk has room for one more part. Raises OSError."""

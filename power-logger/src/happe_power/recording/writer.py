@@ -21,6 +21,7 @@ from happe_power.trace import TraceError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from happe_contract.traces import Channel
     from happe_power.recording.closing import Open
     from happe_power.recording.raw import Record
     from happe_power.sources.source import Reading
@@ -35,17 +36,16 @@ class Writer:
     `failed` lists why parts or the manifest were given up; the next recovery makes them.
     """
 
-    def __init__(self, trace: Open, has_room: Callable[[], bool]) -> None:
-        """Begin at the trace's first index. `has_room`: whether the disk has room for one more part."""
-        self.layout = trace.layout
+    def __init__(self, trace: Open, channels: Sequence[Channel], has_room: Callable[[], bool]) -> None:
+        """Begin at the trace's first index. `channels` are the source's. `has_room`: for one more part on the disk."""
+        self._open, self._trace, self._channels = trace, trace.trace, channels
         self.number = self.rows = self.lost = self.gaps = 0
         self.failed: list[str] = []
-        self._trace = trace
         self._has_room = has_room
-        self._hold = round(self.layout.rate_hz * HOLD_S)
-        self._next_index = self.layout.origin
-        self._boundary = self._part_end(self.layout.origin)
-        self._latest = trace.started
+        self._hold = round(self._trace.rate_hz * HOLD_S)
+        self._next_index = self._trace.started.index
+        self._boundary = self._part_end(self._trace.started.index)
+        self._latest = self._trace.started
         self._held: list[Gap] = []
         self._waiting: list[int] = []
         self._records: list[Record] | None = None  # those of the part that was complete just now
@@ -87,7 +87,7 @@ class Writer:
 
     def end(self) -> bool:
         """Make the parts that wait, and end the trace, after `finish`. False: the disk refuses; try again later."""
-        return self._close_parts() and self._insist(self._trace.end)
+        return self._close_parts() and self._insist(self._open.end)
 
     def give_up(self) -> None:
         """Leave the rest to the next recovery."""
@@ -105,12 +105,12 @@ class Writer:
             yield item
 
     def _guarded(self, block: Block) -> list[Block | Gap]:
-        return guarded(block, self.layout.channels, self._hold)
+        return guarded(block, self._channels, self._hold)
 
     def _part_end(self, index: int) -> int:
         """The end of the part that contains `index`. Parts end at multiples of `part_rows`."""
-        past = index - self.layout.origin
-        return self.layout.origin + (past // self.layout.part_rows + 1) * self.layout.part_rows
+        past = index - self._trace.started.index
+        return self._trace.started.index + (past // self._trace.part_rows + 1) * self._trace.part_rows
 
     def _put(self, piece: Block | Gap, times: list[TimePair]) -> None:
         """Write a piece that lies in one part, and the time of its end."""
@@ -150,7 +150,7 @@ class Writer:
             raise OSError(
                 0, "No space left: the upload needs the rest, or parts can't be closed as fast as samples come"
             )
-        path = self.layout.raw(self.number)
+        path = self._trace.raw(self.number)
         raw = RawFile(path)
         first: list[Record] = [self._latest]
         try:
@@ -190,7 +190,7 @@ class Writer:
     def _close_parts(self) -> bool:
         """Make parts of the files that wait, in order. False: the disk refuses one."""
         while self._waiting:
-            close = partial(closing.close_part, self.layout, self._waiting[0], self._records)
+            close = partial(closing.close_part, self._trace, self._waiting[0], self._records)
             self._records = None
             if not self._insist(close):
                 return False
