@@ -4,12 +4,11 @@
 Before unblinding it shows times and parts of power traces, but no sizes: docs/blinding.md.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import BigInteger, case, cast, func, select, union_all
+from sqlalchemy.orm import Session
 
 from happe_study.base.clock import now_us
 from happe_study.model.devices import ClockEstimate, Device, Sitting
@@ -21,9 +20,6 @@ from happe_study.model.studies import Slot, Study, StudyState
 from happe_study.model.traces import Trace, TracePart
 from happe_study.study.people.devices import last_clocks
 from happe_study.study.runs.machine import State
-
-if TYPE_CHECKING:
-    from sqlalchemy.orm import Session
 
 SECOND_US = 1_000_000
 MINUTE_US = 60 * SECOND_US

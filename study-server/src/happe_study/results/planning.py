@@ -4,19 +4,13 @@
 It depends only on its arguments (`Plan`). It reads no data of a study, so it can't reveal any.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from importlib import import_module
-from typing import TYPE_CHECKING
 
-from happe_study.model.jobs.work import FailedError, Kind
+from happe_study.model.jobs.work import FailedError, Kind, Work
 from happe_study.model.rights import Right
 from happe_study.results.analysis.plan import Plan, powers
 from happe_study.results.analysis.refusal import Refusal
-
-if TYPE_CHECKING:
-    from happe_study.model.jobs.work import Work
 
 PLAN = "plan"
 

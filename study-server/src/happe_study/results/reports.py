@@ -5,16 +5,16 @@ When a participant withdraws, the server deletes the row of an unfinished report
 no longer store its result.
 """
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import count
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from sqlalchemy import func, select
+from sqlalchemy.orm import Session
 
+from happe_study.base.config import Secrets
 from happe_study.base.database import FOR_CHANGE
 from happe_study.base.problems import conflict, not_found
 from happe_study.base.tables import Format
@@ -22,24 +22,16 @@ from happe_study.model.audit.chain import append
 from happe_study.model.documents import DocumentKind
 from happe_study.model.jobs import services as jobs
 from happe_study.model.jobs.models import Job
-from happe_study.model.jobs.work import FailedError, Kind
+from happe_study.model.jobs.work import FailedError, Kind, Work
 from happe_study.model.results import Report, ReportFile
 from happe_study.model.rights import Right
+from happe_study.model.rules import Caller
 from happe_study.model.studies import Study, StudyState
 from happe_study.results.exports import services as exports
 from happe_study.results.exports.tables import Source
 from happe_study.study import documents
 from happe_study.study.documents import InputError
 from happe_study.study.profiles.services import take_out
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from sqlalchemy.orm import Session
-
-    from happe_study.base.config import Secrets
-    from happe_study.model.jobs.work import Work
-    from happe_study.model.rules import Caller
 
 REPORT = "report"
 TABLES = ("runs", "ratings", "participants", "records", "keys", "samples", "study")

@@ -7,21 +7,23 @@ condition. If it were stored, everybody who may list runs would see it, and one 
 participant's other runs and of others in the same block. Each request makes an entry in the audit log.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import select, update
+from sqlalchemy.orm import Session
 
 from happe_study.base.clock import now_us
+from happe_study.base.config import Secrets
 from happe_study.base.database import FOR_CHANGE
 from happe_study.base.problems import FieldError, conflict, unprocessable
 from happe_study.model.audit.chain import append
 from happe_study.model.participants import Participant
+from happe_study.model.rules import Caller
 from happe_study.model.runs import Run
-from happe_study.model.studies import Slot, StudyState
-from happe_study.study.allocation import plan, verify
+from happe_study.model.studies import Slot, Study, StudyState
+from happe_study.study.allocation import SlotPlan, plan, verify
 from happe_study.study.measuring.job import begin_by_itself
 from happe_study.study.people.holding import hold
 from happe_study.study.profiles.services import take_out
@@ -30,16 +32,6 @@ from happe_study.study.runs.services import locked
 from happe_study.study.sealing import SealError, open_condition, open_slot
 from happe_study.study.studies.services import protocol_of, seed_of, wrong_key
 from happe_study.study.traces.sealed import open_manifests
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from sqlalchemy.orm import Session
-
-    from happe_study.base.config import Secrets
-    from happe_study.model.rules import Caller
-    from happe_study.model.studies import Study
-    from happe_study.study.allocation import SlotPlan
 
 SHORTEST_REASON = 10
 LONGEST_REASON = 1000

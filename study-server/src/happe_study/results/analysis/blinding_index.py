@@ -12,21 +12,15 @@ Introduction to the Bootstrap, 1993, chapter 11), cut to the range of the index.
 A few people may be alike by chance, so the error is the larger one of the jackknife's and the published one.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from happe_study.results.analysis import intervals
 from happe_study.results.analysis.refusal import Refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from happe_study.results.analysis.tidy import Floats
+from happe_study.results.analysis.tidy import Floats
 
 JAMES_WEIGHTS = np.array([[0.0, 0.5], [0.5, 0.0]])  # guess x arm
 DONT_KNOW = 2

@@ -10,17 +10,11 @@ others, fewer of them are the evidence. So the degrees of freedom are their effe
 sum I^2 as the effective number (Carter, Schnepel and Steigerwald, Review of Economics and Statistics 99, 2017).
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy import stats
 
 from happe_study.results.analysis.refusal import Refusal
-
-if TYPE_CHECKING:
-    from happe_study.results.analysis.tidy import Floats
+from happe_study.results.analysis.tidy import Floats
 
 
 def jackknifed(scores: Floats, informations: Floats) -> Floats:

@@ -1,20 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Design matrices of models: a column of 0 and 1 for each condition, application and place, except the base of each."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from happe_study.results.analysis.refusal import Refusal
-from happe_study.results.analysis.tidy import indicators
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from happe_study.results.analysis.tidy import Floats, Run, Runs
-
+from happe_study.results.analysis.tidy import Floats, Run, Runs, indicators
 
 MOST_MISSING = 0.05  # largest share of a condition's runs that a model may lack
 
@@ -25,7 +18,7 @@ class Terms(NamedTuple):
     columns: Floats
     names: tuple[str, ...]
 
-    def beside(self, other: Terms) -> Terms:
+    def beside(self, other: "Terms") -> "Terms":
         """These terms and the others together. Either may be NOTHING."""
         kept = [each.columns for each in (self, other) if each.names]
         return Terms(np.hstack(kept) if kept else self.columns, self.names + other.names)

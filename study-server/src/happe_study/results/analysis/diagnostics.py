@@ -9,23 +9,17 @@
 - Influence: an answer computed again without each participant in turn (Cook, Technometrics 19, 1977).
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import stats
 
 from happe_study.results.analysis import ratings_clmm
+from happe_study.results.analysis.design import Terms
 from happe_study.results.analysis.intervals import is_nothing
 from happe_study.results.analysis.refusal import Refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from happe_study.results.analysis.design import Terms
-    from happe_study.results.analysis.tidy import Bools, Floats, Panel
+from happe_study.results.analysis.tidy import Bools, Floats, Panel
 
 FAR = 4.0
 

@@ -6,24 +6,20 @@ is matplotlib's own DejaVu Sans. Blue and orange differ for all common kinds of 
 differ too.
 """
 
-from __future__ import annotations
-
 import io
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec
+from typing import Any, ParamSpec
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+from happe_study.results.analysis.tidy import Floats
 
-    from matplotlib.axes import Axes
+Drawn = Mapping[str, Any]  # lists of numbers, None for a missing one, and texts
 
-    from happe_study.results.analysis.tidy import Floats
-
-    Drawn = Mapping[str, Any]  # lists of numbers, None for a missing one, and texts
 
 WIDTH = 7.6  # inches
 INK, QUIET, GRID, BLUE, ORANGE = "#1b1f24", "#4f5963", "#d5dae0", "#0b5394", "#b0470a"

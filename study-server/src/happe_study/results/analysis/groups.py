@@ -7,24 +7,17 @@ variances (Welch, Biometrika 38, 1951). Holm's method corrects the p-values of a
 Journal of Statistics 6, 1979), so that more questions do not find more by chance.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import stats
 
 from happe_study.results.analysis import intervals
-from happe_study.results.analysis.intervals import Unseen
+from happe_study.results.analysis.intervals import Estimate, Unseen
 from happe_study.results.analysis.refusal import Refusal
 from happe_study.results.analysis.savings import improvement
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from happe_study.results.analysis.intervals import Estimate
-    from happe_study.results.analysis.tidy import Floats, Panel
+from happe_study.results.analysis.tidy import Floats, Panel
 
 FEWEST_IN_GROUP = 2
 SOME_SAVE_NOTHING = Unseen(lowest=0.0)

@@ -14,20 +14,15 @@ Three things can break Student's t here. This module answers each (docs/inferenc
 Assumed: participants are independent of each other.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
 
 from happe_study.results.analysis.refusal import Refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from happe_study.results.analysis.tidy import Floats
+from happe_study.results.analysis.tidy import Floats
 
 LEVEL = 0.95
 FEWEST = 5  # participants

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Making a report from its input files, section by section."""
 
-from __future__ import annotations
-
 import hashlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from happe_study.results.analysis.reading import read_export, with_power
+from happe_study.results.analysis.reading import Export, read_export, with_power
 from happe_study.results.analysis.report import Report, Section, Weight
 from happe_study.results.analysis.sections import (
     answer,
@@ -24,14 +23,7 @@ from happe_study.results.analysis.sections import (
 from happe_study.results.analysis.study import FAULT, Study, attempt, not_finite, versions
 from happe_study.results.analysis.tidy import Runs
 from happe_study.study.documents import T61, InputError, read_measures, read_model
-from happe_study.study.protocol.reading import ProtocolError, read_protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from happe_study.results.analysis.reading import Export
-    from happe_study.study.protocol.reading import Protocol
+from happe_study.study.protocol.reading import Protocol, ProtocolError, read_protocol
 
 SECTIONS: dict[str, Callable[[Study], Section]] = {
     "participants": participants.section,

@@ -18,22 +18,17 @@ Assumed: participants are independent, and the points of the rating scale are ev
 The cumulative-link model does not assume even spacing.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import optimize
 
 from happe_study.results.analysis import intervals
-from happe_study.results.analysis.intervals import MINORITY, Unseen, is_nothing
+from happe_study.results.analysis.intervals import MINORITY, Estimate, Unseen, is_nothing
 from happe_study.results.analysis.refusal import Refusal
-
-if TYPE_CHECKING:
-    from happe_study.results.analysis.intervals import Estimate
-    from happe_study.results.analysis.tidy import Floats, Panel
+from happe_study.results.analysis.tidy import Floats, Panel
 
 
 class Verdict(StrEnum):

@@ -9,23 +9,16 @@ Cells are rounded to two decimals, half away from zero, from figures that are no
 applications (4.61, 4.55, 4.69, 4.63) are means of printed cells: 4.604 and 4.542 are what the ratings themselves give.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from happe_contract import conditions as names
 from happe_study.results.analysis.refusal import Refusal
-from happe_study.results.analysis.tidy import satisfaction, watts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from happe_study.results.analysis.tidy import Floats, Panel, Run, Runs
+from happe_study.results.analysis.tidy import Floats, Panel, Run, Runs, satisfaction, watts
 
 SECONDS_PER_MINUTE = 60
 DIGITS = 12  # significant digits before rounding, so that 4.8749999999999999 counts as 4.875

@@ -5,19 +5,14 @@ Each batch has its own random numbers, which depend only on its number. So any p
 order. A server without the statistics packages can import this module; `planning` does the simulation.
 """
 
-from __future__ import annotations
-
 import json
 import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from happe_study.results.analysis.refusal import Refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from happe_study.study.protocol.reading import Protocol
+from happe_study.study.protocol.reading import Protocol
 
 FEWEST, MOST = 5, 1000  # participants
 STUDIES, MOST_STUDIES = 2000, 100_000  # simulated studies of each size: default and maximum

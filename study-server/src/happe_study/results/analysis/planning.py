@@ -9,29 +9,23 @@ simulated. It tests each resulting study like a real one (`noninferiority`, `sav
 combines the counts of batches. Seeds are fixed.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import optimize, stats
 
 from happe_study.results.analysis.intervals import FEWEST, LEVEL, limits, require
 from happe_study.results.analysis.noninferiority import Wanted
-from happe_study.results.analysis.plan import PAPER_RATINGS, Counts
+from happe_study.results.analysis.plan import PAPER_RATINGS, Batch, Counts, Plan
 from happe_study.results.analysis.refusal import Refusal
 from happe_study.results.analysis.savings import NOTHING_SAVED
-from happe_study.results.analysis.tidy import satisfaction, watts
+from happe_study.results.analysis.tidy import Floats, Runs, satisfaction, watts
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Draw = Callable[[int, int, int], "People"]  # numbers of participants and of studies, and the batch's own
 
-    from happe_study.results.analysis.plan import Batch, Plan
-    from happe_study.results.analysis.tidy import Floats, Runs
-
-    Draw = Callable[[int, int, int], "People"]  # numbers of participants and of studies, and the batch's own
 
 SEED = 20100917
 

@@ -12,24 +12,17 @@ Software 82, 2017). The intervals allow for an unseen tenth on whom a term has n
 variance of participant:condition for all conditions. REML: Patterson and Thompson, Biometrika 58, 1971.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import optimize, stats
 
 from happe_study.results.analysis.intervals import student, towards_nothing
 from happe_study.results.analysis.refusal import Refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from happe_study.results.analysis.tidy import Floats
+from happe_study.results.analysis.tidy import Floats
 
 SMALLEST = 1e-4  # a smaller ratio of a random part's standard deviation to the residual's counts as 0
 STEP = 1e-3  # relative step of the finite differences
@@ -88,6 +81,19 @@ def fit(
 
 
 @dataclass(frozen=True)
+class _Solved:
+    """V^-1, V^-1 X, (X'V^-1 X)^-1, the fixed effects, V^-1 r, r'V^-1 r, and log |V| + log |X'V^-1 X|."""
+
+    inverse: Floats
+    weighted: Floats
+    xx_inverse: Floats
+    beta: Floats
+    pulled: Floats
+    rest: float
+    log_v: float
+
+
+@dataclass(frozen=True)
 class _Model:
     """The data, participants x runs. Zeros fill up participants with fewer runs, and change nothing.
 
@@ -109,7 +115,7 @@ class _Model:
         names: Sequence[str],
         participants: Sequence[str],
         within: Mapping[str, Sequence[str]],
-    ) -> _Model:
+    ) -> "_Model":
         people = sorted(set(participants))
         owner = np.array([people.index(each) for each in participants])
         design = np.column_stack([np.ones(len(values)), np.asarray(columns, dtype=float).reshape(len(values), -1)])
@@ -129,7 +135,7 @@ class _Model:
                 shared[k, n, : len(r), : len(r)] = same[part][np.ix_(r, r)]
         return cls(y, x, shared, len(values), ("(intercept)", *names), tuple(parts))
 
-    def only(self, kept: Sequence[int]) -> _Model:
+    def only(self, kept: Sequence[int]) -> "_Model":
         """The model with only the random parts `kept`."""
         return replace(self, shared=self.shared[list(kept)], parts=tuple(self.parts[n] for n in kept))
 
@@ -181,19 +187,6 @@ class _Model:
         sigma = parameters[-1]
         scaled: Floats = self.solved(parameters[:-1] / sigma).xx_inverse * sigma**2
         return scaled
-
-
-@dataclass(frozen=True)
-class _Solved:
-    """V^-1, V^-1 X, (X'V^-1 X)^-1, the fixed effects, V^-1 r, r'V^-1 r, and log |V| + log |X'V^-1 X|."""
-
-    inverse: Floats
-    weighted: Floats
-    xx_inverse: Floats
-    beta: Floats
-    pulled: Floats
-    rest: float
-    log_v: float
 
 
 def _distinct(same: Mapping[str, NDArray[np.bool_]]) -> list[str]:

@@ -11,27 +11,21 @@ Results also have the model's errors, from the observed information. Assumed: a 
 (proportional odds). Points of the scale that nobody used have no threshold.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
 from happe_study.results.analysis import clustered
 from happe_study.results.analysis.intervals import FEWEST, student, towards_nothing
 from happe_study.results.analysis.refusal import Refusal
+from happe_study.results.analysis.tidy import Floats
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+Ints = NDArray[np.int64]
 
-    from numpy.typing import NDArray
-
-    from happe_study.results.analysis.tidy import Floats
-
-    Ints = NDArray[np.int64]
 
 NODES = 41
 NEWTON_STEPS = 100
@@ -122,7 +116,7 @@ class _Model:
     at: Ints
 
     @classmethod
-    def of(cls, ratings: Sequence[int], columns: Floats, names: Sequence[str], participants: Sequence[str]) -> _Model:
+    def of(cls, ratings: Sequence[int], columns: Floats, names: Sequence[str], participants: Sequence[str]) -> "_Model":
         points = tuple(sorted(set(ratings)))
         people = sorted(set(participants))
         if len(points) <= 1:

@@ -5,29 +5,23 @@ A run counts if it is complete and its participant has neither withdrawn nor bee
 second apart, of one key, the first counts (docs/traces.md).
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import json
 import sys
 from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from happe_study.base.tables import FORMULA, Format
 from happe_study.results.analysis.tidy import Run, Runs
-from happe_study.study.documents import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
-
-    from happe_study.study.documents import Measure
+from happe_study.study.documents import InputError, Measure
 
 SERIES_US = 1_000_000
 GONE = ("withdrawn", "replaced")

@@ -4,18 +4,14 @@
 The same report gives the same bytes: they contain neither time nor host.
 """
 
-from __future__ import annotations
-
 import base64
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 MOST_WARNINGS = 20
 

@@ -14,22 +14,16 @@ the table's utilisations. The paper's 40.63 % is the T61's at 100 %; at 80 and 9
 not count work that a slower processor leaves undone, so with a saving above the best possible the processor did less.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from happe_study.results.analysis import intervals
 from happe_study.results.analysis.intervals import Estimate, Unseen
 from happe_study.results.analysis.refusal import Refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from happe_study.results.analysis.tidy import Floats, Panel
-    from happe_study.study.documents import PowerModel
+from happe_study.results.analysis.tidy import Floats, Panel
+from happe_study.study.documents import PowerModel
 
 NOTHING_SAVED = Unseen(highest=0.0)  # log ratio
 SHOWN_PERCENT = (80.0, 90.0, 100.0)  # "above 80 %"

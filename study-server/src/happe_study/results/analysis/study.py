@@ -1,29 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The input of a report: runs with their power, the protocol, and the conditions to compare. Also formats numbers."""
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, is_dataclass
 from importlib.metadata import version
 from math import isfinite
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from happe_contract import conditions as names
 from happe_study.base.version import VERSION
+from happe_study.results.analysis.intervals import Estimate
 from happe_study.results.analysis.paper_tables import rounded
+from happe_study.results.analysis.reading import Export
 from happe_study.results.analysis.refusal import Refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from happe_study.results.analysis.intervals import Estimate
-    from happe_study.results.analysis.reading import Export
-    from happe_study.results.analysis.tidy import Runs
-    from happe_study.study.documents import Measure, PowerModel
-    from happe_study.study.protocol.reading import Protocol
+from happe_study.results.analysis.tidy import Runs
+from happe_study.study.documents import Measure, PowerModel
+from happe_study.study.protocol.reading import Protocol
 
 Made = TypeVar("Made")
 log = logging.getLogger(__name__)

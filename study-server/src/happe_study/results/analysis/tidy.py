@@ -1,24 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The tidy table with a row for each run, and arrays made from it. All statistics use them."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from happe_contract.conditions import in_order
 from happe_study.results.analysis.refusal import Refusal
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +66,7 @@ class Panel:
         missing = np.isnan(one) | np.isnan(other)
         return np.where(missing, np.nan, one), np.where(missing, np.nan, other)
 
-    def of_people(self, wanted: Bools) -> Panel:
+    def of_people(self, wanted: Bools) -> "Panel":
         """The panel of the participants for whom `wanted` is true."""
         kept = tuple(code for code, there in zip(self.participants, wanted, strict=True) if there)
         return Panel(self.values[wanted], kept, self.applications, self.conditions)
@@ -127,11 +121,11 @@ class Runs:
             values[place] = value
         return Panel(values, *axes)
 
-    def with_figure(self, quantity: Callable[[Run], float | None]) -> Runs:
+    def with_figure(self, quantity: Callable[[Run], float | None]) -> "Runs":
         """The runs that have a value of this quantity."""
         return Runs(tuple(run for run in self.rows if quantity(run) is not None))
 
-    def under(self, conditions: Sequence[str]) -> Runs:
+    def under(self, conditions: Sequence[str]) -> "Runs":
         """The runs under these conditions."""
         return Runs(tuple(run for run in self.rows if run.condition in conditions))
 

@@ -4,27 +4,19 @@
 When a participant withdraws, the server deletes the job's row, and so its files, which contain their data.
 """
 
-from __future__ import annotations
-
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from sqlalchemy import insert
+from sqlalchemy.orm import Session
 
 from happe_study.base.tables import Format
-from happe_study.model.jobs.work import Kind
+from happe_study.model.jobs.work import Kind, Work
 from happe_study.model.results import ExportPiece
 from happe_study.model.rights import Right
 from happe_study.model.studies import Study
 from happe_study.results.exports import services
 from happe_study.results.exports.tables import Source
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from sqlalchemy.orm import Session
-
-    from happe_study.model.jobs.work import Work
 
 EXPORT = "export"
 PIECE = 1 << 20

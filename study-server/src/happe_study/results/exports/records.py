@@ -4,13 +4,13 @@
 They leave out a record that does not open. `happe-server check` and the unblinding report such records.
 """
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import structlog
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from happe_study.base.tables import Column, Kind
 from happe_study.model.participants import Participant
@@ -24,18 +24,12 @@ from happe_study.results.exports.tables import (
     PPM,
     ROWS_AT_ONCE,
     RUN,
+    Source,
     Table,
 )
 from happe_study.study.records.lessons import LEVELS
 from happe_study.study.records.stored import opened
 from happe_study.study.sealing import SealError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from sqlalchemy.orm import Session
-
-    from happe_study.results.exports.tables import Source
 
 log = structlog.get_logger(__name__)
 

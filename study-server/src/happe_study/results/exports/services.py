@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Exports of a study's tables for people who may see them, and the dictionary that describes all columns."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from happe_study.base.database import at_one_moment
+from sqlalchemy.orm import Session
+
+from happe_study.base.config import Secrets
+from happe_study.base.database import Database, at_one_moment
 from happe_study.base.problems import conflict, forbidden, not_found
-from happe_study.base.tables import Column, Kind, encoded
+from happe_study.base.tables import Column, Format, Kind, encoded
 from happe_study.model.audit.chain import append
 from happe_study.model.rights import Right
-from happe_study.model.studies import StudyState
+from happe_study.model.rules import Caller
+from happe_study.model.studies import Study, StudyState
 from happe_study.results.exports.records import KEYS, LEARNING_EVENTS, PROFILES, RECORDS, SAMPLES
 from happe_study.results.exports.tables import (
     CLOCKS,
@@ -25,17 +28,6 @@ from happe_study.results.exports.tables import (
 )
 from happe_study.study.profiles.services import take_out
 from happe_study.study.studies.services import protocol_of, seed_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from sqlalchemy.orm import Session
-
-    from happe_study.base.config import Secrets
-    from happe_study.base.database import Database
-    from happe_study.base.tables import Format
-    from happe_study.model.rules import Caller
-    from happe_study.model.studies import Study
 
 EVERY_RIGHT = frozenset(Right)
 

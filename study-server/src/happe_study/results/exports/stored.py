@@ -5,34 +5,26 @@ The request decides the columns of each table. Somebody who may fetch the table 
 because a study's state never goes back. Fetching a file writes to the audit log.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
 
 from happe_study.base.clock import now_us
-from happe_study.base.database import FOR_CHANGE
+from happe_study.base.config import Secrets
+from happe_study.base.database import FOR_CHANGE, Database
 from happe_study.base.problems import conflict, not_found
 from happe_study.base.tables import Format
 from happe_study.model.audit.chain import SERVER, append
 from happe_study.model.jobs import services as jobs
 from happe_study.model.jobs.models import Job, JobState
 from happe_study.model.results import ExportPiece
+from happe_study.model.rules import Caller
 from happe_study.model.studies import Study
 from happe_study.results.exports import services
 from happe_study.results.exports.job import EXPORT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sqlalchemy.orm import Session
-
-    from happe_study.base.config import Secrets
-    from happe_study.base.database import Database
-    from happe_study.model.rules import Caller
 
 KEPT_DAYS = 3
 KEPT_US = KEPT_DAYS * 86_400_000_000

@@ -4,31 +4,23 @@
 These come directly from the database, in the order of random codes, which reveals nothing.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import Select, and_, case, false, func, or_, select
-from sqlalchemy.orm import aliased
+from sqlalchemy.orm import Session, aliased
+from sqlalchemy.sql.elements import ColumnElement
 
-from happe_study.base.tables import Column, Kind
+from happe_study.base.tables import Column, Kind, Sql
 from happe_study.model.devices import ClockEstimate, Device
 from happe_study.model.participants import Participant
 from happe_study.model.rights import Right
 from happe_study.model.runs import Run
 from happe_study.model.studies import Study, StudyState
 from happe_study.model.traces import Trace, TracePart
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
-
-    from sqlalchemy.orm import Session
-    from sqlalchemy.sql.elements import ColumnElement
-
-    from happe_study.base.tables import Sql
-    from happe_study.study.protocol.reading import Protocol
+from happe_study.study.protocol.reading import Protocol
 
 ROWS_AT_ONCE = 1000
 MICROS = "microseconds since 1970, UTC, by the server's clock"

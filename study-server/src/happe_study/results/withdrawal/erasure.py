@@ -10,16 +10,17 @@ about the participant.
 appends to the audit log afterwards must not name the participant's former code.
 """
 
-from __future__ import annotations
-
 import json
 import uuid
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from sqlalchemy import delete, null, select, update
+from sqlalchemy.orm import Session
 
 from happe_study.base.clock import now_us
 from happe_study.base.codes import new_code
+from happe_study.base.config import Secrets
 from happe_study.model.accounts import Token
 from happe_study.model.audit.chain import append
 from happe_study.model.audit.models import AuditDetail
@@ -40,13 +41,6 @@ from happe_study.study.records.stored import opened, stored
 from happe_study.study.runs import planning
 from happe_study.study.runs.machine import State
 from happe_study.study.sealing import SealError, open_condition, seal_condition
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from sqlalchemy.orm import Session
-
-    from happe_study.base.config import Secrets
 
 # A run's columns with its participant's data. Columns that identify the run in the allocation stay.
 MEASURED = (

@@ -1,21 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The jobs that remove erased power traces from the store, and that erase the identities of a study's participants."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
 from uuid import UUID
 
 from happe_study.model.audit.chain import append
-from happe_study.model.jobs.work import FailedError, Kind
+from happe_study.model.jobs.work import FailedError, Kind, Work
 from happe_study.model.rights import Right
 from happe_study.model.studies import Study
 from happe_study.results.withdrawal import retention
 from happe_study.study.traces.stores import storage_of
 from happe_study.study.traces.upkeep import ERASED, ERASING
-
-if TYPE_CHECKING:
-    from happe_study.model.jobs.work import Work
 
 
 def erase(work: Work) -> None:

@@ -1,20 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The power traces that belong to one participant alone. The server erases them with the participant."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from sqlalchemy import delete, func, or_, select
+from sqlalchemy.orm import Session
 
 from happe_study.model.devices import ClockEstimate, Sitting
 from happe_study.model.traces import Trace, TracePart
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlalchemy.orm import Session
-
 
 SECOND_US = 1_000_000
 

@@ -5,36 +5,28 @@ An identity is what a de-identifying withdrawal erases: the code, the link, the 
 log's details. Erasing skips participants who have nothing of it left, so repeating it does no harm.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING
 
 from sqlalchemy import or_, select
+from sqlalchemy.orm import Session
 
 from happe_study.base.clock import now_us
-from happe_study.base.database import FOR_CHANGE
+from happe_study.base.config import Secrets
+from happe_study.base.database import FOR_CHANGE, Database
 from happe_study.base.problems import conflict
 from happe_study.model.accounts import Token
 from happe_study.model.audit.chain import SERVER, append
 from happe_study.model.audit.models import AuditDetail
 from happe_study.model.jobs import services as jobs
+from happe_study.model.jobs.models import Job
 from happe_study.model.participants import Participant, ParticipantState
+from happe_study.model.rules import Caller
 from happe_study.model.studies import Study
 from happe_study.results.withdrawal import erasure
 from happe_study.study.runs.participation import end
 from happe_study.study.studies.services import protocol_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlalchemy.orm import Session
-
-    from happe_study.base.config import Secrets
-    from happe_study.base.database import Database
-    from happe_study.model.jobs.models import Job
-    from happe_study.model.rules import Caller
 
 KIND = "erase-identities"
 AT_THE_END = "the study's retention time is over"

@@ -1,29 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Withdrawing a participant: they no longer take part, and their data is treated as they chose."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from happe_study.base.config import ConfigError
+from sqlalchemy.orm import Session
+
+from happe_study.base.config import ConfigError, Secrets
+from happe_study.base.parts import Parts
 from happe_study.base.s3 import AwayError
 from happe_study.model.audit.chain import append
 from happe_study.model.jobs import services as jobs
 from happe_study.model.participants import OnWithdrawal, Participant, ParticipantState
-from happe_study.model.rules import Who
+from happe_study.model.rules import Caller, Who
 from happe_study.results.withdrawal import erasure
 from happe_study.study.runs.participation import end
 from happe_study.study.traces.stores import storage_of
 from happe_study.study.traces.upkeep import ERASING
-
-if TYPE_CHECKING:
-    from sqlalchemy.orm import Session
-
-    from happe_study.base.config import Secrets
-    from happe_study.base.parts import Parts
-    from happe_study.model.rules import Caller
 
 ON_WITHDRAWAL = "the participant withdrew"
 

@@ -4,22 +4,15 @@
 Pure. The record has passed the checks of study/records/record.py. Times are microseconds of the record's clock.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from happe_study.study.records.lessons import ladders, learn, untaught
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from happe_contract.strict_json import Json
-    from happe_study.study.documents import PowerModel
-    from happe_study.study.records.lessons import Ladder
+from happe_contract.strict_json import Json
+from happe_study.study.documents import PowerModel
+from happe_study.study.records.lessons import Ladder, ladders, learn, untaught
 
 EXACT = ("setspeed", "simulated")  # back-ends that set exactly the decided frequency
 OF_ANOTHER = 0.05  # a ladder whose ends differ from the model's by a larger share is another machine's

@@ -6,26 +6,20 @@ watts follow the frequency and utilisation in its record. If watts and record ar
 clocks' bounds, a clock is wrong: the laptop's or the measuring host's.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from happe_study.study.checks.evidence import SECOND_US, Check, Finding, counted, drift_us
+from happe_contract.traces import ClockEstimate
+from happe_study.study.checks.behaviour import Behaviour
+from happe_study.study.checks.evidence import SECOND_US, Check, Evidence, Finding, RunFacts, counted, drift_us
+from happe_study.study.documents import Measure
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+Floats = NDArray[np.float64]
 
-    from numpy.typing import NDArray
-
-    from happe_contract.traces import ClockEstimate
-    from happe_study.study.checks.behaviour import Behaviour
-    from happe_study.study.checks.evidence import Evidence, RunFacts
-    from happe_study.study.documents import Measure
-
-    Floats = NDArray[np.float64]
 
 KEY, TITLE = "clock", "Clocks"
 READ_US = 1000  # the check ignores smaller differences
@@ -39,6 +33,13 @@ LEAST_BETTER = 0.15  # how much a shift must raise the correlation
 LEAST_SPREAD_W = 0.1
 FEWEST_SECONDS = 15
 MONOTONIC = "monotonic:"
+
+
+class Shift(NamedTuple):
+    """The seconds by which the watts are ahead of the record, and the greatest error of both clocks together."""
+
+    seconds: float
+    bound_s: float
 
 
 def check(evidence: Evidence) -> Check:
@@ -147,13 +148,6 @@ def _shifted(run: RunFacts, shift: Shift) -> Iterator[Finding]:
         when = "before" if shift.seconds > 0 else "after"
         what = f"its watts come {abs(shift.seconds):.1f} s {when} the load in its record"
         yield Finding(f"run {run.code}", f"{what}: the laptop's or the meter's clock is wrong")
-
-
-class Shift(NamedTuple):
-    """The seconds by which the watts are ahead of the record, and the greatest error of both clocks together."""
-
-    seconds: float
-    bound_s: float
 
 
 class _Expected:

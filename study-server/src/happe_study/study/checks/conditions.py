@@ -1,19 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Check that each run's record fits its condition, once the study is unblinded."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 from happe_contract import conditions as names
-from happe_study.study.checks.evidence import BLINDED, Check, Finding, counted
+from happe_study.study.checks.behaviour import Behaviour
+from happe_study.study.checks.evidence import BLINDED, Check, Evidence, Finding, RunFacts, counted
 from happe_study.study.protocol.conditions import Condition
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from happe_study.study.checks.behaviour import Behaviour
-    from happe_study.study.checks.evidence import Evidence, RunFacts
 
 KEY, TITLE = "conditions", "Conditions"
 MOST_STRAYED = 0.1  # share of a run's periods; a sample or two may stray when a run begins

@@ -1,18 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Check that nothing counts twice: no run, no record, and no stretch of a power trace."""
 
-from __future__ import annotations
-
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-from happe_study.study.checks.evidence import SECOND_US, Check, Finding, counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from happe_study.study.checks.evidence import Evidence, RunFacts
+from happe_study.study.checks.evidence import SECOND_US, Check, Evidence, Finding, RunFacts, counted
 
 KEY, TITLE = "doubles", "Doubled runs"
 SHARED_US = 1_000_000  # two runs may overlap by this: a laptop reports one's end while the next begins

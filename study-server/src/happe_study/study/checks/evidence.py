@@ -1,25 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The input of the checks, plain facts from the database and the measures; and their results."""
 
-from __future__ import annotations
-
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from happe_contract.clocks import DRIFT_PPM
-from happe_contract.server_time import ClockSetError, server_clock
+from happe_contract.server_time import ClockSetError, ServerClock, server_clock
+from happe_contract.traces import ClockEstimate
+from happe_study.study.checks.behaviour import Behaviour
+from happe_study.study.documents import Measure
 from happe_study.study.runs.machine import State
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from happe_contract.server_time import ServerClock
-    from happe_contract.traces import ClockEstimate
-    from happe_study.study.checks.behaviour import Behaviour
-    from happe_study.study.documents import Measure
 
 BLINDED = "This check waits until the study is unblinded, because it would reveal conditions."
 

@@ -1,46 +1,36 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Reading the input of the checks from the database and the store of traces."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import select
-from sqlalchemy.orm import aliased
+from sqlalchemy.orm import Session, aliased
 
-from happe_contract.time_base import time_base
+from happe_contract.server_time import ServerClock
+from happe_contract.strict_json import Json
+from happe_contract.time_base import TimeBase, time_base
 from happe_contract.traces import ClockEstimate as Estimate
 from happe_study.model.devices import ClockEstimate, Device
 from happe_study.model.participants import GONE, Participant
 from happe_study.model.profiles import Profile
 from happe_study.model.runs import Run, RunRecord
-from happe_study.model.studies import StudyState
+from happe_study.model.studies import Study, StudyState
 from happe_study.model.traces import Trace, TracePart
 from happe_study.study.checks.behaviour import Behaviour, behaviour
 from happe_study.study.checks.evidence import Evidence, Gap, RunFacts, TraceFacts, at_server, known_clock
+from happe_study.study.documents import Measure, PowerModel
 from happe_study.study.profiles.history import histories
 from happe_study.study.records.stored import opened
 from happe_study.study.sealing import SealError
 from happe_study.study.traces.manifest import gaps_of, pairs_of
 from happe_study.study.traces.sealed import listed_digests, manifest_of
-from happe_study.study.traces.storage import Part
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from sqlalchemy.orm import Session
-
-    from happe_contract.server_time import ServerClock
-    from happe_contract.strict_json import Json
-    from happe_contract.time_base import TimeBase
-    from happe_study.model.studies import Study
-    from happe_study.study.documents import Measure, PowerModel
-    from happe_study.study.traces.storage import Storage
+from happe_study.study.traces.storage import Part, Storage
 
 ROWS_AT_ONCE = 200
 TRACES_AT_ONCE = 20  # traces read at a time; one may have thousands of parts

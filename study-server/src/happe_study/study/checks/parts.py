@@ -1,16 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Check that every run has its power: traces are complete, have no gap in a run, and cover every run."""
 
-from __future__ import annotations
+from collections.abc import Iterator
 
-from typing import TYPE_CHECKING
-
-from happe_study.study.checks.evidence import SECOND_US, Check, Finding, counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from happe_study.study.checks.evidence import Evidence, RunFacts, TraceFacts
+from happe_study.study.checks.evidence import SECOND_US, Check, Evidence, Finding, RunFacts, TraceFacts, counted
 
 KEY, TITLE = "parts", "Power traces"
 MOST_NUMBERS = 10

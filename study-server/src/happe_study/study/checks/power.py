@@ -7,21 +7,14 @@ and utilisations. Its uncertainty (k = 2) is that of a median, from the median a
 one laptop with one screen saver; other laptops and applications may differ from it by `TOLERANCE`.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import log, sqrt
 from statistics import median
-from typing import TYPE_CHECKING
 
-from happe_study.study.checks.evidence import BLINDED, Check, Finding, counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from happe_study.study.checks.behaviour import Behaviour
-    from happe_study.study.checks.evidence import Evidence
+from happe_study.study.checks.behaviour import Behaviour
+from happe_study.study.checks.evidence import BLINDED, Check, Evidence, Finding, counted
 
 KEY, TITLE = "power", "Watts"
 TOLERANCE = 0.15  # share by which other machines of this kind and other applications may differ from the model

@@ -1,28 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Running all checks of a study as it is now, by itself or as a job."""
 
-from __future__ import annotations
+from collections.abc import Mapping
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+from sqlalchemy.orm import Session
 
-from happe_study.model.jobs.work import Kind
+from happe_study.model.jobs.work import Kind, Work
 from happe_study.model.rights import Right
 from happe_study.model.studies import Study
 from happe_study.study import documents
 from happe_study.study.checks import clock, conditions, doubles, parts, power
+from happe_study.study.checks.evidence import Check, Evidence
 from happe_study.study.checks.gathering import Sources, gather
-from happe_study.study.documents import T61
+from happe_study.study.documents import T61, Measure, PowerModel
+from happe_study.study.traces.storage import Storage
 from happe_study.study.traces.stores import storage_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sqlalchemy.orm import Session
-
-    from happe_study.model.jobs.work import Work
-    from happe_study.study.checks.evidence import Check, Evidence
-    from happe_study.study.documents import Measure, PowerModel
-    from happe_study.study.traces.storage import Storage
 
 
 def checked(evidence: Evidence) -> list[Check]:

@@ -1,32 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Finding what to measure: complete runs by the server's time, and for each the sealed trace that covers it best."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import select
-from sqlalchemy.orm import defer
+from sqlalchemy.orm import Session, defer
 
 from happe_contract.measuring.refusal import Refusal, Why
 from happe_contract.measuring.runs import StudyRun
-from happe_contract.server_time import ClockSetError, server_clock
+from happe_contract.server_time import ClockSetError, ServerClock, server_clock
 from happe_contract.traces import ClockEstimate as Estimate
 from happe_study.model.devices import ClockEstimate, Device
 from happe_study.model.runs import Run, RunRecord
 from happe_study.model.traces import Trace
 from happe_study.study.records.stored import opened
 from happe_study.study.sealing import SealError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlalchemy.orm import Session
-
-    from happe_contract.server_time import ServerClock
 
 SECOND_US = 1_000_000
 ROWS_AT_ONCE = 100

@@ -1,25 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The job that measures every complete run of an unblinded study: its work, starting and cancelling it."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterator, Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from happe_contract.measuring.refusal import Limits, Refusal, Why
-from happe_contract.measuring.runs import FORMAT, Measured, measured
+from happe_contract.measuring.runs import FORMAT, Measured, StudyRun, measured
 from happe_contract.measuring.session import TraceError
 from happe_contract.schemas import Kind as Document
 from happe_contract.schemas import check
+from happe_contract.server_time import ServerClock
 from happe_study.base.database import FOR_CHANGE
 from happe_study.base.problems import conflict
 from happe_study.model.audit.chain import append
 from happe_study.model.jobs import services as jobs
-from happe_study.model.jobs.work import FailedError, Kind
+from happe_study.model.jobs.models import Job
+from happe_study.model.jobs.work import FailedError, Kind, Work
 from happe_study.model.rights import Right
+from happe_study.model.rules import Caller
 from happe_study.model.studies import Study, StudyState
 from happe_study.model.traces import Trace, TracePart
 from happe_study.study import documents
@@ -28,17 +31,6 @@ from happe_study.study.measuring.stored import StoredTrace
 from happe_study.study.sealing import SealError
 from happe_study.study.traces.sealed import manifest_of, seal_of
 from happe_study.study.traces.stores import storage_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from sqlalchemy.orm import Session
-
-    from happe_contract.measuring.runs import StudyRun
-    from happe_contract.server_time import ServerClock
-    from happe_study.model.jobs.models import Job
-    from happe_study.model.jobs.work import Work
-    from happe_study.model.rules import Caller
 
 MEASURING = "measuring"
 LIMITS = Limits()

@@ -1,37 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A sealed trace in the server's store, for the arithmetic of power. Only one part is in memory at a time."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 from uuid import UUID
+
+import pyarrow as pa
 
 from happe_contract.calibration import from_header
 from happe_contract.cuts import Clocks
 from happe_contract.measuring.refusal import Refusal
+from happe_contract.measuring.runs import StudyRun
 from happe_contract.measuring.session import NOMINAL, Session, TraceError
 from happe_contract.measuring.zeros import NO_CHECKS
-from happe_contract.parts import BadPartError
+from happe_contract.parts import BadPartError, Footer
 from happe_contract.rig import channels_of, rig_of
+from happe_contract.server_time import ServerClock
+from happe_contract.strict_json import Json
 from happe_contract.time_base import is_nominal, time_base
-from happe_contract.traces import Block
+from happe_contract.traces import Block, TimePair
 from happe_study.study.traces.manifest import gaps_of, pairs_of
 from happe_study.study.traces.parts import cut, footer_of_part, opened, samples
-from happe_study.study.traces.storage import Part
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    import pyarrow as pa
-
-    from happe_contract.measuring.runs import StudyRun
-    from happe_contract.parts import Footer
-    from happe_contract.server_time import ServerClock
-    from happe_contract.strict_json import Json
-    from happe_contract.traces import TimePair
-    from happe_study.study.traces.sealed import Seal
-    from happe_study.study.traces.storage import Storage
+from happe_study.study.traces.sealed import Seal
+from happe_study.study.traces.storage import Part, Storage
 
 AROUND_S = 60  # seconds around a run whose time pairs are read; a minute is enough to know the sample rate
 

@@ -4,36 +4,27 @@
 The server makes a file a piece at a time, from the database as it is at one moment.
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sqlalchemy import func
+from sqlalchemy import Select, func
+from sqlalchemy.orm import Session
 
-from happe_study.base.database import at_one_moment
+from happe_study.base.database import Database, at_one_moment
 from happe_study.base.problems import conflict, unprocessable
 from happe_study.base.tables import Column, Format, Kind, encoded
 from happe_study.model.audit.chain import append
 from happe_study.model.profiles import Profile
+from happe_study.model.rules import Caller
+from happe_study.model.studies import Study
+from happe_study.study.profiles.history import History
 from happe_study.study.profiles.reviews import hold_profile
-from happe_study.study.profiles.searching import matching
+from happe_study.study.profiles.searching import Wanted, matching
+from happe_study.study.protocol.reading import Protocol
 from happe_study.study.records.lessons import LEVELS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sqlalchemy import Select
-    from sqlalchemy.orm import Session
-
-    from happe_study.base.database import Database
-    from happe_study.model.rules import Caller
-    from happe_study.model.studies import Study
-    from happe_study.study.profiles.history import History
-    from happe_study.study.profiles.searching import Wanted
-    from happe_study.study.protocol.reading import Protocol
 
 MOST_PROFILES = 100_000
 AT_ONCE = 500

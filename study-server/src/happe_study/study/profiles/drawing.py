@@ -1,20 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Profiles in words and as charts, and as cells of tables with the colours heat-0 to heat-10. Pure."""
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from happe_study.base.charts import Chart, Series, Table, minutes
+from happe_study.study.profiles.history import Levels, Step
 from happe_study.study.records.lessons import LEVELS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from happe_study.study.profiles.history import Levels, Step
 
 SECOND_US = 1_000_000
 PERCENT = "\N{NARROW NO-BREAK SPACE}%"

@@ -4,14 +4,14 @@
 Frequencies are kHz of the fastest ladder, times microseconds of a run's laptop.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, select
+from sqlalchemy.orm import Session
 
 from happe_study.base.codes import is_code
 from happe_study.model.profiles import Profile, TaughtRun
@@ -19,13 +19,6 @@ from happe_study.model.runs import Run
 from happe_study.study.protocol.conditions import T_HAPPE
 from happe_study.study.records.lessons import LEVELS, learn
 from happe_study.study.records.record import Lesson
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
-    from sqlalchemy import ColumnElement
-    from sqlalchemy.orm import Session
-
 
 Levels = tuple[int, ...]
 

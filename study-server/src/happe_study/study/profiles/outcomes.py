@@ -4,32 +4,25 @@
 A saving is 1 - watts / watts of the same participant's reference run of the application, as in Table A.1 of the paper.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING
 
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from happe_contract import conditions as names
 from happe_study.model.participants import GONE, Participant
 from happe_study.model.profiles import Profile
 from happe_study.model.runs import Run
+from happe_study.model.studies import Study
 from happe_study.study import documents
 from happe_study.study.profiles import services
 from happe_study.study.profiles.searching import levels_of
+from happe_study.study.protocol.reading import Protocol
 from happe_study.study.runs.machine import State
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from sqlalchemy.orm import Session
-
-    from happe_study.model.studies import Study
-    from happe_study.study.protocol.reading import Protocol
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,13 @@ may flag the same profile. An assignment only says who reviews what: reviewers m
 says who reviewed which profile when, but does not contain their words.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
 
-from sqlalchemy import case, delete, exists, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Row, Select, case, delete, exists, func, insert, or_, select, update
+from sqlalchemy.orm import Session
 
 from happe_study.base.clock import now_us
 from happe_study.base.database import FOR_CHANGE, table
@@ -23,16 +22,9 @@ from happe_study.model.audit.chain import append
 from happe_study.model.participants import Participant
 from happe_study.model.profiles import Profile, ProfileAssignment, ProfileReview, ReviewKind
 from happe_study.model.rights import Right, roles_with
+from happe_study.model.rules import Caller
+from happe_study.model.studies import Study
 from happe_study.study.people.holding import hold
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlalchemy import ColumnElement, Row, Select
-    from sqlalchemy.orm import Session
-
-    from happe_study.model.rules import Caller
-    from happe_study.model.studies import Study
 
 LONGEST_NOTE = 2000
 MOST_BYTES = 12 * LONGEST_NOTE + 4096  # of a request: the longest code of a character in a form and in JSON has 12

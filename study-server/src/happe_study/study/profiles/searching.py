@@ -1,26 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Searching a study's profiles: filters and orders. One table makes the form, the API and the query."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 from sqlalchemy import Select, SQLColumnExpression, String, and_, cast, false, func, or_, select
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from happe_study.base.codes import is_code
 from happe_study.model.profiles import Profile
 from happe_study.model.rules import caller
 from happe_study.study.profiles import reviews
+from happe_study.study.protocol.reading import Protocol
 from happe_study.study.records.lessons import LEVELS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from sqlalchemy.orm import InstrumentedAttribute, Session
-
-    from happe_study.study.protocol.reading import Protocol
 
 MOST_ROWS = 1000
 MHZ = 1000  # kHz

@@ -5,39 +5,32 @@ This happens only after unblinding. Nobody may see lessons before, uploads are f
 table reveals them.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from statistics import mean, median_low
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import structlog
 from sqlalchemy import Select, delete, insert, select, update
+from sqlalchemy.orm import Session
 
 from happe_contract import schemas
 from happe_contract.faults import BadDocumentError
 from happe_contract.schemas import Kind
+from happe_contract.strict_json import Json
+from happe_study.base.config import Secrets
 from happe_study.base.database import table
 from happe_study.model.participants import Participant
 from happe_study.model.profiles import Profile, TaughtRun
 from happe_study.model.runs import Run, RunRecord
 from happe_study.study.people.holding import hold
-from happe_study.study.profiles.history import histories
+from happe_study.study.profiles.history import History, histories
 from happe_study.study.records.lessons import ladders, untaught
+from happe_study.study.records.record import RunRecord as Content
 from happe_study.study.records.record import run_record
 from happe_study.study.records.stored import opened
 from happe_study.study.sealing import SealError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from sqlalchemy.orm import Session
-
-    from happe_contract.strict_json import Json
-    from happe_study.base.config import Secrets
-    from happe_study.study.profiles.history import History
-    from happe_study.study.records.record import RunRecord as Content
 
 log = structlog.get_logger(__name__)
 

@@ -1,25 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The first page: the study's answers from the other sections, and faults in its data that should stop a reader."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 from scipy import stats
 
 from happe_study.results.analysis.groups import holm
 from happe_study.results.analysis.report import Section, Table, Weight
-from happe_study.results.analysis.study import fixed, listed, percent
-from happe_study.results.analysis.tidy import satisfaction, watts
+from happe_study.results.analysis.study import Study, fixed, listed, percent
+from happe_study.results.analysis.tidy import Run, satisfaction, watts
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+Sections = Mapping[str, Any]  # each section's data, by key
 
-    from happe_study.results.analysis.study import Study
-    from happe_study.results.analysis.tidy import Run
-
-    Sections = Mapping[str, Any]  # each section's data, by key
 
 MOST_MISSING = 0.25  # largest missing share of an arm
 HATED = 1.5  # least difference in points from the median participant

@@ -1,27 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Diagnostics: proportional odds, residuals of power, and the influence of single participants."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from happe_study.results.analysis import diagnostics, figures, noninferiority, savings
 from happe_study.results.analysis.design import compared, of_application, require_complete
-from happe_study.results.analysis.diagnostics import FAR
+from happe_study.results.analysis.diagnostics import FAR, AtCut, Influence, Residual
 from happe_study.results.analysis.noninferiority import Wanted
 from happe_study.results.analysis.report import Picture, Section, Table, Weight
-from happe_study.results.analysis.study import attempt, fixed, percent, plain
-from happe_study.results.analysis.tidy import satisfaction, watts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from happe_study.results.analysis.diagnostics import AtCut, Influence, Residual
-    from happe_study.results.analysis.study import Study
-    from happe_study.results.analysis.tidy import Panel
+from happe_study.results.analysis.study import Study, attempt, fixed, percent, plain
+from happe_study.results.analysis.tidy import Panel, satisfaction, watts
 
 MOST_FAR = 10
 TEXT = (

@@ -1,15 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The methods as a text that a paper can quote, with references and versions."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from happe_study.results.analysis.report import Section, Table, Weight
-from happe_study.results.analysis.study import fixed, percent, versions
-
-if TYPE_CHECKING:
-    from happe_study.results.analysis.study import Study
+from happe_study.results.analysis.study import Study, fixed, percent, versions
 
 REFERENCES = (
     ("Hall's correction", "P. Hall, On the removal of skewness by transformation, J. Roy. Stat. Soc. B 54, 1992"),

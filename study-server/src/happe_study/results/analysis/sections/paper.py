@@ -1,22 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Table A.1 as in the paper."""
 
-from __future__ import annotations
-
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING
 
 from happe_study.results.analysis import paper_tables
-from happe_study.results.analysis.noninferiority import difference
+from happe_study.results.analysis.noninferiority import Difference, difference
+from happe_study.results.analysis.paper_tables import Cell, Total
 from happe_study.results.analysis.report import Section, Table, Weight
-from happe_study.results.analysis.study import attempt, fixed, percent, plain
+from happe_study.results.analysis.study import Study, attempt, fixed, percent, plain
 from happe_study.results.analysis.tidy import satisfaction
-
-if TYPE_CHECKING:
-    from happe_study.results.analysis.noninferiority import Difference
-    from happe_study.results.analysis.paper_tables import Cell, Total
-    from happe_study.results.analysis.study import Study
 
 ROUNDING = "Rounded to two decimals, half away from zero, from unrounded figures."
 CELLS = (

@@ -1,21 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Who took part: CONSORT's flow of participants through a crossover. Which runs count, and their missing values."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from happe_study.results.analysis import figures
 from happe_study.results.analysis.report import Picture, Section, Table, Weight
-from happe_study.results.analysis.study import plain
-from happe_study.results.analysis.tidy import satisfaction, watts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from happe_study.results.analysis.study import Study
-    from happe_study.results.analysis.tidy import Run
+from happe_study.results.analysis.study import Study, plain
+from happe_study.results.analysis.tidy import Run, satisfaction, watts
 
 MOST_REASONS = 4  # reasons listed in a box of the flow
 

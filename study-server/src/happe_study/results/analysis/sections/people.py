@@ -1,25 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Key presses, guesses, and groups of participants."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from happe_contract import conditions as names
 from happe_study.results.analysis import blinding_index, groups, paper_tables
 from happe_study.results.analysis.blinding_index import DONT_KNOW, Guess
+from happe_study.results.analysis.groups import Question
 from happe_study.results.analysis.refusal import Refusal
 from happe_study.results.analysis.report import Section, Table, Weight
-from happe_study.results.analysis.study import attempt, fixed, listed, p_value, percent, percent_interval, plain
+from happe_study.results.analysis.study import Study, attempt, fixed, listed, p_value, percent, percent_interval, plain
 from happe_study.results.analysis.tidy import watts
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from happe_study.results.analysis.groups import Question
-    from happe_study.results.analysis.study import Study
 
 MOST_ANSWERS = 8
 PRESSES = (

@@ -1,27 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The paper's figures, from a study. Fixed rules choose the participants shown, whatever their results are."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from happe_contract import conditions as names
 from happe_study.results.analysis import figures
+from happe_study.results.analysis.figures import Drawn
+from happe_study.results.analysis.reading import Sample
 from happe_study.results.analysis.refusal import Refusal
 from happe_study.results.analysis.report import Picture, Section, Weight
-from happe_study.results.analysis.study import attempt, plain
-from happe_study.results.analysis.tidy import satisfaction, watts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from happe_study.results.analysis.figures import Drawn
-    from happe_study.results.analysis.reading import Sample
-    from happe_study.results.analysis.study import Study
-    from happe_study.results.analysis.tidy import Floats, Panel
+from happe_study.results.analysis.study import Study, attempt, plain
+from happe_study.results.analysis.tidy import Floats, Panel, satisfaction, watts
 
 MOST_ROWS = 12
 

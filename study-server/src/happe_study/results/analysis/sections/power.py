@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Savings with intervals, the best possible, and the mixed model of power with period and carry-over."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Sequence
 from functools import partial
 from statistics import fmean
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from happe_study.results.analysis import intervals, power_model, savings
 from happe_study.results.analysis.design import (
     NOTHING,
+    Terms,
     changing_places,
     compared,
     is_of_period,
@@ -21,16 +20,9 @@ from happe_study.results.analysis.design import (
 )
 from happe_study.results.analysis.refusal import Refusal
 from happe_study.results.analysis.report import Section, Table, Weight
-from happe_study.results.analysis.study import attempt, fixed, p_value, percent, percent_interval, plain
-from happe_study.results.analysis.tidy import watts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from happe_study.results.analysis.design import Terms
-    from happe_study.results.analysis.savings import Saving
-    from happe_study.results.analysis.study import Study
-    from happe_study.results.analysis.tidy import Panel, Runs
+from happe_study.results.analysis.savings import Saving
+from happe_study.results.analysis.study import Study, attempt, fixed, p_value, percent, percent_interval, plain
+from happe_study.results.analysis.tidy import Panel, Runs, watts
 
 SAVINGS = (
     (

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Ratings: the test of non-inferiority, and the cumulative-link mixed model."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from happe_study.results.analysis import noninferiority, ratings_clmm
 from happe_study.results.analysis.design import (
     NOTHING,
+    Terms,
     changing_places,
     compared,
     is_of_period,
@@ -17,17 +14,11 @@ from happe_study.results.analysis.design import (
     period_terms,
     require_complete,
 )
-from happe_study.results.analysis.noninferiority import Verdict, Wanted
+from happe_study.results.analysis.noninferiority import NonInferiority, Verdict, Wanted
 from happe_study.results.analysis.refusal import Refusal
 from happe_study.results.analysis.report import Section, Table, Weight
-from happe_study.results.analysis.study import attempt, fixed, p_value, percent, plain
-from happe_study.results.analysis.tidy import satisfaction
-
-if TYPE_CHECKING:
-    from happe_study.results.analysis.design import Terms
-    from happe_study.results.analysis.noninferiority import NonInferiority
-    from happe_study.results.analysis.study import Study
-    from happe_study.results.analysis.tidy import Runs
+from happe_study.results.analysis.study import Study, attempt, fixed, p_value, percent, plain
+from happe_study.results.analysis.tidy import Runs, satisfaction
 
 NO_MARGIN = "the locked protocol fixes no margin (section [analysis]); a margin chosen now would prove nothing"
 NONINFERIORITY = (
