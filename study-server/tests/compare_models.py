@@ -8,29 +8,24 @@ large ones by this share. If our model refuses, R must see the reason in the dat
 1 for any difference, and for a refusal without its reason.
 """
 
-from __future__ import annotations
-
 import csv
 import subprocess
 import sys
 from collections import defaultdict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from happe_study.results.analysis import power_model, ratings_clmm
-from happe_study.results.analysis.design import compared, of_application
+from happe_study.results.analysis.design import Terms, compared, of_application
 from happe_study.results.analysis.refusal import Refusal
 from happe_study.results.analysis.tidy import Run, Runs
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+Found = dict[str, float]
 
-    from happe_study.results.analysis.design import Terms
-
-    Found = dict[str, float]
 
 SETS = 30
 APART = 1e-4

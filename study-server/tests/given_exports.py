@@ -8,27 +8,22 @@ to Table A.3's cells, so runs are not quite two minutes long. The paper does not
 same person: a fixed seed decides this.
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from happe_study.results.analysis.reading import NEEDED
 from happe_study.results.analysis.tidy import Run, Runs
 from happe_study.study.protocol import reading as protocol_module
 from happe_study.study.protocol.designs import williams
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
 
 DATA = Path(__file__).parent / "data"
 PROTOCOLS = Path(protocol_module.__file__).with_name("examples")

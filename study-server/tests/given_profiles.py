@@ -1,23 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A study in which participants taught HAPPE, and its unblinding."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import given_participants as people
 import records
 from given_devices import put_record
 from given_studies import small, study, unblind
+from happe_study.model.participants import Participant
+from happe_study.model.runs import Run
+from happe_study.model.studies import Study
 from happe_study.study.sealing import open_condition
-from world import fixed_secrets
-
-if TYPE_CHECKING:
-    from happe_study.model.participants import Participant
-    from happe_study.model.runs import Run
-    from happe_study.model.studies import Study
-    from world import World
+from world import World, fixed_secrets
 
 Json = records.Json
 

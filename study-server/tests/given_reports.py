@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """An unblinded study for reports: four participants, and all their runs complete."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import select
 
@@ -17,12 +15,9 @@ from given_devices import device, put_record, seat
 from happe_study.model.jobs.models import Job
 from happe_study.model.results import Report
 from happe_study.model.runs import Run
+from happe_study.model.studies import Study
 from happe_study.study.sealing import open_condition
-from world import fixed_secrets
-
-if TYPE_CHECKING:
-    from happe_study.model.studies import Study
-    from world import World
+from world import World, fixed_secrets
 
 PROTOCOL = given_studies.small("finished").replace("seconds = 120", "seconds = 20") + "\n[analysis]\nmargin = 0.25\n"
 SAVED = {"T-HAPPE": 0.3, "O-HAPPE": 0.25, "B-HAPPE": 0.28}

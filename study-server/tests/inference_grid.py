@@ -8,10 +8,9 @@ table. The exit status is 1 if a cell misses: by more than three standard errors
 says, or an interval holds less often. It counts refusals, which neither hold nor err.
 """
 
-from __future__ import annotations
-
 import json
 import sys
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -19,7 +18,7 @@ from itertools import product
 from math import sqrt
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -32,13 +31,10 @@ from happe_study.results.analysis.noninferiority import Verdict, Wanted
 from happe_study.results.analysis.refusal import Refusal
 from happe_study.results.analysis.sections import power, ratings
 from happe_study.results.analysis.tidy import Panel, satisfaction, watts
+from study_worlds import Pair, World
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+Study = Callable[[np.random.Generator, int], Iterable[bool | None]]
 
-    from study_worlds import Pair, World
-
-    Study = Callable[[np.random.Generator, int], Iterable[bool | None]]
 
 SIZES = (5, 8, 12, 24, 48)
 STUDIES = 2000

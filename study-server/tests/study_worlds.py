@@ -4,25 +4,21 @@
 A study compares one treatment with a reference, four applications each. Arrays are participants x applications.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import permutations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from happe_study.results.analysis import blinding_index, planning
 from happe_study.results.analysis.tidy import Run, Runs
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+Floats = NDArray[np.float64]
+Draw = Callable[[np.random.Generator, int], "Pair"]
 
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Draw = Callable[[np.random.Generator, int], "Pair"]
 
 APPLICATIONS = ("torcs", "quake3", "glest", "trackballs")
 WATTS = np.array([39.46, 38.5, 37.7, 36.9])

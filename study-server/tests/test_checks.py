@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Checks of facts at their limits. test_reports.py has the checks of a whole study."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,11 +9,8 @@ import records
 from happe_contract.traces import ClockEstimate
 from happe_study.study.checks import clock, parts
 from happe_study.study.checks.behaviour import behaviour
-from happe_study.study.checks.evidence import Evidence, RunFacts, TraceFacts, Verdict
+from happe_study.study.checks.evidence import Check, Evidence, RunFacts, TraceFacts, Verdict
 from happe_study.study.documents import T61, Measure
-
-if TYPE_CHECKING:
-    from happe_study.study.checks.evidence import Check
 
 SECOND = 1_000_000
 LAPTOP, METER = ("L", f"monotonic:{records.BOOT}"), ("M", "monotonic:meter")

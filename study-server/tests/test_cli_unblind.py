@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`happe-server study unblind` needs a custodian's password, a reason and the typed name. Else it reveals nothing."""
 
-from __future__ import annotations
-
 import os
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pyotp
 import pytest
@@ -21,13 +19,9 @@ from happe_study.model.studies import Study
 from happe_study.study.people import accounts, second_factor
 from happe_study.study.people.callers import staff_caller
 from happe_study.study.sealing import open_condition
+from in_process import Ran
 from operated import PASSWORD, Operated
 from world import fixed_secrets
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from in_process import Ran
 
 CARL = "carl@example.org"
 WHY = "every run is complete"

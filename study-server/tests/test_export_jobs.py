@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Exports that workers make equal streamed ones. Only those who may export get them, and they go in time."""
 
-from __future__ import annotations
-
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+import pytest
+from flask.testing import FlaskClient
 from sqlalchemy import select
+from werkzeug.test import TestResponse
 
 import given_jobs
 import given_reports
@@ -22,18 +24,9 @@ from happe_study.model.rights import Role
 from happe_study.results.exports import job as exporting
 from happe_study.results.exports import services, stored
 from happe_study.results.withdrawal import services as withdrawal
+from operated import Operated
 from test_exports import BLINDED_TABLES
-from world import fixed_secrets
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
-    from flask.testing import FlaskClient
-    from werkzeug.test import TestResponse
-
-    from operated import Operated
-    from world import World
+from world import World, fixed_secrets
 
 PAGE = "/studies/finished/exports"
 HEADERS = ("Content-Type", "Content-Disposition")

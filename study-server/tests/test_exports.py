@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Exports: the dictionary has every column, nobody gets blinded data, and many rows take little memory."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -24,12 +23,7 @@ from happe_study.results.exports import services
 from happe_study.results.exports.tables import Table
 from happe_study.study.records.stored import opened
 from test_erasure import played, trace
-from world import fixed_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from world import World
+from world import World, fixed_secrets
 
 BLINDED_TABLES = {"records", "samples", "keys", "profiles", "learning_events"}
 BLINDED_COLUMNS = {

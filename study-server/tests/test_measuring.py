@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """After unblinding, a job of the server measures each run's power from the stored parts."""
 
-from __future__ import annotations
-
 import io
 import json
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -29,13 +27,10 @@ from happe_study.model.traces import Trace, TracePart
 from happe_study.study.measuring import stored
 from happe_study.study.measuring.asking import Clocks
 from happe_study.study.traces.parts import opened
-from happe_study.study.traces.storage import Folder
-
-if TYPE_CHECKING:
-    from happe_study.study.traces.sealed import Seal
-    from happe_study.study.traces.storage import Part, Storage
-    from operated import Operated
-    from world import World
+from happe_study.study.traces.sealed import Seal
+from happe_study.study.traces.storage import Folder, Part, Storage
+from operated import Operated
+from world import World
 
 STUDY = "/studies/measured"
 REPORT = f"{STUDY}/report"

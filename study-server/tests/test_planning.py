@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Workers plan a study in pieces, with the same answer as the command, which needs no server."""
 
-from __future__ import annotations
-
 import re
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from flask.testing import FlaskClient
 from sqlalchemy import select
 
 import given_jobs
@@ -18,13 +17,7 @@ from happe_study.model.jobs.models import JobState
 from happe_study.model.rights import Role
 from happe_study.results.analysis.plan import ASSUMPTIONS, Plan
 from operated import happe_server
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from flask.testing import FlaskClient
-
-    from world import World
+from world import World
 
 PROTOCOL = given_studies.small() + "\n[analysis]\nmargin = 0.25\n"
 PAGE = "/studies/small/protocol"

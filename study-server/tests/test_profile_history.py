@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Algorithm 4 explains how a profile developed, and doubts name contradictions."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

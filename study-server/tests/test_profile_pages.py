@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """After unblinding, people find, read, compare, download and review profiles. Before it, nobody sees any."""
 
-from __future__ import annotations
-
 import csv
 import functools
 import html
 import io
 import json
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jsonschema_rs
 import pytest
+from flask.testing import FlaskClient
 from sqlalchemy import delete, func, select, update
 
 import given_participants as people
@@ -37,11 +37,6 @@ from happe_study.study.profiles import drawing
 from happe_study.study.profiles.searching import found
 from happe_study.study.records.lessons import learn
 from world import World, fixed_secrets, sqlite_copy
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from flask.testing import FlaskClient
 
 Json = dict[str, Any]
 

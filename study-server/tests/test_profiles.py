@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Unblinding a study copies the lessons of its runs into rows, once, and not before."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from sqlalchemy import select, update
 
 import records
@@ -16,10 +12,7 @@ from happe_study.model.runs import RunRecord
 from happe_study.study.profiles import services
 from happe_study.study.profiles.services import Taken
 from happe_study.study.records.stored import PAGE, sealed
-from world import fixed_secrets
-
-if TYPE_CHECKING:
-    from world import World
+from world import World, fixed_secrets
 
 
 class Learned:

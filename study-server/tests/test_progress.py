@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The live progress: only changes are sent; and what needs attention, for those who may know of it."""
 
-from __future__ import annotations
-
 import re
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -24,9 +22,7 @@ from happe_study.model.studies import Study
 from happe_study.results.overview import HOUR_US, MINUTE_US, progress
 from happe_study.study.people import devices, sittings
 from happe_study.study.runs import participation as services
-
-if TYPE_CHECKING:
-    from world import World
+from world import World
 
 SEEN = re.compile(r'name="seen" value="([0-9a-f]{16})"')
 HEARTBEAT: dict[str, Any] = {"state": "idle", "software": {"happe-power": "0.1.0"}, "free_gib": 100, "spool": 0}

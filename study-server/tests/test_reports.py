@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The analyst's pages: a report's documents, the job that makes it, and its files."""
 
-from __future__ import annotations
-
 import fcntl
 import io
 import json
 import re
+from collections.abc import Iterator
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from flask.testing import FlaskClient
 from sqlalchemy import select, update
 from werkzeug.datastructures import FileStorage
-from werkzeug.test import encode_multipart
+from werkzeug.test import TestResponse, encode_multipart
 
 import given_devices
 import given_jobs
@@ -30,19 +29,11 @@ from happe_study.model.participants import Participant
 from happe_study.model.results import Report, ReportFile
 from happe_study.model.rights import Role
 from happe_study.model.runs import Run
+from happe_study.model.studies import Study
 from happe_study.study import documents
-from happe_study.study.documents import measures_in
+from happe_study.study.documents import Measure, measures_in
+from operated import Operated
 from world import World, sqlite_copy
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from flask.testing import FlaskClient
-    from werkzeug.test import TestResponse
-
-    from happe_study.model.studies import Study
-    from happe_study.study.documents import Measure
-    from operated import Operated
 
 pytestmark = pytest.mark.slow
 

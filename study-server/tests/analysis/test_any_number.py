@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Reports of any number of people, of data without scatter, and after faults of the program: never without a report."""
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
@@ -23,10 +22,6 @@ from happe_study.results.analysis.study import FAULT, Study
 from happe_study.results.analysis.tidy import Run, Runs
 from happe_study.study.documents import T61
 from happe_study.study.protocol.reading import read_protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 MOST = 60
 HEAVY = ("participants", "ratings", "power-model", "period", "diagnostics", "figures")  # much arithmetic or drawing

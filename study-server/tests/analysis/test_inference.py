@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Intervals cover, tests keep their error of the first kind, and indices equal the published ones. Seeds are fixed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import cycle
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.oneway import anova_oneway
@@ -24,10 +22,8 @@ from happe_study.results.analysis.refusal import Refusal
 from happe_study.results.analysis.sections import ratings
 from happe_study.results.analysis.tidy import Panel, satisfaction, watts
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Floats = NDArray[np.float64]
 
-    Floats = NDArray[np.float64]
 
 SAMPLE = 40  # studies of each cell
 ALPHA = 0.025

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The models agree with published figures, statsmodels and scipy, and refuse data that give no answer."""
 
-from __future__ import annotations
-
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 import statsmodels.api as sm
+from numpy.typing import NDArray
 from scipy import optimize, stats
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 from statsmodels.regression.mixed_linear_model import MixedLM
@@ -20,12 +20,8 @@ from happe_study.results.analysis.design import changing_places, period_terms
 from happe_study.results.analysis.refusal import Refusal
 from happe_study.results.analysis.tidy import indicators
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+Floats = NDArray[np.float64]
 
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 # Bitterness of wines, Randall, The analysis of sensory data by generalised linear model, Biometrical Journal 31 (1989),
 # as in table 1 of the clmm2 tutorial of R's package ordinal: a row a bottle, a column a judge.

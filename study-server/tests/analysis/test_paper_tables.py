@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Data made from the paper's figures give every printed cell of its tables again."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

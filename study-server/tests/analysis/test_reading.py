@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The analysis reads a real server's exports in every format, and names each fault by file and place."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import update
@@ -18,12 +17,8 @@ from happe_study.model.runs import Run
 from happe_study.results.analysis import reading, study
 from happe_study.results.analysis.reading import read_export, with_power
 from happe_study.study.documents import T61, InputError, measures_in, read_measures, read_model
+from operated import Operated
 from test_erasure import played
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from operated import Operated
 
 
 def unblinded(operated: Operated) -> None:

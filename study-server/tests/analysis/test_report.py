@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`happe-server analyse` and `plan`: the same files give the same bytes, and never a silent NaN."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -11,7 +9,8 @@ import sys
 import tomllib
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import html5lib
 import pytest
@@ -20,13 +19,9 @@ import given_exports as given
 from happe_study.results.analysis.making import SECTIONS, Given, make
 from happe_study.results.analysis.report import html, results, warnings
 from happe_study.results.analysis.tidy import Runs
+from in_process import Ran
 from operated import SOURCES, happe_server
 from small_disk import SmallDisk
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from in_process import Ran
 
 pytestmark = pytest.mark.slow
 

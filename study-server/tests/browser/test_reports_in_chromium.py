@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A researcher makes a report and reads it in Chromium, and sees what the checks say."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 from sqlalchemy import update
 
 import given_accounts
@@ -18,12 +17,6 @@ from happe_study.model.runs import Run
 from serve import WIDE, Watched, WorldServer
 from test_rules import LIMITS
 from world import World, sqlite_copy
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from playwright.sync_api import Browser
 
 A4 = 657  # CSS pixels of 174 mm: A4 without the margins
 ANALYST = "analyst@example.org"

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A reviewer's way in Chromium: find a profile, read it to the seconds of its lessons, compare and judge it."""
 
-from __future__ import annotations
-
 import csv
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, StorageState, expect
 
 import given_accounts
 import given_profiles
@@ -17,12 +16,6 @@ from happe_study.model.rights import Role
 from serve import WIDE, Watched, WorldServer
 from test_rules import LIMITS
 from world import World, sqlite_copy
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from playwright.sync_api import Browser, StorageState
 
 PHONE = 390  # CSS pixels
 REVIEWER = "reviewer@example.org"
