@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ import pytest
 from happe_contract import schemas
 from happe_contract.measuring.refusal import Limits, Refusal
 from happe_contract.measuring.session import Times
-from happe_contract.measuring.zeros import read_zero, shown
+from happe_contract.measuring.zeros import read_zero
 from happe_contract.traces import Block, ClockEstimate, Gap, Reason, TimePair
 from happe_power import figures
 from happe_power.compare import Comparison, difference, improvement
@@ -143,7 +143,7 @@ def measured(case: Case, made: Session, folder: Path, interval_us: tuple[int, in
     trace = Remade(made)
     readings = [read_zero(trace.channels[0], 0, [Block(0, (check,))], 0) for check in made.checks]
     zeros = folder / "zeros.json"
-    zeros.write_text(json.dumps({"before": shown(readings), "after": []}))
+    zeros.write_text(json.dumps({"before": list(map(asdict, readings)), "after": []}))
     found = figures.session(trace, zeros=zeros)
     assert not isinstance(found, Refusal), found
     return found.figure(Times(*interval_us), replace(Limits(), **case.limits))

@@ -191,7 +191,7 @@ def test_a_run_with_a_second_that_no_machine_takes_is_refused(traces: Path, monk
     # Given a limit of 35 W for any machine, and a mean of 34 W with seconds of 29 W and 39 W
     monkeypatch.setattr(runs, "MOST_W", 35.0)
     run = StudyRun("RANK0001", power_traces.MEASURED, SERVER_US + 1_000_000, SERVER_US + 3_000_000)
-    covered = measuring.opened(traces.glob("*/*"), measuring.How())
+    covered = measuring.opened(traces.glob("*/*"), {})
     (found,) = measuring.measured([run], covered, Limits())
     assert found.document()["refused"].startswith("no-power: a second of it has more than 35 W")
 

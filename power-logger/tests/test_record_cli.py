@@ -19,7 +19,7 @@ import pytest
 
 from fake_study_server import LAPTOP, TOKEN, FakeStudyServer, Said, problem
 from given_sources import SHUNT, SUPPLY, steady
-from happe_contract.measuring.zeros import readings_of
+from happe_contract.measuring.zeros import ZeroReading
 from happe_contract.traces import Block, Channel, ClockEstimate, Measures
 from happe_power import calibration, config
 from happe_power.cli.program import Commands
@@ -87,7 +87,7 @@ def test_a_recording_without_pace_says_in_the_end_what_it_has_and_verify_agrees(
     assert (checked.returncode, checked.stdout) == (0, f"{folder}: good (ended; 60 parts, {samples} samples, 0 lost)\n")
     assert (folder / "calibration.toml").read_text() == RECORD
     assert (folder / "local").read_bytes() == b""
-    assert Trace.open(folder).calibration == calibration.parse(RECORD.encode(), "").to_header()
+    assert Trace.open(folder).calibration == calibration.parse(RECORD.encode(), "")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -246,7 +246,7 @@ def test_the_zero_is_checked_before_and_after_if_a_person_is_there(tmp_path: Pat
     assert process.returncode == 0
     assert "shunt: zero is off by 0.225, moved by" in said  # the simulated laptop stays on
     document = json.loads((only_trace(tmp_path / "spool") / zero_check.NAME).read_text())
-    before, after = (readings_of(document[when])[0] for when in ("before", "after"))
+    before, after = (ZeroReading(**document[when][0]) for when in ("before", "after"))
     assert before.mean == pytest.approx(45.04 / 20 * 0.1, rel=0.01)
     assert before.at_us < after.at_us
     assert "W  " in said  # the live line

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from happe_contract.traces import Reason
+from happe_contract.traces import Gap, Reason
 from happe_power import marker, sources
 from happe_power.source_kit import Taken, check_source, take
 from happe_power.sources import t61
 from happe_power.sources.clock import SystemClock, VirtualClock
-from happe_power.sources.sim import Drop, Rig, Sim
+from happe_power.sources.sim import Rig, Sim
 from happe_power.sources.source import SourceError
 
 GOOD_RECORD = Path(__file__).parents[2] / "study-server/tests/data/good_uploads.json"
@@ -63,7 +63,12 @@ def test_samples_do_not_depend_on_how_they_are_read_and_do_on_the_seed() -> None
 
 def test_what_is_dropped_is_a_gap_of_exactly_that_and_no_other_sample_changes() -> None:
     whole = take(unpaced(Rig(t61.constant(800_000, 0.0), 1000.0, noise=0.01)), 10)
-    rig = Rig(t61.constant(800_000, 0.0), 1000.0, noise=0.01, drops=(Drop(0, 5), Drop(150, 430), Drop(600, 601)))
+    rig = Rig(
+        t61.constant(800_000, 0.0),
+        1000.0,
+        noise=0.01,
+        drops=tuple(Gap(*each, Reason.OVERFLOW) for each in ((0, 5), (150, 430), (600, 601))),
+    )
     taken = check_source(unpaced(rig), 10)
     assert sum(gap.to_index - gap.from_index for gap in taken.gaps) == 5 + 280 + 1
     assert {gap.reason for gap in taken.gaps} == {Reason.OVERFLOW}

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from happe_contract.calibration import Calibration, from_header
 from happe_contract.cuts import Clocks
 from happe_contract.measuring.refusal import Refusal, Why
 from happe_contract.measuring.session import NOMINAL, Session
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from happe_contract.calibration import Calibration
     from happe_power.trace import Trace
 
 OWN_CLOCK_US = 1  # the resolution of a wall clock
@@ -79,7 +79,7 @@ def _wall_clock(trace: Trace) -> Sequence[ClockEstimate]:
 
 def _calibration(trace: Trace, record: Path | None) -> tuple[Calibration | None, tuple[str, ...]]:
     """The calibration record to use (the named file, or the one in the trace's header), and remarks about it."""
-    ours = from_header(trace.calibration)
+    ours = trace.calibration
     if record is None:
         return ours, ()
     found = records.parse(record.read_bytes(), str(record))

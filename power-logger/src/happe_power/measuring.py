@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyarrow import csv, json, parquet
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from happe_contract.measuring.refusal import Limits
     from happe_contract.measuring.session import Session
+    from happe_contract.strict_json import Json
 
 UNCHECKED = (
     f"there is no zero check: if the measuring host made one, {zero_check.NAME} is in its spool; "
@@ -42,19 +43,11 @@ UNCHECKED = (
 )
 
 
-class How(NamedTuple):
-    """How a trace's watts are computed: see figures.session."""
-
-    record: Path | None = None
-    channel: str | None = None
-    own_clock: bool = False
-
-
 class Covered:
     """A trace, and the server's times that it covers. Its first use makes its session."""
 
-    def __init__(self, trace: Trace, how: How, zeros: Path | None = None) -> None:
-        """Read only the header yet. `zeros`: the file of its zero checks, if it is not in the trace's folder."""
+    def __init__(self, trace: Trace, how: Json, zeros: Path | None = None) -> None:
+        """Read only the header yet. `how`: options of figures.session. `zeros`: its checks, if in another folder."""
         self.trace = trace
         self.laptop = str(trace.header["measured"])
         self._how, self._zeros = how, zeros
@@ -63,7 +56,7 @@ class Covered:
     def session(self) -> Session | Refusal:
         """The session, or why this trace gives no figures, such as a damaged file. Raises TomlFileError."""
         try:
-            found = figures.session(self.trace, **self._how._asdict(), zeros=self._zeros)
+            found = figures.session(self.trace, **self._how, zeros=self._zeros)
         except TraceError as error:
             return Refusal(Why.NO_SAMPLES, str(error))
         if isinstance(found, Refusal) or found.checks.readings or found.rig.channel.measures not in HAVE_A_ZERO:
@@ -84,7 +77,7 @@ class Covered:
         return max(0, min(end, run.end_us) - max(begin, run.begin_us))
 
 
-def opened(folders: Iterable[Path], how: How) -> list[Covered]:
+def opened(folders: Iterable[Path], how: Json) -> list[Covered]:
     """The traces of these folders, each once, by their ids. Raises TraceError.
 
     A trace may be in several folders: a download has no zero checks, and the spool may have no parts any more.
@@ -95,7 +88,7 @@ def opened(folders: Iterable[Path], how: How) -> list[Covered]:
     return [_covered(copies[name], how) for name in sorted(copies)]
 
 
-def _covered(copies: Sequence[Trace], how: How) -> Covered:
+def _covered(copies: Sequence[Trace], how: Json) -> Covered:
     """Choose the copy of a trace with most parts, at best an ended one, and the zero checks of any copy."""
     best = max(copies, key=lambda each: (len(each.numbers), (each.folder / "manifest.json").exists()))
     zeros = (each.folder / zero_check.NAME for each in (best, *copies))

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from happe_cli.errors import Failure
-from happe_contract.calibration import from_header
 from happe_contract.rig import Rig, values
 from happe_contract.traces import Measures
 from happe_power.tables import WATTS, rig, watts_of
@@ -100,7 +99,7 @@ def _draw(axes: Any, trace: Trace, drawn: Curve, title: str) -> None:  # noqa: A
     axes.plot(drawn.seconds, drawn.mean, color=CURVE, linewidth=1.2)
     for begin, end in drawn.gaps:
         axes.axvspan(begin, end, color=GAP, alpha=0.25, linewidth=0)
-    record = from_header(trace.calibration)
+    record = trace.calibration
     by = f"; calibration {record.name}" if record and drawn.name == WATTS else ""
     axes.set_title("\n".join([title, *drawn.notes]), fontsize=10, loc="left")
     axes.set_xlabel(f"seconds since the first sample\nline: mean; band: lowest to highest sample{by}")

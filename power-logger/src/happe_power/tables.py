@@ -24,7 +24,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from happe_cli.errors import Failure
-from happe_contract.calibration import Standing, from_header, standing
+from happe_contract.calibration import Standing, standing
 from happe_contract.measuring.rig import columns
 from happe_contract.rig import Rig, rig_of, values
 from happe_contract.traces import Measures
@@ -64,9 +64,8 @@ def _at(trace: Trace, seconds: float) -> int:
 
 def rig(trace: Trace) -> tuple[Rig | Refusal, tuple[str, ...]]:
     """The rig that gives a trace's watts, or why none does; and notes for every figure. Raises TraceError."""
-    calibration = from_header(trace.calibration)
-    found = rig_of(trace.channels, calibration)
-    worth, said = standing(calibration, datetime.fromtimestamp(trace.started.realtime_us / 1e6, UTC).date())
+    found = rig_of(trace.channels, trace.calibration)
+    worth, said = standing(trace.calibration, datetime.fromtimestamp(trace.started.realtime_us / 1e6, UTC).date())
     return found, () if worth is Standing.GOOD else (said,)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from happe_contract import schemas
+from happe_contract.calibration import Calibration, from_header
 from happe_contract.faults import BadDocumentError
 from happe_contract.measuring.session import TraceError
 from happe_contract.parts import BadPartError, read_footer, room
@@ -62,11 +63,10 @@ class Trace:
         """The nominal rate."""
         return float(self.header["rate_hz"])
 
-    @property
-    def calibration(self) -> Json | None:
-        """The calibration in force, as in power-trace.schema.json; None: there was none."""
-        calibration: Json | None = self.header["calibration"]
-        return calibration
+    @cached_property
+    def calibration(self) -> Calibration | None:
+        """The calibration in force; None: there was none."""
+        return from_header(self.header["calibration"])
 
     @property
     def started(self) -> TimePair:

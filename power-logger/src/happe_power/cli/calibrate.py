@@ -15,7 +15,7 @@ import click
 
 from happe_cli.commands import Command, json_option, print_json, print_table
 from happe_cli.errors import Failure
-from happe_contract.calibration import Calibration, ShuntLine, SupplyTap, Wiring, from_header
+from happe_contract.calibration import Calibration, ShuntLine, SupplyTap, Wiring
 from happe_contract.measuring.zeros import checks_of
 from happe_contract.traces import Measures, Quantity
 from happe_power import calibration
@@ -238,7 +238,7 @@ def zero(host: Host, /, *, name: str, begin: Moment | None, until: Moment | None
     other = [each for each in old if (each.channel, each.at_us) not in places]
     during = sorted([*other, *made], key=lambda each: each.at_us)
     zero_check.store(trace.folder, before, after, during)
-    for verdict in checks_of([*before, *during, *after], from_header(trace.calibration)).verdicts.values():
+    for verdict in checks_of([*before, *during, *after], trace.calibration).verdicts.values():
         click.echo(f"{verdict.checks} zero check{'s' if verdict.checks > 1 else ''}: {verdict.says}")
 
 

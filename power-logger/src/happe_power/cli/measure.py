@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from happe_contract.measuring.budget import Budget
     from happe_contract.measuring.energy import Figure
-    from happe_contract.measuring.runs import StudyRun
     from happe_power.cli.host import Moment
     from happe_power.compare import Comparison
 
@@ -303,9 +302,12 @@ def measures(host: Host, /, runs: Path, names: tuple[str, ...], out: Path, **cho
     if out.exists():
         raise Failure(os.EX_CANTCREAT, f"{out}: exists already; name another file")
     limits = limits_of(chosen)
-    how = measuring.How(chosen["calibration"], chosen["channel"], chosen["own_clock"])
-    folders = _folders(host, names)
-    found = _measured(measuring.read_runs(runs), folders, how, limits)
+    how = {"record": chosen["calibration"], "channel": chosen["channel"], "own_clock": chosen["own_clock"]}
+    folders, wanted = _folders(host, names), measuring.read_runs(runs)
+    counted = measuring.measured(wanted, measuring.opened(folders, how), limits)
+    shown: dict[str, Any] = {"label": "runs", "file": sys.stderr, "hidden": not is_terminal()}
+    with click.progressbar(counted, len(wanted), **shown) as each_shown:
+        found = list(each_shown)
     made = [each.document() for each in found]
     document = {"format": FORMAT, "measures": made}
     schemas.check(schemas.Kind.POWER_MEASURES, document)
@@ -330,14 +332,6 @@ def _folders(host: Host, names: Sequence[str]) -> list[Path]:
 
 
 DEPTHS = ("[!.]*", "[!.]*/[!.]*")  # a dot at the beginning of its name marks an unfinished folder
-
-
-def _measured(runs: list[StudyRun], folders: Sequence[Path], how: measuring.How, limits: Limits) -> list[Measured]:
-    """Measure every run, and show a progress bar on a terminal."""
-    found = measuring.measured(runs, measuring.opened(folders, how), limits)
-    shown: dict[str, Any] = {"label": "runs", "file": sys.stderr, "hidden": not is_terminal()}
-    with click.progressbar(found, len(runs), **shown) as counted:
-        return list(counted)
 
 
 def _mark(folders: Sequence[Path], found: Sequence[Measured]) -> None:

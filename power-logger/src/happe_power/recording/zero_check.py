@@ -12,10 +12,11 @@ import math
 import shlex
 import subprocess
 import time
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Protocol
 
 from happe_contract.measuring.session import TraceError
-from happe_contract.measuring.zeros import HAVE_A_ZERO, read_zero, readings_of, shown
+from happe_contract.measuring.zeros import HAVE_A_ZERO, ZeroReading, read_zero
 from happe_contract.traces import Block, Gap, Reason
 from happe_power.recording.files import write_whole
 from happe_power.recording.guard import usable
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Sequence
     from pathlib import Path
 
-    from happe_contract.measuring.zeros import ZeroReading
     from happe_contract.traces import Channel, Measures, TimePair
     from happe_power.recording.tending import Tended
     from happe_power.sources.source import Source
@@ -86,8 +86,8 @@ def store(
     folder: Path, before: list[ZeroReading], after: list[ZeroReading], during: Sequence[ZeroReading] = ()
 ) -> None:
     """Put the readings beside a trace, as zeros.json. Raises OSError."""
-    readings = {"before": shown(before), "during": shown(during), "after": shown(after)}
-    write_whole(folder / NAME, compact(readings))
+    readings = {"before": before, "during": during, "after": after}
+    write_whole(folder / NAME, compact({when: list(map(asdict, each)) for when, each in readings.items()}))
 
 
 def kept(path: Path) -> dict[str, list[ZeroReading]]:
@@ -95,7 +95,7 @@ def kept(path: Path) -> dict[str, list[ZeroReading]]:
     nothing: dict[str, list[ZeroReading]] = {"before": [], "during": [], "after": []}
     try:
         document = {"during": []} | json.loads(path.read_bytes())
-        return {when: readings_of(document[when]) for when in nothing}
+        return {when: [ZeroReading(**each) for each in document[when]] for when in nothing}
     except FileNotFoundError:
         return nothing
     except (ValueError, TypeError, KeyError) as error:

@@ -34,19 +34,12 @@ MARK = ":"
 
 
 @dataclass(frozen=True)
-class Drop:
-    """A range of indices whose samples the simulated driver loses."""
-
-    from_index: int
-    to_index: int
-
-
-@dataclass(frozen=True)
 class Rig:
     """The simulated load and errors.
 
     `noise`: standard deviation as a share of a channel's range. `drift`: how far the zero moves in an hour, as a share
-    of the range. `rate_ppm`: how much faster than nominal it samples. `shunt_ohm` and `divider` are the true values.
+    of the range. `rate_ppm`: how much faster than nominal it samples. `drops`: what the driver loses. `shunt_ohm` and
+    `divider` are the true values.
     """
 
     load: t61.Load
@@ -54,7 +47,7 @@ class Rig:
     noise: float = 0.0
     drift: float = 0.0
     rate_ppm: float = 0.0
-    drops: tuple[Drop, ...] = ()
+    drops: tuple[Gap, ...] = ()
     shunt_ohm: float = 0.1
     divider: float = 4.0
     seed: int = 1
@@ -112,7 +105,7 @@ class Sim:
 
     def truth_watts(self, from_index: int, to_index: int) -> float:
         """The mean power over the time of some samples, as a perfect meter would show it."""
-        return self._rig.load.mean(*(round(index * self._period_us) for index in (from_index, to_index)))
+        return float(self._rig.load.means(np.array([from_index, to_index]) * self._period_us)[0])
 
     def _ready(self) -> int:
         passed = self._clock.now().monotonic_us - self._began.monotonic_us
@@ -131,7 +124,7 @@ class Sim:
                 continue
             if first > at:
                 items.append(Block(at, tuple(column[at - begin : first - begin] for column in columns)))
-            items.append(Gap(first, last, Reason.OVERFLOW))
+            items.append(Gap(first, last, drop.reason))
             at = last
         if at < end:
             items.append(Block(at, tuple(column[at - begin :] for column in columns)))
@@ -181,11 +174,11 @@ def _markers(spec: Spec) -> list[int]:
     return [round(second * MICROS) for second in spec.items("marker")]
 
 
-def _drops(spec: Spec, rate: float) -> tuple[Drop, ...]:
+def _drops(spec: Spec, rate: float) -> tuple[Gap, ...]:
     """Convert drop = [[60, 0.5], [90, 1]], which loses half a second from second 60 on, and one second from 90 on."""
-    drops: list[Drop] = []
+    drops: list[Gap] = []
     for start, length in spec.items("drop"):
-        drop = Drop(round(start * rate), round((start + length) * rate))
+        drop = Gap(round(start * rate), round((start + length) * rate), Reason.OVERFLOW)
         if not (drops[-1].to_index if drops else 0) <= drop.from_index < drop.to_index:
             raise spec.wrong("drop", "stretches must ascend, must not overlap, and need a length")
         drops.append(drop)

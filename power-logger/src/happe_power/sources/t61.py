@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import bisect
-import itertools
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -72,15 +70,6 @@ class Load:
         made: NDArray[np.float64] = np.diff(energy[places] + watts[places] * (edges_us - knots[places]))
         made /= np.diff(edges_us)
         return made
-
-    def mean(self, from_us: int, to_us: int) -> float:
-        """Mean watts over an interval, exactly as a perfect meter would show."""
-        cuts = [from_us, *(cut for cut in self.from_us if from_us < cut < to_us), to_us]
-        energies = [
-            self.watts[max(0, bisect.bisect_right(self.from_us, begin) - 1)] * (end - begin)
-            for begin, end in itertools.pairwise(cuts)
-        ]
-        return sum(energies) / (to_us - from_us)
 
     def with_markers(self, starts_us: Sequence[int]) -> Load:
         """The load with the marker pattern (happe_power/marker.py) from each of these times on."""

@@ -8,7 +8,7 @@ so it shows two things: how well the record's zero still holds, and how noisy a 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -185,13 +185,3 @@ def zero_contributions(
         drift = math.hypot(drift, unseen)
         source = f"{source}; {how}" if checks > 1 else how
     yield Contribution(keys[1], f"drift of the zero of {name}", Kind.B, sensitivity, drift, unit, source)
-
-
-def shown(readings: Sequence[ZeroReading]) -> list[dict[str, Any]]:
-    """Readings as JSON values."""
-    return [asdict(each) for each in readings]
-
-
-def readings_of(document: Sequence[Mapping[str, Any]]) -> list[ZeroReading]:
-    """Readings from JSON values. Raises TypeError for other fields."""
-    return [ZeroReading(**each) for each in document]
