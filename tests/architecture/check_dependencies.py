@@ -40,7 +40,7 @@ ROOMS: dict[str, set[str]] = {
     "governor/happectl": BELOW_BUS | {"governor/bus", "governor/explain"},
     "governor/sim": BELOW_SYSTEM | {"governor/system", "governor/store"},
     "ui": set(),
-    "ui/overlay": {"governor/system"},
+    "ui/overlay": {"governor/core", "governor/system"},
     "ui/bus": {"ui/overlay"},
     "ui/surfaces": {"ui/bus"},
     "ui/agent": {"ui/bus", "governor/system"},

@@ -3,6 +3,7 @@
 // has the words.
 #pragma once
 
+#include "governor/core/units.h"
 #include "ui/overlay/battery_model.h"
 #include "ui/overlay/power_history.h"
 #include "ui/overlay/power_model.h"
@@ -16,8 +17,6 @@
 #include <vector>
 
 namespace happe::ui {
-
-enum class Key { Performance, Power };
 
 // The properties of org.happe.Governor1 (docs/dbus.md) that the overlay needs.
 struct DaemonState {

@@ -2,7 +2,6 @@
 #include "ui/owner/owner.h"
 
 #include "ui/bus/bus_objects.h"
-#include "ui/owner/owner_reasons.h"
 
 #include <QDBusArgument>
 #include <algorithm>
@@ -163,7 +162,8 @@ void Owner::ask_profiles() {
 void Owner::ask_presses() {
     ask_lessons(shown_.application, 0, [this](const QString& application, std::vector<LearningEvent> lessons) {
         if (application == shown_.application) {
-            presses_ = presses_of(lessons);
+            presses_ = standing(lessons);
+            std::erase_if(presses_, [](const LearningEvent& event) { return event.lesson.probe; });
             std::ranges::reverse(presses_);
             presses_.resize(std::min(presses_.size(), kShownPresses));
         }
@@ -230,8 +230,8 @@ void Owner::pause(bool wanted) {
 }
 
 // happed undoes a number of lessons. Since the last answer a press or a probe may have taught one more.
-void Owner::undo(const Press& press) {
-    ask_lessons(shown_.application, press.number - 1,
+void Owner::undo(const LearningEvent& press) {
+    ask_lessons(shown_.application, press.seq - 1,
                 [this](const QString& application, const std::vector<LearningEvent>& events) {
                     const std::size_t wanted = std::min(standing(events).size(), kMostUndone);
                     if (wanted == 0) {

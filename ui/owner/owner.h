@@ -6,9 +6,6 @@
 #include "ui/bus/desktop_watch.h"
 #include "ui/bus/property_watch.h"
 #include "ui/owner/owner_state.h"
-#ifndef Q_MOC_RUN
-#include "governor/explain/reasons.h"
-#endif
 
 #include <QDBusConnection>
 #include <QDBusMessage>
@@ -32,7 +29,7 @@ public:
     // application, which is neither this window nor, if there was another, "desktop".
     [[nodiscard]] const OwnProfile& shown() const { return shown_; }
     // The last presses of the shown profile, newest first.
-    [[nodiscard]] const std::vector<Press>& presses() const { return presses_; }
+    [[nodiscard]] const std::vector<LearningEvent>& presses() const { return presses_; }
     // Why the served application has its frequency. None if happed has decided nothing, or hides it from us.
     [[nodiscard]] std::optional<Reasons> reasons() const { return happe::reasons(situation_, lessons_); }
     // Today's saving compared with the kernel's governor, by the model; none without a model.
@@ -50,7 +47,7 @@ public:
     // Pauses HAPPE, or lets it continue. It also continues when this program ends.
     void pause(bool wanted);
     // Undoes this press of the shown profile and all its later lessons.
-    void undo(const Press& press);
+    void undo(const LearningEvent& press);
     // Deletes an application's profile.
     void reset(const QString& application);
     void set_autostart(bool wanted);
@@ -103,7 +100,7 @@ private:
     QString served_;                      // the application whose profile the window shows if the user chose none
     QString chosen_;
     OwnProfile shown_;
-    std::vector<Press> presses_;
+    std::vector<LearningEvent> presses_;
     bool pausing_ = false;    // requested, but not yet answered
     bool continues_ = false;  // the user wants HAPPE to continue
     std::optional<uint> hold_;

@@ -4,7 +4,7 @@
 
 #ifndef Q_MOC_RUN  // which fails at <concepts>
 #include <span>
-#include "governor/store/learning_event.h"
+#include "governor/explain/reasons.h"
 #endif
 #include "ui/overlay/battery_model.h"
 #include "ui/overlay/overlay_state.h"
@@ -17,7 +17,7 @@
 
 namespace happe::ui {
 
-inline constexpr int kLevels = 10;
+inline constexpr int kLevels = 10;  // of a profile
 
 // The policy that works most; the window describes only this one.
 struct Work {
@@ -49,18 +49,6 @@ struct OwnerState {
 // Leaves out values that are missing or of another type.
 [[nodiscard]] OwnerState owner_state_of(const QVariantMap& properties);
 
-// A press that taught a lesson.
-struct Press {
-    std::int64_t number = 0;  // the number of its lesson
-    QDateTime at;
-    Key key = Key::Performance;
-    int level = 0;
-    std::uint32_t from_khz = 0;
-    std::uint32_t to_khz = 0;
-
-    bool operator==(const Press&) const = default;
-};
-
 // Today's saving since this time.
 struct TodaysSaving {
     QDateTime since;
@@ -74,10 +62,16 @@ struct OwnProfile {
     bool operator==(const OwnProfile&) const = default;
 };
 
+// The same for the reasons of the decision.
+[[nodiscard]] Situation situation_of(const QVariantMap& properties);
+
+// The answer of ListEvents, oldest first; empty if it has another type.
+[[nodiscard]] std::vector<LearningEvent> lessons_of(const QVariant& events);
+// The same for the answer of Undo.
+[[nodiscard]] std::vector<LearningEvent> undone_of(const QVariant& undone);
 // The lessons that stand, without the undone ones, oldest first.
 [[nodiscard]] std::vector<LearningEvent> standing(std::span<const LearningEvent> events);
-// The standing lessons that presses taught.
-[[nodiscard]] std::vector<Press> presses_of(std::span<const LearningEvent> events);
+
 // The saving from the answer of TimeSpent; none if that has no time, or another type.
 [[nodiscard]] std::optional<TodaysSaving> saving_of(const QVariant& time_spent,
                                                     const std::vector<std::uint32_t>& speeds_khz,

@@ -3,8 +3,8 @@
 
 #include "ui/overlay/overlay_words.h"
 #include "ui/owner/desktop_entry.h"
+#include "ui/owner/key_dialog.h"
 #include "ui/owner/owner_words.h"
-#include "ui/owner/settings/key_dialog.h"
 #include "ui/owner/widgets.h"
 
 #include <QCheckBox>

@@ -28,9 +28,8 @@ int step(const std::vector<std::uint32_t>& ladder, std::uint32_t khz) {
     return static_cast<int>(std::ranges::lower_bound(ladder, khz) - ladder.begin()) + 1;
 }
 
-QString local_time(WallTime at) {
-    return QLocale().toString(QDateTime::fromMSecsSinceEpoch(at.time_since_epoch().count() / 1000),
-                              QLocale::ShortFormat);
+QDateTime date_of(WallTime at) {
+    return QDateTime::fromMSecsSinceEpoch(at.time_since_epoch().count() / 1000);
 }
 
 struct Name {
@@ -93,9 +92,10 @@ QString part_in_words(const QString& part) {
 
 }  // namespace
 
-QString OwnerWords::when(const QDateTime& at) {
-    return at.date() == QDate::currentDate() ? QLocale().toString(at.time(), QLocale::ShortFormat)
-                                             : QLocale().toString(at, QLocale::ShortFormat);
+QString OwnerWords::when(WallTime at) {
+    const QDateTime date = date_of(at);
+    return date.date() == QDate::currentDate() ? QLocale().toString(date.time(), QLocale::ShortFormat)
+                                               : QLocale().toString(date, QLocale::ShortFormat);
 }
 
 QString OwnerWords::speed(std::uint32_t khz) {
@@ -163,7 +163,9 @@ QString OwnerWords::why(const OwnerState& state, const std::optional<Reasons>& r
         .level = [](Level at) { return QStringLiteral("a load of %1").arg(level(at.value)).toStdString(); },
     };
     const QString whom = application(state);
-    const std::string time = reasons->taught ? local_time(reasons->taught->at).toStdString() : std::string();
+    const std::string time = reasons->taught
+                                 ? QLocale().toString(date_of(reasons->taught->at), QLocale::ShortFormat).toStdString()
+                                 : std::string();
     return load + QLatin1Char(' ') + QString::fromStdString(happe::why(*reasons, whom.toStdString(), time, wording)) +
            QLatin1Char(' ') + QString::fromStdString(what_next(*reasons, wording));
 }

@@ -2,7 +2,6 @@
 // The texts of the owner's window.
 #pragma once
 
-#include "governor/explain/reasons.h"
 #include "ui/owner/owner_state.h"
 
 #include <QString>
@@ -22,7 +21,7 @@ public:
     // Three lines: the key for faster, the key to save power, the number of keyboards.
     [[nodiscard]] static QString keys(const OwnerState& state);
     // "22:54", or the day before today.
-    [[nodiscard]] static QString when(const QDateTime& at);
+    [[nodiscard]] static QString when(WallTime at);
     // "1.2 GHz"
     [[nodiscard]] static QString speed(std::uint32_t khz);
     // "30–40 %": the CPU's work at this level, as a share of its work at top speed.

@@ -44,7 +44,7 @@ PressList::PressList(QWidget* parent) : QScrollArea(parent), grid_(new QGridLayo
     show_presses({});
 }
 
-void PressList::show_presses(const std::vector<Press>& presses) {
+void PressList::show_presses(const std::vector<LearningEvent>& presses) {
     while (rows_.size() < presses.size()) {
         rows_.push_back(add_row());
     }
@@ -77,11 +77,12 @@ PressList::Row PressList::add_row() {
     return row;
 }
 
-void PressList::fill(const Row& row, std::size_t place, const Press& press) {
+void PressList::fill(const Row& row, std::size_t place, const LearningEvent& press) {
+    const Lesson& lesson = press.lesson;
     const QStringList words{
-        OwnerWords::when(press.at), OwnerWords::key(press.key), OwnerWords::level(press.level),
-        QStringLiteral("%1 → %2").arg(OwnerWords::speed(press.from_khz), OwnerWords::speed(press.to_khz))};
-    row.cells.front()->setPixmap(StepChart::mark(press.key, row.undo->palette(), row.undo->devicePixelRatioF()));
+        OwnerWords::when(press.at), OwnerWords::key(lesson.key), OwnerWords::level(lesson.level.value),
+        QStringLiteral("%1 → %2").arg(OwnerWords::speed(lesson.from.value), OwnerWords::speed(lesson.to.value))};
+    row.cells.front()->setPixmap(StepChart::mark(lesson.key, row.undo->palette(), row.undo->devicePixelRatioF()));
     for (qsizetype at = 0; at < words.size(); ++at) {
         row.cells[static_cast<std::size_t>(at) + 1]->setText(words[at]);
     }

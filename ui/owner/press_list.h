@@ -21,7 +21,7 @@ public:
     explicit PressList(QWidget* parent);
 
     // Newest first.
-    void show_presses(const std::vector<Press>& presses);
+    void show_presses(const std::vector<LearningEvent>& presses);
 
     // The button that gets the keyboard first.
     [[nodiscard]] QPushButton* first() const { return rows_.front().undo; }
@@ -36,7 +36,7 @@ private:
         QPushButton* undo;
     };
     Row add_row();
-    static void fill(const Row& row, std::size_t place, const Press& press);
+    static void fill(const Row& row, std::size_t place, const LearningEvent& press);
 
     // Qt owns these: each belongs to its parent.
     QGridLayout* grid_;

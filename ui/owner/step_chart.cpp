@@ -68,7 +68,7 @@ QPixmap StepChart::mark(Key key, const QPalette& palette, qreal pixels_of_a_poin
 }
 
 void StepChart::show_profile(const OwnProfile& profile, const std::vector<std::uint32_t>& ladder_khz,
-                             const std::vector<Press>& presses, std::optional<int> level) {
+                             const std::vector<LearningEvent>& presses, std::optional<int> level) {
     const bool another = profile.application != profile_.application || ladder_khz != ladder_;
     profile_ = profile;
     ladder_ = ladder_khz;
@@ -281,13 +281,13 @@ void StepChart::paint_steps(QPainter& painter) const {
 void StepChart::paint_presses(QPainter& painter) const {
     const std::size_t count = std::min(presses_.size(), kMarked);
     for (std::size_t age = count; age-- > 0;) {
-        const Press& press = presses_[age];
+        const Lesson& press = presses_[age].lesson;
         QColor filling = colour_of(press.key, palette());
         filling.setAlphaF(float(1.0 - (1.0 - kFaintest) * double(age) / double(kMarked)));
         painter.setPen(QPen(colour(QPalette::Base), 1));
         painter.setBrush(filling);
-        const qreal x = (x_of(press.level) + x_of(press.level + 1)) / 2;
-        painter.drawPath(triangle({x, y_of(press.to_khz)}, press.key));
+        const qreal x = (x_of(press.level.value) + x_of(press.level.value + 1)) / 2;
+        painter.drawPath(triangle({x, y_of(press.to.value)}, press.key));
     }
 }
 

@@ -21,7 +21,7 @@ public:
     [[nodiscard]] static QPixmap mark(Key key, const QPalette& palette, qreal pixels_of_a_point);
 
     void show_profile(const OwnProfile& profile, const std::vector<std::uint32_t>& ladder_khz,
-                      const std::vector<Press>& presses, std::optional<int> level);
+                      const std::vector<LearningEvent>& presses, std::optional<int> level);
 
     [[nodiscard]] QSize sizeHint() const override { return {560, 260}; }
     [[nodiscard]] QSize minimumSizeHint() const override { return {minimumWidth(), 180}; }
@@ -57,8 +57,8 @@ private:
 
     OwnProfile profile_;
     std::vector<std::uint32_t> ladder_;
-    std::vector<Press> presses_;  // newest first
-    std::optional<int> level_;    // the CPU's now
+    std::vector<LearningEvent> presses_;  // newest first
+    std::optional<int> level_;            // the CPU's now
 };
 
 }  // namespace happe::ui

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "ui/owner/settings/key_dialog.h"
+#include "ui/owner/key_dialog.h"
 
 #include "ui/owner/owner_words.h"
 #include "ui/owner/widgets.h"
 
+#include <QEvent>
 #include <QGridLayout>
 #include <QHBoxLayout>
 #include <algorithm>

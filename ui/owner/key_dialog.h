@@ -2,9 +2,8 @@
 // The dialog in which the owner chooses the two keys by pressing them.
 #pragma once
 
+#include "ui/owner/key_change.h"
 #include "ui/owner/owner.h"
-#include "ui/owner/settings/configuration_change.h"
-#include "ui/owner/settings/key_search.h"
 
 #include <QDialog>
 #include <QLabel>
