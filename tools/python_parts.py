@@ -1,20 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Cuts the lock of all Python packages into lists for each installation.
 
-usage: python_parts.py LOCK [FOLDER [RELEASE]]
+usage: python_parts.py LOCK FOLDER
 
 Writes lists of pinned versions, with the lock's hashes, into FOLDER. `make demo` and `make test` install demo.txt and
-test.txt. The packages of the study server and the power logger carry server.txt and power.txt on this RELEASE of
-Debian, such as 12 (the default is this machine's); common.txt has the packages that both need. server.depends and so on
-name Debian's packages with the rest (packaging/python-from-debian.toml). static.txt has the scripts of the server's
-pages. Without FOLDER it prints in JSON, for each release, which of the packages' libraries are wheels and which are
-Debian's.
+test.txt. The packages of the study server and the power logger carry server.txt and power.txt on this release of
+Debian; common.txt has the packages that both need. server.depends and so on name Debian's packages with the rest
+(packaging/python-from-debian.toml). static.txt has the scripts of the server's pages.
 The lock's own comments ("via") say which package needs which.
 """
 
 from __future__ import annotations
 
-import json
 import platform
 import re
 import sys
@@ -87,11 +84,6 @@ def from_debian() -> dict[str, dict[str, str]]:
     return tomllib.loads((TREE / "packaging/python-from-debian.toml").read_text(encoding="utf-8"))
 
 
-def this_release() -> str:
-    """Return this Debian's version. testing and sid have none."""
-    return platform.freedesktop_os_release().get("VERSION_ID", "")
-
-
 def packaged(pinned: dict[str, Pin], provided: AbstractSet[str]) -> dict[str, set[str]]:
     """Return the names that the packages need, in three parts without overlap."""
     server, power = (
@@ -99,18 +91,6 @@ def packaged(pinned: dict[str, Pin], provided: AbstractSet[str]) -> dict[str, se
         for part in ("server", "power")
     )
     return {"common": server & power, "server": server - power, "power": power - server}
-
-
-def sources(pinned: dict[str, Pin]) -> dict[str, dict[str, str]]:
-    """Return the sources of the packages' libraries, by release: "wheel" or "debian"."""
-    return {
-        release: {
-            name: "debian" if name in debian else "wheel"
-            for names in packaged(pinned, debian.keys()).values()
-            for name in sorted(names)
-        }
-        for release, debian in from_debian().items()
-    }
 
 
 def write_lists(pinned: dict[str, Pin], debian: dict[str, str], folder: Path, lock: str) -> None:
@@ -134,17 +114,11 @@ def write_lists(pinned: dict[str, Pin], debian: dict[str, str], folder: Path, lo
 
 def main() -> None:
     """Write the lists."""
-    lock, folder, release = (*sys.argv[1:], "", "")[:3]
-    pinned = pins(Path(lock))
-    if not folder:
-        print(json.dumps(sources(pinned)))
-        return
+    lock, folder = sys.argv[1:]
     tables = from_debian()
-    release = release or this_release()
-    debian = tables[
-        release if release in tables else max(tables, key=int)
-    ]  # treat a newer release like the newest one in the table
-    write_lists(pinned, debian, Path(folder), lock)
+    release = platform.freedesktop_os_release().get("VERSION_ID", "")  # testing and sid have none
+    debian = tables.get(release, tables[max(tables, key=int)])  # a newer release is like the newest one in the table
+    write_lists(pins(Path(lock)), debian, Path(folder), lock)
 
 
 if __name__ == "__main__":
