@@ -43,30 +43,13 @@ class Person:
 
 def staff() -> tuple[Person, ...]:
     """The study's people, with new passwords."""
-    return (
-        Person(
-            "ana@example.org",
-            "investigator",
-            _password(),
-            "designed both studies; sees the results of the first",
-            f"/studies/{STUDY}/report/1",
-        ),
-        Person(
-            "carl@example.org",
-            "custodian",
-            _password(),
-            "has unblinded the first study, may unblind the second, and has no other right",
-            f"/studies/{BLINDED}/unblinding",
-        ),
-        Person(
-            "rosa@example.org",
-            "reviewer",
-            _password(),
-            "reviews what HAPPE learned for each participant",
-            f"/studies/{STUDY}/profiles",
-        ),
-        Person("otto@example.org", "auditor", _password(), "reads the audit log", "/audit"),
+    told = (
+        ("ana", "investigator", "designed both studies; sees the results of the first", f"/studies/{STUDY}/report/1"),
+        ("carl", "custodian", "may unblind the second study, and has no other right", f"/studies/{BLINDED}/unblinding"),
+        ("rosa", "reviewer", "reviews what HAPPE learned for each participant", f"/studies/{STUDY}/profiles"),
+        ("otto", "auditor", "reads the audit log", "/audit"),
     )
+    return tuple(Person(f"{name}@example.org", role, _password(), does, page) for name, role, does, page in told)
 
 
 def _password() -> str:
