@@ -99,19 +99,12 @@ def _frames(error: BaseException) -> Iterator[str]:
 def _renderers(stream: TextIO) -> list[Processor]:
     if stream.isatty():
         return [structlog.dev.ConsoleRenderer(colors="NO_COLOR" not in os.environ)]
-    renderer: list[Processor] = [structlog.processors.JSONRenderer()]
-    return [_note_priority, *renderer, _put_priority] if "JOURNAL_STREAM" in os.environ else renderer
+    return [_for_journald if "JOURNAL_STREAM" in os.environ else _JSON]
 
 
-_PRIORITY = "happe_priority"
+_JSON = structlog.processors.JSONRenderer()
 
 
-def _note_priority(_logger: WrappedLogger, _name: str, event: EventDict) -> EventDict:
-    """Add the priority as the first field, for `_put_priority` after the renderer."""
-    return {_PRIORITY: PRIORITIES.get(event["level"], 6)} | dict(event)
-
-
-def _put_priority(_logger: WrappedLogger, _name: str, line: Any) -> str:  # noqa: ANN401 - what the renderer made
-    """Move the priority in front of the line as `<N>`, as journald reads it."""
-    head, _, rest = str(line).partition(", ")
-    return f"<{head.rpartition(': ')[2]}>{{{rest}"
+def _for_journald(logger: WrappedLogger, name: str, event: EventDict) -> str:
+    """A line of JSON behind its priority as `<N>`, as journald reads it."""
+    return f"<{PRIORITIES.get(event['level'], 6)}>{_JSON(logger, name, event)!s}"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Documents for a study's analysis: reading and storing the runs' measured power, and a machine's power model."""
 
+import csv
 import hashlib
 from bisect import bisect_right
 from collections import Counter, OrderedDict
@@ -49,24 +50,16 @@ def _straight(points: Sequence[float], values: Sequence[float], at: float) -> fl
     return values[right - 1] + share * (values[right] - values[right - 1])
 
 
-T61 = PowerModel(
-    "Lenovo ThinkPad T61 of the paper, Table A.2",
-    "2010",
-    (800_000, 1_200_000, 1_600_000, 2_200_000, 2_300_000),
-    (0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100),
-    (
-        (24.40, 24.80, 25.22, 25.03, 25.37, 25.81, 25.81, 26.41, 26.60, 26.69, 26.74),
-        (25.73, 26.02, 26.34, 25.95, 26.92, 27.40, 27.80, 27.92, 27.94, 28.15, 28.55),
-        (26.14, 26.73, 27.30, 27.93, 28.55, 29.51, 29.86, 30.00, 30.50, 31.19, 32.27),
-        (29.35, 30.01, 30.81, 31.91, 32.77, 33.79, 34.87, 36.00, 37.25, 38.52, 40.18),
-        (30.72, 32.01, 33.07, 34.75, 35.55, 36.78, 39.06, 40.52, 42.24, 43.62, 45.04),
-    ),
-)
+def _t61() -> PowerModel:
+    """Table A.2 of the paper, from profiles/t61-power.csv."""
+    lines = schemas.T61_POWER.read_text(encoding="utf-8").splitlines()
+    (_khz, *percents), *rows = csv.reader(line for line in lines if not line.startswith("#"))
+    watts = tuple(tuple(map(float, row[1:])) for row in rows)
+    khz = tuple(int(row[0]) for row in rows)
+    return PowerModel("Lenovo ThinkPad T61 of the paper, Table A.2", "2010", khz, tuple(map(int, percents)), watts)
 
 
-__all__ = ["MOST_TOLD", "InputError", "Measure", "PowerModel", "measures_in", "model_in", "read_measures", "read_model"]
-
-MOST_TOLD = 20
+T61 = _t61()
 
 
 class InputError(Exception):

@@ -25,7 +25,7 @@ from happe_study.model.accounts import TokenKind
 from happe_study.model.audit.chain import append
 from happe_study.model.participants import OnWithdrawal, Participant, ParticipantState
 from happe_study.model.rules import Caller
-from happe_study.model.studies import Study, StudyState
+from happe_study.model.studies import Study
 from happe_study.study.people import questionnaire, sittings, tokens
 from happe_study.study.runs import planning
 from happe_study.study.runs import services as runs
@@ -42,11 +42,7 @@ ON_REPLACEMENT = "the participant dropped out"
 
 def invite(session: Session, study: Study, who: Caller | None) -> tuple[Participant, str]:
     """Create a participant. Returns them and their link's token, to show once. Problem 409: the study is not open."""
-    session.refresh(study, with_for_update={"read": True})
-    if study.state != StudyState.LOCKED:
-        raise conflict(
-            "not-open", "The study does not take participants: it is not locked yet, or is already unblinded."
-        )
+    planning.require_open(session, study)
     made = {"study_id": study.id, "created_us": now_us()}
     participant = fresh.add(session, lambda code: Participant(code=code, **made))
     token = tokens.issue(session, TokenKind.PARTICIPANT, participant.id)

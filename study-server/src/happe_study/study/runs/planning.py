@@ -31,7 +31,7 @@ def enrol(session: Session, participant: Participant, study: Study, protocol: Pr
     or is unblinded, `enrolled` if the participant has a slot, `full` if no slot of the stratum is free.
     """
     with session.no_autoflush:  # to write the participant's row only once
-        _require_open(session, study)
+        require_open(session, study)
         planned = slots.take(session, study, participant, secrets)
     participant.state, participant.enrolled_us = ParticipantState.ENROLLED, now_us()
     session.flush()
@@ -73,7 +73,7 @@ def another_attempt(run: Run, secrets: Secrets) -> Run:
     )
 
 
-def _require_open(session: Session, study: Study) -> None:
+def require_open(session: Session, study: Study) -> None:
     """Raise Problem 409 unless the study is locked. Nobody can unblind it until the transaction ends."""
     state = session.scalar(select(Study.state).where(Study.id == study.id).with_for_update(read=True))
     if state != StudyState.LOCKED:

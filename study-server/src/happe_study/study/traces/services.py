@@ -61,24 +61,24 @@ class NotWholeProblem(Problem):
 
 
 @dataclass(frozen=True)
-class Header:
-    """A trace's checked header, and the SHA-256 of the bytes that the meter sent."""
+class Checked:
+    """A trace's header or manifest, and the SHA-256 of the bytes sent (a manifest's without the blanks at its end)."""
 
     document: Json
     sha256: str
 
 
-def read_header(raw: bytes, trace: UUID) -> Header:
+def read_header(raw: bytes, trace: UUID) -> Checked:
     """Read and check the header in a request's body. Raises Problem 422."""
     try:
         document = schemas.read(Kind.POWER_TRACE, raw)
         check_header(document, trace=str(trace))
-        return Header(document, hashlib.sha256(raw).hexdigest())
+        return Checked(document, hashlib.sha256(raw).hexdigest())
     except BadDocumentError as error:
         raise of_document(error) from None
 
 
-def begin(database: Database, header: Header, meter: Caller, key: bytes) -> tuple[Trace, bool]:
+def begin(database: Database, header: Checked, meter: Caller, key: bytes) -> tuple[Trace, bool]:
     """Begin a trace, in its own transaction. Returns it, and whether it is new.
 
     Problem 409: the id has another header; 404: a withdrawal erased the trace. `key` is the server's allocation key.
@@ -217,26 +217,18 @@ def received_part(body: IO[bytes], announced: Announced) -> bytes:
     return bytes(content)
 
 
-@dataclass(frozen=True)
-class Sealing:
-    """A trace's checked manifest. `sha256` leaves out the blanks that hide its length."""
-
-    document: Json
-    sha256: str
-
-
-def read_manifest(session: Session, raw: bytes, trace: UUID, meter: Caller) -> Sealing:
+def read_manifest(session: Session, raw: bytes, trace: UUID, meter: Caller) -> Checked:
     """Read and check the manifest in a request's body, before a transaction writes. Raises Problem 404, 422."""
     first_index = find(session, trace, meter).header["started"]["index"]
     try:
         document = schemas.read(Kind.POWER_TRACE_MANIFEST, raw)
         check_manifest(document, trace=str(trace), first_index=first_index)
-        return Sealing(document, hashlib.sha256(raw.rstrip(b" ")).hexdigest())
+        return Checked(document, hashlib.sha256(raw.rstrip(b" ")).hexdigest())
     except BadDocumentError as error:
         raise of_document(error) from None
 
 
-def seal(session: Session, trace: UUID, sealing: Sealing, meter: Caller, key: bytes) -> None:
+def seal(session: Session, trace: UUID, sealing: Checked, meter: Caller, key: bytes) -> None:
     """Seal a trace with its manifest: afterwards it takes no more parts. Repeating the same manifest has no effect.
 
     Raises Problem 404: no such trace; 409: it is sealed with another manifest; NotWholeProblem.
@@ -302,7 +294,7 @@ def progress(session: Session, study_id: int, after: UUID | None, most: int) -> 
     return [Progress(*row) for row in session.execute(query)]
 
 
-def _begin(session: Session, header: Header, meter: Caller, key: bytes) -> tuple[Trace, bool]:
+def _begin(session: Session, header: Checked, meter: Caller, key: bytes) -> tuple[Trace, bool]:
     trace = header.document["id"]
     laptop_id = _named(session, header.document, meter)
     known = session.scalar(select(Trace).where(Trace.client_id == trace).options(defer(Trace.manifest)))
