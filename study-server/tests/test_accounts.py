@@ -21,7 +21,7 @@ from happe_study.base.clock import now_us
 from happe_study.base.codes import digest
 from happe_study.base.problems import Problem
 from happe_study.model.accounts import Account, Token
-from happe_study.model.audit.models import AuditDetail, AuditEntry
+from happe_study.model.audit.models import AuditDetail
 from happe_study.model.rights import APART, Right, Role
 from happe_study.model.rules import FRESH_US, Caller, Who
 from happe_study.study.people import accounts as services
@@ -38,12 +38,6 @@ MINUTE_US = 60_000_000
 def may_look(client: FlaskClient) -> bool:
     """Whether a browser is signed in, and so may open a page."""
     return client.get("/me").status_code == HTTPStatus.OK
-
-
-def actions(world: World) -> list[str]:
-    """The actions in the audit log."""
-    with world.database.reading() as session:
-        return list(session.scalars(select(AuditEntry.action).order_by(AuditEntry.number)))
 
 
 def test_who_signs_in_gets_where_they_wanted(world: World) -> None:
@@ -171,7 +165,7 @@ def test_a_new_password_ends_other_sessions_and_tokens(world: World) -> None:
     assert "Sign in, or send a valid token." in world.client().get("/api/v1/me").text
     assert sign_in(world.client(), ADA).status_code == HTTPStatus.OK
     assert sign_in(world.client(), ADA, OTHER_PASSWORD).status_code == HTTPStatus.FOUND
-    assert actions(world)[-1] == "account.password"
+    assert world.actions()[-1] == "account.password"
 
 
 @pytest.mark.parametrize(
@@ -190,7 +184,7 @@ def test_a_bad_new_password_is_refused_beside_its_field(world: World, form: dict
     assert answer.status_code == HTTPStatus.OK
     assert said in answer.text
     assert 'aria-invalid="true"' in answer.text
-    assert "account.password" not in actions(world)
+    assert "account.password" not in world.actions()
 
 
 def test_a_given_password_is_changed_before_anything_else(world: World) -> None:
@@ -206,7 +200,7 @@ def test_a_given_password_is_changed_before_anything_else(world: World) -> None:
     assert may_look(client)
     with world.database.reading() as session:
         assert not services.get(session, ADA).password_given
-    assert actions(world) == ["account.create", "account.password"]
+    assert world.actions() == ["account.create", "account.password"]
 
 
 def test_disabling_ends_sessions_and_tokens_at_once(world: World) -> None:
@@ -325,7 +319,7 @@ def test_a_token_is_shown_once_and_ends_when_its_owner_says_so(world: World) -> 
         assert 0 <= row.created_us + 2 * services.DAY_US - (row.expires_us or 0) < MINUTE_US
     post(client, "/me/tokens/end", page="/me")
     assert world.client(secret).get("/api/v1/me").status_code == HTTPStatus.UNAUTHORIZED
-    assert actions(world)[1:] == ["account.token", "account.tokens-revoked"]
+    assert world.actions()[1:] == ["account.token", "account.tokens-revoked"]
 
 
 @pytest.mark.parametrize("days", ["0", "367", "-1", "1.5", "", "many", "\N{SUPERSCRIPT TWO}"])
@@ -422,9 +416,9 @@ def test_nobody_changes_their_own_roles_and_one_administrator_stays(world: World
 def test_what_an_account_s_page_does_not_know_changes_nothing(world: World, form: dict[str, str], status: int) -> None:
     client = browser(world, Role.ADMINISTRATOR)
     given_accounts.account(world, email="bob@example.org")
-    before = actions(world)
+    before = world.actions()
     assert post(client, "/accounts/bob@example.org", **form).status_code == status
-    assert actions(world) == before
+    assert world.actions() == before
 
 
 def test_a_password_that_an_administrator_gives_ends_what_was_open(world: World) -> None:

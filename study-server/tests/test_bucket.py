@@ -21,7 +21,6 @@ from given_traces import Uploading
 from happe_study.base.clock import now_us
 from happe_study.base.config import ConfigError
 from happe_study.base.s3 import AwayError, NotOwnerError
-from happe_study.model.audit.models import AuditEntry
 from happe_study.model.jobs import services as jobs
 from happe_study.model.jobs.models import JobState
 from happe_study.model.participants import Participant
@@ -310,7 +309,7 @@ def test_a_restored_copy_reads_the_bucket_and_changes_nothing_there(
         jobs.ask(session, ERASING, "a withdrawal", person.study_id, traces=[str(trace)])
     assert given_jobs.work_off(copy.world) == [JobState.FAILED]
     assert "belongs to the server of another database" in str(given_jobs.job(copy.world).failed)
-    assert "traces.erased" not in audited(copy.world)
+    assert "traces.erased" not in copy.world.actions()
     for change in (
         lambda: storage.put(part, b"sealed"),
         lambda: storage.drop(storage.key(part)),
@@ -337,7 +336,7 @@ def test_who_takes_the_bucket_over_changes_it_and_the_former_owner_does_not(
     sealed = put_seal(rehearsal.meter.client, records.power_manifest(1, trace=rehearsal.meter.trace))
     assert sealed.status_code == 503, "the meter would delete its samples"
     assert "belongs to this server already" in copy.done("takeover").out
-    assert "bucket.taken" in audited(copy.world)
+    assert "bucket.taken" in copy.world.actions()
     assert live.run("check", "--sweep").status == 77
     assert {each.verdict for each in findings(copy)["store"]} == {Verdict.OK}
     # what the copy does not know stays for a month, in which the former owner can take the bucket back
@@ -366,12 +365,6 @@ def test_a_bucket_with_parts_but_without_owner_waits_for_the_command(rehearsal: 
         assert (checked.status, "takeover" in checked.out) == (1, True)
         copy.done("takeover", typed=f"{bucket}\n")
         assert rehearsal.sends(copy, 4) == 201
-
-
-def audited(world: World) -> list[str]:
-    """The actions in the audit log."""
-    with world.database.reading() as session:
-        return list(session.scalars(select(AuditEntry.action)))
 
 
 def test_credentials_come_from_a_file_or_the_environment(

@@ -9,14 +9,13 @@ from uuid import uuid4
 import pytest
 from flask.testing import FlaskClient
 from nacl.public import PrivateKey
-from sqlalchemy import func, select, update
+from sqlalchemy import select, update
 from werkzeug.test import TestResponse
 
 from given_devices import Enrolled, device, said
 from given_participants import participant, started
 from given_studies import small, study
 from happe_study.model.accounts import Token
-from happe_study.model.audit.models import AuditEntry
 from happe_study.model.devices import Device, Sitting
 from happe_study.model.rights import Role
 from happe_study.model.studies import Study
@@ -248,9 +247,8 @@ def test_a_participant_sits_at_one_laptop_and_a_laptop_has_one_participant(world
     # then
     with world.database.reading() as session:
         open_ones = list(session.scalars(select(Sitting).where(Sitting.ended_us.is_(None))))
-        begun = session.scalar(select(func.count()).where(AuditEntry.action == "sitting.begun"))
     assert [(each.device_id, each.participant_id) for each in open_ones] == [(one.device.id, first.id)]
-    assert begun == 4
+    assert world.actions().count("sitting.begun") == 4
 
 
 def test_who_stands_up_can_start_no_run(world: World) -> None:

@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import event, func, select
+from sqlalchemy import event, select
 
 import records
 from given_devices import Enrolled, device, put_record, said
@@ -45,11 +45,6 @@ class Sitting:
         return records.make(self.runs[number].code, **options)
 
 
-def count(world: World, table: type) -> int:
-    with world.database.reading() as session:
-        return session.scalar(select(func.count()).select_from(table)) or 0
-
-
 def test_a_record_is_kept_as_it_came_with_what_was_learned(world: World) -> None:
     # given
     sitting = Sitting(world)
@@ -79,12 +74,12 @@ def test_the_same_record_again_changes_nothing(world: World) -> None:
     sitting = Sitting(world)
     record = sitting.record()
     put_record(sitting.client, record)
-    before = [count(world, table) for table in (RunRecord, AuditEntry)]
+    before = [world.count(table) for table in (RunRecord, AuditEntry)]
     # when
     again = put_record(sitting.client, record)
     # then
     assert again.status_code == 200
-    assert [count(world, table) for table in (RunRecord, AuditEntry)] == before
+    assert [world.count(table) for table in (RunRecord, AuditEntry)] == before
 
 
 def test_another_record_for_a_run_or_under_an_id_is_refused(world: World) -> None:
@@ -97,7 +92,7 @@ def test_another_record_for_a_run_or_under_an_id_is_refused(world: World) -> Non
     other_bytes = put_record(sitting.client, record, padded=True)
     # then
     assert [answer.status_code for answer in (other_id, other_bytes)] == [409, 409]
-    assert count(world, RunRecord) == 1
+    assert world.count(RunRecord) == 1
 
 
 def test_an_id_serves_one_run(world: World) -> None:
@@ -112,7 +107,7 @@ def test_an_id_serves_one_run(world: World) -> None:
     answer = put_record(world.client(laptop.token), records.make(code, client_id=taken))
     # then
     assert (answer.status_code, said(answer)["type"]) == (409, "urn:happe:problem:record")
-    assert count(world, RunRecord) == 1
+    assert world.count(RunRecord) == 1
 
 
 def test_only_the_laptop_that_started_a_run_has_its_record(world: World) -> None:
@@ -127,7 +122,7 @@ def test_only_the_laptop_that_started_a_run_has_its_record(world: World) -> None
     assert statuses == [403, 403, 404]
     assert put_record(world.client(), record).status_code == 401
     assert put_record(world.client("nonsense"), record).status_code == 401
-    assert count(world, RunRecord) == 0
+    assert world.count(RunRecord) == 0
 
 
 def test_a_run_that_was_not_started_has_no_record(world: World) -> None:
@@ -142,7 +137,7 @@ def test_a_withdrawn_participants_record_is_refused(world: World) -> None:
         row = session.merge(now(world, sitting.participant), load=False)
         withdrawal.withdraw(session, row, fixed_secrets(), None)
     assert put_record(sitting.client, sitting.record()).status_code in {404, 409}
-    assert count(world, RunRecord) == 0
+    assert world.count(RunRecord) == 0
 
 
 @ON_BOTH
@@ -156,7 +151,7 @@ def test_a_record_that_comes_eight_times_at_once_is_kept_once(world: World) -> N
         statuses = sorted(pool.map(lambda client: put_record(client, record).status_code, clients))
     # then
     assert statuses == [200] * 7 + [201]
-    assert count(world, RunRecord) == 1
+    assert world.count(RunRecord) == 1
 
 
 def test_an_upload_takes_few_statements(world: World) -> None:

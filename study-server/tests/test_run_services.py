@@ -5,13 +5,11 @@ import base64
 import hashlib
 import json
 from collections.abc import Callable
-from typing import Any
 from uuid import uuid4
 
 import jsonschema_rs
 import pytest
 from nacl.public import PrivateKey, SealedBox
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 import given_participants as people
@@ -20,7 +18,6 @@ from given_studies import small, study
 from happe_contract.schemas import SCHEMAS
 from happe_study.base.clock import now_us
 from happe_study.base.problems import Problem
-from happe_study.model.audit.models import AuditDetail, AuditEntry
 from happe_study.model.participants import OnWithdrawal, Participant
 from happe_study.model.rules import Caller, Who
 from happe_study.model.runs import Run
@@ -98,13 +95,6 @@ def given_key(sitting: Sitting) -> None:
         row = devices.find(session, sitting.study.id, sitting.laptop.device.code)
         key = base64.b64encode(bytes(PrivateKey.generate().public_key)).decode()
         devices.enrol(session, devices.renew(session, row, None), key)
-
-
-def logged(world: World, action: str) -> list[dict[str, Any]]:
-    """The details of the audit log's entries of an action."""
-    with world.database.reading() as session:
-        entries = select(AuditDetail.detail).join(AuditEntry, AuditEntry.number == AuditDetail.number)
-        return list(session.scalars(entries.where(AuditEntry.action == action).order_by(AuditEntry.number)))
 
 
 def replace(session: Session, run: Run) -> str:
@@ -370,7 +360,7 @@ def test_the_log_says_to_which_key_a_run_s_condition_was_told(sitting: Sitting) 
     assert sitting.laptop.key
     mine = hashlib.sha256(bytes(sitting.laptop.key.public_key)).hexdigest()
     for action in ("device.enrolled", "run.started"):
-        assert [entry["key_sha256"] for entry in logged(sitting.world, action)] == [mine]
+        assert [entry["key_sha256"] for entry in sitting.world.details(action)] == [mine]
 
 
 @pytest.mark.parametrize(("minutes", "early"), [(0.0, True), (1.79, True), (1.81, False), (30.0, False)])
@@ -419,4 +409,4 @@ def test_a_slot_that_comes_back_is_on_the_record_if_its_conditions_were_told(
             withdrawal.withdraw(session, row, fixed_secrets(), None)
 
     # Then
-    assert logged(sitting.world, "slot.returned") == [{"by": "server", "runs_started": 1}] * started
+    assert sitting.world.details("slot.returned") == [{"by": "server", "runs_started": 1}] * started

@@ -14,7 +14,6 @@ import given_accounts
 from given_accounts import browser, post, sign_in
 from happe_study.base.clock import now_us
 from happe_study.model.accounts import Account
-from happe_study.model.audit.models import AuditDetail, AuditEntry
 from happe_study.model.rights import Role
 from happe_study.study.people import accounts as services
 from happe_study.study.people import second_factor
@@ -142,12 +141,7 @@ def test_the_owner_and_an_administrator_remove_it_and_the_log_says_so(world: Wor
         assert post(remover, path, page=page, do="second-factor").status_code == HTTPStatus.SEE_OTHER
         assert is_let_in(world, "")
         phone.waits()
-    chosen = AuditEntry.action == "account.second-factor"
-    with world.database.reading() as session:
-        details = session.scalars(
-            select(AuditDetail.detail).join(AuditEntry, AuditEntry.number == AuditDetail.number).where(chosen)
-        )
-        told = [(detail["by"], detail["asked"]) for detail in details]
+    told = [(detail["by"], detail["asked"]) for detail in world.details("account.second-factor")]
     assert told == [
         (f"staff:{ADA}", True), (f"staff:{ADA}", False), (f"staff:{ADA}", True), (f"staff:{EVE}", False),
     ]  # fmt: skip

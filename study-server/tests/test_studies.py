@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 from flask.testing import FlaskClient
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 import given_studies
 from happe_study.base.problems import Problem
-from happe_study.model.audit.models import AuditDetail, AuditEntry
 from happe_study.model.rights import Role
 from happe_study.model.rules import Caller, Who
 from happe_study.model.studies import Slot, Study
@@ -30,11 +29,6 @@ def investigator(study_id: int | None) -> Caller:
     return Caller(Who.STAFF, 1, "i@example.org", roles=frozenset({(Role.INVESTIGATOR, study_id)}))
 
 
-def count(world: World, table: type[Study | Slot]) -> int:
-    with world.database.reading() as session:
-        return session.scalar(select(func.count()).select_from(table)) or 0
-
-
 def test_a_locked_study_has_the_sealed_slots_of_its_committed_seed(world: World) -> None:
     study = given_studies.study(world, protocol=given_studies.small(participants=8))
     assert study.state == "locked"
@@ -47,8 +41,7 @@ def test_a_locked_study_has_the_sealed_slots_of_its_committed_seed(world: World)
         opened = [open_slot(KEY, (study.name, slot.stratum, slot.position), slot.plan_sealed) for slot in slots]
         assert opened == plan(services.protocol_of(study), seed, salt)[""]
         assert len({len(slot.plan_sealed) for slot in slots}) == 1
-        actions = session.scalars(select(AuditEntry.action).order_by(AuditEntry.number)).all()
-    assert actions == ["study.created", "study.locked"]
+    assert world.actions() == ["study.created", "study.locked"]
 
 
 def test_the_lock_notes_the_digest_of_the_preregistration(world: World, tmp_path: Path) -> None:
@@ -65,10 +58,7 @@ def test_the_lock_notes_the_digest_of_the_preregistration(world: World, tmp_path
         services.allocate(session, session.merge(study), fixed_secrets(), None)
     assert digest in client.get("/studies/small/protocol").text
     assert client.get("/studies/small/protocol/preregistration").text == printed
-    with world.database.reading() as session:
-        details = session.scalars(select(AuditDetail.detail)).all()
-    noted = [each["registration_sha256"] for each in details if "registration_sha256" in each]
-    assert noted == [digest]
+    assert [each["registration_sha256"] for each in world.details("study.locked")] == [digest]
     file.write_text(text.replace("0.3", "0.31"))
     assert happe_server("study", "preregister", file).out != printed
 
@@ -77,7 +67,7 @@ def test_the_lock_notes_the_digest_of_the_preregistration(world: World, tmp_path
 def test_each_protocol_that_ships_can_be_locked(world: World, name: str) -> None:
     study = given_studies.study(world, name)
     protocol = services.protocol_of(study)
-    assert count(world, Slot) == sum(protocol.quotas.values())
+    assert world.count(Slot) == sum(protocol.quotas.values())
     with world.database.reading() as session:
         counts = status(session, study)
     assert counts["slots"] == [
@@ -88,8 +78,8 @@ def test_each_protocol_that_ships_can_be_locked(world: World, name: str) -> None
 def test_a_draft_takes_another_protocol_and_a_locked_study_does_not(world: World) -> None:
     given_studies.study(world, protocol=given_studies.small(participants=4), locked=False)
     study = given_studies.study(world, protocol=given_studies.small(participants=8))
-    assert count(world, Study) == 1
-    assert count(world, Slot) == 8
+    assert world.count(Study) == 1
+    assert world.count(Slot) == 8
     with pytest.raises(Problem) as refused:
         given_studies.study(world, protocol=given_studies.small(participants=4), locked=False)
     assert (refused.value.status, refused.value.kind) == (409, "locked")
@@ -102,7 +92,7 @@ def test_a_study_is_locked_once(world: World) -> None:
     with pytest.raises(Problem) as refused, world.database.writing() as session:
         services.allocate(session, session.get_one(Study, study.id), fixed_secrets(), None)
     assert refused.value.kind == "locked"
-    assert count(world, Slot) == 4
+    assert world.count(Slot) == 4
     with world.database.reading() as session:
         assert session.get_one(Study, study.id).commitment == study.commitment
 

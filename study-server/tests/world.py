@@ -7,17 +7,19 @@ Services, not requests, prepare the state with which a test begins.
 import hashlib
 import shutil
 from pathlib import Path
+from typing import Any
 
 from flask.testing import FlaskClient
 from jinja2 import BytecodeCache
 from jinja2.bccache import Bucket
-from sqlalchemy import select, text
+from sqlalchemy import func, select, text
 
 from happe_study.base.clock import now_us
 from happe_study.base.codes import new_secret
 from happe_study.base.config import Config, Secrets
 from happe_study.base.database import Base
 from happe_study.model.accounts import Account, Grant, TokenKind
+from happe_study.model.audit.models import AuditDetail, AuditEntry
 from happe_study.model.rights import Role
 from happe_study.study.people import tokens
 from happe_study.web.assembly import create_app
@@ -90,6 +92,22 @@ class World:
         for path in sorted(self.config.traces_folder.rglob("*")):
             found.update(str(path).encode() + (path.read_bytes() if path.is_file() else b""))
         return found.hexdigest()
+
+    def count(self, table: type[Base]) -> int:
+        """The number of a table's rows."""
+        with self.database.reading() as session:
+            return session.scalar(select(func.count()).select_from(table)) or 0
+
+    def actions(self) -> list[str]:
+        """The actions in the audit log."""
+        with self.database.reading() as session:
+            return list(session.scalars(select(AuditEntry.action).order_by(AuditEntry.number)))
+
+    def details(self, action: str) -> list[dict[str, Any]]:
+        """The details of an action's entries in the audit log."""
+        details = select(AuditDetail.detail).join(AuditEntry, AuditEntry.number == AuditDetail.number)
+        with self.database.reading() as session:
+            return list(session.scalars(details.where(AuditEntry.action == action).order_by(AuditEntry.number)))
 
     def client(self, token: str | None = None) -> FlaskClient:
         """A program with this token, or a browser without a token."""
