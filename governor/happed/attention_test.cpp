@@ -14,21 +14,6 @@ Attention attentive() {
     return attention;
 }
 
-TEST(Attention, WithNobodyThereNobodyIsServed) {
-    const Attention attention;
-    EXPECT_EQ(attention.served(), nullptr);
-    EXPECT_EQ(attention.state(), State::Released);
-    EXPECT_EQ(attention.reason(), "no session is active");
-}
-
-TEST(Attention, AnActiveSessionIsServedAsTheDesktop) {
-    const Attention attention = attentive();
-    ASSERT_NE(attention.served(), nullptr);
-    EXPECT_EQ(*attention.served(), (Served{"alice", "desktop"}));
-    EXPECT_EQ(attention.state(), State::Serving);
-    EXPECT_EQ(attention.reason(), "");
-}
-
 TEST(Attention, OneStepLowerIsForWhomHappeServesAndNotForARun) {
     Attention attention = attentive();
     attention.saver(true);
@@ -77,26 +62,6 @@ TEST(Attention, AParticipantIsPresentInARunOfOneApplicationUnlessTheSessionIsIdl
     EXPECT_FALSE(attention.present()) << "a run of every application";
 }
 
-TEST(Attention, GreetersLocksAndSleepServeNobodyAndSayWhy) {
-    Attention attention;
-    attention.session(Session{.id = "c1", .user = "gdm", .uid = 120, .session_class = "greeter"});
-    EXPECT_EQ(attention.served(), nullptr);
-    EXPECT_EQ(attention.reason(), "the active session is of class greeter");
-
-    Session locked = kAlice;
-    locked.locked = true;
-    attention.session(locked);
-    EXPECT_EQ(attention.served(), nullptr);
-    EXPECT_EQ(attention.reason(), "the active session is locked");
-
-    attention.session(kAlice);
-    attention.asleep(true);
-    EXPECT_EQ(attention.served(), nullptr);
-    EXPECT_EQ(attention.reason(), "the machine is going to sleep");
-    attention.asleep(false);
-    EXPECT_EQ(attention.state(), State::Serving);
-}
-
 TEST(Attention, TheApplicationIsKeptThroughALockButNotForAnotherUser) {
     Attention attention = attentive();
     attention.application("torcs");
@@ -111,26 +76,6 @@ TEST(Attention, TheApplicationIsKeptThroughALockButNotForAnotherUser) {
     attention.session(std::nullopt);
     attention.session(kAlice);
     EXPECT_EQ(attention.served()->app, "torcs") << "her session's agent still says so";
-}
-
-TEST(Attention, AHoldServesNobodyUntilItIsReleased) {
-    Attention attention = attentive();
-    attention.holder("make: compiling");
-    EXPECT_EQ(attention.state(), State::Held);
-    EXPECT_EQ(attention.served(), nullptr);
-    EXPECT_EQ(attention.reason(), "held by make: compiling");
-    attention.holder("");
-    EXPECT_EQ(attention.state(), State::Serving);
-}
-
-TEST(Attention, ARunServesItsSubjectWhateverHasFocus) {
-    Attention attention = attentive();
-    attention.run(RunFocus{.whom = {"subject:p07", "torcs"}});
-    attention.application("mail");
-    EXPECT_EQ(attention.state(), State::Run);
-    EXPECT_EQ(*attention.served(), (Served{"subject:p07", "torcs"}));
-    attention.run(std::nullopt);
-    EXPECT_EQ(*attention.served(), (Served{"alice", "mail"}));
 }
 
 TEST(Attention, ARunOfEveryApplicationServesItsSubjectInTheOneInFront) {
@@ -171,13 +116,6 @@ TEST(Attention, StepsAsideOnMainsButNotFromARun) {
     EXPECT_EQ(attention.reason(), "the laptop is plugged in, and mains.govern is false");
     attention.run(RunFocus{.whom = {"subject:p07", "torcs"}});
     EXPECT_EQ(attention.state(), State::Run);
-}
-
-TEST(Attention, AKernelConditionIsARunThatServesNobody) {
-    Attention attention = attentive();
-    attention.run(RunFocus{.whom = {"subject:p07", "torcs"}, .happe = false});
-    EXPECT_EQ(attention.state(), State::Run);
-    EXPECT_EQ(attention.served(), nullptr);
 }
 
 TEST(Attention, AContestedMachineIsLeftAloneAndAnAbsentPersonComesFirst) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A D-Bus client: https://dbus.freedesktop.org/doc/dbus-specification.html."""
+"""A D-Bus peer: https://dbus.freedesktop.org/doc/dbus-specification.html."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CALL, RETURN, ERROR, SIGNAL = 1, 2, 3, 4
+NO_REPLY = 1
 PATH, INTERFACE, MEMBER, ERROR_NAME, REPLY_TO, DESTINATION, SENDER, SIGNATURE, DESCRIPTORS = range(1, 10)
 FIELD_TYPES = {PATH: "o", REPLY_TO: "u", SIGNATURE: "g", DESCRIPTORS: "u"}
 NUMBERS = {"y": "B", "b": "I", "n": "h", "q": "H", "i": "i", "u": "I", "x": "q", "t": "Q", "d": "d", "h": "I"}
@@ -40,6 +41,7 @@ class Message:
     """A received message."""
 
     kind: int
+    flags: int
     serial: int
     fields: dict[int, Any]
     body: list[Any]
@@ -155,10 +157,10 @@ class Reader:
         return dict(values) if signature[0] == "{" else values
 
 
-def marshalled_call(serial: int, fields: dict[int, Any], body: Writer) -> bytes:
+def marshalled(kind: int, serial: int, fields: dict[int, Any], body: Writer) -> bytes:
     """Return a whole message."""
     head = Writer()
-    head.data += struct.pack("<BBBBII", ord("l"), CALL, 0, 1, len(body.data), serial)
+    head.data += struct.pack("<BBBBII", ord("l"), kind, 0, 1, len(body.data), serial)
     head.put("a(yv)", [(code, (FIELD_TYPES.get(code, "s"), value)) for code, value in fields.items()])
     head.pad(8)
     return bytes(head.data + body.data)
@@ -213,14 +215,16 @@ class Peer:
         while self._descriptors:
             os.close(self._descriptors.popleft())
 
-    def send(self, fields: dict[int, Any], signature: str = "", *values: Any, fds: tuple[int, ...] = ()) -> int:
-        """Send a call and return its serial."""
+    def send(
+        self, fields: dict[int, Any], signature: str = "", *values: Any, fds: tuple[int, ...] = (), kind: int = CALL
+    ) -> int:
+        """Send a message and return its serial."""
         body = Writer()
         for one, value in zip(types(signature), values, strict=True):
             body.put(one, value)
         serial = next(self._serial)
         fields = {**fields, SIGNATURE: signature, DESCRIPTORS: len(fds)}
-        data = marshalled_call(serial, {code: value for code, value in fields.items() if value}, body)
+        data = marshalled(kind, serial, {code: value for code, value in fields.items() if value}, body)
         passed = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
         sent = self.socket.sendmsg([data], passed)
         self.socket.sendall(data[sent:])
@@ -233,7 +237,7 @@ class Peer:
     def reply(self, serial: int) -> Message:
         """Wait for the answer to a call."""
         while serial not in self._replies:
-            self._store(self._next())
+            self._store(self.receive())
         answer = self._replies.pop(serial)
         if answer.kind == ERROR:
             raise BusError(answer.fields[ERROR_NAME], str(answer.body[0]) if answer.body else "")
@@ -252,7 +256,7 @@ class Peer:
         self.socket.settimeout(seconds)
         try:
             while not self.signals:
-                self._store(self._next())
+                self._store(self.receive())
         finally:
             self.socket.settimeout(PATIENCE_S)
         return self.signals.popleft()
@@ -274,9 +278,10 @@ class Peer:
                 assert (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS)
                 self._descriptors.extend(array.array("i", passed))
 
-    def _next(self) -> Message:
+    def receive(self) -> Message:
+        """Wait for the next message."""
         self._fill(16)
-        kind, length, serial, fields_length = struct.unpack_from("<xBxxIII", self._buffer)
+        kind, flags, length, serial, fields_length = struct.unpack_from("<xBBxIII", self._buffer)
         start = 16 + fields_length + (-fields_length % 8)
         self._fill(start + length)
         data = bytes(self._buffer[: start + length])
@@ -287,7 +292,7 @@ class Peer:
         body = Reader(data[start:])
         values = [body.take(one) for one in types(fields.get(SIGNATURE, ""))]
         fds = [self._descriptors.popleft() for _ in range(fields.get(DESCRIPTORS, 0))]
-        return Message(kind, serial, fields, values, fds)
+        return Message(kind, flags, serial, fields, values, fds)
 
 
 @contextlib.contextmanager

@@ -397,22 +397,17 @@ def test_without_a_bus_it_says_so(happectl: HappeCtl) -> None:
 BAD_ARGUMENTS = [
     [],
     ["nonsense"],
-    ["profiles", "show"],
     ["profiles", "show", "a" * 256],
     ["profiles", "show", os.fsdecode(b"a\xff")],
-    ["events", "a", "--after", "-1"],
     ["keys", "learn", "third"],
-    ["keys", "learn", "--seconds", "61"],
     ["run", "--condition", "fixed-0", "--subject", "P", "--application", "a", "--out", "-"],
     ["run", "--condition", "ondemand", "--subject", "P", "--application", "a"],
     ["run", "--condition", "ondemand", "--subject", "P", "--out", "-"],
     ["run", "--condition", "ondemand", "--subject", "P", "--application", "a", "--every-application", "--out", "-"],
-    ["run", "fetch", "4f2a"],
     ["run", "--sealed", "-", "--study", "paper-a3", "--out", "t.jsonl"],
     ["run", "--sealed", "-", "--study", "paper-a3", "--run", "7ZK3M9QA"],
     ["run", "--sealed", "-", "--study", "a", "--run", "b", "--out", "t.jsonl", "--condition", "ondemand"],
     ["run", "--study", "a", "--condition", "ondemand", "--subject", "P", "--application", "a", "--out", "t.jsonl"],
-    ["study", "key", "now"],
 ]
 
 

@@ -38,11 +38,6 @@ def members(xml: str) -> dict[tuple[str, str], tuple[str, Arguments, dict[str, s
     }
 
 
-def of_kind(kind: str) -> dict[str, tuple[str, Arguments, dict[str, str]]]:
-    """Return the written interface's methods, properties or signals."""
-    return {name: member for (tag, name), member in members(XML).items() if tag == kind}
-
-
 def test_what_is_shown_is_what_is_written(me: Client) -> None:
     answer = me.peer.call(
         {
@@ -53,10 +48,6 @@ def test_what_is_shown_is_what_is_written(me: Client) -> None:
         }
     )
     assert members(answer.body[0]) == members(XML)
-
-
-def test_every_property_has_the_type_that_is_written(me: Client) -> None:
-    assert set(me.all()) == set(of_kind("property"))
 
 
 def test_polkit_and_the_program_have_the_same_actions() -> None:

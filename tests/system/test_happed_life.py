@@ -139,44 +139,13 @@ def keyboards(stopped: Happed) -> Iterator[Keyboards]:
     helper.close()
 
 
-def test_a_press_of_the_key_is_acted_on_at_the_end_of_the_period(stopped: Happed, keyboards: Keyboards) -> None:
-    stopped.configure('mode = "observe"\nfeedback = "next-sample"\nperiod_ms = 300\n')
+def test_a_press_that_a_keyboard_and_a_program_tell_of_counts_once(stopped: Happed, keyboards: Keyboards) -> None:
+    stopped.configure('mode = "observe"\nfeedback = "immediate"\nperiod_ms = 10000\n')
     me = stopped.start().serves()
     me.listen()
     question, keyboard = keyboards.hand_out()
     assert question == "happe-keys 1 open all KEY_PROG1 KEY_PROG2"
     me.sees("Keyboards", 1)
-
-    press(keyboard, KEY_PROG1)
-
-    assert me.heard("KeyCounted") == ["performance"]
-    [event] = me("ListEvents", "ssxu", "", "desktop", 0, 10)
-    assert event[2] == "performance"
-    os.close(keyboard)
-
-
-def with_immediate_feedback(stopped: Happed, keyboards: Keyboards) -> tuple[Client, int]:
-    """Start happed with periods that end at a press or after ten seconds. Return a client and a keyboard."""
-    stopped.configure('mode = "observe"\nfeedback = "immediate"\nperiod_ms = 10000\n')
-    me = stopped.start().serves()
-    me.listen()
-    _, keyboard = keyboards.hand_out()
-    me.sees("Keyboards", 1)
-    return me, keyboard
-
-
-def test_a_press_is_acted_on_at_once_if_feedback_is_immediate(stopped: Happed, keyboards: Keyboards) -> None:
-    me, keyboard = with_immediate_feedback(stopped, keyboards)
-    before = time.monotonic()
-    press(keyboard, KEY_PROG2)
-
-    assert me.heard("KeyCounted") == ["power"]
-    assert time.monotonic() - before < 5
-    os.close(keyboard)
-
-
-def test_a_press_that_a_keyboard_and_a_program_tell_of_counts_once(stopped: Happed, keyboards: Keyboards) -> None:
-    me, keyboard = with_immediate_feedback(stopped, keyboards)
     press(keyboard, KEY_PROG2, seconds_ago=-int(PATIENCE_S))  # a slow test, too, is within the second after it
     assert me.heard("KeyCounted") == ["power"]
     me("Feedback", "s", "power")
@@ -221,23 +190,6 @@ def keyboards_free_again(client: Client, keyboards: Keyboards) -> str:
     call = client.send("LearnKey", "u", 1)
     keyboards.answer(b"end")
     return client.refused_later(call)[0]
-
-
-def test_with_nobody_there_a_press_teaches_nothing(stopped: Happed, world: World, keyboards: Keyboards) -> None:
-    me = stopped.start().serves()
-    _, keyboard = keyboards.hand_out()
-    me.sees("Keyboards", 1)
-    world.activate("")
-    me.sees("State", "released")
-
-    press(keyboard, KEY_PROG1)
-    world.activate("other")
-    me.sees("State", "observing")
-
-    world.allow("manage-profiles")
-    for user in (MY_NAME, "daemon"):
-        assert me("ListProfiles", "s", user) == []
-    os.close(keyboard)
 
 
 # The bus, logind and polkit come and go

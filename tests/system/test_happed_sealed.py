@@ -106,21 +106,6 @@ def test_that_the_indicator_is_on_the_screen_is_announced(owner: Client, happed_
     assert not any("Indicator" in changes for changes in told)
 
 
-def test_keys_that_act_teach_the_subject(owner: Client) -> None:
-    run = begin(owner, "T-HAPPE")
-    pressed(owner, "performance")
-    trace = end(owner, run)
-    kept = facts(owner, run)
-
-    assert {(line["user"], line["app"]) for line in trace[1:]} == {(SUBJECT, seals.APPLICATION)}
-    [lesson] = kept["learned"]
-    assert lesson["key"] == "performance"
-    assert [line["t_us"] for line in trace[1:] if line["keys"]] == [lesson["t_us"]]
-    assert kept["profile_before"] is None
-    assert kept["profile_after"][lesson["level"]] == lesson["to_khz"]
-    assert owner("GetProfile", "ss", SUBJECT, seals.APPLICATION) == kept["profile_after"]
-
-
 def test_sham_keys_are_recorded_and_teach_nobody(owner: Client, happe_sim: HappeSim) -> None:
     run = begin(owner, "O-HAPPE", keys="sham")
     pressed(owner, "performance")
