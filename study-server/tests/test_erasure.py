@@ -25,7 +25,7 @@ from happe_study.base.database import Base
 from happe_study.model.audit.chain import append
 from happe_study.model.audit.models import AuditDetail
 from happe_study.model.audit.verify import verify_log
-from happe_study.model.devices import Sitting
+from happe_study.model.devices import ClockEstimate, Sitting
 from happe_study.model.jobs import services as jobs
 from happe_study.model.jobs.models import Job, JobState
 from happe_study.model.participants import Participant
@@ -279,19 +279,9 @@ def trace(world: World, study: Study, laptop: Enrolled, start_us: int, end_us: i
     )
     with world.database.writing() as session:
         for device_us, off in ((0, 5), (start_us - offset, offset), (2**50, 5)):
-            session.execute(
-                text(
-                    "INSERT INTO clock_estimates (device_id, client_id, clock, device_us, server_us, offset_us, "
-                    "uncertainty_us, probes) VALUES (:device, :client, :clock, :us, 0, :offset, 1, 1)"
-                ),
-                {
-                    "device": meter.device.id,
-                    "client": uuid4().hex if world.database.is_sqlite else str(uuid4()),
-                    "clock": header["clock"],
-                    "us": device_us,
-                    "offset": off,
-                },
-            )
+            facts = {"device_us": device_us, "server_us": 0, "offset_us": off, "uncertainty_us": 1, "probes": 1}
+            who = {"device_id": meter.device.id, "client_id": str(uuid4()), "clock": header["clock"]}
+            session.add(ClockEstimate(**who, **facts))
         session.add(row)
         session.flush()
         session.add(

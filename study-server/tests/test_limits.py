@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Limits on guesses of passwords, codes and links, and on requests."""
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 from pathlib import Path
@@ -31,6 +32,14 @@ def limited(folder: Path, url: str, **config: object) -> World:
     return World(folder, url, limits={"login": "3 per minute", "enrol": "3 per minute"}, **config)
 
 
+@pytest.fixture
+def world(sqlite_url: str, tmp_path: Path) -> Iterator[World]:
+    """Such a server."""
+    made = limited(tmp_path, sqlite_url)
+    yield made
+    made.close()
+
+
 def attempts(world: World, count: int, email: str, address: str = "192.0.2.1", **headers: str) -> list[int]:
     """The statuses of the answers to wrong passwords from an address."""
     client = world.client()
@@ -40,8 +49,7 @@ def attempts(world: World, count: int, email: str, address: str = "192.0.2.1", *
     return [client.post("/sign-in", data=form, environ_base=base, headers=headers).status_code for _ in range(count)]
 
 
-def test_after_a_hundred_wrong_passwords_from_everywhere_the_owner_signs_in(sqlite_url: str, tmp_path: Path) -> None:
-    world = limited(tmp_path, sqlite_url)
+def test_after_a_hundred_wrong_passwords_from_everywhere_the_owner_signs_in(world: World) -> None:
     given_accounts.account(world)
     owners = world.client()
     assert sign_in(owners, ADA).status_code == HTTPStatus.FOUND
@@ -55,11 +63,9 @@ def test_after_a_hundred_wrong_passwords_from_everywhere_the_owner_signs_in(sqli
     assert owners.post("/sign-in", data=form, environ_base=base).status_code == HTTPStatus.FOUND
     # And from another address in any browser
     assert sign_in(world.client(), ADA).status_code == HTTPStatus.FOUND
-    world.close()
 
 
-def test_a_known_browser_has_a_count_of_its_own_for_its_account_alone(sqlite_url: str, tmp_path: Path) -> None:
-    world = limited(tmp_path, sqlite_url)
+def test_a_known_browser_has_a_count_of_its_own_for_its_account_alone(world: World) -> None:
     given_accounts.account(world)
     browser_of_ada = world.client()
     sign_in(browser_of_ada, ADA)
@@ -69,7 +75,6 @@ def test_a_known_browser_has_a_count_of_its_own_for_its_account_alone(sqlite_url
     assert attempts(world, 4, ADA, "127.0.0.1") == [200, 200, 200, 429]
     assert attempts(world, 3, "eve@example.org", "127.0.0.1") == [200, 200, 200]
     assert sign_in(browser_of_ada, "eve@example.org", WRONG).status_code == 429
-    world.close()
 
 
 @ON_BOTH
@@ -87,21 +92,16 @@ def test_processes_and_servers_count_together_also_what_they_are_asked_at_once(
         each.close()
 
 
-def test_a_count_ends_after_its_period_and_its_row_goes(
-    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    world = limited(tmp_path, sqlite_url)
+def test_a_count_ends_after_its_period_and_its_row_goes(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     assert attempts(world, 4, ADA) == [200, 200, 200, 429]
     monkeypatch.setattr(limits, "now_us", lambda: now_us() + 61_000_000)
     assert attempts(world, 1, "other@example.org", "192.0.2.7") == [200]
     assert attempts(world, 1, ADA) == [200]
     with world.database.reading() as session:
         assert list(session.scalars(select(RateHits.hits))) == [1] * 4
-    world.close()
 
 
-def test_an_address_can_try_three_accounts_as_often_whatever_the_headers(sqlite_url: str, tmp_path: Path) -> None:
-    world = limited(tmp_path, sqlite_url)
+def test_an_address_can_try_three_accounts_as_often_whatever_the_headers(world: World) -> None:
     tries = [
         attempts(world, 1, f"{number}@example.org", **{"X-Forwarded-For": f"192.0.2.{number}"})[0]
         for number in range(11)
@@ -112,7 +112,6 @@ def test_an_address_can_try_three_accounts_as_often_whatever_the_headers(sqlite_
     form = {"csrf_token": given_accounts.token_of(page), "email": ADA, "password": WRONG}
     answer = client.post("/sign-in", data=form, environ_base={"REMOTE_ADDR": "192.0.2.1"})
     assert 1 <= int(answer.headers["Retry-After"]) <= 60
-    world.close()
 
 
 @pytest.mark.parametrize("seen", ["203.0.113.7", "203.0.113.7:{}", "[2001:db8::7]:{}", "unknown", "unix:"])
@@ -127,22 +126,18 @@ def test_behind_a_proxy_that_is_trusted_the_address_is_the_one_that_it_saw(
     world.close()
 
 
-def test_who_has_many_addresses_of_one_network_counts_as_one(sqlite_url: str, tmp_path: Path) -> None:
-    world = limited(tmp_path, sqlite_url)
+def test_who_has_many_addresses_of_one_network_counts_as_one(world: World) -> None:
     tries = [attempts(world, 1, ADA, f"2001:db8::{number:x}")[0] for number in range(1, 5)]
     assert tries == [200, 200, 200, 429]
     assert attempts(world, 1, ADA, "2001:db8:0:1::1") == [200]
-    world.close()
 
 
-def test_whoever_found_an_open_session_can_try_three_passwords(sqlite_url: str, tmp_path: Path) -> None:
-    world = limited(tmp_path, sqlite_url)
+def test_whoever_found_an_open_session_can_try_three_passwords(world: World) -> None:
     client = browser(world)
     chosen = {"new_password": OTHER_PASSWORD, "new_password_confirm": OTHER_PASSWORD}
     pages: list[tuple[str, dict[str, str]]] = [("/sign-in-again", {}), ("/password", chosen)]
     statuses = [post(client, path, password=WRONG, **form).status_code for path, form in pages * 2]
     assert statuses == [200, 200, 200, 429]
-    world.close()
 
 
 def test_a_program_can_t_pass_the_limits_by_json(world: World) -> None:
@@ -152,10 +147,7 @@ def test_a_program_can_t_pass_the_limits_by_json(world: World) -> None:
     assert answer.status_code == HTTPStatus.UNSUPPORTED_MEDIA_TYPE
 
 
-def test_a_right_code_or_link_works_after_any_number_of_wrong_ones_at_its_address(
-    sqlite_url: str, tmp_path: Path
-) -> None:
-    world = limited(tmp_path, sqlite_url)
+def test_a_right_code_or_link_works_after_any_number_of_wrong_ones_at_its_address(world: World) -> None:
     within = study(world, protocol=small())
     _row, link = participant(world, within)
     client = world.client()
@@ -170,7 +162,6 @@ def test_a_right_code_or_link_works_after_any_number_of_wrong_ones_at_its_addres
     assert "Wait a minute" in links[3].text
     assert client.post("/api/v1/devices/enrol", json={"code": code}).status_code == HTTPStatus.CREATED
     assert client.get(f"/p/{link}").status_code == HTTPStatus.OK
-    world.close()
 
 
 def test_each_process_has_its_share_of_the_limit_on_requests(

@@ -18,7 +18,6 @@ HERE = Path(__file__).parent
 EXAMPLES = Path(protocol_module.__file__).with_name("examples")
 DATA = tomllib.loads((HERE / "bad_protocols.toml").read_text(encoding="utf-8"))
 GOOD: str = DATA["good"]
-AT_LEAST = 100
 
 
 def spoiled(case: dict[str, Any]) -> bytes:
@@ -47,12 +46,6 @@ order.scheme = "paper"
 consent = { version = "1", text = "You agree." }
 handout.text = "Play."
 """
-
-
-def test_there_are_bad_protocols_and_each_has_a_name_of_its_own() -> None:
-    names_of_cases = [case["name"] for case in DATA["case"]]
-    assert len(names_of_cases) >= AT_LEAST
-    assert len(set(names_of_cases)) == len(names_of_cases)
 
 
 def test_a_bad_protocol_is_refused_with_all_that_is_wrong_and_where(subtests: pytest.Subtests) -> None:

@@ -19,7 +19,7 @@ import happe_study.web.assembly
 from callers import ELSEWHERE, EVERYWHERE, HERE, Scene, Somebody
 from happe_study.base.config import Config
 from happe_study.model.rights import RIGHTS, Right, Role
-from happe_study.model.rules import Rule, Who, anybody, rule_of
+from happe_study.model.rules import Rule, Who, rule_of
 from happe_study.web.assembly import create_app
 from world import World, fixed_secrets
 
@@ -126,25 +126,7 @@ def test_a_route_without_a_rule_keeps_the_server_from_starting(monkeypatch: pyte
         _app()
 
 
-def test_a_route_with_a_rule_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    toy = Blueprint("toy", __name__)
-    toy.get("/toy")(anybody(lambda: "toy"))
-    monkeypatch.setattr(happe_study.web.assembly, "blueprints", lambda: iter([*BLUEPRINTS(), toy]))
-    assert _app().test_client().get("/toy").text == "toy"
-
-
-BLUEPRINTS = happe_study.web.assembly.blueprints
-
-
 def test_a_route_that_comes_without_a_rule_later_is_closed() -> None:
     app = _app()
     app.add_url_rule("/late", "late", lambda: "late")
     assert app.test_client().get("/late").status_code == HTTPStatus.FORBIDDEN
-
-
-def test_an_argument_that_nobody_thought_of_is_asked_for(scene: Scene) -> None:
-    app = _app()
-    app.add_url_rule("/toys/<toy>", "toy", lambda toy: str(toy))  # noqa: PLW0108 - takes its argument by name
-    (url,) = app.url_map.iter_rules("toy")
-    with pytest.raises(KeyError, match=r"say in tests/callers\.py what <toy> is to be"):
-        scene.view_args(url)

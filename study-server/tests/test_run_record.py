@@ -31,11 +31,6 @@ def test_a_made_record_passes(seconds: int, seed: int, *, kernel: bool) -> None:
     assert not (kernel and (taken.learned or taken.served))
 
 
-def test_a_made_record_follows_from_its_seed() -> None:
-    assert records.make(seed=3) == records.make(seed=3)
-    assert records.make(seed=3) != records.make(seed=4)
-
-
 def test_what_a_record_holds_is_taken_out_of_it() -> None:
     taken = accept(GOOD[Kind.RUN_RECORD])
 
