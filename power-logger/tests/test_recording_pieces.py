@@ -18,6 +18,7 @@ from happe_power.recording import indices, parts, raw
 from happe_power.recording.files import PIECE, write_whole
 from happe_power.recording.guard import guarded
 from happe_power.recording.tending import Tended
+from happe_power.sources.clock import VirtualClock
 from happe_power.sources.source import EndedError, FinalError, Reading, SourceError, UnpluggedError
 
 if TYPE_CHECKING:
@@ -211,19 +212,15 @@ class Rig:
 
     def __init__(self, *readings: Reading | Exception, start_errors: tuple[Exception, ...] = ()) -> None:
         """Start it; `start_errors` come when it is started again."""
-        self.now_us = MONOTONIC_US
+        self.clock = VirtualClock(MONOTONIC_US)
         self.source = Given(readings, start_errors=[])
-        self.tended = Tended(self.source, now_us=lambda: self.now_us, wait=self.wait)
+        self.tended = Tended(self.source, self.clock)
         self.tended.start(0)
         self.source.start_errors = list(start_errors)
 
-    def wait(self, seconds: float) -> None:
-        """Let time pass."""
-        self.now_us += round(seconds * 1e6)
-
     def read(self, seconds: float = 0.0) -> tuple[Block | Gap, ...]:
         """Return what the source gives after some seconds."""
-        self.wait(seconds)
+        self.clock.sleep(seconds)
         return self.tended.read(0.2).items
 
 
@@ -269,7 +266,7 @@ def test_what_passes_while_an_instrument_starts_again_is_in_the_gap() -> None:
     rig.source.start_s = 20.0
     rig.read(0.1)
     rig.read()
-    rig.wait(1.0)
+    rig.clock.sleep(1.0)
     started = rig.tended.read(0.2)
     assert rig.source.starts == [0, 1100]
     assert (started.items, started.at) == ((Gap(100, 21_100, Reason.STALL),), pair_at(21_100, RATE))
@@ -289,7 +286,7 @@ def test_an_instrument_that_stays_away_is_in_a_gap_up_to_the_end() -> None:
     rig = Rig(*given_readings(0), gone, start_errors=(gone,) * 9)
     rig.read(0.1)
     rig.read()
-    rig.wait(0.5)
+    rig.clock.sleep(0.5)
     assert rig.tended.finish().items == (Gap(100, 600, Reason.UNPLUGGED),)
 
 

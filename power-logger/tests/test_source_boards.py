@@ -313,5 +313,5 @@ def test_without_nis_driver_it_is_said_where_that_is(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(nidaqmx, "package", lambda: fake)
     with pytest.raises(SourceError, match=r"NI's driver does not answer: .*ni\.com"):
         sources.make({"kind": "nidaqmx", "place": "Dev1"})
-    [one] = sources.KINDS["nidaqmx"].find()
+    [one] = sources.kinds()["nidaqmx"].find()
     assert (one.table, one.command) == (None, nidaqmx.GET_DRIVER)

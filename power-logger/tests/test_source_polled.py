@@ -185,9 +185,9 @@ def test_a_counter_that_is_no_number_is_told(sys: Path, text: str) -> None:
 def test_zones_are_found_with_the_command_that_opens_them(sys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     zone = zone_of(sys)
     table = {"kind": "powercap", "zones": ["intel-rapl:0"], "rate": 10}
-    assert [one.table for one in sources.KINDS["powercap"].find()] == [table]
+    assert [one.table for one in sources.kinds()["powercap"].find()] == [table]
     monkeypatch.setattr(os, "access", lambda *_: False)
-    [one] = sources.KINDS["powercap"].find()
+    [one] = sources.kinds()["powercap"].find()
     assert (one.table, one.command) == (None, f"sudo chmod a+r {zone}/energy_uj")
 
 
@@ -252,7 +252,7 @@ def test_batteries_of_the_machine_are_found_and_those_of_mice_are_not(sys: Path)
     mains = sys / "class/power_supply/ADP1"
     mains.mkdir()
     (mains / "type").write_text("Mains\n")
-    first, second = sources.KINDS["power_supply"].find()
+    first, second = sources.kinds()["power_supply"].find()
     assert first.table == {"kind": "power_supply", "place": "BAT0", "rate": 1}
     assert "renews itself once in 1 to 60 s" in first.says
     assert (second.table, second.says) == (None, "BAT1 has no gauge: neither power_now nor voltage_now and current_now")

@@ -28,7 +28,7 @@ FILE = {"kind": "file", "place": "a.csv", "channels": ["a", "b"]}
 
 @pytest.mark.parametrize("name", OWN)
 def test_every_kind_of_ours_keeps_to_what_others_have_to(name: str) -> None:
-    check_kind(sources.KINDS[name])
+    check_kind(sources.kinds()[name])
 
 
 @pytest.mark.parametrize(
@@ -62,13 +62,13 @@ def test_a_wrong_table_is_told_which_field_is_wrong_and_what_it_may_be(table: di
         sources.make(table)
 
 
-@pytest.mark.parametrize("kind", sources.KINDS.loaded(), ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", sources.kinds().values(), ids=lambda kind: kind.name)
 def test_the_help_of_a_kind_is_a_table_that_names_it(kind: sources.Kind) -> None:
     assert sources.named(tomllib.loads(kind.help())).kind is kind
 
 
 def test_what_is_missing_comes_with_the_command_that_gets_it() -> None:
-    [found] = sources.KINDS["nidaqmx"].find()
+    [found] = sources.kinds()["nidaqmx"].find()
     assert (found.table, found.command) == (None, "pip install happe-power-logger[nidaqmx]")
 
 
@@ -114,7 +114,7 @@ def test_a_kind_of_another_package_is_one_of_all(others: Callable[..., Kinds]) -
 @pytest.mark.parametrize(
     ("made", "said"),
     [
-        (ImportError("no module"), "the kind 'meter' cannot be loaded: AttributeError"),
+        (ImportError("no module"), "the kind 'meter' is ignored: it cannot be loaded: AttributeError"),
         ("a text", "meters_of_others:meter is no Kind with the name 'meter'"),
         (kind_of("other"), "meters_of_others:meter is no Kind with the name 'meter'"),
         (kind_of(example={"rate": 0}), "its example does not fit its own options: rate: must be at"),
@@ -128,10 +128,10 @@ def test_a_kind_that_cannot_be_used_is_told_and_the_others_go_on(
     others: Callable[..., Kinds], made: object, said: str
 ) -> None:
     kinds = others(meter=made)
-    [found] = kinds.found("meter")
+    [found] = kinds.ignored
     assert found.table is None
     assert said in found.says
-    assert [kind.name for kind in kinds.loaded()] == list(OWN)
+    assert list(kinds) == list(OWN)
     with pytest.raises(SourceError):
         spec.checked({"kind": "meter"}, kinds)
 
@@ -145,9 +145,9 @@ def test_nobody_takes_the_name_of_a_kind_that_is_there(others: Callable[..., Kin
     kinds = others(sim=kind_of("sim"), Bench__Meter=kind_of())
     assert list(kinds) == list(OWN)
     assert kinds["sim"].summary.startswith("a simulated T61")
-    assert [found.says.partition("ignored: ")[2] for found in kinds.passed_over()] == [
-        "there is a kind 'sim' already",
+    assert [found.says.partition("ignored: ")[2] for found in kinds.ignored] == [
         "a kind's name has small letters, digits and _, and begins with a letter",
+        "there is a kind 'sim' already",
     ]
 
 

@@ -167,7 +167,7 @@ def tended(
     `each` gets the seconds passed before each reading; a test can break and repair the instrument there.
     """
     began = clock.now().monotonic_us
-    reader = Tended(source, now_us=lambda: clock.now().monotonic_us, wait=clock.sleep)
+    reader = Tended(source, clock)
     taken = Taken(reader.start(0))
     while (passed_s := (clock.now().monotonic_us - began) / MICROS) < seconds:
         each(passed_s)

@@ -42,7 +42,9 @@ def sources(options: bool, as_json: bool) -> None:  # noqa: FBT001 - click's fla
             click.echo(f"#     {each.command}")
             printed.add(each.command)
         click.echo(f"{written(each.table)}\n" if each.table else "")
-    met = [f"{kind.name} with {', '.join(kind.tested_with)}" for kind in instruments.KINDS.loaded() if kind.tested_with]
+    met = [
+        f"{kind.name} with {', '.join(kind.tested_with)}" for kind in instruments.kinds().values() if kind.tested_with
+    ]
     click.echo(f"# Tested with real instruments: {'; '.join(met) or 'none of these kinds yet'}.")
 
 

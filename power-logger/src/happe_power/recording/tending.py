@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from happe_contract.traces import Block, Gap, Reason, TimePair
 from happe_power.recording import indices
+from happe_power.sources.clock import Clock, SystemClock
 from happe_power.sources.source import EndedError, FinalError, Reading, SourceError, UnpluggedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from happe_power.sources.source import Source
 
 RETRY_US = 1_000_000
@@ -21,33 +19,20 @@ STALL_SAMPLES = 5
 NOTHING = Reading((), None)
 
 
-def monotonic_us() -> int:
-    """CLOCK_MONOTONIC in microseconds."""
-    return time.monotonic_ns() // 1000
-
-
 class Tended:
     """A source as a stream of readings without holes. While the source fails, the clock gives the indices.
 
     `trouble` is the present problem, for people; empty if there is none. `ended`: the source has no more samples.
     """
 
-    def __init__(
-        self,
-        source: Source,
-        *,
-        now_us: Callable[[], int] = monotonic_us,
-        wait: Callable[[float], object] = time.sleep,
-        stall_us: int | None = None,
-    ) -> None:
-        """Tend a source that is not started. `wait` sleeps for some seconds while the source is down."""
+    def __init__(self, source: Source, clock: Clock | None = None) -> None:
+        """Tend a source that is not started."""
         self.source = source
         self.trouble = ""
         self.ended = False
         self.next_index = 0
-        self._now_us = now_us
-        self._wait = wait
-        self._stall_us = stall_us or max(STALL_US, int(STALL_SAMPLES * 1e6 / source.rate_hz))
+        self._clock = clock or SystemClock()
+        self._stall_us = max(STALL_US, int(STALL_SAMPLES * 1e6 / source.rate_hz))
         self._reason: Reason | None = None
         self._retry_at = 0
         self._known = TimePair(0, 0, 0)
@@ -126,7 +111,7 @@ class Tended:
         """Return a gap for the indices that passed without samples. Restart the source when it is time."""
         now = self._now_us()
         if now < self._retry_at:
-            self._wait(min(timeout_s, (self._retry_at - now) / 1e6))
+            self._clock.sleep(min(timeout_s, (self._retry_at - now) / 1e6))
             return Reading(self._gap(reason, self._now_us()), None)
         try:
             pair = self.source.start(self._index_at(now))
@@ -142,6 +127,9 @@ class Tended:
     def _gap(self, reason: Reason, until_us: int) -> tuple[Block | Gap, ...]:
         first, self.next_index = self.next_index, self._index_at(until_us)
         return (Gap(first, self.next_index, reason),) if self.next_index > first else ()
+
+    def _now_us(self) -> int:
+        return self._clock.now().monotonic_us
 
     def _index_at(self, now_us: int) -> int:
         """The present index, computed with the nominal rate from the last known one."""

@@ -4,23 +4,20 @@
 from __future__ import annotations
 
 import re
-from collections import UserDict
-from functools import cached_property
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
 from happe_power.sources.clock import Clock, SystemClock
-from happe_power.sources.source import SourceError
 from happe_power.sources.spec import Found, Kind, Option, Spec, SpecError, bare, checked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from happe_power.sources.source import Source
 
 __all__ = [
-    "KINDS",
     "Found",
     "Kind",
     "Option",
@@ -28,6 +25,7 @@ __all__ = [
     "SpecError",
     "found",
     "help_text",
+    "kinds",
     "make",
     "named",
     "notes_of",
@@ -36,7 +34,7 @@ __all__ = [
 
 def named(table: Mapping[str, Any], says: Callable[[str, str], str] = bare) -> Spec:
     """Check the table of a source; `says` makes the messages. Raises SpecError."""
-    return checked(table, KINDS, says)
+    return checked(table, kinds(), says)
 
 
 def make(source: Spec | Mapping[str, Any], clock: Clock | None = None) -> Source:
@@ -52,7 +50,7 @@ def make(source: Spec | Mapping[str, Any], clock: Clock | None = None) -> Source
 
 def found() -> list[Found]:
     """The instruments of this machine, kind by kind; for what is missing, the command that installs it."""
-    return [one for name in KINDS for one in KINDS.found(name)] + KINDS.passed_over()
+    return [one for name in kinds() for one in kinds().found(name)] + kinds().ignored
 
 
 def notes_of(source: Source) -> tuple[str, ...]:
@@ -62,8 +60,8 @@ def notes_of(source: Source) -> tuple[str, ...]:
 
 
 def help_text() -> str:
-    """An example table of each kind, without kinds that cannot be loaded (`found` has these)."""
-    return "\n\n".join(kind.help() for kind in KINDS.loaded())
+    """An example table of each kind."""
+    return "\n\n".join(kind.help() for kind in kinds().values())
 
 
 GROUP = "happe_power.sources"
@@ -71,86 +69,46 @@ OWN = ("comedi", "nidaqmx", "scpi", "powercap", "power_supply", "file", "sim")
 NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")  # power-trace.schema.json, source.kind
 
 
-class Kinds(UserDict[str, Kind]):
-    """Kinds by name. Each is loaded at its first use, so nobody waits for unused libraries.
+class Kinds(dict[str, Kind]):
+    """All kinds by name: HAPPE's own, then others in alphabetical order. `ignored` are those that can't be used."""
 
-    `kinds[name]` raises SourceError if the package that brings the kind cannot be used; the message names it.
-    """
+    def __init__(self) -> None:
+        """Load all. An entry point that can't be used, or whose name is taken, does no harm."""
+        super().__init__()
+        self.ignored: list[Found] = []
+        own = [EntryPoint(name, f"happe_power.sources.{name}:KIND", GROUP) for name in OWN]
+        for entry in [*own, *sorted(entry_points(group=GROUP), key=lambda each: each.name)]:
+            try:
+                self[entry.name] = self._loaded(entry)
+            except Exception as error:  # noqa: BLE001 - another's package may raise anything
+                why = str(error) if isinstance(error, ValueError) else f"it cannot be loaded: {error!r}"
+                of = f" of {entry.dist.name} {entry.dist.version}" if entry.dist else ""
+                says = f"the kind {entry.name!r}{of} is ignored: {why}"
+                self.ignored.append(Found(entry.name, None, says))
 
-    def __missing__(self, name: str) -> Kind:
-        """Load a kind, and keep it."""
-        own = name in OWN
-        entry = EntryPoint(name, f"happe_power.sources.{name}:KIND", GROUP) if own else self._others[name]
+    def _loaded(self, entry: EntryPoint) -> Kind:
+        if not NAME.fullmatch(entry.name):
+            raise ValueError("a kind's name has small letters, digits and _, and begins with a letter")
+        if entry.name in self:
+            raise ValueError(f"there is a kind {entry.name!r} already")
+        kind = entry.load()
+        if not isinstance(kind, Kind) or kind.name != entry.name:
+            raise ValueError(f"{entry.value} is no Kind with the name {entry.name!r}")
         try:
-            kind = entry.load()
-        except Exception as error:  # noqa: BLE001 - another's package may raise anything
-            raise SourceError(f"{_who(entry)} cannot be loaded: {error!r}") from None
-        if not isinstance(kind, Kind) or kind.name != name:
-            raise SourceError(f"{_who(entry)}: {entry.value} is no Kind with the name {name!r}")
-        try:
-            checked({"kind": name} | kind.example, {name: kind})
+            checked({"kind": entry.name} | kind.example, {entry.name: kind})
         except (SpecError, ValueError) as error:
-            raise SourceError(f"{_who(entry)}: its example does not fit its own options: {error}") from None
-        self[name] = kind
+            raise ValueError(f"its example does not fit its own options: {error}") from None
         return kind
 
-    def __iter__(self) -> Iterator[str]:
-        """The names: HAPPE's own, then others in alphabetical order."""
-        return iter((*OWN, *sorted(self._others)))
-
-    def __len__(self) -> int:
-        """The number of kinds."""
-        return len(OWN) + len(self._others)
-
-    def __contains__(self, name: object) -> bool:
-        """Whether there is such a kind; it need not be loadable."""
-        return name in OWN or name in self._others
-
-    def loaded(self) -> list[Kind]:
-        """All kinds that can be loaded."""
-        return [kind for name in self if (kind := self._if_it_can(name))]
-
     def found(self, name: str) -> list[Found]:
-        """The instruments of a kind on this machine; if the kind or its search fails, the reason."""
+        """The instruments of a kind on this machine; if its search fails, the reason."""
         try:
             return self[name].find()
-        except SourceError as error:
-            return [Found(name, None, str(error))]
         except Exception as error:  # noqa: BLE001 - another's package may raise anything
             return [Found(name, None, f"looking for its instruments failed: {error!r}")]
 
-    def passed_over(self) -> list[Found]:
-        """The entry points that are ignored, because their names are bad or taken, and why."""
-        return [Found(entry.name, None, f"{_who(entry)} is ignored: {why}") for entry, why in self._sorted[1]]
 
-    @property
-    def _others(self) -> dict[str, EntryPoint]:
-        return self._sorted[0]
-
-    @cached_property
-    def _sorted(self) -> tuple[dict[str, EntryPoint], list[tuple[EntryPoint, str]]]:
-        good: dict[str, EntryPoint] = {}
-        bad: list[tuple[EntryPoint, str]] = []
-        for entry in entry_points(group=GROUP):
-            if not NAME.fullmatch(entry.name):
-                bad.append((entry, "a kind's name has small letters, digits and _, and begins with a letter"))
-            elif entry.name in OWN or entry.name in good:
-                bad.append((entry, f"there is a kind {entry.name!r} already"))
-            else:
-                good[entry.name] = entry
-        return good, bad
-
-    def _if_it_can(self, name: str) -> Kind | None:
-        try:
-            return self[name]
-        except SourceError:
-            return None
-
-
-def _who(entry: EntryPoint) -> str:
-    """The package of an entry point, for people."""
-    of = f" of {entry.dist.name} {entry.dist.version}" if entry.dist else ""
-    return f"the kind {entry.name!r}{of}"
-
-
-KINDS = Kinds()
+@cache
+def kinds() -> Kinds:
+    """All kinds, loaded at the first call."""
+    return Kinds()
