@@ -62,7 +62,7 @@ def study(
 ) -> Study:
     """A study of a shipped protocol or of a TOML text, locked if wanted. `draw` gives the seed's random bytes."""
     with world.database.writing() as session:
-        made = services.create(session, protocol or text(name), None)
+        made, _new = services.put(session, protocol or text(name), None)
         if locked:
             services.allocate(session, made, fixed_secrets(), None, draw=draw)
         session.expunge(made)

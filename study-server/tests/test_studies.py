@@ -101,11 +101,11 @@ def test_one_study_more_takes_the_right_in_every_study(world: World) -> None:
     mine = given_studies.study(world, protocol=given_studies.small("mine"), locked=False)
     given_studies.study(world, protocol=given_studies.small("other"), locked=False)
     with world.database.writing() as session:
-        services.create(session, given_studies.small("mine", 8), investigator(mine.id))
-        services.create(session, given_studies.small("new"), investigator(None))
+        services.put(session, given_studies.small("mine", 8), investigator(mine.id))
+        services.put(session, given_studies.small("new"), investigator(None))
     for name, kind in (("newer", "forbidden"), ("other", "name-taken")):
         with pytest.raises(Problem) as refused, world.database.writing() as session:
-            services.create(session, given_studies.small(name), investigator(mine.id))
+            services.put(session, given_studies.small(name), investigator(mine.id))
         assert refused.value.kind == kind
 
 

@@ -352,7 +352,7 @@ def test_looking_changes_nothing(sqlite_url: str, tmp_path: Path) -> None:
 def test_a_study_may_be_called_what_a_page_is(world: World) -> None:
     with world.database.writing() as session:
         for name in ("new-study", "lock", "static"):
-            studies.create(session, given_studies.small(name), None)
+            studies.put(session, given_studies.small(name), None)
     client = browser(world, Role.INVESTIGATOR)
     for name in ("new-study", "lock", "static"):
         assert f'<dd class="code">{name}</dd>' in client.get(f"/studies/{name}").text

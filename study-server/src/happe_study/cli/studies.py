@@ -143,7 +143,7 @@ def create(server: Server, file: Path, as_json: bool) -> None:  # noqa: FBT001 -
     text = protocol_text(file)
     checked(file, text)
     with server.writing() as session:
-        made = services.create(session, text, None, None if str(file) == STANDARD_INPUT else str(file))
+        made, _new = services.put(session, text, None, None if str(file) == STANDARD_INPUT else str(file))
         facts = {"study": made.name, "state": made.state, "protocol_sha256": made.protocol_sha256}
         said = f"{made.name} is a draft. When it is final: happe-server study lock {made.name}"
     print_answer(facts, said, as_json=as_json)

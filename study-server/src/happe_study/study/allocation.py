@@ -6,8 +6,9 @@ After unblinding, anybody can compute it again from these three; docs/allocation
 
 import hashlib
 import hmac
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from happe_study.study.protocol.conditions import Condition, Phase
@@ -80,13 +81,7 @@ class Draws:
         return int.from_bytes(word, "big")
 
 
-@dataclass(frozen=True)
-class _Secrets:
-    seed: bytes
-    salt: bytes
-
-    def draws(self, purpose: str) -> Draws:
-        return Draws(self.seed, self.salt, purpose)
+Drawing = Callable[[str], Draws]  # draws of one seed and salt, by their purpose
 
 
 def plan(protocol: Protocol, seed: bytes, salt: bytes) -> dict[str, list[SlotPlan]]:
@@ -97,9 +92,9 @@ def plan(protocol: Protocol, seed: bytes, salt: bytes) -> dict[str, list[SlotPla
     """
     _check_lengths(seed, salt)
     size = protocol.block_size
-    made = _Secrets(seed, salt)
+    draws = partial(Draws, seed, salt)
     return {
-        stratum: [slot for block in range(quota // size) for slot in _block(protocol, made, f"{number}/{block}", size)]
+        stratum: [slot for block in range(quota // size) for slot in _block(protocol, draws, f"{number}/{block}", size)]
         for number, (stratum, quota) in enumerate(protocol.quotas.items())
     }
 
@@ -127,33 +122,33 @@ def _check_lengths(seed: bytes, salt: bytes) -> None:
         raise ValueError(f"seed and salt must have {SECRET_BYTES} bytes each")
 
 
-def _block(protocol: Protocol, made: _Secrets, name: str, size: int) -> list[SlotPlan]:
+def _block(protocol: Protocol, draws: Drawing, name: str, size: int) -> list[SlotPlan]:
     keys = [application.key for application in protocol.applications]
-    taken = _sequences(protocol, made, name, size)
-    orders = _orders(protocol, made, name, size)
+    taken = _sequences(protocol, draws, name, size)
+    orders = _orders(protocol, draws, name, size)
     return [_slot(protocol, orders[slot], {key: taken[key][slot] for key in keys}) for slot in range(size)]
 
 
-def _sequences(protocol: Protocol, made: _Secrets, name: str, size: int) -> dict[str, list[tuple[Condition, ...]]]:
+def _sequences(protocol: Protocol, draws: Drawing, name: str, size: int) -> dict[str, list[tuple[Condition, ...]]]:
     """Each application's shuffled sequences, one for each slot of a block. With block nesting all share one shuffle."""
     every = protocol.sequences * (size // len(protocol.sequences))
     keys = [application.key for application in protocol.applications]
     if protocol.order.nesting is Nesting.BLOCK:
-        return dict.fromkeys(keys, made.draws(f"{name}/conditions").shuffled(every))
-    return {key: made.draws(f"{name}/conditions/{key}").shuffled(every) for key in keys}
+        return dict.fromkeys(keys, draws(f"{name}/conditions").shuffled(every))
+    return {key: draws(f"{name}/conditions/{key}").shuffled(every) for key in keys}
 
 
-def _orders(protocol: Protocol, made: _Secrets, name: str, size: int) -> list[list[str]]:
+def _orders(protocol: Protocol, draws: Drawing, name: str, size: int) -> list[list[str]]:
     """For each slot of the block, the order of the applications by key."""
     keys = [application.key for application in protocol.applications]
     match protocol.order.applications:
         case Arrangement.LISTED:
             return [keys] * size
         case Arrangement.RANDOM:
-            return [made.draws(f"{name}/applications/{slot}").shuffled(keys) for slot in range(size)]
+            return [draws(f"{name}/applications/{slot}").shuffled(keys) for slot in range(size)]
         case Arrangement.WILLIAMS:
             rows = williams(len(keys))
-            shuffled = made.draws(f"{name}/applications").shuffled(rows * (size // len(rows)))
+            shuffled = draws(f"{name}/applications").shuffled(rows * (size // len(rows)))
             return [[keys[number] for number in row] for row in shuffled]
 
 

@@ -30,22 +30,15 @@ PROTOCOLS_KEPT = 32
 LONGEST_PATH = 4096
 
 
-def create(session: Session, text: str | bytes, who: Caller | None, file: str | None = None) -> Study:
-    """Create a draft from a protocol's TOML text, or give the draft of the same name this protocol.
-
-    `file` is the sender's name of the protocol's file, for the messages of `require_ready`. `who` is None for the
-    command line, which has every right. Raises Problem: 422 with every mistake and its line; 409 if the study of this
-    name is locked or not the caller's; 403 if the caller may not create studies.
-    """
-    return put(session, text, who, file)[0]
-
-
 def put(
     session: Session, text: str | bytes, who: Caller | None, file: str | None = None, *, read: str | None = None
 ) -> tuple[Study, bool]:
-    """Do as `create` does. Returns the study, and whether it is new.
+    """Create a draft from a protocol's TOML text, or give the draft of the same name this protocol. True: it is new.
 
-    `read`: the SHA-256 of the protocol that the caller wants to replace. Problem 409 if the draft has another one now.
+    `file` is the sender's name of the protocol's file, for the messages of `require_ready`. `who` is None for the
+    command line, which has every right. `read`: the SHA-256 of the protocol that the caller wants to replace. Raises
+    Problem: 422 with every mistake and its line; 409 if the study of this name is locked or not the caller's, or the
+    draft has another protocol now; 403 if the caller may not create studies.
     """
     content = text.encode() if isinstance(text, str) else text
     protocol = _read(content)
