@@ -9,7 +9,7 @@ from happe_cli.commands import Command, Group, examples, json_option, print_answ
 from happe_cli.errors import EX_CHECK_FAILED, Failure
 from happe_study.cli.server import Server, pass_server
 from happe_study.model.audit.models import AuditHead
-from happe_study.model.audit.verify import Head, Report, noted_head, verify_log
+from happe_study.model.audit.verify import Head, noted_head, verify_log
 from happe_study.operations import worker
 from happe_study.operations.checking import Verdict
 from happe_study.operations.checking import check as look
@@ -67,22 +67,12 @@ def verify(server: Server, expect: Head | None, as_json: bool) -> None:  # noqa:
     with server.reading() as session:
         report = verify_log(session, expect)
     if as_json:
-        print_json(_document(report))
+        print_json(report.document())
     elif report.is_whole:
         erased = f", {report.erased} of them erased as announced" if report.erased else ""
         click.echo(f"The audit log is complete: {report.entries} entries{erased}. Head {report.head}")
     if not report.is_whole:
         raise Failure(EX_CHECK_FAILED, *(f"audit entry {number}: {fault}" for number, fault in report.faults))
-
-
-def _document(report: Report) -> dict[str, object]:
-    return {
-        "whole": report.is_whole,
-        "entries": report.entries,
-        "erased": report.erased,
-        "head": str(report.head),
-        "faults": [{"number": number, "fault": fault} for number, fault in report.faults],
-    }
 
 
 CHECK = """The server may run. Prints ok, warn or fail for each check, and what to do. The exit status is 1 if a check

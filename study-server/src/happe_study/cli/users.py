@@ -3,18 +3,14 @@
 
 import os
 from pathlib import Path
-from typing import Any
 
 import click
-from sqlalchemy.orm import Session
 
 from happe_cli.commands import Group, examples, json_option, print_answer, print_json
 from happe_cli.errors import Failure
 from happe_study.cli import named, passwords
 from happe_study.cli.server import Server, pass_server
-from happe_study.model.accounts import Account
 from happe_study.model.rights import Role
-from happe_study.model.studies import Study
 from happe_study.study.people import accounts as services
 from happe_study.study.people import second_factor
 
@@ -68,7 +64,7 @@ def add(server: Server, email: str, password_file: Path | None) -> None:
 def list_(server: Server, as_json: bool) -> None:  # noqa: FBT001 - click's flag
     """List accounts with their roles."""
     with server.reading() as session:
-        accounts = [_shown(session, account) for account in services.every(session)]
+        accounts = [services.shown(session, account) for account in services.every(session)]
     if as_json:
         print_json(accounts)
         return
@@ -173,13 +169,3 @@ def token(server: Server, email: str, days: int, as_json: bool) -> None:  # noqa
             raise Failure(os.EX_DATAERR, f"{email} must first sign in and change the password that somebody else chose")
         secret = services.issue_token(session, None, account, days)
     print_answer({"token": secret, "days": days}, secret, as_json=as_json)
-
-
-def _shown(session: Session, account: Account) -> dict[str, Any]:
-    names = {g.study_id: session.get_one(Study, g.study_id).name if g.study_id else None for g in account.grants}
-    grants = [{"role": g.role, "study": names[g.study_id]} for g in account.grants]
-    return {
-        "email": account.email,
-        "active": account.active,
-        "grants": sorted(grants, key=lambda g: (g["study"] or "", g["role"])),
-    }

@@ -16,7 +16,7 @@ from happe_study.model import rules
 from happe_study.model.rules import Who
 
 Json = dict[str, Any]
-Routes = dict[tuple[str, str], tuple[rules.Rule, Json]]  # access rule, and schemas of the path's parameters
+Routes = dict[tuple[str, str], rules.Rule]  # by method and path
 
 ABOUT = (
     "Times are integer microseconds since 1970, UTC; their names end in `_us`. Errors are RFC 9457 problems. Codes of "
@@ -64,13 +64,15 @@ WORDS = {
     "507": "The server has no room; keep the upload and try again later.",
 }
 
-# The schema of each route converter.
-CONVERTERS: dict[str, Json] = {
-    "uuid": {"type": "string", "format": "uuid"},
-    "int": {"type": "integer", "minimum": 0},
-    "default": {"type": "string", "minLength": 1},
+UUID = {"type": "string", "format": "uuid"}
+# The parameters of paths that are not just any text.
+PARAMETERS: dict[str, Json] = {
+    "code": {"type": "string", "pattern": CODE_PATTERN},
+    "client_id": UUID,
+    "trace": UUID,
+    "number": {"type": "integer", "minimum": 0},
 }
-CONVERTER = re.compile(r"<(?:(?P<converter>[a-z]+)(?:\((?:max=(?P<most>\d+))?\))?:)?(?P<name>[^:<>]+)>")
+PARAMETER = re.compile(r"<(?:[^:<>]+:)?([^:<>]+)>")
 
 
 def install(app: APIFlask) -> None:
@@ -93,20 +95,16 @@ def complete(spec: Json, routes: Routes) -> None:
     for path, item in spec.get("paths", {}).items():
         for method, operation in item.items():
             if method in METHODS:
-                rule, parameters = routes[method, path]
+                rule = routes[method, path]
                 operation["security"] = [] if rule.who is Who.ANYBODY else [{"token": []}]
                 _add_errors(operation, _shared_errors(rule, method, path))
-                _complete_input(operation, parameters)
+                for parameter in operation.get("parameters", ()):
+                    if parameter["in"] == "path":
+                        parameter["schema"] = PARAMETERS.get(parameter["name"], parameter["schema"])
+                if "requestBody" in operation:
+                    operation["requestBody"]["required"] = True
     for unused in APIFLASK_ERRORS:
         components["schemas"].pop(unused, None)
-
-
-def _complete_input(operation: Json, parameters: Json) -> None:
-    for parameter in operation.get("parameters", ()):
-        if parameter["in"] == "path":
-            parameter["schema"] = parameters[parameter["name"]]
-    if "requestBody" in operation:
-        operation["requestBody"]["required"] = True
 
 
 def _shared_errors(rule: rules.Rule, method: str, path: str) -> set[str]:
@@ -133,19 +131,9 @@ def _add_errors(operation: dict[str, Any], statuses: set[str]) -> None:
 
 
 def _routes(app: APIFlask) -> Routes:
-    found: Routes = {}
-    for url in (each for each in app.url_map.iter_rules() if each.rule.startswith("/api/")):
-        rule = rules.rule_of(app, url.endpoint)
-        path = CONVERTER.sub(r"{\g<name>}", url.rule)
-        parameters = {each["name"]: _path_schema(each) for each in CONVERTER.finditer(url.rule)}
-        for method in url.methods or ():
-            if rule is not None:
-                found[method.lower(), path] = rule, parameters
-    return found
-
-
-def _path_schema(parameter: re.Match[str]) -> Json:
-    if parameter["name"] == "code":
-        return {"type": "string", "pattern": CODE_PATTERN}
-    most = {"maximum": int(parameter["most"])} if parameter["most"] else {}
-    return CONVERTERS[parameter["converter"] or "default"] | most
+    return {
+        (method.lower(), PARAMETER.sub(r"{\1}", url.rule)): rule
+        for url in app.url_map.iter_rules()
+        if url.rule.startswith("/api/") and (rule := rules.rule_of(app, url.endpoint)) is not None
+        for method in url.methods or ()
+    }

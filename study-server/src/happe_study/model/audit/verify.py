@@ -78,6 +78,12 @@ class Report:
         """Whether nothing is wrong."""
         return not self.faults
 
+    def document(self) -> dict[str, object]:
+        """The result as a JSON object."""
+        faults = [{"number": number, "fault": fault} for number, fault in self.faults]
+        counts = {"entries": self.entries, "erased": self.erased}
+        return {"whole": self.is_whole, **counts, "head": str(self.head), "faults": faults}
+
     def complain(self, fault: Fault) -> None:
         """Note a fault at the present entry."""
         if len(self.faults) < MOST_FAULTS:

@@ -4,6 +4,7 @@
 import secrets
 import unicodedata
 from collections.abc import Sequence
+from typing import Any
 
 from email_validator import EmailNotValidError, validate_email
 from flask_security.utils import hash_password
@@ -52,6 +53,17 @@ def create(session: Session, who: Caller | None, email: str, password: str, *, g
 def find(session: Session, email: str) -> Account | None:
     """The account of an address; None if there is none."""
     return session.scalar(select(Account).where(Account.email == email.strip().lower()))
+
+
+def shown(session: Session, account: Account) -> dict[str, Any]:
+    """An account with its roles, as answers and commands show it."""
+    studies = {study_id: session.get_one(Study, study_id).name for g in account.grants if (study_id := g.study_id)}
+    grants = [{"role": g.role, "study": studies.get(g.study_id or 0)} for g in account.grants]
+    return {
+        "email": account.email,
+        "active": account.active,
+        "grants": sorted(grants, key=lambda g: (g["study"] or "", g["role"])),
+    }
 
 
 def require_free(session: Session, email: str) -> None:

@@ -9,7 +9,6 @@ from sqlalchemy.orm import Session
 
 from happe_study.base.parts import parts
 from happe_study.base.problems import not_found
-from happe_study.model.accounts import Account
 from happe_study.model.rights import Right, Role
 from happe_study.model.rules import caller, signed_in, signed_in_again, staff
 from happe_study.model.studies import Study
@@ -77,7 +76,7 @@ class TokenOut(BaseModel):
 def me() -> dict[str, Any]:
     """Read the account whose token or session this is."""
     with parts().database.reading() as session:
-        return shown(session, services.get(session, caller().name))
+        return services.shown(session, services.get(session, caller().name))
 
 
 @api.post("/me/tokens")
@@ -97,7 +96,7 @@ def make_token(json_data: Days) -> dict[str, str]:
 def list_accounts() -> dict[str, Any]:
     """List all accounts."""
     with parts().database.reading() as session:
-        return {"accounts": [shown(session, account) for account in services.every(session)]}
+        return {"accounts": [services.shown(session, account) for account in services.every(session)]}
 
 
 @api.post("/accounts")
@@ -109,7 +108,7 @@ def create_account(json_data: NewAccount) -> dict[str, Any]:
     """Make an account without roles."""
     with parts().database.writing() as session:
         account = services.create(session, caller(), json_data.email, json_data.password, given=True)
-        return shown(session, account)
+        return services.shown(session, account)
 
 
 @api.post("/accounts/<email>/grants")
@@ -123,7 +122,7 @@ def grant(email: str, json_data: GrantIn) -> dict[str, Any]:
         account = services.get(session, email)
         study = named_study(session, json_data.study)
         services.grant(session, caller(), account, json_data.role, study)
-        return shown(session, account)
+        return services.shown(session, account)
 
 
 @api.post("/accounts/<email>/revoke")
@@ -136,7 +135,7 @@ def revoke(email: str, json_data: GrantIn) -> dict[str, Any]:
     with parts().database.writing() as session:
         account = services.get(session, email)
         services.revoke(session, caller(), account, json_data.role, named_study(session, json_data.study))
-        return shown(session, account)
+        return services.shown(session, account)
 
 
 @api.post("/accounts/<email>/disable")
@@ -148,7 +147,7 @@ def disable(email: str) -> dict[str, Any]:
     with parts().database.writing() as session:
         account = services.get(session, email)
         services.disable(session, caller(), account)
-        return shown(session, account)
+        return services.shown(session, account)
 
 
 @api.post("/accounts/<email>/enable")
@@ -159,7 +158,7 @@ def enable(email: str) -> dict[str, Any]:
     with parts().database.writing() as session:
         account = services.get(session, email)
         services.enable(session, caller(), account)
-        return shown(session, account)
+        return services.shown(session, account)
 
 
 def named_study(session: Session, name: str | None) -> Study | None:
@@ -170,14 +169,3 @@ def named_study(session: Session, name: str | None) -> Study | None:
     if study is None:
         raise not_found()
     return study
-
-
-def shown(session: Session, account: Account) -> dict[str, Any]:
-    """An account as answers show it."""
-    studies = {study_id: session.get_one(Study, study_id).name for g in account.grants if (study_id := g.study_id)}
-    grants = [{"role": g.role, "study": studies.get(g.study_id or 0)} for g in account.grants]
-    return {
-        "email": account.email,
-        "active": account.active,
-        "grants": sorted(grants, key=lambda g: (g["study"] or "", g["role"])),
-    }

@@ -15,7 +15,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 from happe_study.base.parts import parts
 from happe_study.base.problems import FieldError, unprocessable
 from happe_study.model.audit.models import AuditDetail, AuditEntry
-from happe_study.model.audit.verify import Fault, Head, Report, noted_head, verify_log
+from happe_study.model.audit.verify import Fault, Head, noted_head, verify_log
 from happe_study.model.rights import Right
 from happe_study.model.rules import Caller, caller, staff
 
@@ -107,7 +107,7 @@ def verify_entries(query_data: NotedHead) -> Json:
     """Verify the whole audit log."""
     noted = _noted(query_data.head)
     with parts().database.reading() as session:
-        return summary(verify_log(session, noted))
+        return verify_log(session, noted).document()
 
 
 def entries(wanted: Callable[[InstrumentedAttribute[int]], ColumnElement[bool]]) -> Select[*tuple[Any, ...]]:
@@ -128,17 +128,6 @@ def shown(row: Row[Any], who: Caller) -> Json:
     fields = {name: getattr(row, name) for name in ("number", "at_us", "action", "detail_sha256", "chain_sha256")}
     hidden = {"salt": row.salt.hex(), "detail": row.detail} if seen else {"salt": None, "detail": None}
     return fields | {"erased": erased} | hidden
-
-
-def summary(report: Report) -> Json:
-    """A report as a JSON object for answers."""
-    return {
-        "whole": report.is_whole,
-        "entries": report.entries,
-        "erased": report.erased,
-        "head": str(report.head),
-        "faults": [{"number": number, "fault": fault} for number, fault in report.faults],
-    }
 
 
 def _noted(text: str | None) -> Head | None:

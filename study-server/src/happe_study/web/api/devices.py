@@ -151,9 +151,8 @@ def list_devices(study: str) -> Json:
 @api.doc(responses={409: "The study already has a device of this name."})
 def create_device(study: str, json_data: NewDevice) -> Json:
     """Create a device. The server shows the enrolment code only once; the code works once, within a day."""
-    study_id = g.happe_study_ids(study)
     with parts().database.writing() as session:
-        row, code = services.create(session, study_id, json_data.name, json_data.kind, caller())
+        row, code = services.create(session, g.happe_study_ids(study), json_data.name, json_data.kind, caller())
         return _invitation(row, code)
 
 
@@ -162,9 +161,8 @@ def create_device(study: str, json_data: NewDevice) -> Json:
 @api.output(Invitation, 201)
 def renew_device(study: str, code: str) -> Json:
     """Let a device enrol again, with a new code. Its tokens end now."""
-    study_id = g.happe_study_ids(study)
     with parts().database.writing() as session:
-        row = services.find(session, study_id, code)
+        row = services.find(session, g.happe_study_ids(study), code)
         return _invitation(row, services.renew(session, row, caller()))
 
 
@@ -173,9 +171,8 @@ def renew_device(study: str, code: str) -> Json:
 @api.output({}, 204)
 def revoke_device(study: str, code: str) -> str:
     """End a device's tokens now."""
-    study_id = g.happe_study_ids(study)
     with parts().database.writing() as session:
-        services.revoke(session, services.find(session, study_id, code), caller())
+        services.revoke(session, services.find(session, g.happe_study_ids(study), code), caller())
     return ""
 
 

@@ -96,9 +96,8 @@ SHOWN = frozenset(ParticipantOut.model_fields) - {"runs", "complete"}
 @api.doc(responses={409: "The study is not locked yet, or is unblinded."})
 def invite_participants(study: str, json_data: Invitations) -> Json:
     """Invite participants. The answer has a link for each, which the server shows only once."""
-    study_id: int = g.happe_study_ids(study)
     with parts().database.writing() as session:
-        row = session.get_one(Study, study_id)
+        row = session.get_one(Study, g.happe_study_ids(study))
         invited = [services.invite(session, row, caller()) for _ in range(json_data.count)]
         return {"participants": [{"code": one.code, "link": link_of(token)} for one, token in invited]}
 
@@ -124,9 +123,8 @@ def list_participants(study: str, query_data: ParticipantsPage) -> Json:
 @api.output(ParticipantOut)
 def read_participant(study: str, code: str) -> Json:
     """Read a participant's progress."""
-    study_id: int = g.happe_study_ids(study)
     with parts().database.reading() as session:
-        return shown(session, [services.find(session, study_id, code)])[0]
+        return shown(session, [services.find(session, g.happe_study_ids(study), code)])[0]
 
 
 @api.post("/studies/<study>/participants/<code>/replacement")
@@ -136,9 +134,8 @@ def read_participant(study: str, code: str) -> Json:
 @api.doc(responses={409: "They have completed every run, or have withdrawn."})
 def replace_participant(study: str, code: str, json_data: Replacement) -> Json:
     """Replace a participant who dropped out. Their place goes to the next participant of their stratum."""
-    study_id: int = g.happe_study_ids(study)
     with parts().database.writing() as session:
-        participant = services.find(session, study_id, code)
+        participant = services.find(session, g.happe_study_ids(study), code)
         services.replace(session, participant, json_data.reason, caller())
         return shown(session, [participant])[0]
 
@@ -180,11 +177,10 @@ def withdraw_participant(study: str, code: str, json_data: Confirmation) -> str:
 
     The answer is empty, because it must not reveal the new code of data that stays.
     """
-    study_id: int = g.happe_study_ids(study)
     if json_data.confirm != code:
         raise unprocessable("A withdrawal can't be undone.", FieldError("/confirm", "must be the participant's code"))
     withdrawal.require_owner(parts())
     with parts().database.writing() as session:
-        participant = services.find(session, study_id, code)
+        participant = services.find(session, g.happe_study_ids(study), code)
         withdrawal.withdraw(session, participant, parts().secrets, caller())
     return ""

@@ -21,7 +21,7 @@ from happe_study.model.rules import caller, signed_in, signed_in_again, staff
 from happe_study.model.studies import Study
 from happe_study.study.people import accounts as services
 from happe_study.study.people import second_factor
-from happe_study.web.api.accounts import named_study, shown
+from happe_study.web.api.accounts import named_study
 from happe_study.web.staff_page import Input, counted, done, field, form_page, mistake, once_page, or_again, page
 
 pages = Blueprint("account_pages", __name__)
@@ -40,7 +40,7 @@ PASSWORD_BYTES = 15  # of a password that the server makes: 20 characters
 def accounts() -> Response:
     """Every account."""
     with parts().database.reading() as session:
-        rows = [(shown(session, account), account.password_given) for account in services.every(session)]
+        rows = [(services.shown(session, account), account.password_given) for account in services.every(session)]
         return page("accounts", "Accounts", rows=rows)
 
 
@@ -72,7 +72,7 @@ def account(email: str, problem: Problem | None = None) -> Response:
         names = session.scalars(select(Study.name).order_by(Study.name)).all()
         places = [(EVERY_STUDY, "every study"), *((name, name) for name in names)]
         facts: dict[str, Any] = {
-            "account": shown(session, found),
+            "account": services.shown(session, found),
             "given": found.password_given,
             "second_factor": found.totp_secret is not None,
             "own": found.id == caller().id,
@@ -100,7 +100,7 @@ def me() -> Response:
     with parts().database.reading() as session:
         mine = services.get(session, caller().name)
         tokens, has = services.token_count(session, mine), mine.totp_secret is not None
-        return page("me", "You", account=shown(session, mine), tokens=tokens, second_factor=has)
+        return page("me", "You", account=services.shown(session, mine), tokens=tokens, second_factor=has)
 
 
 @pages.get("/me/second-factor")

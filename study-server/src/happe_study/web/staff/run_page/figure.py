@@ -4,24 +4,18 @@
 Pure: it turns series and stretches into charts.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from happe_study.base.charts import Chart, Marks, Series, Table, minutes
 from happe_study.study.keys import KEYS
-from happe_study.web.staff.run_page.series import seen
+from happe_study.study.traces.power_view import Stretch
+from happe_study.study.window import Window
+from happe_study.web.staff.run_page.power import Placed
+from happe_study.web.staff.run_page.series import Period, Press, RunSeries, seen
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from happe_study.study.traces.power_view import Stretch
-    from happe_study.study.window import Window
-    from happe_study.web.staff.run_page.power import Placed
-    from happe_study.web.staff.run_page.series import Period, Press, RunSeries
-
-    Pick = Callable[[Period], dict[str, float]]
-    Cell = Callable[[float, float], str]
+Pick = Callable[[Period], dict[str, float]]
+Cell = Callable[[float, float], str]
 
 T = TypeVar("T")
 

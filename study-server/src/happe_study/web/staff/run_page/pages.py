@@ -4,23 +4,25 @@
 Staff abort a run here, and plan it again.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from flask import Blueprint, g, request, url_for
+from flask import Blueprint, Response, g, request, url_for
 from markupsafe import Markup
 from sqlalchemy import select
+from sqlalchemy.orm import Session
+from werkzeug.wrappers import Response as AnyResponse
 
+from happe_contract.strict_json import Json
+from happe_study.base.charts import Chart, Table
 from happe_study.base.parts import parts
 from happe_study.base.problems import Problem
 from happe_study.model.participants import Participant
 from happe_study.model.rights import Right
 from happe_study.model.rules import caller, staff
-from happe_study.model.runs import RunRecord
+from happe_study.model.runs import Run, RunRecord
 from happe_study.model.studies import Study, StudyState
 from happe_study.study.outcomes import sees_outcomes
 from happe_study.study.profiles.history import profile_of
@@ -28,25 +30,15 @@ from happe_study.study.records.stored import opened
 from happe_study.study.runs import services
 from happe_study.study.sealing import SealError
 from happe_study.study.studies.services import find, protocol_of
+from happe_study.study.traces.power_view import Stretch
 from happe_study.study.traces.sealed import TraceFiles
 from happe_study.study.traces.stores import storage_of
 from happe_study.study.window import Window, window
 from happe_study.web.api.runs import shown
 from happe_study.web.staff.run_page import figure
-from happe_study.web.staff.run_page.series import run_series
+from happe_study.web.staff.run_page.power import Measured, measured
+from happe_study.web.staff.run_page.series import RunSeries, run_series
 from happe_study.web.staff_page import Input, done, field, form_page, or_again, page
-
-if TYPE_CHECKING:
-    from flask import Response
-    from sqlalchemy.orm import Session
-    from werkzeug.wrappers import Response as AnyResponse
-
-    from happe_contract.strict_json import Json
-    from happe_study.base.charts import Chart, Table
-    from happe_study.model.runs import Run
-    from happe_study.study.traces.power_view import Stretch
-    from happe_study.web.staff.run_page.power import Measured
-    from happe_study.web.staff.run_page.series import RunSeries
 
 pages = Blueprint("run_view", __name__)
 
@@ -92,8 +84,6 @@ class Figure:
 @staff(Right.RUN_VIEW)
 def run(study: str, code: str) -> Response:
     """The page of one run. `from` and `to`, in seconds, choose the part to draw."""
-    from happe_study.web.staff.run_page.power import measured  # noqa: PLC0415 - it takes megabytes, which workers for uploads save
-
     with parts().database.reading() as session:
         found = find(session, study)
         reads = caller().may(Right.RUN_READ, found.id)
