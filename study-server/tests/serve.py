@@ -1,27 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A world on a port, and a real browser, for tests."""
 
-from __future__ import annotations
-
 import os
 import threading
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import Browser, Page, StorageState, expect, sync_playwright
 from werkzeug.serving import WSGIRequestHandler, make_server
 
 import given_accounts
 from patience import PATIENCE_S
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
-
-    from playwright.sync_api import Browser, Page, StorageState
-
-    from world import World
+from world import World
 
 CHROMIUM = "/usr/bin/chromium"
 STUDY_SERVER = Path(__file__).parents[1]
@@ -188,3 +181,20 @@ class Watched:
         is_page_itself = message.location["url"] == self.page.url and message.text.startswith("Failed to load")
         if message.type in ("error", "warning") and not is_page_itself:
             self.wrong.append(f"{message.text} ({message.location['url']})")
+
+
+class Staff:
+    """Somebody of the staff, who has signed in to a server with a browser."""
+
+    def __init__(self, browser: Browser, server: WorldServer, email: str) -> None:
+        """Sign in to an account of `given_accounts`."""
+        self.browser, self.server, self.world = browser, server, server.world
+        window = Watched(browser, server.url)
+        self.signed_in = window.sign_in(email)
+        window.close()
+
+    def open(self, path: str, width: int = WIDE, *, script: bool = True) -> Watched:
+        """A window that shows a page."""
+        window = Watched(self.browser, self.server.url, width, script=script, signed_in=self.signed_in)
+        window.page.goto(path)
+        return window

@@ -1,29 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The real server in separate processes, for tests that kill them: gunicorn, workers, threads, loopback."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import forked
 import small_disk
 from happe_demo.ports import reserved_port
 from happe_study.base.config import Config, load_secrets
 from patience import PATIENCE_S, until
+from small_disk import SmallDisk
 from world import fixed_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from multiprocessing.context import ForkServerProcess
-
-    from small_disk import SmallDisk
 
 
 class ServerProcess:

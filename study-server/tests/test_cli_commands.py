@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The commands about people, studies, devices and the audit log, on both databases."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 import pytest
@@ -30,9 +28,6 @@ from happe_study.study.studies.services import seed_of
 from operated import PASSWORD, SOURCES, Operated, happe_server
 from patience import PATIENCE_S
 from world import fixed_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ANA = "ana@example.org"
 
@@ -396,9 +391,9 @@ def test_the_interface_is_printed_as_openapi(operated: Operated) -> None:
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
 def test_what_goes_wrong_has_a_status_and_says_why(
-    small_operated: Operated, command: list[str], status: int, said: str
+    operated: Operated, command: list[str], status: int, said: str
 ) -> None:
-    ran = small_operated.run(*command)
+    ran = operated.run(*command)
     assert ran.status == status
     assert ran.out == ""
     assert said in ran.err
@@ -415,19 +410,19 @@ def test_an_empty_database_is_refused_until_it_is_migrated(operated: Operated) -
     assert operated.done("user", "list", "--json").json() == []
 
 
-def test_a_database_of_another_version_is_refused_by_name(small_operated: Operated) -> None:
-    with small_operated.world.database.writing() as session:
+def test_a_database_of_another_version_is_refused_by_name(operated: Operated) -> None:
+    with operated.world.database.writing() as session:
         session.execute(text("UPDATE alembic_version SET version_num = '0027_owners_of_buckets'"))
     for command in ("migrate", "check", "run"):
-        ran = small_operated.run(command)
+        ran = operated.run(command)
         assert ran.status == (1 if command == "check" else os.EX_CONFIG)
         assert "0027_owners_of_buckets" in ran.err + ran.out
 
 
-def test_a_database_that_is_away_is_said_without_its_password(small_operated: Operated) -> None:
-    small_operated.configure(database_url="postgresql+psycopg://ada:geheim@127.0.0.1:1/none")
+def test_a_database_that_is_away_is_said_without_its_password(operated: Operated) -> None:
+    operated.configure(database_url="postgresql+psycopg://ada:geheim@127.0.0.1:1/none")
     for command in (["audit", "head"], ["user", "list"], ["migrate"]):
-        ran = small_operated.run(*command)
+        ran = operated.run(*command)
         assert ran.status == os.EX_UNAVAILABLE
         assert "does not answer" in ran.err
         assert "geheim" not in ran.err
@@ -445,9 +440,9 @@ def test_a_full_disk_is_no_database_that_is_away() -> None:
     assert (failure.status, "make room" in str(failure)) == (os.EX_IOERR, True)
 
 
-def test_a_database_that_was_never_made_is_not_made_by_looking(small_operated: Operated, tmp_path: Path) -> None:
-    small_operated.configure(database_url=f"sqlite:///{tmp_path}/none.db")
-    ran = small_operated.run("user", "list")
+def test_a_database_that_was_never_made_is_not_made_by_looking(operated: Operated, tmp_path: Path) -> None:
+    operated.configure(database_url=f"sqlite:///{tmp_path}/none.db")
+    ran = operated.run("user", "list")
     assert ran.status == os.EX_NOINPUT
     assert "happe-server init" in ran.err
     assert not (tmp_path / "none.db").exists()

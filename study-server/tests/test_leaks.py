@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 from flask import Flask
@@ -247,37 +246,6 @@ def test_this_comparison_would_see_a_condition(pair: Pair, monkeypatch: pytest.M
         }
         <= differing
     )
-
-
-def test_masking_hides_no_condition(subtests: pytest.Subtests) -> None:
-    for label in LABELS:
-        for around in [
-            b'{"condition": "%s"}',
-            b'{"salt": "%s"}',
-            b'{"sealed": "%s"}',
-            b"a.%s.b",
-            b"%s",
-            b"0123456789abcdef%s0123456789abcdef",
-            b'value="IjQ0.%s.abcdef.aaaaaaaaaaaaaaaaaaaaaaaaaaa"',
-            b"x-condition: %s\n",
-            b'name="id" value="%s"',
-        ]:
-            with subtests.test(label.decode()):
-                content = around % label
-                assert label in masked(content)
-
-
-def test_masking_hides_what_differs_by_chance() -> None:
-    for one, other in (
-        (b'"chain_sha256": "' + b"a" * 64 + b'"', b'"chain_sha256": "' + b"0" * 64 + b'"'),
-        (b'"salt": "' + b"a" * 32 + b'"', b'"salt": "' + b"0" * 32 + b'"'),
-        (b'{"sealed":"' + b"A" * 747 + b'="}', b'{"sealed":"' + b"+" * 747 + b'="}'),
-        (b"IjQ0.aFh_-w." + b"x" * 27, b"IjQ0.aFh_-x." + b"y" * 27),
-        (b'name="id" value="%s"' % str(uuid4()).encode(), b'name="id" value="%s"' % str(uuid4()).encode()),
-        (b"Date: Sat, 21 Nov 2026 11:12:11 GMT\n", b"Date: Sun, 22 Nov 2026 00:00:00 GMT\n"),
-    ):
-        assert masked(one) == masked(other)
-    assert masked(b"IjQ0.aFh_-w." + b"x" * 27) != masked(b"IjQ1.aFh_-w." + b"x" * 27)
 
 
 def test_before_unblinding_every_run_is_listed_without_its_condition(pair: Pair) -> None:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The server as a package: it names the libraries that it imports, and contains the files that it reads."""
 
-from __future__ import annotations
-
 import ast
 import re
 import shutil
@@ -10,16 +8,13 @@ import subprocess
 import sys
 import tomllib
 from importlib import metadata
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
 from happe_study.cli import main
 from operated import SOURCES
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ROOT = SOURCES.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

@@ -89,15 +89,15 @@ def text_of(client: FlaskClient, path: str, **query: str) -> str:
     return html.unescape(answer.text)
 
 
-def test_before_unblinding_nothing_is_there_and_every_page_says_why(small_world: World) -> None:
-    (row,) = given_profiles.taught(small_world, players=1, runs=2, blind=True)
-    reviewer = small_world.client(small_world.account(Role.REVIEWER))
+def test_before_unblinding_nothing_is_there_and_every_page_says_why(world: World) -> None:
+    (row,) = given_profiles.taught(world, players=1, runs=2, blind=True)
+    reviewer = world.client(world.account(Role.REVIEWER))
     for page in ("", "/reviews", f"/{row.code}/torcs"):
         assert "Not before the study is unblinded" in text_of(reviewer, PAGES + page)
     assert [reviewer.get(f"{API}{each}").status_code for each in ("", f"/{row.code}/torcs")] == [409, 409]
     for path in ("/download", "/take-in", f"/{row.code}/torcs", f"/{row.code}/torcs/lessons"):
         assert reviewer.post(PAGES + path, data={"format": "csv", "do": "note", "note": "x"}).status_code == 409
-    with small_world.database.reading() as session:
+    with world.database.reading() as session:
         assert [session.scalar(select(func.count()).select_from(each)) for each in (Profile, TaughtRun)] == [0, 0]
 
 
@@ -293,23 +293,23 @@ def test_a_download_is_the_document_or_a_table_of_what_is_looked_for(lab: Lab) -
     assert [[int(row[f"khz_{n}"]) for n in range(10)] for row in lessons] == [lesson["khz"] for lesson in every]
 
 
-def test_a_document_is_not_made_of_two_machines(small_world: World) -> None:
-    given_profiles.taught(small_world, players=2, runs=1)
-    with small_world.database.writing() as session:
+def test_a_document_is_not_made_of_two_machines(world: World) -> None:
+    given_profiles.taught(world, players=2, runs=1)
+    with world.database.writing() as session:
         last = session.scalar(select(func.max(Profile.id)))
         session.execute(update(Profile).where(Profile.id == last).values(f_max_khz=2_000_000))
-    reviewer = small_world.client(small_world.account(Role.REVIEWER))
+    reviewer = world.client(world.account(Role.REVIEWER))
     assert reviewer.post(f"{API}/file?format=json").status_code == 409
     assert len(reviewer.post(f"{API}/file?format=csv").text.splitlines()) == 3
 
 
-def test_a_changed_lesson_or_profile_is_named(small_world: World) -> None:
-    row, _silent = given_profiles.taught(small_world, players=2, runs=1)
-    reviewer = small_world.client(small_world.account(Role.REVIEWER))
-    run = people.runs_of(small_world, row)[0]
+def test_a_changed_lesson_or_profile_is_named(world: World) -> None:
+    row, _silent = given_profiles.taught(world, players=2, runs=1)
+    reviewer = world.client(world.account(Role.REVIEWER))
+    run = people.runs_of(world, row)[0]
     page = f"{PAGES}/{row.code}/{run.application}"
     assert "The records and lessons disagree" not in text_of(reviewer, page)
-    with small_world.database.writing() as session:
+    with world.database.writing() as session:
         taught = session.get_one(TaughtRun, run.id)
         taught.lessons = [*taught.lessons[:-1], taught.lessons[-1] | {"to_khz": 2_299_999}]
     said = text_of(reviewer, page)

@@ -60,26 +60,26 @@ def test_what_changed_is_sent_and_nothing_if_nothing_did(world: World) -> None:
     assert client.get(f"/studies/small/progress?seen={found[1]}").status_code == HTTPStatus.NO_CONTENT
 
 
-def test_without_htmx_the_page_asks_for_no_script_that_needs_it(small_world: World) -> None:
-    given_studies.study(small_world, protocol=given_studies.small())
-    client = small_world.staff(Role.INVESTIGATOR)
+def test_without_htmx_the_page_asks_for_no_script_that_needs_it(world: World) -> None:
+    given_studies.study(world, protocol=given_studies.small())
+    client = world.staff(Role.INVESTIGATOR)
     assert client.get("/studies/small").text.count("vendor/htmx") == 1
-    small_world.app.jinja_env.globals["has_htmx"] = bool
+    world.app.jinja_env.globals["has_htmx"] = bool
     without = client.get("/studies/small").text
     assert re.findall(r'<script src="([^"]*)"', without) == ["/static/tables.js"]
 
 
-def test_the_page_says_who_is_next_to_who_may_see_participants(small_world: World) -> None:
-    study = given_studies.study(small_world, protocol=given_studies.small())
-    seated, waiting, begun = (people.participant(small_world, study)[0] for _ in range(3))
-    laptop = given_devices.device(small_world, study, name="red")
-    given_devices.seat(small_world, laptop, begun.id)
-    people.completed(small_world, people.runs_of(small_world, begun)[0].code, laptop)
-    with small_world.database.writing() as session:
+def test_the_page_says_who_is_next_to_who_may_see_participants(world: World) -> None:
+    study = given_studies.study(world, protocol=given_studies.small())
+    seated, waiting, begun = (people.participant(world, study)[0] for _ in range(3))
+    laptop = given_devices.device(world, study, name="red")
+    given_devices.seat(world, laptop, begun.id)
+    people.completed(world, people.runs_of(world, begun)[0].code, laptop)
+    with world.database.writing() as session:
         sittings.close(session, device_id=laptop.device.id)
-    given_devices.seat(small_world, laptop, seated.id)
-    invited, agreed = (people.participant(small_world, study, enrolled=False)[0] for _ in range(2))
-    with small_world.database.writing() as session:
+    given_devices.seat(world, laptop, seated.id)
+    invited, agreed = (people.participant(world, study, enrolled=False)[0] for _ in range(2))
+    with world.database.writing() as session:
         services.consent(session, agreed.id, "1", "erase", None)
     told = [
         (seated.code, "sits at red, 0 of 10 runs complete"),
@@ -88,92 +88,92 @@ def test_the_page_says_who_is_next_to_who_may_see_participants(small_world: Worl
         (agreed.code, "has agreed, and must answer the questionnaire"),
         (invited.code, "is invited, and must open the link and agree"),
     ]
-    with small_world.database.reading() as session:
+    with world.database.reading() as session:
         now = progress(session, session.get_one(Study, study.id), EVERY)
     assert [(each.code, each.words) for each in now.upcoming] == told
     for role in (Role.EXPERIMENTER, Role.ANALYST, Role.REVIEWER, Role.CUSTODIAN):
-        page = small_world.staff(role).get("/studies/small").text
+        page = world.staff(role).get("/studies/small").text
         assert ("Who is next" in page, waiting.code in page) == (Right.RUN_READ in RIGHTS[role],) * 2
-    given_studies.unblind(small_world, study.name)
-    with small_world.database.reading() as session:
+    given_studies.unblind(world, study.name)
+    with world.database.reading() as session:
         assert progress(session, session.get_one(Study, study.id), EVERY).upcoming == []
 
 
-def test_devices_that_are_in_trouble_are_to_be_looked_after(small_world: World) -> None:
-    study = given_studies.study(small_world, protocol=given_studies.small())
-    laptop = given_devices.device(small_world, study, name="red")
-    meter = given_devices.device(small_world, study, "meter", name="bench")
-    assert to_look_after(small_world, study) == []
-    beats(small_world, meter, free_gib=4)
-    assert to_look_after(small_world, study) == [
+def test_devices_that_are_in_trouble_are_to_be_looked_after(world: World) -> None:
+    study = given_studies.study(world, protocol=given_studies.small())
+    laptop = given_devices.device(world, study, name="red")
+    meter = given_devices.device(world, study, "meter", name="bench")
+    assert to_look_after(world, study) == []
+    beats(world, meter, free_gib=4)
+    assert to_look_after(world, study) == [
         "bench has 4 GiB left",
         "the clock of bench was never compared with the server's",
     ]
-    with small_world.database.writing() as session:
+    with world.database.writing() as session:
         probes = [[now_us(), now_us(), now_us() + 1, now_us() + 400_000]]
         devices.estimate_clock(session, meter.device.id, str(uuid4()), "realtime", probes)
-    beats(small_world, meter)
-    beats(small_world, laptop, state="fault")
-    assert to_look_after(small_world, study) == [
+    beats(world, meter)
+    beats(world, laptop, state="fault")
+    assert to_look_after(world, study) == [
         "the clock of bench is known only within 200 ms",
         "red reports a fault",
     ]
-    beats(small_world, laptop, 25 * HOUR_US, state="fault")
-    assert to_look_after(small_world, study, EVERY - {Right.DEVICE_READ}) == []
+    beats(world, laptop, 25 * HOUR_US, state="fault")
+    assert to_look_after(world, study, EVERY - {Right.DEVICE_READ}) == []
 
 
-def test_a_meter_that_records_shows_its_gaps_and_no_watts(small_world: World) -> None:
-    study = given_studies.study(small_world, protocol=given_studies.small())
-    meter = given_devices.device(small_world, study, "meter", name="bench")
-    client = small_world.staff(Role.INVESTIGATOR)
-    beats(small_world, meter)  # as a logger says it that is older than this server
+def test_a_meter_that_records_shows_its_gaps_and_no_watts(world: World) -> None:
+    study = given_studies.study(world, protocol=given_studies.small())
+    meter = given_devices.device(world, study, "meter", name="bench")
+    client = world.staff(Role.INVESTIGATOR)
+    beats(world, meter)  # as a logger says it that is older than this server
     assert "gap" not in client.get("/studies/small").text.partition('id="devices-now"')[2]
-    beats(small_world, meter, state="recording", gaps=2, lost_seconds=1234)
+    beats(world, meter, state="recording", gaps=2, lost_seconds=1234)
     page = client.get("/studies/small").text
     assert "recording, 2 gaps: 1\N{NARROW NO-BREAK SPACE}234 s lost" in page
     assert not re.search(r"\d W\b|watt", page)
-    beats(small_world, meter, state="recording", gaps=0, lost_seconds=0)
+    beats(world, meter, state="recording", gaps=0, lost_seconds=0)
     assert "recording, 0 gaps<br>" in client.get("/studies/small").text
 
 
-def test_a_trace_that_does_not_go_on_is_to_be_looked_after(small_world: World) -> None:
-    trace = given_traces.uploaded(small_world, 2)
-    with small_world.database.writing() as session:
+def test_a_trace_that_does_not_go_on_is_to_be_looked_after(world: World) -> None:
+    trace = given_traces.uploaded(world, 2)
+    with world.database.writing() as session:
         study = session.scalars(select(Study)).one()
         meter = session.scalars(select(Device).where(Device.kind == "meter")).one()
         session.expunge_all()
     assert trace.trace
     enrolled = given_devices.Enrolled(meter, "", None)
-    beats(small_world, enrolled, 6 * MINUTE_US, state="recording")
-    assert any("was recording, but no longer reports" in each for each in to_look_after(small_world, study))
-    beats(small_world, enrolled, state="recording")
-    assert not any("fallen silent" in each for each in to_look_after(small_world, study))
+    beats(world, enrolled, 6 * MINUTE_US, state="recording")
+    assert any("was recording, but no longer reports" in each for each in to_look_after(world, study))
+    beats(world, enrolled, state="recording")
+    assert not any("fallen silent" in each for each in to_look_after(world, study))
 
 
-def test_runs_that_should_have_gone_on_are_to_be_looked_after(small_world: World) -> None:
-    study = given_studies.study(small_world, protocol=given_studies.small())
-    row, _link = people.participant(small_world, study)
-    laptop = people.laptop_with(small_world, study, row)
-    first, second = people.runs_of(small_world, row)[:2]
-    people.answered(small_world, first.code, laptop)
-    people.started(small_world, second.code, laptop)
-    assert to_look_after(small_world, study) == []
-    with small_world.database.writing() as session:
+def test_runs_that_should_have_gone_on_are_to_be_looked_after(world: World) -> None:
+    study = given_studies.study(world, protocol=given_studies.small())
+    row, _link = people.participant(world, study)
+    laptop = people.laptop_with(world, study, row)
+    first, second = people.runs_of(world, row)[:2]
+    people.answered(world, first.code, laptop)
+    people.started(world, second.code, laptop)
+    assert to_look_after(world, study) == []
+    with world.database.writing() as session:
         late = now_us() - 2 * HOUR_US
         session.execute(update(Run).where(Run.id == first.id).values(rated_us=late))
         session.execute(update(Run).where(Run.id == second.id).values(started_us=late))
     wanted = ["was started, but is not rated", "is rated, but its record has not arrived"]
-    assert to_look_after(small_world, study) == wanted
-    assert to_look_after(small_world, study, EVERY - {Right.RUN_READ}) == []
+    assert to_look_after(world, study) == wanted
+    assert to_look_after(world, study, EVERY - {Right.RUN_READ}) == []
     record = records.make(first.code, 5)
-    assert given_devices.put_record(small_world.client(laptop.token), record).status_code == HTTPStatus.CREATED
-    assert to_look_after(small_world, study) == wanted[:1]
+    assert given_devices.put_record(world.client(laptop.token), record).status_code == HTTPStatus.CREATED
+    assert to_look_after(world, study) == wanted[:1]
 
 
 @pytest.mark.parametrize("role", Role)
-def test_everybody_sees_as_much_of_it_as_their_rights_allow(small_world: World, role: Role) -> None:
-    trace = given_traces.uploaded(small_world, 1)
-    text = small_world.staff(role).get("/studies/small/progress").text
+def test_everybody_sees_as_much_of_it_as_their_rights_allow(world: World, role: Role) -> None:
+    trace = given_traces.uploaded(world, 1)
+    text = world.staff(role).get("/studies/small/progress").text
     sees_devices = Right.DEVICE_READ in RIGHTS[role]
     assert ("0 of 1 sealed" in text) == sees_devices
     assert "MiB" not in text, "a size reveals a condition"

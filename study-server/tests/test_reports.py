@@ -125,9 +125,9 @@ def test_the_log_says_who_made_a_report_of_what(lab: Lab) -> None:
     assert json.loads(lab.analyst.get(f"{PAGE}/1/measures.json").text)
 
 
-def test_one_report_of_a_study_is_made_at_a_time(small_world: World) -> None:
-    given_reports.being_made(small_world, given_reports.finished(small_world, participants=1))
-    analyst = browser(small_world, Role.ANALYST)
+def test_one_report_of_a_study_is_made_at_a_time(world: World) -> None:
+    given_reports.being_made(world, given_reports.finished(world, participants=1))
+    analyst = browser(world, Role.ANALYST)
     answer = send(analyst, PAGE)
     assert answer.status_code == HTTPStatus.CONFLICT
     assert "The server is making a report of this study" in answer.text
@@ -154,16 +154,14 @@ def test_a_document_that_is_wrong_changes_nothing_and_is_explained(lab: Lab, raw
     assert "Choose a file." in send(lab.analyst, f"{PAGE}/machine").text
 
 
-def test_a_long_document_is_read_while_others_write_and_once(
-    small_world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given_reports.finished(small_world, participants=1)
-    analyst = browser(small_world, Role.ANALYST)
-    raw = given_reports.measures(small_world) + b" " * (2 << 20)
+def test_a_long_document_is_read_while_others_write_and_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    given_reports.finished(world, participants=1)
+    analyst = browser(world, Role.ANALYST)
+    raw = given_reports.measures(world) + b" " * (2 << 20)
     read: list[str] = []
 
     def counted(raw: bytes, file: str) -> dict[str, Measure]:
-        with Path(f"{small_world.database.url.database}-writers").open("ab") as turn:
+        with Path(f"{world.database.url.database}-writers").open("ab") as turn:
             fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
         read.append(file)
         return measures_in(raw, file)
@@ -180,9 +178,9 @@ def test_a_long_document_is_read_while_others_write_and_once(
     assert "The file was not accepted. has more than 10 values" in upload(analyst, raw).text
 
 
-def test_before_unblinding_there_is_what_will_be_and_nothing_else(small_world: World) -> None:
-    given_reports.finished(small_world, participants=1, unblinded=False)
-    analyst = browser(small_world, Role.ANALYST)
+def test_before_unblinding_there_is_what_will_be_and_nothing_else(world: World) -> None:
+    given_reports.finished(world, participants=1, unblinded=False)
+    analyst = browser(world, Role.ANALYST)
     page = analyst.get(PAGE).text
     assert "Not before the study is unblinded" in page
     assert "<dt>Margin</dt><dd>0.25 points of the rating</dd>" in page
@@ -193,10 +191,10 @@ def test_before_unblinding_there_is_what_will_be_and_nothing_else(small_world: W
     assert analyst.get(f"{PAGE}/1").status_code == HTTPStatus.NOT_FOUND
 
 
-def test_checks_before_unblinding_look_at_nothing_that_tells_a_condition(small_world: World) -> None:
-    given_reports.finished(small_world, participants=1, unblinded=False)
+def test_checks_before_unblinding_look_at_nothing_that_tells_a_condition(world: World) -> None:
+    given_reports.finished(world, participants=1, unblinded=False)
     for role in (Role.EXPERIMENTER, Role.ANALYST):
-        page = checked(small_world, browser(small_world, role, email=f"{role}@example.org"))
+        page = checked(world, browser(world, role, email=f"{role}@example.org"))
         assert page.count("it would reveal conditions") == 2
         assert "T-HAPPE" not in page
 
@@ -225,63 +223,63 @@ def test_after_unblinding_checks_are_for_who_may_export(lab: Lab) -> None:
 
 
 def test_a_check_of_many_findings_shows_the_first_and_counts_the_others(
-    small_world: World, monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given_reports.finished(small_world, participants=1)
-    with small_world.database.writing() as session:
+    given_reports.finished(world, participants=1)
+    with world.database.writing() as session:
         session.execute(update(Run).where(Run.condition == "ondemand").values(condition="O-HAPPE"))
-    analyst = browser(small_world, Role.ANALYST, email="analyst@example.org")
-    page = checked(small_world, analyst)
+    analyst = browser(world, Role.ANALYST, email="analyst@example.org")
+    page = checked(world, analyst)
     every = page.count('<th scope="row">run ')
     assert every > 3
     assert "lists all" not in page
     monkeypatch.setattr("happe_study.study.checks.services.MOST", 3)
-    page = checked(small_world, analyst)
+    page = checked(world, analyst)
     assert page.count('<th scope="row">run ') == 3
     assert f"found {every - 3} more" in page
 
 
-def test_who_withdraws_is_in_no_report_any_more(small_world: World) -> None:
-    study = given_reports.finished(small_world, participants=1)
-    analyst = browser(small_world, Role.ANALYST, email="analyst@example.org")
-    upload(analyst, given_reports.measures(small_world))
-    assert "10 records" in checked(small_world, analyst)
-    given_reports.being_made(small_world, study)
-    with small_world.database.writing() as session:
+def test_who_withdraws_is_in_no_report_any_more(world: World) -> None:
+    study = given_reports.finished(world, participants=1)
+    analyst = browser(world, Role.ANALYST, email="analyst@example.org")
+    upload(analyst, given_reports.measures(world))
+    assert "10 records" in checked(world, analyst)
+    given_reports.being_made(world, study)
+    with world.database.writing() as session:
         session.add(ReportFile(report_id=1, name="results.json", media_type="application/json", content=b"{}"))
         code = session.scalars(select(Participant.code)).one()
-    experimenter = browser(small_world, Role.EXPERIMENTER, email="experimenter@example.org")
+    experimenter = browser(world, Role.EXPERIMENTER, email="experimenter@example.org")
     post(experimenter, f"/studies/finished/participants/{code}/withdraw", confirm=code)
-    with small_world.database.reading() as session:
+    with world.database.reading() as session:
         for model in (Report, ReportFile, AnalysisDocument, Job):
             assert session.scalars(select(model)).all() == []
-    assert "0 records" in checked(small_world, analyst)
+    assert "0 records" in checked(world, analyst)
 
 
-def test_a_study_of_which_no_run_counts_makes_no_report_and_says_why(small_world: World) -> None:
-    study = given_reports.finished(small_world, participants=0, unblinded=False)
-    people.participant(small_world, study)
-    given_studies.unblind(small_world)
-    analyst = browser(small_world, Role.ANALYST)
+def test_a_study_of_which_no_run_counts_makes_no_report_and_says_why(world: World) -> None:
+    study = given_reports.finished(world, participants=0, unblinded=False)
+    people.participant(world, study)
+    given_studies.unblind(world)
+    analyst = browser(world, Role.ANALYST)
     send(analyst, PAGE)
-    assert given_jobs.work_off(small_world) == ["failed"]
+    assert given_jobs.work_off(world) == ["failed"]
     assert "it has no complete run" in analyst.get(PAGE).text
 
 
-def test_verify_says_on_the_command_line_what_the_page_says(small_operated: Operated) -> None:
-    given_reports.finished(small_operated.world, participants=1)
-    said = small_operated.done("study", "verify", "finished").out
+def test_verify_says_on_the_command_line_what_the_page_says(operated: Operated) -> None:
+    given_reports.finished(operated.world, participants=1)
+    said = operated.done("study", "verify", "finished").out
     first, second = said.splitlines()[:2]
     assert first.startswith("Clocks: cannot tell. Looked at 0 clock estimates of 0 clocks, 0 records against")
     assert second == "  No device has compared its clock with the server's."
     # When there is power, and a run has the wrong condition
-    power = small_operated.file.with_name("measures.json")
-    power.write_bytes(given_reports.measures(small_operated.world, mean_w=90.0))
-    with small_operated.world.database.writing() as session:
+    power = operated.file.with_name("measures.json")
+    power.write_bytes(given_reports.measures(operated.world, mean_w=90.0))
+    with operated.world.database.writing() as session:
         run = session.scalars(select(Run).where(Run.condition == "ondemand")).first()
         assert run is not None
         run.condition = "O-HAPPE"
-    ran = small_operated.run("study", "verify", "finished", "--power", power, "--json")
+    ran = operated.run("study", "verify", "finished", "--power", power, "--json")
     verdicts = {check["check"]: check["verdict"] for check in ran.json()["checks"]}
     assert ran.status == 1
     assert verdicts == {
@@ -292,41 +290,41 @@ def test_verify_says_on_the_command_line_what_the_page_says(small_operated: Oper
         "doubles": "ok",
     }
     power.write_text("{}")
-    wrong = small_operated.run("study", "verify", "finished", "--power", power)
+    wrong = operated.run("study", "verify", "finished", "--power", power)
     assert (wrong.status, f"{power}: " in wrong.err) == (65, True)
 
 
-def test_traces_come_after_unblinding_whole_and_once(small_operated: Operated, tmp_path: Path) -> None:
-    world, out = small_operated.world, tmp_path / "traces"
+def test_traces_come_after_unblinding_whole_and_once(operated: Operated, tmp_path: Path) -> None:
+    world, out = operated.world, tmp_path / "traces"
     study = given_reports.finished(world, participants=1, unblinded=False)
-    refused = small_operated.run("study", "traces", "finished", "--out", out)
+    refused = operated.run("study", "traces", "finished", "--out", out)
     assert (refused.status, list(out.iterdir())) == (77, [])
     laptop, meter = given_devices.device(world, study), given_devices.device(world, study, "meter")
     traces = [_sealed(world, study, meter, laptop) for _ in range(2)]
     given_studies.unblind(world)
     # Given a lost part of the second trace
-    (lost,) = (small_operated.data / "traces").glob(f"??/{traces[1]}/00001-*.sealed")
+    (lost,) = (operated.data / "traces").glob(f"??/{traces[1]}/00001-*.sealed")
     lost.unlink()
-    ran = small_operated.run("study", "traces", "finished", "--out", out)
+    ran = operated.run("study", "traces", "finished", "--out", out)
     assert ran.status == 1
     assert f"{out / traces[1]}: part 1 is missing; the trace was not written" in ran.err
     assert [path.name for path in out.iterdir()] == [traces[0]]
     # Then the other trace equals the meter's, and the next download skips it
     assert json.loads((out / traces[0] / "header.json").read_text())["id"] == traces[0]
     assert (out / traces[0] / "parts/000002.parquet").read_bytes() == records.part(2)
-    again = small_operated.run("study", "traces", "finished", "--out", out, "--json").json()
+    again = operated.run("study", "traces", "finished", "--out", out, "--json").json()
     assert {each["trace"]: each["there"] for each in again} == {traces[0]: True, traces[1]: False}
     assert [detail["table"] for _, detail in actions(world, "study.exported")] == ["power-traces"] * 2
 
 
-def test_a_trace_that_was_downloaded_before_its_seal_is_fetched_anew(small_operated: Operated, tmp_path: Path) -> None:
-    world, out = small_operated.world, tmp_path / "traces"
+def test_a_trace_that_was_downloaded_before_its_seal_is_fetched_anew(operated: Operated, tmp_path: Path) -> None:
+    world, out = operated.world, tmp_path / "traces"
     study = given_reports.finished(world, participants=1)
     laptop, meter = given_devices.device(world, study), given_devices.device(world, study, "meter")
     trace = _begun(world, study, meter, laptop, parts=2)
     folder = out / trace
     # When somebody downloads the trace before its last part arrives
-    early = small_operated.done("study", "traces", "finished", "--out", out)
+    early = operated.done("study", "traces", "finished", "--out", out)
     assert "not sealed" in early.out
     assert not (folder / "manifest.json").exists()
     given_devices.put_part(world.client(meter.token), trace, 2, records.part(2))
@@ -334,17 +332,17 @@ def test_a_trace_that_was_downloaded_before_its_seal_is_fetched_anew(small_opera
     assert sealed.status_code == HTTPStatus.OK
     # Then the next download does not delete other files in the folder
     (folder / "zeros.json").touch()
-    kept = small_operated.run("study", "traces", "finished", "--out", out)
+    kept = operated.run("study", "traces", "finished", "--out", out)
     assert (kept.status, (folder / "zeros.json").exists()) == (1, True)
     assert "has files that downloads never write (zeros.json): move it away; the trace was not written" in kept.err
     (folder / "zeros.json").unlink()
     # And it fetches the whole trace once, when that is sealed
-    (late,) = small_operated.run("study", "traces", "finished", "--out", out, "--json").json()
+    (late,) = operated.run("study", "traces", "finished", "--out", out, "--json").json()
     assert (late["there"], late["sealed"], late["parts"]) == (False, True, 3)
     assert json.loads((folder / "manifest.json").read_text())["count"] == 3
     assert (folder / "parts/000002.parquet").read_bytes() == records.part(2)
     assert [path.name for path in out.iterdir()] == [trace]
-    assert "was there" in small_operated.done("study", "traces", "finished", "--out", out).out
+    assert "was there" in operated.done("study", "traces", "finished", "--out", out).out
 
 
 def _sealed(world: World, study: Study, meter: given_devices.Enrolled, laptop: given_devices.Enrolled) -> str:

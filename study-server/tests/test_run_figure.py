@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Drawings of records: the paper's user A, a machine with many CPUs, a long run, periods without a measurement."""
 
-from __future__ import annotations
-
+import json
 from typing import Any
 
 import pytest
 
 import records
+from happe_study.base.charts import Chart, Marks, Series, Table, minutes, shortest
 from happe_study.study.window import Window, window
 from happe_study.web.staff.run_page.figure import charts, mean, table
 from happe_study.web.staff.run_page.series import run_series
@@ -113,3 +113,21 @@ def test_a_window_goes_no_further_than_the_run() -> None:
     least = window("1", "1.0001", 60)
     assert dict(least.ways())["Zoom in"] is None
     assert least.zoomed(1 / 4).width == pytest.approx(least.width)
+
+
+def test_a_page_carries_every_value_of_a_chart_but_not_its_table() -> None:
+    series = (Series("mean", [1.123456789, None], 4, high=[2.0, None]), Series("profile", [3, 4], step=True))
+    marks = (Marks("presses", "x", 6, [(5.0, 0.8)]),)
+    chart = Chart("c", "A & <B>", "W", (0, 10), [0, 5], series, marks, [(2, 3)], table=Table(["at"], [["0"]]))
+    content = json.loads(chart.values())
+    assert content["series"][0] == {
+        "name": "mean", "values": [1.1234568, None], "look": 4, "high": [2.0, None], "step": False,
+    }  # fmt: skip
+    assert (content["at"], content["span"], content["gaps"]) == ([0, 5], [0, 10], [[2, 3]])
+    assert content["marks"] == [{"name": "presses", "sign": "x", "look": 6, "points": [[5.0, 0.8]]}]
+    assert "table" not in content
+
+
+def test_times_and_frequencies_are_written_one_way() -> None:
+    assert [minutes(seconds) for seconds in (0, 59.6, 61, 7230)] == ["0:00", "1:00", "1:01", "2:00:30"]
+    assert [shortest(ghz) for ghz in (0.8, 2.0, 2.201)] == ["0.8", "2", "2.201"]

@@ -1,35 +1,29 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The page of a run: sealed before unblinding, then with record and power on one time axis, to single samples."""
 
-from __future__ import annotations
-
 import html
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from flask.testing import FlaskClient
 from sqlalchemy import delete, update
 
 import given_power
 import given_studies
 import given_traces
+from given_power import MeasuredRun
 from happe_study.model.devices import ClockEstimate
 from happe_study.model.rights import Role
 from happe_study.model.traces import Trace
 from test_rules import LIMITS
 from world import World
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from flask.testing import FlaskClient
-
-    from given_power import MeasuredRun
 
 
 @dataclass(frozen=True)
@@ -86,13 +80,13 @@ def test_a_run_is_drawn_with_its_power_down_to_single_samples(measured: Given) -
 
 
 @pytest.mark.parametrize("sealed", [True, False])
-def test_after_a_restart_power_lies_where_it_was(small_world: World, *, sealed: bool) -> None:
+def test_after_a_restart_power_lies_where_it_was(world: World, *, sealed: bool) -> None:
     # Given a gap that lasted 40 ms longer than its lost samples
-    run = given_power.measured_run(small_world, seconds=30, rate_hz=1000, gap=(9.5, 10.0), miscounted_us=40_000)
+    run = given_power.measured_run(world, seconds=30, rate_hz=1000, gap=(9.5, 10.0), miscounted_us=40_000)
     if not sealed:
-        with small_world.database.writing() as session:
+        with world.database.writing() as session:
             session.execute(update(Trace).values(manifest=None, sealed_us=None, seconds=None))
-    client = small_world.staff(Role.ANALYST)
+    client = world.staff(Role.ANALYST)
     # Then after the gap the spike of each full second comes 40 ms late
     for second, late in ((5, 0.0), (15, 0.04), (25, 0.04)):
         begin = second + late - 0.002
@@ -104,14 +98,14 @@ def test_after_a_restart_power_lies_where_it_was(small_world: World, *, sealed: 
         assert number(BOUND, text) < 7
 
 
-def test_a_part_that_has_more_rows_than_its_length_allows_is_not_read(small_world: World) -> None:
-    run = given_power.measured_run(small_world, seconds=10, rate_hz=1000)
+def test_a_part_that_has_more_rows_than_its_length_allows_is_not_read(world: World) -> None:
+    run = given_power.measured_run(world, seconds=10, rate_hz=1000)
     many = np.zeros(10 * 2 * 1000 + 1001)
     header = {"id": run.trace, "rate_hz": 1000, "channels": [{"name": "shunt"}]}
     content = given_power.part(header, 0, 0, many, run.pair)
     assert len(content) < 4000
-    given_traces.replace(small_world, run.trace, 0, content)
-    text = small_world.staff(Role.ANALYST).get(run.path).text
+    given_traces.replace(world, run.trace, 0, content)
+    text = world.staff(Role.ANALYST).get(run.path).text
     assert "part 0 has more rows than 10 s can have" in text
 
 
@@ -133,15 +127,15 @@ def test_only_who_may_export_sees_what_was_recorded(measured: Given) -> None:
 
 
 @pytest.mark.parametrize("outcomes", [False, True])
-def test_the_protocol_decides_whether_reviewers_see_how_a_run_went(small_world: World, *, outcomes: bool) -> None:
+def test_the_protocol_decides_whether_reviewers_see_how_a_run_went(world: World, *, outcomes: bool) -> None:
     more = "[review]\noutcomes = true\n" if outcomes else ""
-    run = given_power.measured_run(small_world, seconds=10, rate_hz=1000, more=more, unblinded=False)
-    reviewer = small_world.staff(Role.REVIEWER)
+    run = given_power.measured_run(world, seconds=10, rate_hz=1000, more=more, unblinded=False)
+    reviewer = world.staff(Role.REVIEWER)
     for path in (run.path, f"{run.path.rpartition('/')[0]}/00000000"):
         sealed = reviewer.get(path).text
         assert "Not before the study is unblinded" in sealed
         assert run.code not in sealed.replace(path, "")
-    given_studies.unblind(small_world)
+    given_studies.unblind(world)
     text = reviewer.get(run.path).text
     assert 'id="figure"' in text
     assert f"/studies/{run.study}/participants" not in text
@@ -171,20 +165,20 @@ def test_a_part_that_is_none_is_refused_beside_its_field(measured: Given, query:
     assert "The whole run" in answer.text
 
 
-def test_before_unblinding_a_run_shows_neither_record_nor_power(small_world: World) -> None:
-    run = given_power.measured_run(small_world, seconds=10, rate_hz=1000, unblinded=False)
+def test_before_unblinding_a_run_shows_neither_record_nor_power(world: World) -> None:
+    run = given_power.measured_run(world, seconds=10, rate_hz=1000, unblinded=False)
     for role in (Role.INVESTIGATOR, Role.ANALYST, Role.EXPERIMENTER):
-        text = small_world.staff(role).get(run.path).text
+        text = world.staff(role).get(run.path).text
         assert "is sealed" in text
         assert not re.search(r"data-chart|figure-title|T-HAPPE| W</dd>|Key presses", text)
 
 
-def test_parts_that_are_damaged_are_named_and_leave_a_gap(small_world: World) -> None:
-    run = given_power.measured_run(small_world, seconds=30, rate_hz=1000)
-    parts = sorted(small_world.config.traces_folder.glob("??/*/*.sealed"))
+def test_parts_that_are_damaged_are_named_and_leave_a_gap(world: World) -> None:
+    run = given_power.measured_run(world, seconds=30, rate_hz=1000)
+    parts = sorted(world.config.traces_folder.glob("??/*/*.sealed"))
     parts[1].write_bytes(parts[1].read_bytes()[:-100] + b"x" * 100)
     parts[2].write_bytes(parts[3].read_bytes())
-    client = small_world.staff(Role.ANALYST)
+    client = world.staff(Role.ANALYST)
     text = client.get(run.path).text
     for damaged in (1, 2):
         assert f"part {damaged} does not open" in text
@@ -194,39 +188,39 @@ def test_parts_that_are_damaged_are_named_and_leave_a_gap(small_world: World) ->
     assert "be read: part 0" in client.get(run.path).text
 
 
-def test_a_part_that_was_changed_is_named(small_world: World) -> None:
-    run = given_power.measured_run(small_world, seconds=10, rate_hz=1000)
-    first, *_ = sorted(small_world.config.traces_folder.glob("??/*/*.sealed"))
+def test_a_part_that_was_changed_is_named(world: World) -> None:
+    run = given_power.measured_run(world, seconds=10, rate_hz=1000)
+    first, *_ = sorted(world.config.traces_folder.glob("??/*/*.sealed"))
     content = bytearray(first.read_bytes())
     content[len(content) // 2] ^= 1
     first.write_bytes(content)
-    text = small_world.staff(Role.ANALYST).get(run.path).text
+    text = world.staff(Role.ANALYST).get(run.path).text
     assert "part 0 does not open: of another key, trace or number, damaged, or cut short" in text
 
 
-def test_power_is_placed_by_clocks_that_were_compared_and_by_no_others(small_world: World) -> None:
-    run = given_power.measured_run(small_world, seconds=10, rate_hz=1000)
-    client = small_world.staff(Role.ANALYST)
+def test_power_is_placed_by_clocks_that_were_compared_and_by_no_others(world: World) -> None:
+    run = given_power.measured_run(world, seconds=10, rate_hz=1000)
+    client = world.staff(Role.ANALYST)
     meters = ClockEstimate.clock.endswith(given_power.METER_BOOT)
     for hours in (1, -2):  # put the trace an hour later, then an hour earlier
-        with small_world.database.writing() as session:
+        with world.database.writing() as session:
             offset = ClockEstimate.offset_us + hours * 3_600_000_000
             session.execute(update(ClockEstimate).where(meters).values(offset_us=offset))
         assert "No meter recorded this laptop" in client.get(run.path).text
-    with small_world.database.writing() as session:
+    with world.database.writing() as session:
         session.execute(
             update(ClockEstimate).where(meters, ClockEstimate.device_us > given_power.METER_US).values(offset_us=0)
         )
     assert "a clock was set between them" in client.get(run.path).text
-    with small_world.database.writing() as session:
+    with world.database.writing() as session:
         session.execute(delete(ClockEstimate).where(meters))
     text = client.get(run.path).text
     assert "the meter&#39;s clock was never compared with the server&#39;s" in text
     assert MEAN.search(text) is None
 
 
-def test_a_trace_without_a_calibration_says_so(small_world: World) -> None:
-    run = given_power.measured_run(small_world, seconds=10, rate_hz=1000, calibrated=False)
-    text = small_world.staff(Role.ANALYST).get(run.path).text
+def test_a_trace_without_a_calibration_says_so(world: World) -> None:
+    run = given_power.measured_run(world, seconds=10, rate_hz=1000, calibrated=False)
+    text = world.staff(Role.ANALYST).get(run.path).text
     assert "the accuracy of these watts is unknown" in text
     assert number(MEAN, text) == pytest.approx(run.mean(0, 10), abs=0.2)

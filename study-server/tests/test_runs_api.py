@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Over HTTP, laptops run runs, and staff look after them."""
-
-from __future__ import annotations
+"""Over HTTP, laptops run runs, and staff look after runs and participants."""
 
 import base64
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import pytest
+from flask.testing import FlaskClient
 from nacl.public import SealedBox
+from werkzeug.test import TestResponse
 
 import given_participants as people
 import records
-from given_devices import put_record
+from given_devices import Enrolled, put_record
 from given_studies import small, study
 from happe_study.model.participants import OnWithdrawal, Participant
 from happe_study.model.rights import Role
@@ -21,14 +23,6 @@ from happe_study.model.runs import Run
 from happe_study.model.studies import Study
 from happe_study.results.withdrawal import services as withdrawal
 from world import World, fixed_secrets
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from flask.testing import FlaskClient
-    from werkzeug.test import TestResponse
-
-    from given_devices import Enrolled
 
 HERE = "/api/v1/studies/small/runs"
 
@@ -69,8 +63,8 @@ class Lab:
 
 
 @pytest.fixture
-def lab(small_world: World) -> Lab:
-    return Lab(small_world)
+def lab(world: World) -> Lab:
+    return Lab(world)
 
 
 def test_a_laptop_goes_through_a_run(lab: Lab) -> None:
@@ -207,3 +201,95 @@ def test_a_record_on_its_way_finds_no_run_once_its_participant_s_data_have_other
     assert (late.status_code, late.get_json()["type"]) == (404, "urn:happe:problem:not-found")
     assert lab.runs[0].code != code
     assert lab.runs[0].record_us is None
+
+
+PEOPLE = "/api/v1/studies/small/participants"
+
+
+@pytest.fixture
+def made(world: World) -> Study:
+    return study(world, protocol=small())
+
+
+@pytest.fixture
+def experimenter(world: World, made: Study) -> FlaskClient:
+    return world.staff(Role.EXPERIMENTER, study_id=made.id)
+
+
+def test_an_invitation_is_a_link_that_works(world: World, experimenter: FlaskClient) -> None:
+    answer = experimenter.post(PEOPLE, json={"count": 3})
+    assert answer.status_code == 201
+    invited = answer.get_json()["participants"]
+    assert len({one["code"] for one in invited}) == len({one["link"] for one in invited}) == 3
+    page = world.client().get(urlsplit(invited[0]["link"]).path)
+    assert invited[0]["code"] in page.text
+
+
+def test_pages_of_a_list_have_each_participant_once_in_the_order_of_codes(experimenter: FlaskClient) -> None:
+    # Given
+    codes = [one["code"] for one in experimenter.post(PEOPLE, json={"count": 7}).get_json()["participants"]]
+
+    # When
+    seen: list[str] = []
+    page = experimenter.get(f"{PEOPLE}?limit=3").get_json()
+    seen += [one["code"] for one in page["participants"]]
+    while page["next"]:
+        page = experimenter.get(PEOPLE, query_string={"limit": 3, "cursor": page["next"]}).get_json()
+        seen += [one["code"] for one in page["participants"]]
+
+    # Then
+    assert seen == sorted(codes)
+
+
+def test_a_list_can_be_of_one_state(world: World, made: Study, experimenter: FlaskClient) -> None:
+    enrolled, _ = people.participant(world, made)
+    people.participant(world, made, enrolled=False)
+    listed = experimenter.get(f"{PEOPLE}?state=enrolled").get_json()["participants"]
+    assert [(one["code"], one["state"]) for one in listed] == [(enrolled.code, "enrolled")]
+    assert experimenter.get(f"{PEOPLE}?state=happy").status_code == 422
+
+
+def test_a_participants_page_counts_runs_and_holds_no_answer(
+    world: World, made: Study, experimenter: FlaskClient
+) -> None:
+    # Given
+    row, token = people.participant(world, made)
+    laptop = people.laptop_with(world, made, row)
+    people.completed(world, people.runs_of(world, row)[0].code, laptop)
+
+    # When
+    answer = experimenter.get(f"{PEOPLE}/{row.code}")
+
+    # Then
+    assert (answer.get_json()["runs"], answer.get_json()["complete"], answer.get_json()["state"]) == (10, 1, "enrolled")
+    assert "history" not in answer.text
+    assert token not in answer.text
+
+
+def test_a_drop_out_is_replaced_for_a_reason(world: World, made: Study, experimenter: FlaskClient) -> None:
+    row, _ = people.participant(world, made)
+    where = f"{PEOPLE}/{row.code}/replacement"
+    for reason in ("", "   ", "a\x00b", 7, None, "x" * 501):
+        assert experimenter.post(where, json={"reason": reason}).status_code in (400, 422)
+    for _ in range(2):
+        assert experimenter.post(where, json={"reason": "ill"}).get_json()["state"] == "replaced"
+
+
+def test_a_withdrawal_asks_for_the_code_once_more(world: World, made: Study, experimenter: FlaskClient) -> None:
+    row, token = people.participant(world, made, choice="erase")
+    where = f"{PEOPLE}/{row.code}/withdrawal"
+    assert experimenter.post(where, json={"confirm": "yes"}).status_code == 422
+    assert experimenter.post(where, json={"confirm": row.code}).status_code == 204
+    assert people.now(world, row).state == "withdrawn"
+    assert world.client().get(f"/p/{token}").status_code == 404
+
+
+def test_nobody_is_told_the_new_code_of_data_that_are_kept(
+    world: World, made: Study, experimenter: FlaskClient
+) -> None:
+    row, _ = people.participant(world, made, choice="deidentify")
+    answer = experimenter.post(f"{PEOPLE}/{row.code}/withdrawal", json={"confirm": row.code})
+    new = people.now(world, row).code
+    assert new != row.code
+    assert new not in answer.text + str(answer.headers)
+    assert experimenter.get(f"{PEOPLE}/{row.code}").status_code == 404

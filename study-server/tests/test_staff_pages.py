@@ -1,21 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Staff's pages: each form does the same as the API, and shows each error beside its field."""
 
-from __future__ import annotations
-
 import io
 import re
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
-from pathlib import Path
-from typing import TYPE_CHECKING
 
+from flask.testing import FlaskClient
 from sqlalchemy import select
+from werkzeug.test import TestResponse
 
 import given_devices
 import given_participants as people
 import given_studies
-import happe_study
 from given_accounts import browser, post
 from happe_study.model.audit.models import AuditDetail, AuditEntry
 from happe_study.model.participants import ParticipantState
@@ -24,13 +21,7 @@ from happe_study.model.studies import Study, StudyState
 from happe_study.study.runs.machine import State
 from happe_study.study.sealing import open_condition
 from happe_study.web.staff_page import ago, counted, duration, grouped, lead, when
-from world import fixed_secrets
-
-if TYPE_CHECKING:
-    from flask.testing import FlaskClient
-    from werkzeug.test import TestResponse
-
-    from world import World
+from world import World, fixed_secrets
 
 REASON = "because a test needs it"
 LINK = re.compile(r"http://127\.0\.0\.1:8080(/p/[A-Za-z0-9_-]{43})")
@@ -91,18 +82,18 @@ def test_a_form_about_a_protocol_does_nothing_with_one_that_came_later(world: Wo
     assert post_hidden(client, lock, sure="yes").status_code == 303
 
 
-def test_a_study_is_made_of_a_file(small_world: World) -> None:
-    client = browser(small_world, Role.INVESTIGATOR)
+def test_a_study_is_made_of_a_file(world: World) -> None:
+    client = browser(world, Role.INVESTIGATOR)
     token = re.search(r'name="csrf_token" value="([^"]+)"', client.get("/new-study").text)
     assert token
     for content, status in ((given_studies.small("by-file").encode(), 303), (b"\xff\xfe", 400), (b"name = 1", 422)):
         form = {"csrf_token": token[1], "protocol": "not this", "file": (io.BytesIO(content), "study.toml")}
         assert client.post("/new-study", data=form).status_code == status
-    assert state(small_world, "by-file") == StudyState.DRAFT
+    assert state(world, "by-file") == StudyState.DRAFT
 
 
-def test_mistakes_in_a_protocol_are_beside_their_lines(small_world: World) -> None:
-    client = browser(small_world, Role.INVESTIGATOR)
+def test_mistakes_in_a_protocol_are_beside_their_lines(world: World) -> None:
+    client = browser(world, Role.INVESTIGATOR)
     wrong = given_studies.small().replace("seconds = 120", 'seconds = "<long>"')
     answer = post(client, "/new-study", protocol=wrong)
     assert answer.status_code == HTTPStatus.UNPROCESSABLE_ENTITY
@@ -115,10 +106,10 @@ def test_mistakes_in_a_protocol_are_beside_their_lines(small_world: World) -> No
     assert len(post(client, "/new-study", protocol="\n" * 200_000).data) < 1 << 20
 
 
-def test_a_new_study_takes_no_name_that_is_taken(small_world: World) -> None:
-    client = browser(small_world, Role.INVESTIGATOR)
-    given_studies.study(small_world, protocol=given_studies.small("draft"), locked=False)
-    given_studies.study(small_world, protocol=given_studies.small("locked"))
+def test_a_new_study_takes_no_name_that_is_taken(world: World) -> None:
+    client = browser(world, Role.INVESTIGATOR)
+    given_studies.study(world, protocol=given_studies.small("draft"), locked=False)
+    given_studies.study(world, protocol=given_studies.small("locked"))
     for name in ("draft", "locked"):
         changed = given_studies.small(name).replace("A small study", "Another")
         assert post(client, "/new-study", protocol=changed).status_code == HTTPStatus.CONFLICT
@@ -127,8 +118,8 @@ def test_a_new_study_takes_no_name_that_is_taken(small_world: World) -> None:
     assert other.status_code == HTTPStatus.CONFLICT
 
 
-def test_examples_of_protocols_can_be_used_as_they_are(small_world: World) -> None:
-    client = browser(small_world, Role.INVESTIGATOR)
+def test_examples_of_protocols_can_be_used_as_they_are(world: World) -> None:
+    client = browser(world, Role.INVESTIGATOR)
     names = re.findall(r"/new-study\?example=([a-z0-9-]+)", client.get("/new-study").text)
     assert len(names) >= 3
     for name in names:
@@ -137,21 +128,21 @@ def test_examples_of_protocols_can_be_used_as_they_are(small_world: World) -> No
     assert "<textarea" in client.get("/new-study?example=../../app").text
 
 
-def test_links_are_shown_once_and_work(small_world: World) -> None:
-    client = browser(small_world, Role.EXPERIMENTER)
-    given_studies.study(small_world, protocol=given_studies.small())
+def test_links_are_shown_once_and_work(world: World) -> None:
+    client = browser(world, Role.EXPERIMENTER)
+    given_studies.study(world, protocol=given_studies.small())
     invited = post(client, "/studies/small/invite", count="3")
     links = LINK.findall(invited.text)
     assert len(set(links)) == 3
-    assert all(small_world.client().get(link).status_code == HTTPStatus.OK for link in links)
+    assert all(world.client().get(link).status_code == HTTPStatus.OK for link in links)
     assert not LINK.findall(client.get("/studies/small/participants").text)
     for count in ("0", "201", "-1", "x", "", "\N{ARABIC-INDIC DIGIT THREE}"):
         assert post(client, "/studies/small/invite", count=count).status_code == HTTPStatus.UNPROCESSABLE_ENTITY
 
 
-def test_participants_are_filtered_by_state_and_paged(small_world: World) -> None:
-    client = browser(small_world, Role.EXPERIMENTER)
-    given_studies.study(small_world, protocol=given_studies.small())
+def test_participants_are_filtered_by_state_and_paged(world: World) -> None:
+    client = browser(world, Role.EXPERIMENTER)
+    given_studies.study(world, protocol=given_studies.small())
     for count in ("200", "60"):
         post(client, "/studies/small/invite", count=count)
     codes = re.compile(r"/studies/small/participants/([0-9A-Z]{8})\"")
@@ -184,45 +175,45 @@ def test_a_run_is_aborted_with_a_reason_and_planned_anew(world: World) -> None:
     ]
 
 
-def test_a_participant_is_replaced_and_another_one_withdrawn(small_world: World) -> None:
-    client = browser(small_world, Role.EXPERIMENTER)
-    study = given_studies.study(small_world, protocol=given_studies.small())
-    row, link = people.participant(small_world, study)
+def test_a_participant_is_replaced_and_another_one_withdrawn(world: World) -> None:
+    client = browser(world, Role.EXPERIMENTER)
+    study = given_studies.study(world, protocol=given_studies.small())
+    row, link = people.participant(world, study)
     there = f"/studies/small/participants/{row.code}"
     assert post(client, f"{there}/replace", reason="").status_code == HTTPStatus.UNPROCESSABLE_ENTITY
     assert post(client, f"{there}/replace", reason="ill").status_code == HTTPStatus.SEE_OTHER
-    assert people.now(small_world, row).state == ParticipantState.REPLACED
+    assert people.now(world, row).state == ParticipantState.REPLACED
     assert client.get(f"{there}/withdraw").status_code == HTTPStatus.CONFLICT
-    assert small_world.client(link).get("/p/run").status_code == HTTPStatus.UNAUTHORIZED
-    other, _link = people.participant(small_world, study)
+    assert world.client(link).get("/p/run").status_code == HTTPStatus.UNAUTHORIZED
+    other, _link = people.participant(world, study)
     there = f"/studies/small/participants/{other.code}"
     assert post(client, f"{there}/withdraw", confirm=row.code).status_code == HTTPStatus.UNPROCESSABLE_ENTITY
-    assert people.now(small_world, other).state == ParticipantState.ENROLLED
+    assert people.now(world, other).state == ParticipantState.ENROLLED
     assert post(client, f"{there}/withdraw", confirm=other.code).status_code == HTTPStatus.SEE_OTHER
-    assert people.now(small_world, other).state == ParticipantState.WITHDRAWN
+    assert people.now(world, other).state == ParticipantState.WITHDRAWN
 
 
-def test_a_device_s_code_is_shown_once_and_enrols_it(small_world: World) -> None:
-    client = browser(small_world, Role.ADMINISTRATOR)
-    study = given_studies.study(small_world, protocol=given_studies.small())
+def test_a_device_s_code_is_shown_once_and_enrols_it(world: World) -> None:
+    client = browser(world, Role.ADMINISTRATOR)
+    study = given_studies.study(world, protocol=given_studies.small())
     shown = post(client, "/studies/small/new-device", name="the meter", kind="meter")
     (code,) = re.findall(r'id="code" value="([^"]+)"', shown.text)
     assert code not in client.get("/studies/small/devices").text
-    enrolled = small_world.client().post("/api/v1/devices/enrol", json={"code": code}).get_json()
+    enrolled = world.client().post("/api/v1/devices/enrol", json={"code": code}).get_json()
     page = f"/studies/small/devices/{enrolled['device']}"
     assert post(client, "/studies/small/new-device", name="the meter", kind="meter").status_code == HTTPStatus.CONFLICT
     assert (
         post(client, "/studies/small/new-device", name="x", kind="oven").status_code == HTTPStatus.UNPROCESSABLE_ENTITY
     )
-    device = small_world.client(enrolled["token"])
+    device = world.client(enrolled["token"])
     assert device.get("/api/v1/clock").status_code == HTTPStatus.OK
     (again,) = re.findall(r'id="code" value="([^"]+)"', post(client, f"{page}/renew").text)
     assert again != code
     assert device.get("/api/v1/clock").status_code == HTTPStatus.UNAUTHORIZED
-    other = given_devices.device(small_world, study)
+    other = given_devices.device(world, study)
     revoked = post(client, f"/studies/small/devices/{other.device.code}/revoke")
     assert revoked.headers["Location"] == "/studies/small/devices"
-    assert small_world.client(other.token).get("/api/v1/clock").status_code == HTTPStatus.UNAUTHORIZED
+    assert world.client(other.token).get("/api/v1/clock").status_code == HTTPStatus.UNAUTHORIZED
 
 
 def test_a_custodian_unblinds_a_study_and_everybody_sees_it(world: World) -> None:
@@ -249,17 +240,17 @@ def test_a_custodian_unblinds_a_study_and_everybody_sees_it(world: World) -> Non
     assert (entry, detail["by"], detail["reason"]) == ("study.unblinded", "staff:ada@example.org", REASON)
 
 
-def test_one_run_s_condition_is_told_the_custodian_alone_and_once(small_world: World) -> None:
-    study = given_studies.study(small_world, protocol=given_studies.small())
-    row, _link = people.participant(small_world, study)
-    run = people.runs_of(small_world, row)[1]
+def test_one_run_s_condition_is_told_the_custodian_alone_and_once(world: World) -> None:
+    study = given_studies.study(world, protocol=given_studies.small())
+    row, _link = people.participant(world, study)
+    run = people.runs_of(world, row)[1]
     label = open_condition(fixed_secrets().allocation, run.code, run.condition_sealed).label
-    client = browser(small_world, Role.CUSTODIAN)
+    client = browser(world, Role.CUSTODIAN)
     page = "/studies/small/unblinding/run"
     for wrong in ({"run": "NONESUCH", "confirmation": "NONESUCH"}, {"run": run.code, "confirmation": "x"}):
         assert post(client, page, reason=REASON, **wrong).status_code == HTTPStatus.UNPROCESSABLE_ENTITY
     beforehand = client.get(f"{page}?run={run.code.lower()}").text
-    runs = people.runs_of(small_world, row)
+    runs = people.runs_of(world, row)
     others = sorted(each.code for each in runs if each.application == run.application and each.phase == "main")
     others.remove(run.code)
     assert len(others) == 3
@@ -269,18 +260,18 @@ def test_one_run_s_condition_is_told_the_custodian_alone_and_once(small_world: W
     assert "The study has no run with this code." in client.get(f"{page}?run=NONESUCH").text
     told = post(client, page, page=f"{page}?run={run.code}", reason=REASON, run=run.code.lower(), confirmation=run.code)
     assert f"<dd>{label}</dd>" in told.text
-    assert people.runs_of(small_world, row)[1].condition is None
-    with small_world.database.reading() as session:
+    assert people.runs_of(world, row)[1].condition is None
+    with world.database.reading() as session:
         details = session.scalars(select(AuditDetail.detail)).all()
         assert label not in str(details)
         assert [each["reveals"] for each in details if "reveals" in each] == [others]
     assert label not in client.get("/studies/small/unblinding").text
 
 
-def test_an_auditor_reads_the_log_of_the_studies_that_they_audit(small_world: World) -> None:
-    mine = given_studies.study(small_world, protocol=given_studies.small("mine"))
-    given_studies.study(small_world, protocol=given_studies.small("theirs"))
-    client = browser(small_world, Role.AUDITOR, study_id=mine.id)
+def test_an_auditor_reads_the_log_of_the_studies_that_they_audit(world: World) -> None:
+    mine = given_studies.study(world, protocol=given_studies.small("mine"))
+    given_studies.study(world, protocol=given_studies.small("theirs"))
+    client = browser(world, Role.AUDITOR, study_id=mine.id)
     page = client.get("/audit").text
     assert page.count("study.locked") == 2
     assert "of a study that you don\N{RIGHT SINGLE QUOTATION MARK}t audit" in page
@@ -288,11 +279,11 @@ def test_an_auditor_reads_the_log_of_the_studies_that_they_audit(small_world: Wo
     assert "<dd>mine</dd>" in page
 
 
-def test_the_log_is_searched_by_who_what_when_and_object_among_what_an_auditor_may_see(small_world: World) -> None:
-    mine = given_studies.study(small_world, protocol=given_studies.small("mine"))
-    given_studies.study(small_world, protocol=given_studies.small("theirs"))
-    row, _link = people.participant(small_world, mine, enrolled=False)
-    client = browser(small_world, Role.AUDITOR, study_id=mine.id)
+def test_the_log_is_searched_by_who_what_when_and_object_among_what_an_auditor_may_see(world: World) -> None:
+    mine = given_studies.study(world, protocol=given_studies.small("mine"))
+    given_studies.study(world, protocol=given_studies.small("theirs"))
+    row, _link = people.participant(world, mine, enrolled=False)
+    client = browser(world, Role.AUDITOR, study_id=mine.id)
 
     def found(**asked: str) -> list[str]:
         return re.findall(r"<td>([a-z]+\.[a-z_-]+)</td>", client.get("/audit", query_string=asked).text)
@@ -312,11 +303,11 @@ def test_the_log_is_searched_by_who_what_when_and_object_among_what_an_auditor_m
         assert f'id="{next(iter(wrong))}-error"' in answer.text
 
 
-def test_the_log_is_paged_and_verified_against_a_head(small_world: World) -> None:
-    study = given_studies.study(small_world, protocol=given_studies.small(participants=40))
+def test_the_log_is_paged_and_verified_against_a_head(world: World) -> None:
+    study = given_studies.study(world, protocol=given_studies.small(participants=40))
     for _ in range(60):
-        people.participant(small_world, study, enrolled=False)
-    client = browser(small_world, Role.AUDITOR)
+        people.participant(world, study, enrolled=False)
+    client = browser(world, Role.AUDITOR)
     number = re.compile(r'<th scope="row" class="number">(\d+)</th>')
     first = client.get("/audit").text
     older = re.search(r'href="(/audit\?before=\d+)"', first)
@@ -350,20 +341,3 @@ def test_times_and_numbers_are_written_one_way() -> None:
     assert (grouped(1234567), counted(1, "run"), counted(0, "entry", "entries")) == (
         "1\u202f234\u202f567", "1 run", "0 entries",
     )  # fmt: skip
-
-
-def test_a_page_explains_each_term_of_the_glossary_where_its_text_first_uses_it() -> None:
-    folder = Path(happe_study.__file__).parent / "templates/staff"
-    terms = re.findall(r'^"(\w+)": "', (folder / "_parts.html").read_text(), re.MULTILINE)
-    assert len(terms) == 6
-    unexplained = []
-    for file in sorted(folder.rglob("[!_]*.html")):
-        source = file.read_text()
-        for paragraph in re.findall(r"<(?:p|li)\b[^>]*>(.*?)</(?:p|li)>", source, re.DOTALL):
-            prose = re.sub(r"\{%.*?%\}|\{\{.*?\}\}|<[^>]*>", " ", paragraph, flags=re.DOTALL)
-            unexplained += [
-                f"{file.relative_to(folder)}: {term}"
-                for term in terms
-                if re.search(rf"\b{term}s?\b", prose) and f'term("{term}"' not in source
-            ]
-    assert unexplained == []

@@ -1,37 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The run view and the live progress in Chromium: with and without JavaScript, by keyboard and pointer, at 200 %."""
 
-from __future__ import annotations
-
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, Page, expect
 from sqlalchemy import select
 
 import given_accounts
 import given_power
 import given_studies
+from given_power import MeasuredRun
 from happe_study.model.rights import Role
 from happe_study.model.rules import DeviceKind
 from happe_study.model.studies import Study
 from happe_study.study.people import devices
 from happe_study.study.runs import participation as participants
-from serve import Watched, WorldServer
-from test_rules import LIMITS
-from world import World, sqlite_copy
+from serve import WIDE, Staff, WorldServer
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from playwright.sync_api import Browser, Page, StorageState
-
-    from given_power import MeasuredRun
-
-WIDE, TWICE, NARROW = 1280, 640, 320  # CSS pixels; 1280 at 200 % is 640
+TWICE, NARROW = 640, 320  # CSS pixels; 1280 at 200 % is 640
 TITLE = "#figure-title"
 EMAIL = "investigator@example.org"
 GAP = (20.0, 20.5)
@@ -39,37 +26,20 @@ RATE_HZ = 2000
 PARTS = {"whole": "", "closer": "?from=18&to=24", "single": "?from=7.0001&to=7.0101"}
 
 
-@dataclass
-class Lab:
+class Lab(Staff):
     """A server with a measured run and an open study, and a signed-in investigator."""
 
-    world: World
-    server: WorldServer
-    browser: Browser
     run: MeasuredRun
-    signed_in: StorageState
-
-    def open(self, path: str, width: int = WIDE, *, script: bool = True) -> Watched:
-        """A window that shows a page."""
-        window = Watched(self.browser, self.server.url, width, script=script, signed_in=self.signed_in)
-        window.page.goto(path)
-        return window
 
 
 @pytest.fixture(scope="module")
-def lab(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Lab]:
+def lab(server: WorldServer, browser: Browser) -> Lab:
     """A lab with a signed-in investigator."""
-    folder = tmp_path_factory.mktemp("dashboard")
-    world = World(folder, sqlite_copy(sqlite_template, folder), limits=LIMITS)
-    given_accounts.account(world, Role.INVESTIGATOR, email=EMAIL)
-    run = given_power.measured_run(world, rate_hz=RATE_HZ, gap=GAP)
-    given_studies.study(world, protocol=given_studies.small("open"))
-    with WorldServer(world) as server:
-        window = Watched(browser, server.url)
-        signed_in = window.sign_in(EMAIL)
-        window.close()
-        yield Lab(world, server, browser, run, signed_in)
-    world.close()
+    given_accounts.account(server.world, Role.INVESTIGATOR, email=EMAIL)
+    made = Lab(browser, server, EMAIL)
+    made.run = given_power.measured_run(server.world, rate_hz=RATE_HZ, gap=GAP)
+    given_studies.study(server.world, protocol=given_studies.small("open"))
+    return made
 
 
 @pytest.mark.parametrize("name", PARTS)

@@ -1,26 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The participant's pages in Chromium: accessible in every state, by keyboard alone, large, narrow and dark."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser, Page
 
 import given_participants as people
 from given_studies import study, text
+from happe_study.model.participants import Participant
 from happe_study.study.runs import services as runs
 from happe_study.web.participant import runs as run_pages
 from serve import Watched, WorldServer
 from world import World, fixed_secrets, sqlite_copy
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from playwright.sync_api import Browser, Page
-
-    from happe_study.model.participants import Participant
 
 OWN_ITEMS = """
 [[questionnaire.item]]
@@ -80,13 +73,10 @@ class Lab:
 
 
 @pytest.fixture(scope="module")
-def lab_on_a_port(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    folder = tmp_path_factory.mktemp("chromium")
-    world = World(folder, sqlite_copy(sqlite_template, folder))
-    with pytest.MonkeyPatch.context() as patch, WorldServer(world) as server:
+def lab_on_a_port(server: WorldServer) -> Iterator[Lab]:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run_pages, "WATCH_SECONDS", 3600)  # no page reloads while the test looks at it
-        yield Lab(world, server)
-    world.close()
+        yield Lab(server.world, server)
 
 
 def test_a_german_page_is_accessible_and_its_language_can_be_switched(lab_on_a_port: Lab, browser: Browser) -> None:

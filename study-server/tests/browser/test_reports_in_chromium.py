@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A researcher makes a report and reads it in Chromium, and sees what the checks say."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import Browser, expect
 from sqlalchemy import update
@@ -14,26 +11,20 @@ import given_reports
 from happe_study.model.devices import ClockEstimate, Device
 from happe_study.model.rights import Role
 from happe_study.model.runs import Run
-from serve import WIDE, Watched, WorldServer
-from test_rules import LIMITS
-from world import World, sqlite_copy
+from serve import Staff, WorldServer
+from world import World
 
 A4 = 657  # CSS pixels of 174 mm: A4 without the margins
 ANALYST = "analyst@example.org"
 
 
 @pytest.fixture(scope="module")
-def server(browser: Browser, sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorldServer]:
-    """A server with an unblinded study, and a locked one."""
-    assert browser.is_connected()
-    folder = tmp_path_factory.mktemp("reports")
-    world = World(folder, sqlite_copy(sqlite_template, folder), limits=LIMITS)
-    given_accounts.account(world, Role.ANALYST, email=ANALYST)
-    given_reports.finished(world)
-    given_reports.finished(world, "running", participants=1, unblinded=False)
-    with WorldServer(world) as serving:
-        yield serving
-    world.close()
+def analyst(server: WorldServer, browser: Browser) -> Staff:
+    """The analyst of an unblinded study, and of a locked one."""
+    given_accounts.account(server.world, Role.ANALYST, email=ANALYST)
+    given_reports.finished(server.world)
+    given_reports.finished(server.world, "running", participants=1, unblinded=False)
+    return Staff(browser, server, ANALYST)
 
 
 def _plant(world: World) -> None:
@@ -50,17 +41,9 @@ def _plant(world: World) -> None:
         session.execute(update(Run).where(Run.id == run.id).values(condition="O-HAPPE"))
 
 
-def window(browser: Browser, server: WorldServer) -> Watched:
-    """The analyst's window."""
-    made = Watched(browser, server.url, WIDE)
-    made.sign_in(ANALYST)
-    return made
-
-
-def test_a_report_is_made_and_read(browser: Browser, server: WorldServer) -> None:
-    watched = window(browser, server)
+def test_a_report_is_made_and_read(analyst: Staff) -> None:
+    watched = analyst.open("/studies/running/report")
     page = watched.page
-    page.goto("/studies/running/report")
     assert page.locator("h2").first.inner_text() == "Not before the study is unblinded"
     watched.looks_well("report-later")
     page.goto("/studies/finished/report")
@@ -72,14 +55,14 @@ def test_a_report_is_made_and_read(browser: Browser, server: WorldServer) -> Non
     assert page.title().startswith("Error: ")
     watched.looks_well("report-wrong")
     # When it is right
-    raw = given_reports.measures(server.world)
+    raw = given_reports.measures(analyst.world)
     page.set_input_files("#measures", {"name": "measures.json", "mimeType": "application/json", "buffer": raw})
     page.locator("form[action$=measures] button").click()
     page.get_by_text("40 measured, 0 refused").wait_for()
     page.get_by_role("button", name="Make it").click()
     expect(page.get_by_text("The server is making report 1").first).to_be_visible()
     watched.looks_well("report-making")
-    assert given_jobs.work_off(server.world) == ["done"]
+    assert given_jobs.work_off(analyst.world) == ["done"]
     page.get_by_role("link", name="Report 1", exact=True).wait_for()
     watched.looks_well("report-there")
     page.get_by_role("link", name="Report 1", exact=True).click()
@@ -101,17 +84,16 @@ def test_a_report_is_made_and_read(browser: Browser, server: WorldServer) -> Non
     watched.close()
 
 
-def test_an_export_is_asked_for_and_downloaded(browser: Browser, server: WorldServer) -> None:
-    given_reports.finished(server.world, "exported", participants=1)
-    watched = window(browser, server)
+def test_an_export_is_asked_for_and_downloaded(analyst: Staff) -> None:
+    given_reports.finished(analyst.world, "exported", participants=1)
+    watched = analyst.open("/studies/exported/exports")
     page = watched.page
-    page.goto("/studies/exported/exports")
     watched.looks_well("exports-none")
     page.get_by_label("Format").select_option("Parquet")
     page.get_by_role("button", name="Make it").click()
     page.get_by_role("heading", name="The server is making an export").wait_for()
     watched.looks_well("exports-making")
-    given_jobs.work_off(server.world)
+    given_jobs.work_off(analyst.world)
     with page.expect_download() as started:
         page.get_by_role("button", name="Download ratings of export").click()
     assert started.value.suggested_filename == "exported-ratings.parquet"
@@ -119,10 +101,9 @@ def test_an_export_is_asked_for_and_downloaded(browser: Browser, server: WorldSe
     watched.close()
 
 
-def test_a_plan_is_asked_for_and_read(browser: Browser, server: WorldServer) -> None:
-    watched = window(browser, server)
+def test_a_plan_is_asked_for_and_read(analyst: Staff) -> None:
+    watched = analyst.open("/studies/running/protocol")
     page = watched.page
-    page.goto("/studies/running/protocol")
     page.get_by_role("link", name="Plan", exact=True).click()
     page.get_by_role("heading", name="Make a plan").wait_for()
     watched.looks_well("plans-none")
@@ -134,22 +115,21 @@ def test_a_plan_is_asked_for_and_read(browser: Browser, server: WorldServer) -> 
     page.get_by_role("button", name="Make it").click()
     page.get_by_role("heading", name="The server is making a plan").wait_for()
     watched.looks_well("plans-making")
-    given_jobs.work_off(server.world)
+    given_jobs.work_off(analyst.world)
     page.locator("tbody th").nth(1).wait_for()
     assert page.locator("tbody th").all_inner_texts() == ["12", "24"]
     watched.looks_well("plans")
     watched.close()
 
 
-def test_checks_lead_to_what_is_wrong(browser: Browser, server: WorldServer) -> None:
-    _plant(server.world)
-    watched = window(browser, server)
+def test_checks_lead_to_what_is_wrong(analyst: Staff) -> None:
+    _plant(analyst.world)
+    watched = analyst.open("/studies/finished/checks")
     page = watched.page
-    page.goto("/studies/finished/checks")
     page.get_by_role("button", name="Check now").click()
     page.get_by_role("heading", name="The server is checking the study").wait_for()
     watched.looks_well("checks-waiting")
-    given_jobs.work_off(server.world)
+    given_jobs.work_off(analyst.world)
     page.get_by_role("heading", name="Doubled runs").wait_for()
     verdicts = dict(
         zip(

@@ -3,19 +3,15 @@
 
 import csv
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, StorageState, expect
+from playwright.sync_api import Browser, expect
 
 import given_accounts
 import given_profiles
 from happe_study.model.rights import Role
-from serve import WIDE, Watched, WorldServer
-from test_rules import LIMITS
-from world import World, sqlite_copy
+from serve import Staff, Watched, WorldServer
 
 PHONE = 390  # CSS pixels
 REVIEWER = "reviewer@example.org"
@@ -32,41 +28,30 @@ PAGES = {
 }
 
 
-@dataclass
-class Lab:
+class Lab(Staff):
     """A server with an unblinded and a blinded study, and a signed-in reviewer."""
 
-    server: WorldServer
-    browser: Browser
     names: dict[str, str]
-    signed_in: StorageState
 
-    def open(self, path: str, *, script: bool = True) -> Watched:
+    def look(self, path: str, *, script: bool = True) -> Watched:
         """A window in which the reviewer looks at a page about profiles."""
-        window = Watched(self.browser, self.server.url, WIDE, script=script, signed_in=self.signed_in)
-        window.page.goto("/studies/small/profiles" + path.format(**self.names))
-        return window
+        return self.open("/studies/small/profiles" + path.format(**self.names), script=script)
 
 
 @pytest.fixture(scope="module")
-def lab(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Lab]:
+def lab(server: WorldServer, browser: Browser) -> Lab:
     """A lab with a finished study."""
-    folder = tmp_path_factory.mktemp("profiles")
-    world = World(folder, sqlite_copy(sqlite_template, folder), limits=LIMITS)
-    first, *_others, silent = given_profiles.taught(world, players=PLAYERS)
-    given_profiles.taught(world, name="blind", players=1, runs=1, blind=True)
-    given_accounts.account(world, Role.REVIEWER, email=REVIEWER)
-    with WorldServer(world) as server:
-        window = Watched(browser, server.url)
-        signed_in = window.sign_in(REVIEWER)
-        window.close()
-        yield Lab(server, browser, {"code": first.code, "silent": silent.code}, signed_in)
-    world.close()
+    first, *_others, silent = given_profiles.taught(server.world, players=PLAYERS)
+    given_profiles.taught(server.world, name="blind", players=1, runs=1, blind=True)
+    given_accounts.account(server.world, Role.REVIEWER, email=REVIEWER)
+    made = Lab(browser, server, REVIEWER)
+    made.names = {"code": first.code, "silent": silent.code}
+    return made
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_accessible_and_fits(lab: Lab, name: str) -> None:
-    window = lab.open(PAGES[name])
+    window = lab.look(PAGES[name])
     page = window.page
     assert page.locator("h1").inner_text() not in {"Forbidden", "Not Found", "Internal Server Error"}
     window.looks_well(name)
@@ -75,7 +60,7 @@ def test_a_page_is_accessible_and_fits(lab: Lab, name: str) -> None:
 
 def test_every_profile_is_reviewed_by_keyboard_from_the_most_unusual_one_on(lab: Lab) -> None:
     # When the reviewer looks at a lesson, and at its seconds in the run
-    window = lab.open("/{code}/torcs")
+    window = lab.look("/{code}/torcs")
     page, keys = window.page, window.page.keyboard
     window.tab_to("#after")
     with page.expect_request(re.compile("after=0$")):
@@ -120,7 +105,7 @@ def _follow(window: Watched, link: str) -> None:
 
 
 def test_a_table_sorts_filters_keeps_its_state_in_the_address_and_saves_what_it_shows(lab: Lab, tmp_path: Path) -> None:
-    window = lab.open("")
+    window = lab.look("")
     page, keys = window.page, window.page.keyboard
     rows = page.locator("tbody tr:visible")
     every = rows.count()
@@ -149,7 +134,7 @@ def test_a_table_sorts_filters_keeps_its_state_in_the_address_and_saves_what_it_
 
 
 def test_without_javascript_the_tables_have_what_the_charts_show(lab: Lab) -> None:
-    window = lab.open("/{code}/torcs", script=False)
+    window = lab.look("/{code}/torcs", script=False)
     table = window.page.get_by_role("region", name="Frequency by level", exact=True)
     expect(table.locator("tbody tr")).to_have_count(10)
     expect(table).to_be_visible()

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The pages for staff in Chromium: accessible, light and dark, wide and narrow, and by keyboard alone."""
 
-from __future__ import annotations
-
 import re
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, StorageState, expect
 
 import given_accounts
 import given_devices
@@ -18,20 +15,12 @@ import given_studies
 from happe_study.base.clock import now_us
 from happe_study.model.rights import Role
 from happe_study.model.rules import FRESH_US, DeviceKind
+from happe_study.model.studies import Study
 from happe_study.study.people import devices
 from happe_study.study.runs import participation as participants
 from happe_study.study.runs import services as runs
 from serve import WIDE, Watched, WorldServer
-from test_rules import LIMITS
-from world import World, fixed_secrets, sqlite_copy
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from playwright.sync_api import Browser, StorageState
-
-    from happe_study.model.studies import Study
+from world import World, fixed_secrets
 
 UNCERTAIN_US = 2300
 EVERYBODY = {role: f"{role}@example.org" for role in Role} | {"nobody": "nobody@example.org"}
@@ -126,14 +115,9 @@ class Lab:
 
 
 @pytest.fixture(scope="module")
-def lab(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Lab]:
+def lab(server: WorldServer, browser: Browser) -> Lab:
     """A lab that has worked for a while."""
-    folder = tmp_path_factory.mktemp("staff")
-    world = World(folder, sqlite_copy(sqlite_template, folder), limits=LIMITS)
-    names = _past(world)
-    with WorldServer(world) as server:
-        yield Lab(world, server, browser, names, {}, {})
-    world.close()
+    return Lab(server.world, server, browser, _past(server.world), {}, {})
 
 
 def _past(world: World) -> dict[str, str]:
