@@ -18,7 +18,7 @@ from happe_study.operations import logs
 from happe_study.web import watch
 from happe_study.web.api.traces import MOST_PARTS
 from happe_study.web.assembly import create_app
-from happe_study.web.metrics import FOLDER, VARIABLE, Metrics, end, share
+from happe_study.web.metrics import VARIABLE, Metrics, end, share
 from world import fixed_secrets
 
 SECRET = "opensesame"  # noqa: S105 - what must not be logged
@@ -176,19 +176,11 @@ def test_an_address_is_split() -> None:
     assert host_and_port("localhost:8080") == ("localhost", 8080)
 
 
-def test_servers_with_the_same_process_id_count_in_folders_of_their_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # given two containers that share a volume, and in each a server with this process's id
+def test_each_server_counts_in_a_folder_of_its_own_and_removes_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "")  # pytest restores it afterwards
-    dead = tmp_path / FOLDER / "0123456789abcdef"
-    dead.mkdir(parents=True)
-    # when
-    one, two = share(tmp_path), share(tmp_path)
-    # then
-    assert {path.name for path in (tmp_path / FOLDER).iterdir()} == {one.folder.name, two.folder.name}
-    assert os.environ[VARIABLE] == str(two.folder)
+    one, two = share(), share()
+    assert os.environ[VARIABLE] == str(two)
     end(one)
-    assert [path.name for path in (tmp_path / FOLDER).iterdir()] == [two.folder.name]
+    assert (one.exists(), two.exists()) == (False, True)
     end(two)
-    assert not list((tmp_path / FOLDER).iterdir())
+    assert not two.exists()

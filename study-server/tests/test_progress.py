@@ -60,15 +60,6 @@ def test_what_changed_is_sent_and_nothing_if_nothing_did(world: World) -> None:
     assert client.get(f"/studies/small/progress?seen={found[1]}").status_code == HTTPStatus.NO_CONTENT
 
 
-def test_without_htmx_the_page_asks_for_no_script_that_needs_it(world: World) -> None:
-    given_studies.study(world, protocol=given_studies.small())
-    client = world.staff(Role.INVESTIGATOR)
-    assert client.get("/studies/small").text.count("vendor/htmx") == 1
-    world.app.jinja_env.globals["has_htmx"] = bool
-    without = client.get("/studies/small").text
-    assert re.findall(r'<script src="([^"]*)"', without) == ["/static/tables.js"]
-
-
 def test_the_page_says_who_is_next_to_who_may_see_participants(world: World) -> None:
     study = given_studies.study(world, protocol=given_studies.small())
     seated, waiting, begun = (people.participant(world, study)[0] for _ in range(3))

@@ -18,6 +18,7 @@ from sqlalchemy import text
 
 import given_jobs
 from happe_study.model.rights import Role
+from happe_study.web.metrics import PREFIX
 from operated import SOURCES, Operated, Running, happe_server_forked, happe_server_process
 from patience import PATIENCE_S, is_running, until
 
@@ -29,7 +30,7 @@ ALONE = FREE_PORTS | {"jobs": 0}  # without a worker
 def running(operated: Operated, tmp_path: Path) -> Iterator[Running]:
     """A running server without a worker."""
     operated.configure(**ALONE)
-    with Running(operated.file, tmp_path) as made:
+    with Running(operated.file, tmp_path, TMPDIR=str(tmp_path)) as made:
         yield made
 
 
@@ -95,9 +96,7 @@ def test_a_request_under_way_is_answered_before_the_server_stops(running: Runnin
 
 
 @pytest.mark.slow
-def test_requests_are_counted_over_all_workers_and_logged_and_tell_no_code(
-    running: Running, operated: Operated
-) -> None:
+def test_requests_are_counted_over_all_workers_and_logged_and_tell_no_code(running: Running, tmp_path: Path) -> None:
     for code in ("7K2M9QXA", "ABCDEFGH", "00000000"):
         running.get(f"/api/v1/studies/{code}?with={code}")
         running.get(f"/p/{code}{code}{code}")
@@ -111,10 +110,9 @@ def test_requests_are_counted_over_all_workers_and_logged_and_tell_no_code(
     assert sample(metrics, "happe_request_seconds_count", **seconds) == 3
     assert sample(metrics, "happe_writers_busy") == 0
     assert running.get("/metrics")[0] == 404, "they are on their own port alone"
-    folder = operated.data / ".metrics"
-    assert len(list(folder.iterdir())) == 1
+    assert len(list(tmp_path.glob(f"{PREFIX}*"))) == 1
     assert running.stop() == 0
-    assert list(folder.iterdir()) == []
+    assert list(tmp_path.glob(f"{PREFIX}*")) == []
     assert not re.search("7K2M9QXA|ABCDEFGH|00000000", metrics + running.log.read_text())
     entry = next(each for each in running.entries() if each["event"] == "request")
     assert entry.pop("ms") >= 0
@@ -132,19 +130,12 @@ def test_a_method_that_nobody_knows_makes_no_label(running: Running) -> None:
 
 
 @pytest.mark.slow
-def test_what_a_killed_server_leaves_of_metrics_and_jobs_goes_with_the_next_start(
-    operated: Operated, tmp_path: Path
-) -> None:
+def test_what_a_killed_server_leaves_of_jobs_goes_with_the_next_start(operated: Operated, tmp_path: Path) -> None:
     operated.configure(**FREE_PORTS)
-    with Running(operated.file, tmp_path) as killed:
-        (metrics,) = (operated.data / ".metrics").iterdir()
-        assert killed.stop(signal.SIGKILL) == -signal.SIGKILL
     left = given_jobs.left_behind(operated.data)
     with Running(operated.file, tmp_path) as running:
         running.until("worker ready")
         assert not left.exists()
-        assert not metrics.exists()
-        assert len(list((operated.data / ".metrics").iterdir())) == 1
         assert running.stop() == 0
 
 

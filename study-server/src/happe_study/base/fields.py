@@ -16,7 +16,13 @@ BINARY = {"schema": {"type": "string", "format": "binary"}}  # of an answer that
 Reason = Annotated[str, Field(min_length=1, max_length=500, pattern=rf"^{PRINTABLE}*[^\s{_CONTROL}]{PRINTABLE}*$")]
 
 
-class Strict(BaseModel):
-    """The base of all inputs: no unknown fields, no guessed types."""
+class Closed(BaseModel):
+    """The base of all inputs: no unknown fields. Values may be text, as in a query."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid")
+
+
+class Strict(Closed):
+    """The base of inputs without guessed types."""
+
+    model_config = ConfigDict(strict=True)

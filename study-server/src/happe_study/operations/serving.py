@@ -98,7 +98,7 @@ class Serving(BaseApplication):  # type: ignore[misc] # gunicorn has no types
         self._config = config
         self._secrets = secrets
         self._pid_file = pid_file
-        self._shared: metrics.Shared | None = None
+        self._shared: Path | None = None
         self._metrics: WSGIServer | None = None
         self._worker: subprocess.Popen[bytes] | None = None
         self._worker_begun = 0.0
@@ -156,7 +156,7 @@ class Serving(BaseApplication):  # type: ignore[misc] # gunicorn has no types
 
     def _share(self, _arbiter: Arbiter) -> None:
         if self._config.metrics_listen != OFF:
-            self._shared = metrics.share(self._config.data)
+            self._shared = metrics.share()
 
     def _ready(self, arbiter: Arbiter) -> None:
         where = {}
@@ -169,8 +169,6 @@ class Serving(BaseApplication):  # type: ignore[misc] # gunicorn has no types
     def _forked(self, _arbiter: Arbiter, _worker: Worker) -> None:
         if self._metrics is not None:
             self._metrics.socket.close()  # only the master uses it
-        if self._shared is not None:
-            os.close(self._shared.held)  # a worker may outlive a killed master by a second
 
     def _forget(self, _arbiter: Arbiter, worker: Worker) -> None:
         if self._shared is not None:

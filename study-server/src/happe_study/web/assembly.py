@@ -13,31 +13,9 @@ from happe_study.base.database import Database
 from happe_study.base.parts import Parts
 from happe_study.base.version import VERSION
 from happe_study.model import rules
-from happe_study.results.job_kinds import KINDS
 from happe_study.web import api, health, openapi, participant, sign_in, staff, staff_page, watch
 from happe_study.web import every_request as web
 from happe_study.web.metrics import Metrics
-
-NAVIGATION = staff_page.Navigation(
-    site=(
-        ("overview_pages.studies", "Studies"),
-        ("audit_pages.log", "Audit log"),
-        ("account_pages.accounts", "Accounts"),
-        ("account_pages.me", "You"),
-    ),
-    study=(
-        ("overview_pages.study", "Overview"),
-        ("participant_staff.participants", "Participants"),
-        ("profile_pages.profiles", "Profiles"),
-        ("device_pages.devices", "Devices"),
-        ("check_pages.checks", "Checks"),
-        ("report_pages.report", "Report"),
-        ("export_pages.exports", "Exports"),
-        ("study_pages.protocol", "Protocol"),
-        ("study_pages.roles", "Roles"),
-        ("unblinding_pages.unblinding", "Unblinding"),
-    ),
-)
 
 
 def create_app(config: Config, secrets: Secrets | None = None) -> APIFlask:
@@ -59,8 +37,7 @@ def create_app(config: Config, secrets: Secrets | None = None) -> APIFlask:
         app.wsgi_app = ProxyFix(app.wsgi_app, config.trusted_proxies, config.trusted_proxies)  # type: ignore[method-assign] # WSGI's way
     problems.handle_problems(app)
     languages.install(app)
-    staff_page.install(app, NAVIGATION)
-    staff.jobs.install(app, KINDS)
+    staff_page.install(app)
     openapi.install(app)
     web.install(app, config, secrets)
     sign_in.install(app)

@@ -8,17 +8,14 @@ At its import, prometheus_client reads from the environment whether processes sh
 it only when it makes metrics, after `share` has set the environment.
 """
 
-import fcntl
 import os
-import secrets
 import shutil
+import tempfile
 import threading
-from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from wsgiref.simple_server import WSGIServer
 
-FOLDER = ".metrics"
+PREFIX = "happe-metrics-"
 VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0, 600.0)
 
@@ -53,71 +50,31 @@ class Metrics:
         self._writers.inc(change)
 
 
-@dataclass(frozen=True)
-class Shared:
-    """The folder in which a server's processes store their counts. Its lock shows that the master is alive."""
-
-    folder: Path
-    held: int  # a descriptor
-
-
-def share(data: Path) -> Shared:
-    """Make a folder in the data folder for the processes' counts, and remove those of dead servers.
-
-    A lock marks the folder of a living server: process ids may be equal in containers that share a volume.
-    """
-    every = data / FOLDER
-    every.mkdir(mode=0o700, exist_ok=True)
-    for left in every.iterdir():
-        _remove_unless_held(left)
-    while (shared := _made(every / secrets.token_hex(8))) is None:
-        pass
-    os.environ[VARIABLE] = str(shared.folder)
-    return shared
+def share() -> Path:
+    """Make a folder for the processes' counts, among the system's temporary files."""
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+    os.environ[VARIABLE] = str(folder)
+    return folder
 
 
-def _made(folder: Path) -> Shared | None:
-    """Make and lock a folder. None if another starting server removed it before the lock, as a dead server's."""
-    folder.mkdir(mode=0o700)
-    held = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    fcntl.flock(held, fcntl.LOCK_EX)
-    if folder.exists():
-        return Shared(folder, held)
-    os.close(held)
-    return None
-
-
-def _remove_unless_held(folder: Path) -> None:
-    with suppress(FileNotFoundError):
-        held = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(folder, ignore_errors=True)
-        except BlockingIOError:
-            pass
-        finally:
-            os.close(held)
-
-
-def serve(shared: Shared, host: str, port: int) -> tuple[WSGIServer, threading.Thread]:
+def serve(folder: Path, host: str, port: int) -> tuple[WSGIServer, threading.Thread]:
     """Answer GET /metrics with the sums over all processes, in a thread of this one. Raises OSError."""
     from prometheus_client import CollectorRegistry, start_http_server  # noqa: PLC0415 - see above
     from prometheus_client.multiprocess import MultiProcessCollector  # noqa: PLC0415 - see above
 
     registry = CollectorRegistry()
-    MultiProcessCollector(registry, path=str(shared.folder))  # type: ignore[no-untyped-call] # it has no types
+    MultiProcessCollector(registry, path=str(folder))  # type: ignore[no-untyped-call] # it has no types
     return start_http_server(port, host, registry)
 
 
-def forget(shared: Shared, pid: int) -> None:
+def forget(folder: Path, pid: int) -> None:
     """Remove a dead process's gauges from the sums."""
     from prometheus_client.multiprocess import mark_process_dead  # noqa: PLC0415 - see above
 
-    mark_process_dead(pid, str(shared.folder))  # type: ignore[no-untyped-call] # it has no types
+    mark_process_dead(pid, str(folder))  # type: ignore[no-untyped-call] # it has no types
 
 
-def end(shared: Shared) -> None:
+def end(folder: Path) -> None:
     """Remove the folder of the counts."""
-    shutil.rmtree(shared.folder, ignore_errors=True)
-    os.close(shared.held)
+    shutil.rmtree(folder, ignore_errors=True)
     os.environ.pop(VARIABLE, None)

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import wraps
 from http import HTTPStatus
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
 from flask import Flask, Response, current_app, flash, make_response, redirect, render_template, request, url_for
@@ -30,15 +29,25 @@ SECOND_US = 1_000_000
 UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))
 ERRORS_OF_A_FORM = {HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.CONFLICT, HTTPStatus.REQUEST_ENTITY_TOO_LARGE}
 
-Pages = tuple[tuple[str, str], ...]  # endpoints with the texts of links to them
-
-
-@dataclass(frozen=True)
-class Navigation:
-    """The pages in the navigation, of the whole site and of a study. The first of each is the parent of the others."""
-
-    site: Pages
-    study: Pages
+# The pages in the navigation: their endpoints, and the texts of links to them. The first is the parent of the others.
+SITE = (
+    ("overview_pages.studies", "Studies"),
+    ("audit_pages.log", "Audit log"),
+    ("account_pages.accounts", "Accounts"),
+    ("account_pages.me", "You"),
+)
+OF_A_STUDY = (
+    ("overview_pages.study", "Overview"),
+    ("participant_staff.participants", "Participants"),
+    ("profile_pages.profiles", "Profiles"),
+    ("device_pages.devices", "Devices"),
+    ("check_pages.checks", "Checks"),
+    ("report_pages.report", "Report"),
+    ("export_pages.exports", "Exports"),
+    ("study_pages.protocol", "Protocol"),
+    ("study_pages.roles", "Roles"),
+    ("unblinding_pages.unblinding", "Unblinding"),
+)
 
 
 @dataclass(frozen=True)
@@ -50,9 +59,8 @@ class Link:
     current: str = ""
 
 
-def install(app: Flask, leads_to: Navigation) -> None:
+def install(app: Flask) -> None:
     """Install the filters and functions for the templates of staff's pages."""
-    app.extensions["happe_navigation"] = leads_to
     app.add_template_filter(when)
     app.add_template_filter(ago)
     app.add_template_filter(roughly)
@@ -61,8 +69,6 @@ def install(app: Flask, leads_to: Navigation) -> None:
     app.add_template_filter(lead)
     app.add_template_global(may_open)
     app.add_template_global(navigation)
-    app.add_template_global(has_charts)
-    app.add_template_global(has_htmx)
     app.add_template_global(caller, "visitor")
     app.add_template_global(Who)
     app.add_template_global(Right)
@@ -108,7 +114,7 @@ def once_page(title: str, key: str, label: str, secret: str, **more: Any) -> Res
 
 def _of_study(study: Study) -> tuple[tuple[str, str], ...]:
     """The pages above a page of a study: the list of studies, and the study's first page unless this is it."""
-    (home, text), (first, _text) = _navigation().site[0], _navigation().study[0]
+    (home, text), (first, _text) = SITE[0], OF_A_STUDY[0]
     every, this = url_for(home), url_for(first, study=study.name)
     return ((every, text), (this, study.name)) if request.path != this else ((every, text),)
 
@@ -171,33 +177,18 @@ def may_open(endpoint: str, **view_args: str) -> bool:
     return True
 
 
-def has_htmx() -> bool:
-    """Whether the script that makes pages smoother was installed with the server (tools/setup.sh)."""
-    return Path(current_app.static_folder or "", "vendor/htmx.min.js").is_file()
-
-
-def has_charts() -> bool:
-    """Whether the script that draws charts was installed with the server (tools/setup.sh)."""
-    return Path(current_app.static_folder or "", "vendor/uplot.min.js").is_file()
-
-
 def navigation(study: Study | None = None) -> list[Link]:
     """Links to the pages of the whole site, or of a study, that the caller may open."""
-    pages = _navigation().study if study else _navigation().site
+    pages = OF_A_STUDY if study else SITE
     arguments = {"study": study.name} if study else {}
     return [_link(endpoint, text, arguments) for endpoint, text in pages if may_open(endpoint, **arguments)]
-
-
-def _navigation() -> Navigation:
-    found: Navigation = current_app.extensions["happe_navigation"]
-    return found
 
 
 def _link(endpoint: str, text: str, arguments: dict[str, Any]) -> Link:
     address = url_for(endpoint, **arguments)
     if request.path == address:
         return Link(address, text, "page")
-    below = request.path.startswith(f"{address}/") and endpoint != _navigation().study[0][0]
+    below = request.path.startswith(f"{address}/") and endpoint != OF_A_STUDY[0][0]
     return Link(address, text, "true" if below else "")
 
 

@@ -4,9 +4,10 @@
 from typing import Any
 
 from apiflask import APIBlueprint
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from sqlalchemy.orm import Session
 
+from happe_study.base.fields import Closed
 from happe_study.base.parts import parts
 from happe_study.base.problems import not_found
 from happe_study.model.rights import Right, Role
@@ -17,27 +18,21 @@ from happe_study.study.people import accounts as services
 api = APIBlueprint("accounts", __name__, url_prefix="/api/v1", tag="Accounts")
 
 
-class In(BaseModel):
-    """A body. Unknown fields are errors."""
-
-    model_config = ConfigDict(extra="forbid", strict=False)
-
-
-class NewAccount(In):
+class NewAccount(Closed):
     """A new account. Its owner changes the password at the first sign-in."""
 
     email: str = Field(max_length=254)
     password: str = Field(min_length=services.SHORTEST_PASSWORD, max_length=services.LONGEST_PASSWORD)
 
 
-class GrantIn(In):
+class GrantIn(Closed):
     """A role, in one study or, without one, in all."""
 
     role: Role
     study: str | None = Field(None, max_length=255)
 
 
-class Days(In):
+class Days(Closed):
     """How long a token is valid."""
 
     days: int = Field(30, ge=1, le=services.LONGEST_TOKEN_DAYS)

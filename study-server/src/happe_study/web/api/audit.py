@@ -8,10 +8,11 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 from apiflask import APIBlueprint
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from sqlalchemy import ColumnElement, Row, Select, and_, select
 from sqlalchemy.orm import InstrumentedAttribute
 
+from happe_study.base.fields import Closed
 from happe_study.base.parts import parts
 from happe_study.base.problems import FieldError, unprocessable
 from happe_study.model.audit.models import AuditDetail, AuditEntry
@@ -26,10 +27,8 @@ MOST_ENTRIES = 500
 GREATEST_NUMBER = 2**63 - 1
 
 
-class EntriesPage(BaseModel):
+class EntriesPage(Closed):
     """The part of the log that a request asks for: the entries after the number `after`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     after: Annotated[int, Field(ge=0, le=GREATEST_NUMBER)] = 0
     limit: Annotated[int, Field(ge=1, le=MOST_ENTRIES)] = 100
@@ -55,10 +54,8 @@ class EntriesOut(BaseModel):
     next: int | None
 
 
-class NotedHead(BaseModel):
+class NotedHead(Closed):
     """A head that somebody noted earlier, as NUMBER:SHA256. It detects a log that was cut off or made again."""
-
-    model_config = ConfigDict(extra="forbid")
 
     head: Annotated[
         Annotated[str, Field(max_length=100)] | None, Field(description="NUMBER:SHA256 of a head noted earlier")

@@ -5,9 +5,9 @@ from typing import Any
 
 from apiflask import APIBlueprint
 from flask import Response
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
-from happe_study.base.fields import BINARY
+from happe_study.base.fields import BINARY, Closed
 from happe_study.base.parts import parts
 from happe_study.base.tables import MEDIA_TYPES, Format, Kind
 from happe_study.model.rights import Right
@@ -48,10 +48,8 @@ class CatalogueOut(BaseModel):
     tables: list[TableOut]
 
 
-class ExportIn(BaseModel):
+class ExportIn(Closed):
     """The file's format: csv, jsonl (each line is a JSON object) or parquet."""
-
-    model_config = ConfigDict(extra="forbid")
 
     format: Format = Format.CSV
 

@@ -10,8 +10,9 @@ from typing import Annotated, Any
 
 from apiflask import APIBlueprint
 from flask import request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
+from happe_study.base.fields import Closed
 from happe_study.base.parts import parts
 from happe_study.base.problems import not_found
 from happe_study.base.uploads import require_type, takes
@@ -208,10 +209,8 @@ def read_status(study: str) -> dict[str, Any]:
         return {**status(session, found), "custodians": holders}
 
 
-class Unblinding(BaseModel):
+class Unblinding(Closed):
     """The reason, and the confirmation: the typed name of the study or code of the run."""
-
-    model_config = ConfigDict(extra="forbid")
 
     reason: Annotated[str, Field(min_length=SHORTEST_REASON, max_length=LONGEST_REASON, pattern=NO_CONTROLS)]
     confirmation: Annotated[

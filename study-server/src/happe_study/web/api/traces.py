@@ -9,10 +9,11 @@ from uuid import UUID
 
 from apiflask import APIBlueprint
 from flask import g, request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from werkzeug.exceptions import HTTPException
 
 from happe_contract.schemas import MOST_BYTES, Kind
+from happe_study.base.fields import Closed
 from happe_study.base.paging import MOST_ROWS
 from happe_study.base.parts import parts
 from happe_study.base.problems import Problem, bad_request
@@ -79,10 +80,8 @@ class ProgressOut(BaseModel):
     seconds: int
 
 
-class TracesPage(BaseModel):
+class TracesPage(Closed):
     """The part of a study's traces that a request asks for: those after the id `after`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     after: UUID | None = None
     limit: Annotated[int, Field(ge=1, le=MOST_ROWS)] = MOST_ROWS

@@ -1,24 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Cancelling a job of a study, by the button beside its progress."""
 
-from flask import Blueprint, Flask, current_app, g
+from flask import Blueprint, g
 from werkzeug.wrappers import Response as AnyResponse
 
 from happe_study.base.parts import parts
 from happe_study.base.problems import forbidden, not_found
 from happe_study.model.audit.chain import append
 from happe_study.model.jobs import services
-from happe_study.model.jobs.work import Kind
 from happe_study.model.rights import Right
 from happe_study.model.rules import caller, staff
+from happe_study.results.job_kinds import KINDS
 from happe_study.web.staff_page import done
 
 pages = Blueprint("job_pages", __name__)
-
-
-def install(app: Flask, kinds: dict[str, Kind]) -> None:
-    """Store the kinds of jobs for the pages."""
-    app.extensions["happe_kinds"] = kinds
 
 
 @pages.post("/studies/<study>/jobs/<int:number>/cancel")
@@ -30,8 +25,7 @@ def cancel(study: str, number: int) -> AnyResponse:
         job = services.find(session, number)
         if job.study_id != study_id:
             raise not_found()
-        kinds: dict[str, Kind] = current_app.extensions["happe_kinds"]
-        kind = kinds[job.kind]
+        kind = KINDS[job.kind]
         if not caller().may(kind.right, study_id):
             raise forbidden()
         title = kind.titled(job)
