@@ -46,13 +46,6 @@ int watch(Slot& slot, sd_bus* bus, const std::string& rule, sd_bus_message_handl
     });
 }
 
-Result<Slot> call(sd_bus* bus, sd_bus_message* message, sd_bus_message_handler_t answered, void* self) {
-    Slot slot;
-    const int status =
-        take(slot, [&](sd_bus_slot** raw) { return sd_bus_call_async(bus, raw, message, answered, self, 0); });
-    return status < 0 ? Result<Slot>(tl::unexpected<Error>(error_of(status))) : Result<Slot>(std::move(slot));
-}
-
 }  // namespace happe::bus
 
 namespace happe {
@@ -138,9 +131,17 @@ Result<bus::Message> question(sd_bus* bus, sd_bus_message* about, const char* ac
     return message;
 }
 
-Result<bool> read(sd_bus_message* answer) {
+tl::unexpected<ServiceError> denied(std::string why) {
+    return refusal(ServiceError::Kind::AccessDenied, std::move(why));
+}
+
+tl::unexpected<ServiceError> unasked(const Error& error) {
+    return denied("polkit cannot be asked: " + error.message);
+}
+
+Answer<void> read(sd_bus_message* answer, const char* action) {
     if (sd_bus_message_is_method_error(answer, nullptr) != 0) {
-        return tl::unexpected<Error>(bus::error_of(answer));
+        return unasked(bus::error_of(answer));
     }
     int allowed = 0;
     int challenge = 0;
@@ -148,18 +149,26 @@ Result<bool> read(sd_bus_message* answer) {
     if (status >= 0) {
         status = sd_bus_message_read(answer, "bb", &allowed, &challenge);
     }
-    return status < 0 ? Result<bool>(tl::unexpected<Error>(bus::error_of(status))) : Result<bool>(allowed != 0);
+    if (status < 0) {
+        return unasked(bus::error_of(status));
+    }
+    return allowed != 0 ? Answer<void>() : denied(fmt::format("polkit does not allow {}", action));
 }
 
 }  // namespace
 
-void Polkit::ask(sd_bus_message* message, uid_t user, const char* action, std::function<void(Result<bool>)> answered) {
-    const auto asked = question(bus_, message, action);
-    if (!asked) {
-        answered(tl::unexpected<Error>(asked.error()));
+void Polkit::require(sd_bus_message* message, uid_t user, const char* action,
+                     std::function<void(Answer<void>)> answered) {
+    if (waiting_of(user) >= kMostWaiting) {
+        answered(refusal(ServiceError::Kind::LimitsExceeded, "too many of your calls wait for polkit"));
         return;
     }
-    questions_.push_front({this, user, std::move(answered), nullptr, {}});
+    const auto asked = question(bus_, message, action);
+    if (!asked) {
+        answered(unasked(asked.error()));
+        return;
+    }
+    questions_.push_front({this, user, action, std::move(answered), nullptr, {}});
     const auto place = questions_.begin();
     place->place = place;
     const int status = bus::take(place->slot, [&](sd_bus_slot** raw) {
@@ -168,24 +177,8 @@ void Polkit::ask(sd_bus_message* message, uid_t user, const char* action, std::f
     if (status < 0) {
         const auto tell = std::move(place->answered);
         questions_.erase(place);
-        tell(tl::unexpected<Error>(bus::error_of(status)));
+        tell(unasked(bus::error_of(status)));
     }
-}
-
-void Polkit::require(sd_bus_message* message, uid_t user, const char* action,
-                     std::function<void(Answer<void>)> answered) {
-    if (waiting_of(user) >= kMostWaiting) {
-        answered(refusal(ServiceError::Kind::LimitsExceeded, "too many of your calls wait for polkit"));
-        return;
-    }
-    ask(message, user, action, [action, answered = std::move(answered)](const Result<bool>& allowed) {
-        const auto denied = [](std::string why) { return refusal(ServiceError::Kind::AccessDenied, std::move(why)); };
-        if (!allowed) {
-            answered(denied("polkit cannot be asked: " + allowed.error().message));
-        } else {
-            answered(*allowed ? Answer<void>() : denied(fmt::format("polkit does not allow {}", action)));
-        }
-    });
 }
 
 std::size_t Polkit::waiting_of(uid_t user) const {
@@ -195,8 +188,9 @@ std::size_t Polkit::waiting_of(uid_t user) const {
 int Polkit::on_answer(sd_bus_message* answer, void* data, sd_bus_error* /*error*/) {
     auto* const asked = static_cast<Question*>(data);
     const auto tell = std::move(asked->answered);
+    const char* const action = asked->action;
     asked->polkit->questions_.erase(asked->place);
-    tell(read(answer));
+    tell(read(answer, action));
     return 0;
 }
 

@@ -53,10 +53,6 @@ std::string property_changes(std::string_view service, std::string_view path);
 // Negative if the bus accepts no watch.
 int watch(Slot& slot, sd_bus* bus, const std::string& rule, sd_bus_message_handler_t handler, void* self);
 
-// Calls a method without waiting. Passes the answer or error to `answered`, with `self`. Destroying the slot cancels
-// the call.
-Result<Slot> call(sd_bus* bus, sd_bus_message* message, sd_bus_message_handler_t answered, void* self);
-
 }  // namespace happe::bus
 
 namespace happe {
@@ -105,20 +101,17 @@ public:
     Polkit& operator=(const Polkit&) = delete;
     ~Polkit() = default;
 
-    // Asks about the message's sender, a process of `user`. Calls `answered` once, later. An Error means that polkit
-    // did not answer: treat it as a refusal. polkit asks a person only if the message allows it.
-    void ask(sd_bus_message* message, uid_t user, const char* action,
-             std::function<void(Result<bool> allowed)> answered);
-
-    // Does the same, but returns a refusal with the reason. Refuses a user who has too many questions without an
-    // answer.
+    // Asks about the message's sender, a process of `user`. Calls `answered` once, later or at once; a refusal has the
+    // reason, and comes also if polkit does not answer, or if this user has too many questions without an answer.
+    // polkit asks a person only if the message allows it.
     void require(sd_bus_message* message, uid_t user, const char* action, std::function<void(Answer<void>)> answered);
 
 private:
     struct Question {
         Polkit* polkit;
         uid_t user;
-        std::function<void(Result<bool>)> answered;
+        const char* action;
+        std::function<void(Answer<void>)> answered;
         bus::Slot slot;
         std::list<Question>::iterator place;
     };

@@ -75,13 +75,10 @@ Status Logind::start() {
 // Asks for the seat, then for its session. A newer question destroys the slot of an older one, and with it the answer.
 void Logind::refresh() {
     session_call_.reset();
-    bus::Message get;
-    bus::take(get, [this](sd_bus_message** raw) {
-        return sd_bus_message_new_method_call(bus_, raw, kService, seat_path_.c_str(), kProperties, "Get");
+    bus::take(seat_call_, [this](sd_bus_slot** raw) {
+        return sd_bus_call_method_async(bus_, raw, kService, seat_path_.c_str(), kProperties, "Get", on_seat, this,
+                                        "ss", "org.freedesktop.login1.Seat", "ActiveSession");
     });
-    if (get && sd_bus_message_append(get.get(), "ss", "org.freedesktop.login1.Seat", "ActiveSession") >= 0) {
-        seat_call_ = bus::call(bus_, get.get(), on_seat, this).value_or(nullptr);
-    }
 }
 
 void Logind::ask_session(const char* id, const char* path) {
@@ -90,24 +87,18 @@ void Logind::ask_session(const char* id, const char* path) {
         session_path_ = path;
         bus::watch(session_match_, bus_, bus::property_changes(kService, session_path_), on_change, this);
     }
-    bus::Message get;
-    bus::take(get, [this](sd_bus_message** raw) {
-        return sd_bus_message_new_method_call(bus_, raw, kService, session_path_.c_str(), kProperties, "GetAll");
+    bus::take(session_call_, [this](sd_bus_slot** raw) {
+        return sd_bus_call_method_async(bus_, raw, kService, session_path_.c_str(), kProperties, "GetAll", on_session,
+                                        this, "s", "org.freedesktop.login1.Session");
     });
-    if (get && sd_bus_message_append(get.get(), "s", "org.freedesktop.login1.Session") >= 0) {
-        session_call_ = bus::call(bus_, get.get(), on_session, this).value_or(nullptr);
-    }
 }
 
 void Logind::inhibit() {
-    bus::Message message;
-    bus::take(message, [this](sd_bus_message** raw) {
-        return sd_bus_message_new_method_call(bus_, raw, kService, kManager, kManagerInterface, "Inhibit");
+    bus::take(inhibit_call_, [this](sd_bus_slot** raw) {
+        return sd_bus_call_method_async(bus_, raw, kService, kManager, kManagerInterface, "Inhibit", on_inhibited, this,
+                                        "ssss", "sleep", "HAPPE", "Restores the processor's governor before sleep",
+                                        "delay");
     });
-    if (message && sd_bus_message_append(message.get(), "ssss", "sleep", "HAPPE",
-                                         "Restores the processor's governor before sleep", "delay") >= 0) {
-        inhibit_call_ = bus::call(bus_, message.get(), on_inhibited, this).value_or(nullptr);
-    }
 }
 
 void Logind::become(std::optional<Session> session) {

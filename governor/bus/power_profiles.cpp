@@ -57,7 +57,8 @@ void PowerProfiles::ask(std::size_t name) {
     });
     if (get && sd_bus_message_append(get.get(), "ss", kFaces.at(name).name, "ActiveProfile") >= 0) {
         sd_bus_message_set_auto_start(get.get(), 0);
-        question_ = bus::call(bus_, get.get(), on_profile, this).value_or(nullptr);
+        bus::take(question_,
+                  [&](sd_bus_slot** raw) { return sd_bus_call_async(bus_, raw, get.get(), on_profile, this, 0); });
     }
 }
 

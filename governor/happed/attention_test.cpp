@@ -109,15 +109,6 @@ TEST(Attention, AProfileOnMainsIsServedUnlessARunIsOnOrNobodyCouldNameIt) {
     EXPECT_EQ(attention.served()->source, PowerSource::Both);
 }
 
-TEST(Attention, StepsAsideOnMainsButNotFromARun) {
-    Attention attention = attentive();
-    attention.aside(true);
-    EXPECT_EQ(attention.served(), nullptr);
-    EXPECT_EQ(attention.reason(), "the laptop is plugged in, and mains.govern is false");
-    attention.run(RunFocus{.whom = {"subject:p07", "torcs"}});
-    EXPECT_EQ(attention.state(), State::Run);
-}
-
 TEST(Attention, AContestedMachineIsLeftAloneAndAnAbsentPersonComesFirst) {
     Attention attention = attentive();
     attention.run(RunFocus{.whom = {"subject:p07", "torcs"}});

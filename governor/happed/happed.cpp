@@ -148,9 +148,6 @@ void add_options(CLI::App& program, DaemonFiles& files) {
     program
         .add_option("--found", files.found, "The file in which happed notes the machine's state before it changes it")
         ->capture_default_str();
-    program.add_option("--cpus", files.cpus, "The kernel's directory of CPUs")->capture_default_str();
-    program.add_option("--stat", files.stat, "The kernel's file of CPU times")->capture_default_str();
-    program.add_option("--power", files.power, "The kernel's directory of power supplies")->capture_default_str();
     program.add_option("--input", files.keys.devices, "The directory of input devices")->capture_default_str();
     program.add_option("--keys", files.keys.helper, "The socket of happed-keys")->capture_default_str();
     program.add_option("--seat", files.seat, "The seat whose user happed serves")->capture_default_str();

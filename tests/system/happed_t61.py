@@ -79,6 +79,14 @@ class Machine:
         """Return the content of this file in each policy."""
         return {shown(policy, name) for policy in self.policies}
 
+    def found(self) -> dict[str, str]:
+        """Return the present content of all files."""
+        return {
+            f"{folder.name}/{file.name}": shown(folder, file.name)
+            for folder in self.policies
+            for file in folder.iterdir()
+        }
+
 
 class T61(Machine):
     """A ThinkPad T61."""
@@ -135,25 +143,14 @@ MACHINES = {
 }
 
 
-class FakedMachine(Machine):
-    """The files of a machine's cpufreq."""
+def machine_of_today(name: str, cpus: Path, **changes: str) -> Machine:
+    """Make one of MACHINES, with some of each policy's files changed as given.
 
-    @classmethod
-    def shipped(cls, name: str, devices: Path, **changes: str) -> FakedMachine:
-        """Make one of MACHINES below this /sys/devices. `changes` replaces some of each policy's files."""
-        cpus = devices / "system/cpu"
-        (cpus / "cpufreq").mkdir(parents=True, exist_ok=True)
-        (cpus / "cpufreq/boost").write_text("1\n")
-        own = [{"affected_cpus": str(cpu), "related_cpus": str(cpu)} for cpu in range(len(MACHINES[name]))]
-        return cls(cpus, {cpu: own[cpu] | files | changes for cpu, files in enumerate(MACHINES[name])})
-
-    def found(self) -> dict[str, str]:
-        """Return the present content of all files."""
-        return {
-            f"{folder.name}/{file.name}": shown(folder, file.name)
-            for folder in self.policies
-            for file in folder.iterdir()
-        }
+    Each policy claims the two CPUs that every machine has on which tests run.
+    """
+    (cpus / "cpufreq/boost").write_text("1\n")
+    here = {"affected_cpus": "0 1", "related_cpus": "0 1"}
+    return Machine(cpus, {cpu: files | here | changes for cpu, files in enumerate(MACHINES[name])})
 
 
 def turns(happed: Happed, count: int, policies: int = 1) -> None:

@@ -16,6 +16,7 @@ import termios
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from os import EX_CANTCREAT, EX_DATAERR, EX_IOERR, EX_NOINPUT, EX_NOPERM, EX_UNAVAILABLE
 from pathlib import Path
 
 import pytest
@@ -27,16 +28,6 @@ from private_bus import start_bus, there
 
 pytestmark = pytest.mark.slow
 
-EX_USAGE, EX_DATAERR, EX_NOINPUT, EX_UNAVAILABLE, EX_CANTCREAT, EX_IOERR, EX_PROTOCOL, EX_NOPERM = (
-    64,
-    65,
-    66,
-    69,
-    73,
-    74,
-    76,
-    77,
-)
 LESSON = [7, 1_773_458_040_000_123, "performance", 0, 3, 800_000, 1_200_000, 800_000, 970_000, 0]
 ENTER, LEAVE = b"\x1b[?1049h", b"\x1b[?7h\x1b[?25h\x1b[?1049l"
 TRACE = '{"format":"happe-trace/1"}\n' * 10_000

@@ -124,16 +124,6 @@ def test_another_program_that_insists_is_given_way_to(governing: Client, world: 
     until(lambda: t61["scaling_governor"] == "userspace", "it tries again when told to")
 
 
-def test_a_fixed_frequency_is_written_and_given_back(governing: Client, world: World, t61: T61) -> None:
-    world.allow("run-study")
-    run = governing("StartRun", "a{sv}", what("fixed-4"))
-    assert t61["scaling_setspeed"] == "2200000"
-    assert governing.get("Profile") == []
-    answer = governing.peer.reply(governing.send("StopRun", "s", run))
-    assert len(answer.descriptors) == 1
-    assert governing.get("State") == "governing"
-
-
 def test_a_runs_frequency_is_given_back_while_nobody_is_there_and_then_set_again(
     governing: Client, world: World, t61: T61
 ) -> None:

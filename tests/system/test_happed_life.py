@@ -36,19 +36,6 @@ RUN = {
 # Configuration
 
 
-def test_a_reload_applies_the_configuration_and_says_so(happed: Happed, world: World) -> None:
-    me = happed.serves()
-    me.listen()
-    world.allow("configure")
-    happed.configure('mode = "observe"\nperiod_ms = 200\n')
-
-    me("Reload")
-
-    assert me.get("Settings")["period_ms"] == 200
-    assert me.changed("Settings")["period_ms"] == 200
-    assert me.get("State") == "observing"
-
-
 def test_a_reload_needs_leave(me: Client) -> None:
     assert me.refused("Reload")[0] == "AccessDenied"
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from happed_stand_in import HappeCtl
-from happed_t61 import CAPPED, MACHINES, T61, FakedMachine, always_wants
+from happed_t61 import CAPPED, MACHINES, T61, always_wants, machine_of_today
 from patience import until
 
 if TYPE_CHECKING:
@@ -36,8 +36,7 @@ def few_files() -> Iterator[None]:
 @pytest.mark.parametrize("name", MACHINES)
 def test_happed_governs_every_policy_of_a_machine_of_today_and_leaves_all_as_it_was(stopped: Happed, name: str) -> None:
     stopped.configure("period_ms = 100\n")
-    here = "0 1"  # CPUs that every machine has on which tests run
-    machine = FakedMachine.shipped(name, stopped.cpus.parents[1], related_cpus=here, affected_cpus=here)
+    machine = machine_of_today(name, stopped.cpus)
     before = machine.found()
     at_first = machine.of_all("scaling_max_freq")
     me = stopped.start().serves()

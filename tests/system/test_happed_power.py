@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from happed_t61 import FakedMachine
+from happed_t61 import machine_of_today
 from patience import PATIENCE_S, spend, until
 from seals import end, facts
 from test_happed_governs import what
 
 if TYPE_CHECKING:
-    from happed_t61 import T61
+    from happed_t61 import T61, Machine
     from happed_world import Happed, World
 
-HERE = "0 1"  # CPUs that every machine has on which tests run
 EPP = "energy_performance_preference"
 FOUND = "balance_performance"
 OF_EACH_SOURCE = f'period_ms = 100\nmains.epp = "{FOUND}"\nbattery.epp = "power"\n'
@@ -52,20 +51,18 @@ def charger(stopped: Happed) -> Charger:
 
 
 @pytest.fixture
-def laptop(stopped: Happed, charger: Charger) -> FakedMachine:
+def laptop(stopped: Happed, charger: Charger) -> Machine:
     """A laptop with intel_pstate, on its battery."""
     assert charger.supplies
-    return FakedMachine.shipped(
-        "intel-pstate-8", stopped.cpus.parents[1], related_cpus=HERE, affected_cpus=HERE, scaling_cur_freq="400000"
-    )
+    return machine_of_today("intel-pstate-8", stopped.cpus, scaling_cur_freq="400000")
 
 
-def has(machine: FakedMachine, epp: str) -> None:
+def has(machine: Machine, epp: str) -> None:
     """Wait until every policy has this preference."""
     until(lambda: machine.of_all(EPP) == {epp}, f"{epp}, it is {machine.of_all(EPP)}")
 
 
-def test_each_source_of_power_has_its_preference(stopped: Happed, laptop: FakedMachine, charger: Charger) -> None:
+def test_each_source_of_power_has_its_preference(stopped: Happed, laptop: Machine, charger: Charger) -> None:
     laptop.policies[3].joinpath(EPP).write_text("128\n")  # a number that a person wrote
     stopped.configure(OF_EACH_SOURCE)
     me = stopped.start().serves()
@@ -84,7 +81,7 @@ def test_each_source_of_power_has_its_preference(stopped: Happed, laptop: FakedM
         assert [policy.joinpath(EPP).read_text().split()[0] for policy in laptop.policies[2:4]] == [FOUND, "128"]
 
 
-def test_on_mains_it_may_step_aside(stopped: Happed, laptop: FakedMachine, charger: Charger, world: World) -> None:
+def test_on_mains_it_may_step_aside(stopped: Happed, laptop: Machine, charger: Charger, world: World) -> None:
     before = laptop.found()
     stopped.configure("period_ms = 100\nmains.govern = false\n")
     me = stopped.start().serves()
@@ -142,7 +139,7 @@ def test_no_run_begins_on_mains_while_another_program_governs(
 
 
 def test_a_run_has_its_own_preference_and_records_it_with_the_source(
-    stopped: Happed, laptop: FakedMachine, charger: Charger, world: World
+    stopped: Happed, laptop: Machine, charger: Charger, world: World
 ) -> None:
     stopped.configure(OF_EACH_SOURCE)
     me = stopped.start().serves()
@@ -178,7 +175,7 @@ def test_a_run_has_its_own_preference_and_records_it_with_the_source(
     ],
 )
 def test_a_preference_that_a_policy_does_not_take_hinders_only_runs(
-    stopped: Happed, laptop: FakedMachine, world: World, change: tuple[str, str], wrong: str
+    stopped: Happed, laptop: Machine, world: World, change: tuple[str, str], wrong: str
 ) -> None:
     file, line = change
     other = laptop.policies[3] / file
@@ -203,7 +200,7 @@ def test_a_preference_that_a_policy_does_not_take_hinders_only_runs(
 
 
 def test_profiles_on_mains_and_on_battery_learn_on_their_own(
-    stopped: Happed, laptop: FakedMachine, charger: Charger
+    stopped: Happed, laptop: Machine, charger: Charger
 ) -> None:
     """The profile on mains begins as a copy of the other."""
     del laptop

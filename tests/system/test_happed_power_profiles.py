@@ -20,7 +20,7 @@ from test_happed_power import EPP, FOUND, charger, has, laptop
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from happed_t61 import T61, FakedMachine
+    from happed_t61 import T61, Machine
     from happed_world import Client, Happed
 
 __all__ = ["charger", "laptop"]  # fixtures
@@ -100,7 +100,7 @@ def test_under_its_newer_name_too_and_from_the_start(stopped: Happed, world: Wor
     me.sees("State", "observing")
 
 
-def test_the_energy_preference_is_the_other_daemons(stopped: Happed, laptop: FakedMachine, profiles: Profiles) -> None:
+def test_the_energy_preference_is_the_other_daemons(stopped: Happed, laptop: Machine, profiles: Profiles) -> None:
     stopped.configure('period_ms = 100\nbattery.epp = "power"\n')
     me = stopped.start().serves()
     has(laptop, "power")
@@ -127,9 +127,7 @@ def test_the_energy_preference_is_the_other_daemons(stopped: Happed, laptop: Fak
     assert laptop.of_all(EPP) == {FOUND}
 
 
-def test_what_a_killed_happed_left_is_the_other_daemons(
-    stopped: Happed, laptop: FakedMachine, profiles: Profiles
-) -> None:
+def test_what_a_killed_happed_left_is_the_other_daemons(stopped: Happed, laptop: Machine, profiles: Profiles) -> None:
     stopped.configure('period_ms = 100\nbattery.epp = "power"\n')
     stopped.start().serves()
     has(laptop, "power")
@@ -140,7 +138,7 @@ def test_what_a_killed_happed_left_is_the_other_daemons(
     assert laptop.of_all(EPP) == {"power"}
 
 
-def test_a_run_only_notes_the_profile(stopped: Happed, laptop: FakedMachine, profiles: Profiles, world: World) -> None:
+def test_a_run_only_notes_the_profile(stopped: Happed, laptop: Machine, profiles: Profiles, world: World) -> None:
     world.allow("run-study")
     profiles.start()
     me = stopped.start().serves()
