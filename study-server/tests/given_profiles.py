@@ -8,7 +8,6 @@ import records
 from given_devices import put_record
 from given_studies import small, study, unblind
 from happe_study.model.participants import Participant
-from happe_study.model.runs import Run
 from happe_study.model.studies import Study
 from happe_study.study.sealing import open_condition
 from world import World, fixed_secrets
@@ -36,28 +35,28 @@ def taught(
 
 
 def play(  # noqa: PLR0913 - a study's
-    world: World, made: Study, row: Participant, runs: int, *, presses: float, seed: int
+    world: World, made: Study, row: Participant, runs: int, *, presses: float, seed: int, seconds: int = SECONDS
 ) -> list[Json]:
     """Let a participant play runs at a laptop, which uploads the records, and return the records."""
     laptop = people.laptop_with(world, made, row)
-    known: dict[str, list[int] | None] = {}
+    known: dict[str, list[int]] = {}
     uploaded = []
     for number, run in enumerate(people.runs_of(world, row)[:runs]):
-        record = _record(run, known, presses, seed + number)
+        condition = open_condition(fixed_secrets().allocation, run.code, run.condition_sealed)
+        kernel = condition.governor == "ondemand"
+        taught = [] if kernel or condition.governor == "T-HAPPE" else [*(known.get(run.application) or ())]
+        record = records.make(
+            *(run.code, seconds, seed + number),
+            client_id=str(uuid4()),
+            kernel=kernel,
+            presses=presses,
+            before=taught or None,
+        )
+        record["indicator"] = condition.indicator
+        if not kernel:
+            known[run.application] = record["profile_after"]
         people.answered(world, run.code, laptop)
         answer = put_record(world.client(laptop.token), record)
         assert answer.status_code == 201, answer.text  # noqa: PLR2004 - Created
         uploaded.append(record)
     return uploaded
-
-
-def _record(run: Run, known: dict[str, list[int] | None], presses: float, seed: int) -> Json:
-    """A laptop's record of a run. Updates `known`, the laptop's profiles by application."""
-    governor = open_condition(fixed_secrets().allocation, run.code, run.condition_sealed).governor
-    if not governor.endswith("-HAPPE"):
-        return records.make(run.code, SECONDS, seed, client_id=str(uuid4()), kernel=True)
-    before = None if governor == "T-HAPPE" else known.get(run.application)
-    known_before = before and list(before)
-    record = records.make(run.code, SECONDS, seed, before=known_before, client_id=str(uuid4()), presses=presses)
-    known[run.application] = record["profile_after"]
-    return record

@@ -3,21 +3,17 @@
 
 import hashlib
 import json
-from http import HTTPStatus
 from typing import Any
 
 from sqlalchemy import select
 
 import given_participants as people
+import given_profiles
 import given_studies
-import records
-from given_devices import device, put_record, seat
 from happe_study.model.jobs.models import Job
-from happe_study.model.results import Report
 from happe_study.model.runs import Run
 from happe_study.model.studies import Study
-from happe_study.study.sealing import open_condition
-from world import World, fixed_secrets
+from world import World
 
 PROTOCOL = given_studies.small("finished").replace("seconds = 120", "seconds = 20") + "\n[analysis]\nmargin = 0.25\n"
 SAVED = {"T-HAPPE": 0.3, "O-HAPPE": 0.25, "B-HAPPE": 0.28}
@@ -27,27 +23,11 @@ def finished(world: World, name: str = "finished", participants: int = 4, *, unb
     """The study. Its records fit their conditions."""
     study = given_studies.study(world, protocol=PROTOCOL.replace("finished", name))
     for _ in range(participants):
-        _play(world, study)
+        row, _link = people.participant(world, study)
+        given_profiles.play(world, study, row, 10, presses=0.05, seed=100 * row.id, seconds=20)
     if unblinded:
         given_studies.unblind(world, study.name)
     return study
-
-
-def _play(world: World, study: Study) -> None:
-    row, _link = people.participant(world, study)
-    laptop = device(world, study)
-    seat(world, laptop, row.id)
-    client = world.client(laptop.token)
-    known: dict[str, list[int] | None] = {}
-    for run in people.runs_of(world, row):
-        people.answered(world, run.code, laptop)
-        condition = open_condition(fixed_secrets().allocation, run.code, run.condition_sealed)
-        kernel = condition.governor == "ondemand"
-        before = known[run.application] if condition.governor[:2] in ("O-", "B-") else None
-        record = records.make(run.code, 20, run.id, kernel=kernel, before=before) | {"indicator": condition.indicator}
-        if not kernel:
-            known[run.application] = record["profile_after"]
-        assert put_record(client, record).status_code == HTTPStatus.CREATED
 
 
 def measures(world: World, **changed: Any) -> bytes:  # noqa: ANN401 - fields of every measure
@@ -80,5 +60,3 @@ def being_made(world: World, study: Study) -> None:
         job = Job(kind="report", study_id=study.id, asked_by="analyst@example.org", requested_us=1, state="running")
         job.arguments, job.lease, job.step, job.steps, job.doing = {"number": 1}, "x", 4, 20, "exporting records"
         session.add(job)
-        session.flush()
-        session.add(Report(study_id=study.id, number=1, job_id=job.id))

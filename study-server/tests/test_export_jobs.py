@@ -19,10 +19,10 @@ from happe_study.model.audit.models import AuditDetail, AuditEntry
 from happe_study.model.jobs import services as jobs
 from happe_study.model.jobs.models import JobState
 from happe_study.model.participants import Participant
-from happe_study.model.results import ExportPiece
+from happe_study.model.results import FilePiece
 from happe_study.model.rights import Role
-from happe_study.results.exports import job as exporting
-from happe_study.results.exports import services, stored
+from happe_study.results import files
+from happe_study.results.exports import job, services
 from happe_study.results.withdrawal import services as withdrawal
 from operated import Operated
 from test_exports import BLINDED_TABLES
@@ -47,13 +47,13 @@ def streamed(world: World, table: str, form: Format) -> TestResponse:
 
 def every_piece(world: World) -> list[tuple[Any, ...]]:
     with world.database.reading() as session:
-        query = select(ExportPiece.job_id, ExportPiece.name, ExportPiece.at).order_by(ExportPiece.id)
+        query = select(FilePiece.job_id, FilePiece.name, FilePiece.at).order_by(FilePiece.id)
         return [tuple(row) for row in session.execute(query)]
 
 
 def test_a_file_of_a_job_is_what_the_server_streams(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     # Given files of several pieces
-    monkeypatch.setattr(exporting, "PIECE", 1000)
+    monkeypatch.setattr(files, "PIECE", 1000)
     study = given_reports.finished(world, participants=1)
     analyst = browser(world, Role.ANALYST, email="analyst@example.org")
     for number, form in enumerate(Format, 1):
@@ -106,7 +106,7 @@ def test_who_may_not_export_gets_no_file_and_a_file_belongs_to_its_study(small_w
     assert post(analyst, PAGE, format="xlsx").status_code == HTTPStatus.UNPROCESSABLE_ENTITY
     ask(analyst)
     again = analyst.post(PAGE, data={"csrf_token": token_of(analyst.get(PAGE)), "format": "csv"})
-    assert (again.status_code, stored.MAKING in again.text) == (HTTPStatus.CONFLICT, True)
+    assert (again.status_code, job.MAKING in again.text) == (HTTPStatus.CONFLICT, True)
     # Then there is no file until the job is done
     assert fetched(analyst, 1, "runs").status_code == HTTPStatus.NOT_FOUND
     given_jobs.work_off(small_world)
@@ -145,16 +145,16 @@ def test_files_go_after_some_days(small_world: World, monkeypatch: pytest.Monkey
     analyst = browser(small_world, Role.ANALYST, email="analyst@example.org")
     ask(analyst)
     given_jobs.work_off(small_world)
-    end = (given_jobs.job(small_world).finished_us or 0) + stored.KEPT_US
-    monkeypatch.setattr(stored, "now_us", lambda: end - 1)
-    stored.remove_old(small_world.database)
+    end = (given_jobs.job(small_world).finished_us or 0) + job.KEPT_US
+    monkeypatch.setattr(job, "now_us", lambda: end - 1)
+    job.remove_old(small_world.database)
     assert fetched(analyst, 1, "runs").status_code == HTTPStatus.OK
-    monkeypatch.setattr(stored, "now_us", lambda: end)
+    monkeypatch.setattr(job, "now_us", lambda: end)
     # Then nobody gets the files, even before a worker has removed them
     assert fetched(analyst, 1, "runs").status_code == HTTPStatus.NOT_FOUND
     assert "The server removed its files" in analyst.get(PAGE).text
     assert every_piece(small_world)
-    stored.remove_old(small_world.database)
+    job.remove_old(small_world.database)
     assert every_piece(small_world) == []
 
 

@@ -19,7 +19,7 @@ from happe_study.base.config import Config
 from happe_study.model.jobs import services
 from happe_study.model.jobs.models import JobState
 from happe_study.model.jobs.work import GoneError, Work
-from happe_study.model.results import ReportFile
+from happe_study.model.results import FilePiece
 from happe_study.model.rights import Role
 from happe_study.operations.worker import sweep
 from operated import Operated, Running
@@ -67,9 +67,9 @@ def test_a_job_takes_effect_once_though_its_worker_is_killed(operated: Operated,
         assert second.process.wait() == 0
         assert list(second.folder.glob("[0-9]*")) == []
     with world.database.reading() as session:
-        names = list(session.scalars(select(ReportFile.name)))
-    assert "report.html" in names
-    assert len(names) == len(set(names))
+        pieces = [tuple(row) for row in session.execute(select(FilePiece.name, FilePiece.at))]
+    assert ("report.html", 0) in pieces
+    assert len(pieces) == len(set(pieces))
     # And its next start removes what the first worker left on its disk
     sweep(world.database, here.data)
     assert list((here.data / "jobs").glob("[0-9]*")) == []
@@ -97,7 +97,7 @@ def test_a_job_that_is_cancelled_ends_and_one_of_a_worker_that_stops_waits(opera
     assert given_jobs.job(world).state == JobState.WAITING
     assert list(worker.folder.glob("[0-9]*")) == []
     with world.database.reading() as session:
-        assert session.scalars(select(ReportFile.id)).all() == []
+        assert session.scalars(select(FilePiece.id)).all() == []
     assert {"job.cancelled", "job.retried"} <= set(world.actions())
 
 

@@ -18,7 +18,7 @@ from werkzeug.test import TestResponse
 from given_jobs import work_off
 from happe_study.base.tables import Format
 from happe_study.model.jobs.models import Job
-from happe_study.model.results import ExportPiece
+from happe_study.model.results import FilePiece
 from happe_study.model.rights import RIGHTS, Right, Role
 from happe_study.model.runs import Run
 from happe_study.model.studies import Study
@@ -159,7 +159,7 @@ def _exported(made: Server, everybody: dict[str, FlaskClient]) -> Iterator[Asked
 def _kept(made: Server) -> list[tuple[object, ...]]:
     """The database's rows of exports that jobs made."""
     with made.world.database.reading() as session:
-        pieces = session.execute(select(ExportPiece.job_id, ExportPiece.name, ExportPiece.at, ExportPiece.content))
+        pieces = session.execute(select(FilePiece.job_id, FilePiece.name, FilePiece.at, FilePiece.content))
         jobs = session.execute(select(Job.id, Job.arguments, Job.result).where(Job.kind == EXPORT))
         return [(*rest, masked(content)) for *rest, content in pieces] + [tuple(job) for job in jobs]
 

@@ -20,8 +20,8 @@ from world import fixed_secrets
 
 pytestmark = ON_BOTH
 TABLES = {  # SHA-256 of the models' tables in SQL
-    "sqlite": "c7ad9d239ccd2c6a5d6642b4f1bdba7489a43b5d8a255a2dfe6bcf6a2a3f09b3",
-    "postgresql": "37012dd21d3d9c0fba03cde9f1c3ef1c17cd4c7123ff03637fc17eff0415eec0",
+    "sqlite": "984de71832ea00ae4dadf49b08c7c43c0f8df9a39acc2daf61554255a1e93a8e",
+    "postgresql": "dfc16c4344a29d5bd7e517bd796b7874acb4e6ac77c6d282636849f84ae48a7f",
 }
 
 

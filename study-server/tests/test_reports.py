@@ -26,7 +26,7 @@ from happe_study.model.audit.models import AuditDetail, AuditEntry
 from happe_study.model.documents import AnalysisDocument, DocumentKind
 from happe_study.model.jobs.models import Job
 from happe_study.model.participants import Participant
-from happe_study.model.results import Report, ReportFile
+from happe_study.model.results import FilePiece
 from happe_study.model.rights import Role
 from happe_study.model.runs import Run
 from happe_study.model.studies import Study
@@ -246,12 +246,12 @@ def test_who_withdraws_is_in_no_report_any_more(world: World) -> None:
     assert "10 records" in checked(world, analyst)
     given_reports.being_made(world, study)
     with world.database.writing() as session:
-        session.add(ReportFile(report_id=1, name="results.json", media_type="application/json", content=b"{}"))
+        session.add(FilePiece(job_id=2, name="results.json", at=0, content=b"{}"))
         code = session.scalars(select(Participant.code)).one()
     experimenter = browser(world, Role.EXPERIMENTER, email="experimenter@example.org")
     post(experimenter, f"/studies/finished/participants/{code}/withdraw", confirm=code)
     with world.database.reading() as session:
-        for model in (Report, ReportFile, AnalysisDocument, Job):
+        for model in (FilePiece, AnalysisDocument, Job):
             assert session.scalars(select(model)).all() == []
     assert "0 records" in checked(world, analyst)
 

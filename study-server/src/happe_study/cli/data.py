@@ -16,6 +16,7 @@ from happe_study.cli.server import Server, pass_server
 from happe_study.results.withdrawal import retention as planning
 from happe_study.results.withdrawal.retention import Plan
 from happe_study.study.checks.evidence import Check, Verdict
+from happe_study.study.checks.gathering import Sources
 from happe_study.study.checks.services import check_study
 from happe_study.study.documents import InputError, measures_in, model_in
 from happe_study.study.measuring.job import begin
@@ -51,11 +52,11 @@ def verify(  # noqa: PLR0913, PLR0917 - an option each
     as_json: bool,  # noqa: FBT001 - click's flag
 ) -> None:
     """Check a study's data for mistakes, and report the data and the result of each check."""
-    given = {"measures": _read(power, measures_in), "model": _read(machine, model_in)}
+    measures, model = _read(power, measures_in), _read(machine, model_in)
     storage = storage_of(server.config, server.database)
     with server.reading() as session:
         study = named.study(session, name)
-        checks = check_study(session, study, server.secrets.allocation, storage, deep=deep, **given)
+        checks = check_study(session, study, Sources(server.secrets.allocation, storage, model, measures, deep))
         state = study.state
     if as_json:
         print_json({"study": name, "state": state, "checks": [check.document() for check in checks]})

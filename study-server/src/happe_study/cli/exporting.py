@@ -17,7 +17,7 @@ from happe_study.cli.errors import PROGRAM
 from happe_study.cli.server import Server, pass_server
 from happe_study.model.audit.chain import append
 from happe_study.model.studies import StudyState
-from happe_study.results.exports import services, stored
+from happe_study.results.exports import job, services
 from happe_study.results.exports.services import Export
 from happe_study.study.traces.downloads import Downloaded, download
 from happe_study.study.traces.sealed import TraceFiles
@@ -73,7 +73,7 @@ def export(  # noqa: PLR0913, PLR0917 - an option each
 
 def _ask(server: Server, name: str, form: Format, *, as_json: bool) -> None:
     with server.writing() as session:
-        number = stored.begin(session, named.study(session, name).id, server.secrets, form, None).id
+        number = job.begin(session, named.study(session, name).id, server.secrets, form, None).id
     said = f"Job {number} exports {name}. Its page Exports will have the files."
     print_answer({"study": name, "job": number}, said, as_json=as_json)
 

@@ -36,7 +36,7 @@ from happe_study.model.jobs.work import FailedError, GoneError, Kind, Work
 from happe_study.operations import backup, logs
 from happe_study.operations.migrations import tables  # noqa: F401 - a job's row names rows of other tables
 from happe_study.results import job_kinds
-from happe_study.results.exports import stored
+from happe_study.results.exports import job as exports
 from happe_study.results.withdrawal import retention
 from happe_study.study.traces.storage import FULL
 
@@ -99,7 +99,7 @@ class Worker:
         if time.monotonic() < self._due:
             return
         self._due = time.monotonic() + DUE_SECONDS
-        stored.remove_old(self._database)
+        exports.remove_old(self._database)
         if asked := retention.ask_where_due(self._database):
             log.info("identities are due", studies=asked)
 

@@ -8,10 +8,10 @@ no longer store its result.
 import hashlib
 from dataclasses import dataclass
 from importlib import import_module
+from io import BytesIO
 from itertools import count
 from pathlib import Path
 
-from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from happe_study.base.config import Secrets
@@ -23,10 +23,10 @@ from happe_study.model.documents import DocumentKind
 from happe_study.model.jobs import services as jobs
 from happe_study.model.jobs.models import Job
 from happe_study.model.jobs.work import FailedError, Kind, Work
-from happe_study.model.results import Report, ReportFile
 from happe_study.model.rights import Right
 from happe_study.model.rules import Caller
 from happe_study.model.studies import Study, StudyState
+from happe_study.results import files
 from happe_study.results.exports import services as exports
 from happe_study.results.exports.tables import Source
 from happe_study.study import documents
@@ -40,28 +40,27 @@ PAGE = "page.json"
 BLINDED = "A report must wait until the study is unblinded."
 MAKING = "The server is making a report of this study. Wait until it is ready."
 
-Files = dict[str, tuple[str, bytes]]  # media type and content, by name
+MEDIA_TYPES = {"html": "text/html; charset=utf-8", "json": "application/json", "svg": "image/svg+xml"}  # by suffix
 
 
 def make(work: Work) -> None:
     """Make a report from the study as it is now."""
     try:
-        files = _made(work)
+        made = _made(work)
     except InputError as error:
         lines = "\n".join(error.lines)
         raise FailedError(lines.replace(f"{work.folder}/export/", "").replace(f"{work.folder}/", "")) from None
     with work.taking_effect() as session:
-        report = session.scalars(select(Report).where(Report.job_id == work.id)).one()
-        for name, (media_type, content) in files.items():
-            session.add(ReportFile(report_id=report.id, name=name, media_type=media_type, content=content))
-        study, inputs = session.get_one(Study, work.study_id).name, _inputs_of(files)
+        for name, content in made.items():
+            files.keep(session, work.id, name, BytesIO(content))
+        study, inputs = session.get_one(Study, work.study_id).name, _inputs_of(made)
         append(
             session,
             "report.made",
             None,
             study_id=work.study_id,
             study=study,
-            report=report.number,
+            report=work.arguments["number"],
             power=inputs.get(DocumentKind.MEASURES),
             machine=inputs.get(DocumentKind.MODEL),
         )
@@ -70,13 +69,14 @@ def make(work: Work) -> None:
 KIND = Kind(REPORT, "Report {number}", Right.EXPORT, make, "report_pages.report")
 
 
-def _inputs_of(files: Files) -> dict[DocumentKind, str]:
+def _inputs_of(made: dict[str, bytes]) -> dict[DocumentKind, str]:
     """The SHA-256 of each document that went into a report. Others may have come while its job waited."""
-    sent = {kind: files[name][1] for kind, name in documents.NAMES.items() if name in files}
+    sent = {kind: made[name] for kind, name in documents.NAMES.items() if name in made}
     return {kind: hashlib.sha256(content).hexdigest() for kind, content in sent.items()}
 
 
-def _made(work: Work) -> Files:
+def _made(work: Work) -> dict[str, bytes]:
+    """The report's files by name."""
     steps = count(1)
 
     def doing(what: str) -> None:
@@ -100,17 +100,12 @@ def _made(work: Work) -> Files:
     )
     report = making.make(given, doing)
     doing("drawing")
-    figures = {
-        f"{picture.key}.svg": ("image/svg+xml", picture.svg)
-        for section in report.sections
-        for picture in section.pictures
-    }
     return {
-        PAGE: ("application/json", pages.shown(report)),
-        "report.html": ("text/html; charset=utf-8", pages.html(report)),
-        "results.json": ("application/json", pages.results(report)),
-        **{name: ("application/json", content) for name, content in inputs.items()},
-        **figures,
+        PAGE: pages.shown(report),
+        "report.html": pages.html(report),
+        "results.json": pages.results(report),
+        **inputs,
+        **{f"{picture.key}.svg": picture.svg for section in report.sections for picture in section.pictures},
     }
 
 
@@ -119,8 +114,7 @@ def _export(work: Work, study: Study, name: str, out: Path) -> None:
     table = exports.tables(study)[name]
     source = Source(study.id, work.server.secrets.allocation)
     made = exports.Export(source, study.name, table, table.seen(study.state, frozenset(Right)))
-    with (out / made.file_name(Format.CSV)).open("wb") as file:
-        file.writelines(exports.stream(work.database, made, Format.CSV))
+    exports.write(work.database, made, Format.CSV, out)
 
 
 def _inputs(session: Session, study: Study, folder: Path) -> list[tuple[str, bytes]]:
@@ -149,29 +143,32 @@ def begin(session: Session, study_id: int, secrets: Secrets, who: Caller) -> int
     if jobs.open_one(session, REPORT, study_id):
         raise conflict("report", MAKING)
     take_out(session, study_id, secrets)
-    number = 1 + (session.scalar(select(func.max(Report.number)).where(Report.study_id == study_id)) or 0)
-    job = jobs.ask(session, REPORT, who.name, study_id, number=number)
-    session.add(Report(study_id=study_id, number=number, job_id=job.id))
+    number = 1 + max((each.number for each in shown(session, study_id)), default=0)
+    jobs.ask(session, REPORT, who.name, study_id, number=number)
     append(session, "report.begun", who, study_id=study_id, study=study.name, report=number)
     return number
 
 
 def shown(session: Session, study_id: int) -> list[Shown]:
     """A study's reports, newest first."""
-    query = select(Report.number, Job).join(Job, Job.id == Report.job_id).where(Report.study_id == study_id)
-    return [Shown(number, job) for number, job in session.execute(query.order_by(Report.number.desc()))]
+    return [Shown(job.arguments["number"], job) for job in jobs.of_study(session, study_id, REPORT)]
 
 
-def file(session: Session, study_id: int, number: int, name: str) -> ReportFile:
+def file(session: Session, study_id: int, number: int, name: str) -> bytes:
     """A file of a report. Raises Problem 404."""
-    query = select(ReportFile).join(Report, Report.id == ReportFile.report_id)
-    found = session.scalar(query.where(Report.study_id == study_id, Report.number == number, ReportFile.name == name))
-    if found is None:
+    found = files.content(session, _job_id(session, study_id, number), name)
+    if not found:
         raise not_found()
     return found
 
 
 def names(session: Session, study_id: int, number: int) -> set[str]:
-    """The names of a report's files."""
-    query = select(ReportFile.name).join(Report, Report.id == ReportFile.report_id)
-    return set(session.scalars(query.where(Report.study_id == study_id, Report.number == number)))
+    """The names of a report's files. Raises Problem 404."""
+    return files.names(session, _job_id(session, study_id, number))
+
+
+def _job_id(session: Session, study_id: int, number: int) -> int:
+    for each in shown(session, study_id):
+        if each.number == number:
+            return each.job.id
+    raise not_found()

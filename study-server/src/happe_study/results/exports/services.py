@@ -3,6 +3,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -116,6 +117,14 @@ def stream(database: Database, export: Export, form: Format) -> Iterator[bytes]:
     with database.reading() as session:
         at_one_moment(session)
         yield from encoded(form, export.columns, export.table.read(session, export.source, export.columns))
+
+
+def write(database: Database, export: Export, form: Format, folder: Path) -> Path:
+    """Write the file into a folder, and return its path."""
+    path = folder / export.file_name(form)
+    with path.open("wb") as file:
+        file.writelines(stream(database, export, form))
+    return path
 
 
 def catalogue(study: Study, who: Caller) -> list[dict[str, Any]]:

@@ -45,7 +45,7 @@ class Sources:
 
     key: bytes  # the server's allocation key, which opens records and manifests
     storage: Storage
-    model: PowerModel
+    model: PowerModel | None = None
     measures: Mapping[str, Measure] | None = None
     deep: bool = False
 

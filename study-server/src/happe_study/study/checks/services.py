@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Running all checks of a study as it is now, by itself or as a job."""
 
-from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -10,49 +10,24 @@ from happe_study.model.jobs.work import Kind, Work
 from happe_study.model.rights import Right
 from happe_study.model.studies import Study
 from happe_study.study import documents
-from happe_study.study.checks import clock, conditions, doubles, parts, power
-from happe_study.study.checks.evidence import Check, Evidence
+from happe_study.study.checks import clock, doubles, parts, power
+from happe_study.study.checks import conditions as agreement
+from happe_study.study.checks.evidence import Check
 from happe_study.study.checks.gathering import Sources, gather
-from happe_study.study.documents import T61, Measure, PowerModel
-from happe_study.study.traces.storage import Storage
+from happe_study.study.documents import T61
 from happe_study.study.traces.stores import storage_of
 
 
-def checked(evidence: Evidence) -> list[Check]:
-    """The results of all checks."""
-    return [each.check(evidence) for each in (clock, conditions, parts, power, doubles)]
-
-
-def check_study(  # noqa: PLR0913 - each is named
-    session: Session,
-    study: Study,
-    key: bytes,
-    storage: Storage,
-    *,
-    conditions: bool = True,
-    deep: bool = False,
-    measures: Mapping[str, Measure] | None = None,
-    model: PowerModel | None = None,
-) -> list[Check]:
+def check_study(session: Session, study: Study, sources: Sources, *, conditions: bool = True) -> list[Check]:
     """Check a study, in a session that has read nothing but the study.
 
-    `conditions`: whether the asker may know an unblinded study's conditions. `measures` and `model` take the place of
-    the uploaded ones.
+    `conditions`: whether the asker may know an unblinded study's conditions. Measures and a model in `sources` take the
+    place of the uploaded ones.
     """
-    return checked(
-        gather(
-            session,
-            study,
-            Sources(
-                key=key,
-                storage=storage,
-                model=model or documents.model(session, study) or T61,
-                measures=documents.measures(session, study) if measures is None else measures,
-                deep=deep,
-            ),
-            conditions=conditions,
-        )
-    )
+    measures = documents.measures(session, study) if sources.measures is None else sources.measures
+    model = sources.model or documents.model(session, study) or T61
+    evidence = gather(session, study, replace(sources, measures=measures, model=model), conditions=conditions)
+    return [each.check(evidence) for each in (clock, agreement, parts, power, doubles)]
 
 
 CHECKS = "checks"
@@ -64,8 +39,8 @@ def check(work: Work) -> None:
     work.doing("reading records, traces and clocks")
     with work.database.reading() as session:
         study = session.get_one(Study, work.study_id)
-        key, storage = work.server.secrets.allocation, storage_of(work.server.config, work.database)
-        made = check_study(session, study, key, storage, conditions=work.arguments["conditions"])
+        sources = Sources(work.server.secrets.allocation, storage_of(work.server.config, work.database))
+        made = check_study(session, study, sources, conditions=work.arguments["conditions"])
     with work.taking_effect({"checks": [_shown(each) for each in made]}):
         pass
 

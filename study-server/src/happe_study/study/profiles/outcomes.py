@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from happe_contract import conditions as names
@@ -26,14 +26,6 @@ from happe_study.study.runs.machine import State
 
 
 @dataclass(frozen=True)
-class Middle:
-    """The median profile of an application (kHz by level), and all profiles' unusualness (per mille), ascending."""
-
-    khz: tuple[int, ...]
-    unusual: list[int]
-
-
-@dataclass(frozen=True)
 class Group:
     """The profiles of an application: their median and number; and one profile's rank, 1 for the most unusual."""
 
@@ -45,16 +37,12 @@ class Group:
 
 def group_of(session: Session, one: Profile) -> Group:
     """The group of a profile, which includes the profile itself."""
-    middle = _middle(session, one)
-    place = len(middle.unusual) - bisect_right(middle.unusual, one.unusual) + 1
-    return Group(middle.khz, len(middle.unusual), place, services.unusual(one.khz, one.ladder, middle.khz))
-
-
-def _middle(session: Session, one: Profile) -> Middle:
     every = select(Profile).where(Profile.study_id == one.study_id, Profile.application == one.application)
     levels = levels_of(session, every)
-    unusual = session.scalars(every.with_only_columns(Profile.unusual).order_by(Profile.unusual))
-    return Middle(services.median([khz for khz, many in levels for _ in range(many)]), list(unusual))
+    middle = services.median([khz for khz, many in levels for _ in range(many)])
+    further = every.where(Profile.unusual > one.unusual).with_only_columns(func.count(), maintain_column_froms=True)
+    place = 1 + (session.scalar(further) or 0)
+    return Group(middle, sum(many for _, many in levels), place, services.unusual(one.khz, one.ladder, middle))
 
 
 KINDS = ("rating", "watts", "saving")

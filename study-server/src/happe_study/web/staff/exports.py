@@ -13,7 +13,8 @@ from happe_study.base.tables import Format
 from happe_study.model.jobs.models import OPEN
 from happe_study.model.rights import Right
 from happe_study.model.rules import caller, staff
-from happe_study.results.exports import services, stored
+from happe_study.results import files
+from happe_study.results.exports import job, services
 from happe_study.study.studies.services import find
 from happe_study.web.staff_page import done, mistake, or_again, page
 
@@ -28,9 +29,9 @@ def exports(study: str, problem: Problem | None = None) -> Response:
     """The study's exports, and the form that asks for another."""
     with parts().database.reading() as session:
         found = find(session, study)
-        made = stored.shown(session, found.id)
+        made = job.shown(session, found.id)
     mine = [name for name, table in services.tables(found).items() if services.sees(found, table, caller())]
-    facts: dict[str, Any] = {"exports": made, "mine": mine, "formats": FORMATS, "days": stored.KEPT_DAYS}
+    facts: dict[str, Any] = {"exports": made, "mine": mine, "formats": FORMATS, "days": job.KEPT_DAYS}
     facts["making"] = next((each.job for each in made if each.job.state in OPEN), None)
     return page("results/exports", "Exports", study=found, problem=problem, **facts)
 
@@ -45,7 +46,7 @@ def make(study: str) -> AnyResponse:
     except ValueError:
         raise mistake("format", "Choose a format.") from None
     with parts().database.writing() as session:
-        stored.begin(session, g.happe_study_ids(study), parts().secrets, form, caller())
+        job.begin(session, g.happe_study_ids(study), parts().secrets, form, caller())
     return done("The server is making the export.", "export_pages.exports", study=study)
 
 
@@ -56,8 +57,8 @@ def fetch(study: str, number: int, table: str) -> Response:
     database = parts().database
     with database.writing() as session:
         found = find(session, study)
-        file = stored.fetch(session, found, parts().secrets, number, table, caller())
-    answer = Answer(stored.pieces(database, file), content_type=file.form.media_type)
+        file = job.fetch(session, found, parts().secrets, number, table, caller())
+    answer = Answer(files.pieces(database, file.job_id, file.table), content_type=file.form.media_type)
     answer.headers["Content-Length"] = str(file.bytes)
     answer.headers["Content-Disposition"] = f'attachment; filename="{file.name}"'
     return answer

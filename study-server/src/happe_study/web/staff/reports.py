@@ -21,7 +21,7 @@ from happe_study.model.rights import Right
 from happe_study.model.rules import caller, staff
 from happe_study.model.studies import Study, StudyState
 from happe_study.results import reports as services
-from happe_study.results.reports import BLINDED, PAGE
+from happe_study.results.reports import BLINDED, MEDIA_TYPES, PAGE
 from happe_study.study import documents
 from happe_study.study.documents import InputError
 from happe_study.study.measuring import job as measuring
@@ -107,7 +107,7 @@ def made(study: str, number: int) -> Response:
     """The page of a report, with its tables and figures."""
     with parts().database.reading() as session:
         found = find(session, study)
-        content = json.loads(services.file(session, found.id, number, PAGE).content)
+        content = json.loads(services.file(session, found.id, number, PAGE))
         names = services.names(session, found.id, number)
     downloads = [name for name in DOWNLOADS if name in names]
     above = ((url_for("report_pages.report", study=study), "Report"),)
@@ -123,7 +123,7 @@ def download(study: str, number: int, file: str) -> Response:
         if file == PAGE:
             raise not_found()
         found = services.file(session, g.happe_study_ids(study), number, file)
-        answer = Answer(found.content, content_type=found.media_type)
+        answer = Answer(found, content_type=MEDIA_TYPES[file.rpartition(".")[2]])
     if not file.endswith(".svg"):
         answer.headers["Content-Disposition"] = f'attachment; filename="{study}-{number}-{file}"'
     return answer
