@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Hypothesis without deadlines, and a study server for tests."""
+"""Hypothesis without deadlines, a study server for tests, and a host that it knows."""
 
 from __future__ import annotations
 
@@ -8,13 +8,26 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
-from fake_study_server import FakeStudyServer
+from fake_study_server import TOKEN, FakeStudyServer
+from happe_power.upload import identity
+from happe_power.upload.identity import Identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 settings.register_profile("power-logger", deadline=None)  # the machine's load does not matter
 settings.load_profile("power-logger")
+
+
+@pytest.fixture
+def enrolled(tmp_path: Path, fake: FakeStudyServer) -> Path:
+    """The configuration of a host that is a meter of the study a."""
+    identity.prepare(tmp_path / "state")
+    identity.store(tmp_path / "state", Identity(fake.url, "M3TERAAA", "a", TOKEN))
+    config = tmp_path / "p.toml"
+    config.write_text('state = "state"\n')
+    return config
 
 
 @pytest.fixture

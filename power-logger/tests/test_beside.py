@@ -11,30 +11,20 @@ import time
 from pathlib import Path
 
 import power_traces
-from fake_study_server import TOKEN, FakeStudyServer, problem
-from happe_power.upload import identity
+from fake_study_server import FakeStudyServer, problem
 from happe_power.upload.beside import Beside
-from happe_power.upload.identity import Identity
 from patience import PATIENCE_S, until
 
 
-def enrolled(folder: Path, fake: FakeStudyServer) -> None:
-    """Write `p.toml` for a host that the fake knows."""
-    identity.prepare(folder / "state")
-    identity.store(folder / "state", Identity(fake.url, "M3TERAAA", "paper-a3", TOKEN))
-    (folder / "p.toml").write_text('state = "state"\n')
-
-
-def beside(folder: Path, fake: FakeStudyServer) -> Beside:
+def beside(config: Path) -> Beside:
     """An uploader beside this test."""
-    enrolled(folder, fake)
-    return Beside(folder / "spool", ["--config", str(folder / "p.toml")])
+    return Beside(config.parent / "spool", ["--config", str(config)])
 
 
-def test_it_sends_and_finishes_when_the_trace_is_sealed(fake: FakeStudyServer, tmp_path: Path) -> None:
+def test_it_sends_and_finishes_when_the_trace_is_sealed(fake: FakeStudyServer, enrolled: Path, tmp_path: Path) -> None:
     trace = power_traces.begin(tmp_path / "spool")
     trace.add(0)
-    child = beside(tmp_path, fake)
+    child = beside(enrolled)
     assert child.alive
     trace.end()
     assert child.finish(trace.folder, PATIENCE_S)
@@ -45,11 +35,11 @@ def test_it_sends_and_finishes_when_the_trace_is_sealed(fake: FakeStudyServer, t
 
 
 def test_a_server_that_answers_nothing_holds_up_the_end_no_longer_than_wanted(
-    fake: FakeStudyServer, tmp_path: Path
+    fake: FakeStudyServer, enrolled: Path, tmp_path: Path
 ) -> None:
     trace = power_traces.ended(tmp_path / "spool", 1)
     fake.answers("", *[problem(503, "not now")] * 1000)
-    child = beside(tmp_path, fake)
+    child = beside(enrolled)
     began = time.monotonic()
     assert not child.finish(trace.folder, 1.0)
     assert time.monotonic() - began < 10
@@ -57,10 +47,9 @@ def test_a_server_that_answers_nothing_holds_up_the_end_no_longer_than_wanted(
     assert len(list(trace.folder.glob("parts/*"))) == 1
 
 
-def test_a_log_on_a_full_disk_holds_nothing_up(fake: FakeStudyServer, tmp_path: Path) -> None:
+def test_a_log_on_a_full_disk_holds_nothing_up(enrolled: Path, tmp_path: Path) -> None:
     trace = power_traces.ended(tmp_path / "spool", 2)
-    enrolled(tmp_path, fake)
-    words = [sys.executable, "-m", "happe_power", "--config", str(tmp_path / "p.toml"), "upload", "--json"]
+    words = [sys.executable, "-m", "happe_power", "--config", str(enrolled), "upload", "--json"]
     with Path("/dev/full").open("wb") as full:
         subprocess.run([*words, "--spool", str(tmp_path / "spool")], stdout=full, stderr=full, check=False)
     assert (trace.folder / "seal.json").exists()
@@ -71,8 +60,8 @@ def killed(child: Beside) -> None:
     os.kill(child._process.pid, signal.SIGKILL)  # noqa: SLF001 - only tests need the number
 
 
-def test_one_that_died_is_said_once_and_started_again_each_minute(fake: FakeStudyServer, tmp_path: Path) -> None:
-    child = beside(tmp_path, fake)
+def test_one_that_died_is_said_once_and_started_again_each_minute(enrolled: Path, tmp_path: Path) -> None:
+    child = beside(enrolled)
 
     def dies() -> None:
         child.log.write_text("first\nwhy\n")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from fake_study_server import LAPTOP, TOKEN, FakeStudyServer, Said, problem
+from fake_study_server import LAPTOP, FakeStudyServer, Said, problem
 from given_sources import SHUNT, SUPPLY, steady
 from happe_contract.measuring.zeros import ZeroReading
 from happe_contract.traces import Block, Channel, ClockEstimate, Measures
@@ -61,16 +61,6 @@ def calibrated(tmp_path: Path) -> Path:
     path = tmp_path / "bench.toml"
     path.write_text(RECORD)
     return path
-
-
-@pytest.fixture
-def enrolled(tmp_path: Path, fake: FakeStudyServer) -> Path:
-    """The configuration of a host that is a meter of the study a."""
-    identity.prepare(tmp_path / "state")
-    identity.store(tmp_path / "state", Identity(fake.url, "M3TERAAA", "a", TOKEN))
-    config = tmp_path / "p.toml"
-    config.write_text('state = "state"\n')
-    return config
 
 
 def test_a_recording_without_pace_says_in_the_end_what_it_has_and_verify_agrees(

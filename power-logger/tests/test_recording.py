@@ -23,7 +23,7 @@ from happe_power.recording.header import FOLDERS, Purpose, fitting_part_seconds,
 from happe_power.recording.recorder import Limits, Recorder
 from happe_power.recording.tending import Tended
 from happe_power.recording.writer import MOST_WAITING, Writer
-from happe_power.sources.source import EndedError, Reading, SourceError
+from happe_power.sources.source import Reading, SourceError
 from happe_power.trace import Trace, TraceError
 from happe_power.verify import verify
 
@@ -94,11 +94,6 @@ def test_gaps_between_and_inside_of_parts_are_in_the_account_with_their_reasons(
     ]
     assert [footer.runs for footer in trace.footers] == [((0, 400), (450, 300)), ((3000, 40), (3050, 50))]
     assert joined(trace.blocks()) == [*range(400), *range(450, 750), *range(3000, 3040), *range(3050, 3100)]
-
-
-def test_the_end_of_a_file_ends_the_recording(tmp_path: Path) -> None:
-    recorder = record(tmp_path, [*steady(RATE, 100, 0.5), EndedError("at its end")])
-    assert sound(recorder).end_index == 500
 
 
 def test_a_full_trace_is_followed_by_another_at_the_very_next_index(tmp_path: Path) -> None:

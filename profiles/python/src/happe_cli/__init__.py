@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The common parts of HAPPE's programs in Python; each program passes its name.
 
-`commands` is click in our look; `description` prints a program's commands as JSON; `errors` has exit statuses; `disk`
-writes files that survive a power cut; `program` runs a program.
+`commands` is click in our look; `errors` has exit statuses; `disk` writes files that survive a power cut; `program`
+runs a program.
 """

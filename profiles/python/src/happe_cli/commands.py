@@ -29,10 +29,9 @@ class Command(click.Command):
 
     def format_epilog(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
         """Show the text below the options: more help, and examples."""
-        text = footer(self)
-        if text:
+        if self.epilog:
             formatter.write("\n")
-            formatter.write("".join(f"{line}\n" for line in text.splitlines()))
+            formatter.write("".join(f"{line}\n" for line in self.epilog.splitlines()))
 
 
 class Group(Command, click.Group):
@@ -90,11 +89,6 @@ def description(command: click.Command) -> str:
 def summary(command: click.Command) -> str:
     """The first line of the description."""
     return description(command).partition("\n")[0]
-
-
-def footer(command: click.Command) -> str:
-    """The text below a command's options."""
-    return command.epilog or ""
 
 
 def examples(*lines: str) -> str:

@@ -27,13 +27,6 @@ def whole(path: Path) -> Iterator[IO[bytes]]:
         unfinished.unlink(missing_ok=True)
 
 
-def write_all(file: IO[bytes], piece: bytes) -> None:
-    """Write a whole piece to an unbuffered file, which may accept a part at a time."""
-    left = memoryview(piece)
-    while left:
-        left = left[file.write(left) :]
-
-
 def sync_file(file: IO[Any]) -> None:
     """Sync a file's content to the disk."""
     file.flush()
