@@ -1,21 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A stand-in for happed (docs/dbus.md), and happectl as its client on a private bus."""
 
-from __future__ import annotations
-
 import subprocess
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from patience import PATIENCE_S
-from private_bus import PrivateBus, stand_in
+from private_bus import PrivateBus, StandIn, stand_in
 from program import ROOT
-
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
-    from private_bus import StandIn
 
 NAME = "org.happe.Governor1"
 OBJECT = "/org/happe/Governor1"

@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Programs in Python, run in the test's own process."""
 
-from __future__ import annotations
-
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from click.testing import CliRunner
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Waits for events with a limit. Only this file sleeps in tests; ruff checks this."""
 
-from __future__ import annotations
-
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Literal, TypeVar
 
 T = TypeVar("T")
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A system bus for one test, and stand-ins for programs on it."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -10,9 +8,10 @@ import queue
 import socket
 import subprocess
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 from xml.etree import ElementTree as ET
 
 from happed_wire import (
@@ -28,14 +27,10 @@ from happed_wire import (
     RETURN,
     SENDER,
     SIGNAL,
+    Message,
     Peer,
 )
 from patience import PATIENCE_S
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from happed_wire import Message
 
 # Unlike on a real system bus, everybody may do everything; other tests check the policies on a real bus. Some tests
 # also use it as a session bus, so it allows as many waiting calls as that.

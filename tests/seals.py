@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Makes sealed conditions as a study server does (profiles/schema/sealed-condition.schema.json), and runs them."""
 
-from __future__ import annotations
-
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nacl.public import PublicKey, SealedBox
 
-if TYPE_CHECKING:
-    from happed_world import Client
+from happed_world import Client
 
 Json = dict[str, Any]
 

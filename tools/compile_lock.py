@@ -4,17 +4,11 @@
 Those are wheels for any machine, wheels for Linux on x86-64 and AArch64 under the Pythons below, and sources.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from packaging.utils import parse_wheel_filename
+from pip._internal.models.candidate import InstallationCandidate
+from pip._internal.req import InstallRequirement
 from piptools.repositories.pypi import PyPIRepository
 from piptools.scripts.compile import cli
-
-if TYPE_CHECKING:
-    from pip._internal.models.candidate import InstallationCandidate
-    from pip._internal.req import InstallRequirement
 
 PYTHONS = {"cp311", "cp313", "cp314"}  # of Debian 12, 13 and sid
 PROCESSORS = ("_x86_64", "_aarch64")

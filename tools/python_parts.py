@@ -10,18 +10,13 @@ Debian; common.txt has the packages that both need. server.depends and so on nam
 The lock's own comments ("via") say which package needs which.
 """
 
-from __future__ import annotations
-
 import platform
 import re
 import sys
 import tomllib
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Set as AbstractSet
 
 TREE = Path(__file__).resolve().parents[1]
 SHARED = ("profiles/python/pyproject.toml", ())

@@ -5,20 +5,16 @@ A terminal's Ctrl-C reaches only program.py, which ends them all. If somebody ki
 because their standard input closes.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from typing import Any
 
 Json = dict[str, Any]
 
@@ -57,7 +53,7 @@ class Child:
             )
 
     @classmethod
-    def of_module(cls, name: str, module: str, arguments: Sequence[str | Path], folder: Path) -> Child:
+    def of_module(cls, name: str, module: str, arguments: Sequence[str | Path], folder: Path) -> "Child":
         """Start a process that runs one of our modules."""
         return cls(name, [sys.executable, "-m", f"happe_demo.{module}", *arguments], folder)
 

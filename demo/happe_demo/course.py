@@ -1,28 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """One study in the laboratory: its protocol, its laptops and measuring hosts, and its participants."""
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from happe_demo.children import ROOT, Child
 from happe_demo.laboratory import Laboratory, Meter, Rig
 from happe_demo.laptop import Laptop, Visit
 from happe_demo.meter import CALIBRATION
-from happe_demo.office import BLINDED, take_part, token_of
-from happe_demo.times import HostClock
+from happe_demo.office import BLINDED, Office, take_part, token_of
+from happe_demo.screen import Step
+from happe_demo.times import HostClock, StudyTime
 from happe_demo.web import Api
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from happe_demo.office import Office
-    from happe_demo.screen import Step
-    from happe_demo.times import StudyTime
 
 Json = dict[str, Any]
 

@@ -1,28 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The steps of two studies, from an empty folder to tables, with the processes that work for them."""
 
-from __future__ import annotations
-
 import datetime as dt
 import os
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from happe_demo import results
 from happe_demo.children import ROOT, Child, DemoError
 from happe_demo.course import METER_PPM, WALL_US, Course, Place
-from happe_demo.office import BLINDED, STUDY, Office, person_of, signed_in, staff
+from happe_demo.office import BLINDED, STUDY, Office, Person, person_of, signed_in, staff
 from happe_demo.ports import reserved_port
 from happe_demo.screen import Step
 from happe_demo.times import StudyTime, hasten_server
 from happe_demo.web import answers
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from happe_demo.office import Person
 
 Json = dict[str, Any]
 

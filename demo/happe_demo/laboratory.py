@@ -4,20 +4,14 @@
 One thread does it all: it takes the next event and skips the time in between.
 """
 
-from __future__ import annotations
-
 import heapq
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from happe_demo.laptop import SECOND
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from happe_demo.children import Child
-    from happe_demo.laptop import Laptop, Visit
-    from happe_demo.times import StudyTime
+from happe_demo.children import Child
+from happe_demo.laptop import SECOND, Laptop, Visit
+from happe_demo.times import StudyTime
 
 Json = dict[str, Any]
 

@@ -5,26 +5,21 @@ It opens the sealed condition of each run with its own key, as happed does. Nobo
 happe-sim plays the run: the daemon's loop on a simulated T61, with a simulated person before it.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import uuid
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from random import Random
+from typing import Any
 
 from nacl.public import PrivateKey, SealedBox
 
 from happe_contract import conditions as names
+from happe_demo.children import Child
+from happe_demo.times import HostClock
 from happe_demo.web import Api
 from happe_study.base.version import VERSION
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from random import Random
-
-    from happe_demo.children import Child
-    from happe_demo.times import HostClock
 
 Json = dict[str, Any]
 

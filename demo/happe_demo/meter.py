@@ -6,16 +6,15 @@ simulated: the power at the shunt, the host's clock, and the time, so that a rec
 time of its arithmetic.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys
 import threading
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from happe_contract.traces import TimePair
 from happe_demo.times import HostClock, StudyTime, hasten_uploads
 from happe_power import calibration
 from happe_power.recording.files import append_line
@@ -24,14 +23,11 @@ from happe_power.recording.recorder import Limits, Recorder
 from happe_power.recording.tending import Tended
 from happe_power.sources.clock import Instant, VirtualClock
 from happe_power.sources.sim import Rig, Sim
+from happe_power.sources.source import Reading
 from happe_power.sources.t61 import Load
 from happe_power.upload import clocks
 from happe_power.upload.server import Server
 from happe_power.upload.uploader import Uploader, upload
-
-if TYPE_CHECKING:
-    from happe_contract.traces import TimePair
-    from happe_power.sources.source import Reading
 
 Json = dict[str, Any]
 

@@ -1,26 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The study's staff and participants, who use happe-server's command line and its pages like anybody else."""
 
-from __future__ import annotations
-
 import io
 import json
 import secrets
 import sys
+from collections.abc import Iterable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from random import Random
+from typing import Any
 
 import click
 
 from happe_cli.errors import Failure
 from happe_demo.children import DemoError
 from happe_demo.web import Browser
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-    from random import Random
 
 Json = dict[str, Any]
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Reserves ports for servers of the demonstration and of tests, while other programs take ports too."""
 
-from __future__ import annotations
-
 import socket
 
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A study of simulated people on this machine, through the server, devices and measuring hosts of a real one."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import shutil
@@ -10,14 +8,12 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from happe_demo.children import MARK, ROOT, SOURCES, end_all
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 FEWEST, MOST = 2, 48
 INTERRUPTED = 130

@@ -1,24 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Fetches the results: the server's watts of each run, the study's report, and its tables beside the paper's."""
 
-from __future__ import annotations
-
 import csv
 import json
 import textwrap
 import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from happe_demo.children import DemoError
+from happe_demo.office import Office
+from happe_demo.web import Browser
 from happe_study.results.analysis.paper_tables import rounded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from happe_demo.office import Office
-    from happe_demo.web import Browser
 
 Json = dict[str, Any]
 

@@ -1,15 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The demonstration's output while it runs: a line for each step, with a bar that grows on a terminal."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 import time
-from typing import TYPE_CHECKING, Self
-
-if TYPE_CHECKING:
-    from types import TracebackType
+from types import TracebackType
+from typing import Self
 
 WIDTH = 24
 CLEAR = "\r\x1b[K"

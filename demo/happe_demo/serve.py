@@ -4,24 +4,19 @@
 Every page says that it is a demonstration.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from flask import Flask, Response
 
 from happe_demo.children import end_with_input
 from happe_demo.times import StudyTime, hasten_server
 from happe_study import cli
+from happe_study.base.config import Config, Secrets
 from happe_study.operations import serving
 from happe_study.web.assembly import create_app
-
-if TYPE_CHECKING:
-    from flask import Flask, Response
-
-    from happe_study.base.config import Config, Secrets
 
 BANNER = """
 <div class="note warn" role="note"><p>A demonstration: the participants are simulated, and the

@@ -5,8 +5,6 @@ On a terminal without --exit, it stays with its pages until SIGTERM, and then ex
 at once. program.py ends the processes that the show starts.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
@@ -15,14 +13,11 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from happe_demo.children import MARK, DemoError, end_with_input
 from happe_demo.demonstration import Demonstration
+from happe_demo.office import Person
 from happe_demo.screen import is_terminal
-
-if TYPE_CHECKING:
-    from happe_demo.office import Person
 
 LOOKS_S = 0.5
 

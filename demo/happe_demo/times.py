@@ -5,17 +5,12 @@ So a request takes its real time, comparisons of clocks are good to a millisecon
 begins in the past and catches up with the present at its end, because a new password must not be old.
 """
 
-from __future__ import annotations
-
 import mmap
 import struct
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 OFFSET = struct.Struct("<q")  # microseconds: the study's time minus the wall clock
 MILLION = 1_000_000
@@ -30,7 +25,7 @@ class StudyTime:
             self._shared = mmap.mmap(file.fileno(), OFFSET.size)
 
     @classmethod
-    def begin(cls, path: Path, at_us: int) -> StudyTime:
+    def begin(cls, path: Path, at_us: int) -> "StudyTime":
         """Make a time that is `at_us` now (microseconds since 1970). Raises OSError."""
         path.write_bytes(OFFSET.pack(at_us - _real_us()))
         return cls(path)

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Sends the demonstration's requests to the server, as devices do, and as people with a browser."""
 
-from __future__ import annotations
-
 import json
 import re
 from html import unescape

@@ -1,21 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The links and paths in the documents lead to something."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 from urllib.parse import urlsplit
 
+import pytest
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from program import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
-    from markdown_it.token import Token
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("*/README.md"), *ROOT.glob("docs/**/*.md")])
 # Other profiles/ are a server's.

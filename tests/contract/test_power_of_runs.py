@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The study server reads the power that the power logger wrote, with the same rig."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,10 +14,6 @@ from happe_contract.traces import Channel, Measures, TimePair
 from happe_power.recording.parts import encode
 from happe_study.study.traces.parts import samples
 from happe_study.study.traces.power_view import NoPowerError, meter_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 Json = dict[str, Any]
 

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A run's record joins happed's trace and facts with the wizard's data, and the study server accepts it."""
 
-from __future__ import annotations
-
 import uuid
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,12 +9,9 @@ import seals
 from happe_contract import schemas
 from happe_contract.schemas import Kind
 from happe_study.study.records.record import run_record
-from seals import begin, end, facts, pressed
+from happed_world import Client
+from seals import Json, begin, end, facts, pressed
 from test_vectors import validator
-
-if TYPE_CHECKING:
-    from happed_world import Client
-    from seals import Json
 
 
 def record(client: Client, run: str) -> Json:

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The study server and happed follow the same schema of sealed conditions."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -19,15 +17,12 @@ from happe_study.study.people import devices
 from happe_study.study.protocol.conditions import Condition
 from happe_study.study.protocol.reading import Ondemand
 from happe_study.study.runs.services import condition_document
+from happed_stand_in import HappeCtl
+from happed_t61 import T61
 from happed_wire import BusError
-from seals import end, facts, key_of
+from happed_world import Client
+from seals import Json, end, facts, key_of
 from test_vectors import validator
-
-if TYPE_CHECKING:
-    from happed_stand_in import HappeCtl
-    from happed_t61 import T61
-    from happed_world import Client
-    from seals import Json
 
 PARTICIPANT, RUN = Participant(code=seals.SUBJECT), Run(code=seals.RUN, application=seals.APPLICATION)
 SETTINGS = Ondemand(sampling_rate_us=20_000, up_threshold=95)

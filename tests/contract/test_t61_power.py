@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The power logger's simulated T61 and the governor's have the same power, by Table A.2 of the paper."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

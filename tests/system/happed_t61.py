@@ -5,17 +5,12 @@ The files are plain. They accept values that a kernel would refuse, and keep the
 emulated T61 (tests/vm) tests real cpufreq.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from happed_world import Client, Happed
 from patience import until
-
-if TYPE_CHECKING:
-    from happed_world import Client, Happed
 
 FOUND = {
     "affected_cpus": "0 1",

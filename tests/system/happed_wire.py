@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A D-Bus peer: https://dbus.freedesktop.org/doc/dbus-specification.html."""
 
-from __future__ import annotations
-
 import array
 import contextlib
 import itertools
@@ -10,13 +8,11 @@ import os
 import socket
 import struct
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from patience import PATIENCE_S
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 CALL, RETURN, ERROR, SIGNAL = 1, 2, 3, 4
 NO_REPLY = 1

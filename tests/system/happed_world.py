@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """happed with its surroundings: a bus, dbusmock's logind and polkit, a user at the machine, and other users."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os
@@ -16,20 +14,16 @@ import struct
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import pytest
 
 from happed_wire import DESTINATION, INTERFACE, MEMBER, PATH, BusError, Peer
 from patience import PATIENCE_S, until
-from private_bus import private_bus, start_bus
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from private_bus import PrivateBus
+from private_bus import PrivateBus, private_bus, start_bus
 
 IS_ROOT = os.geteuid() == 0
 # The user at the machine. Not root, because happed does not ask polkit about root.
@@ -382,7 +376,7 @@ class Happed:
             )
         return self.process
 
-    def start(self, *options: str) -> Happed:
+    def start(self, *options: str) -> "Happed":
         """Start it and wait until it has its name."""
         process = self.launch(*options)
         return self._there(process)
@@ -392,7 +386,7 @@ class Happed:
         assert self.process
         return self._there(self.process).serves()
 
-    def _there(self, process: subprocess.Popen[bytes]) -> Happed:
+    def _there(self, process: subprocess.Popen[bytes]) -> "Happed":
         until(lambda: process.poll() is not None or self.world.there(NAME), "happed is on the bus")
         assert process.poll() is None, self.log
         return self

@@ -4,8 +4,6 @@
 It uses the server's internals only to open a part of a power trace and compare it with what the client sent.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -13,7 +11,8 @@ import signal
 import socket
 import subprocess
 from contextlib import closing, suppress
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from sqlalchemy import select
 
@@ -24,9 +23,6 @@ from happe_study.model.traces import Trace
 from happe_study.study.traces.sealed import seal_of
 from patience import PATIENCE_S, until
 from program import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HAPPE_SERVER = ROOT / "build/bin/happe-server"
 PROTOCOL = ROOT / "study-server/src/happe_study/study/protocol/examples/paper-a3.toml"

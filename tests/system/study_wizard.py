@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A sitting: happe-study in its real window, a real happed, a real study server, and typed keys."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from sqlalchemy import func, select
@@ -19,26 +18,22 @@ from sqlalchemy import func, select
 import desktop
 import given_participants
 import given_studies
+from desktop import X11
 from happe_study.base.database import Database
 from happe_study.model.devices import ClockEstimate, Device
 from happe_study.model.rules import DeviceKind
 from happe_study.model.runs import Run, RunRecord
+from happe_study.model.studies import Study
 from happe_study.operations import migrations
 from happe_study.study.people import devices
 from happe_study.study.records.stored import opened
 from happe_study.study.runs import services as run_services
+from happed_world import Happed
 from operated import Operated
 from patience import PATIENCE_S, until
+from private_bus import PrivateBus
 from study_server import ServerProcess
 from world import fixed_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from desktop import X11
-    from happe_study.model.studies import Study
-    from happed_world import Happed
-    from private_bus import PrivateBus
 
 Json = dict[str, Any]
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`make demo`, with fewer people: it measures what happe-sim simulated, and Ctrl-C leaves nothing behind."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os
@@ -17,7 +15,7 @@ import tomllib
 from contextlib import suppress
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.request import urlopen
 
 import pytest
@@ -26,10 +24,7 @@ from happe_demo.demonstration import PAPER
 from happe_demo.office import signed_in
 from happe_demo.results import tables
 from patience import PATIENCE_S, spend, until
-from program import ROOT
-
-if TYPE_CHECKING:
-    from program import HappeSim
+from program import ROOT, HappeSim
 
 pytestmark = pytest.mark.slow
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """happectl keys set changes the two keys in the owner's file and in the running happed."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import json
@@ -10,17 +8,13 @@ import os
 import resource
 import signal
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from happed_stand_in import HappeCtl, error
-from happed_world import IS_ROOT, ME, QUICK, full_disks_kill_nobody
+from happed_world import IS_ROOT, ME, QUICK, Client, Happed, full_disks_kill_nobody
 from patience import PATIENCE_S, until
 from test_happectl_setup import two_pressed_keys
-
-if TYPE_CHECKING:
-    from happed_world import Client, Happed
 
 EX_USAGE, EX_DATAERR, EX_IOERR, EX_TEMPFAIL, EX_NOPERM = 64, 65, 74, 75, 77
 TEXT = (

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """happed from outside: whom it serves, and who may see and ask what."""
 
-from __future__ import annotations
-
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -22,9 +21,6 @@ from happed_world import (
     somebody,
 )
 from patience import until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 SLEEP = ("/usr/bin/sleep", "600")
 DOCUMENT = json.dumps(

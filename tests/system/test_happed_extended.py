@@ -1,20 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Mode `extended` on a real happed: probes are only where somebody feels them."""
 
-from __future__ import annotations
-
 import contextlib
 import sqlite3
-from typing import TYPE_CHECKING
 
 import pytest
 
 from happed_t61 import CAPPED, T61, always_wants, shows, turns
-from happed_world import MY_SESSION
+from happed_world import MY_SESSION, Happed, World
 from patience import until
-
-if TYPE_CHECKING:
-    from happed_world import Happed, World
 
 LOWER, LESS, LEARNED, TOP = 800_000, 1_200_000, 1_600_000, 2_300_000
 EXTENDED = '[algorithm]\nmode = "extended"\n'

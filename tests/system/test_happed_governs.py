@@ -1,18 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """happed governs a T61 that is a folder (happed_t61)."""
 
-from __future__ import annotations
-
 import subprocess
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from happed_t61 import T61
 from happed_world import MY_SESSION, NAME, Client, Happed, World
 from patience import PATIENCE_S, until
 from seals import end
-
-if TYPE_CHECKING:
-    from happed_t61 import T61
 
 EX_TEMPFAIL = 75
 

@@ -1,21 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """happed among clients that send wrong messages, or too many."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from happed_wire import DESTINATION, INTERFACE, MEMBER, PATH, BusError
-from happed_world import DBUS_ERROR, MY_NAME, NAME, OBJECT, Client
+from happed_world import DBUS_ERROR, MY_NAME, NAME, OBJECT, Client, Happed, World
 from patience import until
-
-if TYPE_CHECKING:
-    from happed_world import Happed, World
 
 RUN = {"condition": ("s", "O-HAPPE"), "subject": ("s", "p1"), "application": ("s", "torcs")}
 LONG = "x" * 256

@@ -1,18 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """happed's interface on the bus is the XML file's; the policies of the bus and of polkit."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from happed_wire import DESTINATION, INTERFACE, MEMBER, PATH
-from happed_world import NAME, OBJECT
+from happed_world import NAME, OBJECT, Client
 from program import ROOT
-
-if TYPE_CHECKING:
-    from happed_world import Client
 
 XML = (ROOT / "profiles/org.happe.Governor1.xml").read_text()
 POLICY = ROOT / "packaging/org.happe.governor1.policy"

@@ -1,21 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """happed-keys as systemd starts it: with a socket as its standard input."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from patience import PATIENCE_S
 from program import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 OPEN_ALL = b"happe-keys 1 open all KEY_PROG1 KEY_PROG2"
 EX_OK, EX_USAGE, EX_UNAVAILABLE, EX_PROTOCOL = 0, 64, 69, 76

@@ -1,25 +1,30 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """happed from its start to its end: configuration, keys, a bus that ends, a full disk, and kills."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sqlite3
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from happed_world import KEY_PROG1, KEY_PROG2, MY_NAME, NAME, QUICK, Client, Happed, Keyboards, press, running_world
+from happed_world import (
+    KEY_PROG1,
+    KEY_PROG2,
+    MY_NAME,
+    NAME,
+    QUICK,
+    Client,
+    Happed,
+    Keyboards,
+    World,
+    press,
+    running_world,
+)
 from patience import PATIENCE_S, until
 from seals import end, facts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from happed_world import World
 
 pytestmark = pytest.mark.slow
 

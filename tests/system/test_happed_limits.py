@@ -1,19 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """happed keeps the limits that other programs write, with either back-end, and does not fight with these programs."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 
 from happed_stand_in import HappeCtl
 from happed_t61 import CAPPED, T61, always_wants, shows, turns, writes_of
+from happed_world import Client, Happed, World
 from patience import until
-
-if TYPE_CHECKING:
-    from happed_world import Client, Happed, World
 
 LOWEST, LIMIT, WANTED, TOP = 800_000, 1_600_000, 2_200_000, 2_300_000
 

@@ -1,24 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """happed on a machine with many policies: it governs all of them, or reports those that it cannot govern."""
 
-from __future__ import annotations
-
 import json
 import re
 import resource
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from happed_stand_in import HappeCtl
 from happed_t61 import CAPPED, MACHINES, T61, always_wants, machine_of_today
+from happed_world import Happed, World
 from patience import until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from happed_world import Happed, World
 
 POLICIES = 256
 FILES = 100  # happed may open this many files: fewer than one for each policy

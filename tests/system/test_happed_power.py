@@ -1,22 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """happed on mains and on battery: it sets the energy performance preference, steps aside, and records both in runs."""
 
-from __future__ import annotations
-
 import socket
 import subprocess
-from typing import TYPE_CHECKING
 
 import pytest
 
-from happed_t61 import machine_of_today
+from happed_t61 import T61, Machine, machine_of_today
+from happed_world import Happed, World
 from patience import PATIENCE_S, spend, until
 from seals import end, facts
 from test_happed_governs import what
-
-if TYPE_CHECKING:
-    from happed_t61 import T61, Machine
-    from happed_world import Happed, World
 
 EPP = "energy_performance_preference"
 FOUND = "balance_performance"

@@ -1,27 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """happed beside a daemon of power profiles, which dbusmock plays under the older of its two names."""
 
-from __future__ import annotations
-
 import json
 import subprocess
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
-from happed_t61 import always_wants, shows
+from happed_t61 import T61, Machine, always_wants, shows
 from happed_wire import DESTINATION, INTERFACE, MEMBER, PATH
-from happed_world import MOCK, World
+from happed_world import MOCK, Client, Happed, World
 from patience import PATIENCE_S, until
 from seals import end, facts
 from test_happed_governs import what
 from test_happed_power import EPP, FOUND, charger, has, laptop
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from happed_t61 import T61, Machine
-    from happed_world import Client, Happed
 
 __all__ = ["charger", "laptop"]  # fixtures
 

@@ -1,19 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Study runs on happed: people who are blinded see no condition, and every trace is complete."""
 
-from __future__ import annotations
-
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from happed_world import EVERYBODY, ME, MY_NAME, MY_SESSION, PRIVATE, T61_KHZ, Client, Happed, World, somebody
 from patience import until
-
-if TYPE_CHECKING:
-    from program import HappeSim
+from program import HappeSim
 
 SUBJECT = "subject:p1"
 SLEEP = ("/usr/bin/sleep", "600")

@@ -1,25 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Sealed runs on happed: during a run only the daemon knows the condition. Its owner and root do not."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
 import stat
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 import seals
+from happed_t61 import T61
 from happed_wire import BusError
 from happed_world import EVERYBODY, IS_ROOT, MY_SESSION, OTHER, PRIVATE, Client, Happed, World
 from patience import spend, until
+from program import HappeSim
 from seals import begin, end, facts, key_of, pressed
-
-if TYPE_CHECKING:
-    from happed_t61 import T61
-    from program import HappeSim
 
 pytestmark = pytest.mark.slow
 

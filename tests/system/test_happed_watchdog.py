@@ -1,20 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What happed tells systemd's watchdog."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from happed_world import MY_SESSION, Happed, World
 from patience import PATIENCE_S
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.slow
 

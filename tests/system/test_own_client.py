@@ -1,22 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """docs/how-to/own-client.md's program, as a researcher runs it, against a real study server."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from patience import PATIENCE_S
 from program import ROOT
 from study_wizard import Server, application
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 [EXAMPLE] = re.findall(
     r"^```python\n(.*?)^```", (ROOT / "docs/how-to/own-client.md").read_text(), re.MULTILINE | re.DOTALL

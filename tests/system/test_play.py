@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`happe-sim play`: single runs on request."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from program import HappeSim
+from program import HappeSim
 
 GOOD = {"participant": 2, "application": "torcs", "condition": "T-HAPPE", "user": "alice", "started_us": 7_000_000}
 

@@ -1,23 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """docs/how-to/own-instrument.md's example as a package outside the tree: install, record, upload, measure."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
 import sys
 import sysconfig
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from patience import PATIENCE_S
 from program import ROOT
 from study_server import STUDY, StudyServer
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.slow
 

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """happe-power and happe-server as two programs: the server gets exactly the recorded data, whatever fails."""
 
-from __future__ import annotations
-
 import json
 import random
 import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,10 +19,6 @@ from patience import PATIENCE_S, spend, until
 from power_traces import Given
 from program import ROOT
 from study_server import STUDY, StudyServer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 pytestmark = pytest.mark.slow
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """happe-study in its real window, beside a real happed and a real study server."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -13,26 +11,21 @@ import sqlite3
 import stat
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from playwright.sync_api import Page
 from sqlalchemy import func, select
 
 import desktop
 from happe_study.model.audit.models import AuditEntry
+from happed_world import Client, Happed
 from patience import PATIENCE_S, is_running, until
 from serve import chromium
-from study_wizard import application, command_lines, laptop, play, screen, server
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from playwright.sync_api import Page
-
-    from happed_world import Client, Happed
-    from study_wizard import Laptop, Server
+from study_wizard import Laptop, Server, application, command_lines, laptop, play, screen, server
 
 __all__ = ["laptop", "screen", "server"]  # fixtures
 

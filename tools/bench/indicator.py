@@ -5,23 +5,17 @@ The memory stands beside that of a Qt program that shows one window. A key is a 
 Pixels are there when a picture of the screen differs where the ladder is; the baseline is the time of one picture.
 """
 
-from __future__ import annotations
-
 import statistics
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from agent import Agent, window
 from cost import resident_kib
-from desktop import changed, wayland, x11
+from desktop import Desktop, changed, wayland, x11
 from happed_world import Happed, running_world
 from patience import spend, until
 from program import ROOT
-
-if TYPE_CHECKING:
-    from desktop import Desktop
 
 PRESSES = 40
 APART_S = 0.55  # presses of one key less than a second apart are one

@@ -5,16 +5,14 @@ Rounds of both alternate, each in its own process on one CPU. The CPU time is th
 work on the machine only adds to it. The source is in memory, so that an instrument's cost does not count.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -27,9 +25,6 @@ from happe_power.recording.header import Purpose
 from happe_power.recording.recorder import Recorder
 from happe_power.recording.tending import Tended
 from happe_power.sources.source import EndedError, Reading
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROUNDS, PART_SECONDS = 3, 10
 RUN, DAY = (100_000, 600), (1000, 86_400)  # samples a second, and seconds

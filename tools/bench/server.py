@@ -5,19 +5,17 @@ Both servers have gunicorn's workers and threads as shipped. A bare insert is on
 the JSON and checks nothing. Rounds of the two alternate; a ratio is the median over the rounds.
 """
 
-from __future__ import annotations
-
 import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from flask import Flask, request
@@ -35,9 +33,6 @@ from patience import PATIENCE_S
 from postgres import cluster
 from server_process import ServerProcess
 from world import World, fixed_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Ask = tuple[str, str, bytes, dict[str, str]]  # method, path, body, headers
 CLIENTS, ROUNDS, UPLOADS = 8, 5, 160  # uploads in a round

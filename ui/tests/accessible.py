@@ -1,22 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A screen reader's view of a program: real AT-SPI, on a bus of its own."""
 
-from __future__ import annotations
-
 import contextlib
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from subprocess import CalledProcessError
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from desktop import AS_USER
+from desktop import AS_USER, Desktop
 from patience import PATIENCE_S, until
 from program import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from desktop import Desktop
 
 LAUNCHER = "/usr/libexec/at-spi-bus-launcher"
 READER = ("/usr/bin/python3", str(ROOT / "ui/tests/screen_reader.py"))
@@ -34,7 +28,7 @@ class ScreenReader:
 
     @classmethod
     @contextlib.contextmanager
-    def beside(cls, desktop: Desktop, session_bus: str, name: str) -> Iterator[ScreenReader]:
+    def beside(cls, desktop: Desktop, session_bus: str, name: str) -> Iterator["ScreenReader"]:
         """Run AT-SPI for the session of the tests' user; read the program of this name."""
         launcher = desktop.start(*AS_USER, LAUNCHER, "--launch-immediately", DBUS_SESSION_BUS_ADDRESS=session_bus)
         address = ("busctl", f"--address={session_bus}", "call", "org.a11y.Bus", "/org/a11y/bus", "org.a11y.Bus")

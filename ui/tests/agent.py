@@ -1,21 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """happe-indicator as the session agent: on a desktop, before the real happed."""
 
-from __future__ import annotations
-
+import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from cost import wake_ups_in
-from desktop import AS_USER, Output, program
+from desktop import AS_USER, X11, Desktop, Output, program
+from happed_world import Client, Happed
 from patience import until
-
-if TYPE_CHECKING:
-    import subprocess
-
-    from desktop import X11, Desktop
-    from happed_world import Client, Happed
 
 SETTLED_S = 0.3  # three times as long as the agent waits after a change
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Measures a running program's memory and wake-ups."""
 
-from __future__ import annotations
-
 import re
 from contextlib import suppress
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Desktops for one test: X servers with window managers and compositors, and sway; and pictures of their screens."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -11,18 +9,16 @@ import shutil
 import subprocess
 import tempfile
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from PIL import Image, ImageChops, ImageGrab
 
 from patience import PATIENCE_S, spend, until
 from private_bus import there
 from program import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SIZE = (1280, 800)
 MARGIN = 16

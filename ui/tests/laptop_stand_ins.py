@@ -1,16 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Stand-ins for UPower, for the portal with the desktop's style and for a tray, and a power model of a laptop."""
 
-from __future__ import annotations
+from contextlib import AbstractContextManager
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
-from private_bus import stand_in
-
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
-    from private_bus import PrivateBus, StandIn
+from private_bus import PrivateBus, StandIn, stand_in
 
 UPOWER = "org.freedesktop.UPower"
 BATTERY = "/org/freedesktop/UPower/devices/DisplayDevice"

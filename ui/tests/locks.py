@@ -1,23 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The lock screens of real desktops, which report to the stand-in for logind that they are locked."""
 
-from __future__ import annotations
-
 import contextlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from happed_world import LOGIN, MOCK, MY_SESSION
+from agent import Agent
+from happed_world import LOGIN, MOCK, MY_SESSION, World
+from overlay import Box
 from patience import until
 from private_bus import stand_in
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from agent import Agent
-    from happed_world import World
-    from overlay import Box
-    from shells import Shell
+from shells import Shell
 
 DISPLAY_MANAGER = "org.gnome.DisplayManager"
 VERSION = f"""<node><interface name="{DISPLAY_MANAGER}.Manager">

@@ -1,26 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """happe-indicator on a desktop, with a stand-in for happed."""
 
-from __future__ import annotations
-
 import contextlib
 import queue
+import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
-from desktop import MARGIN, changed, program
+from PIL import Image
+
+from desktop import MARGIN, Desktop, changed, program
 from happed_stand_in import GOVERNING, INTERFACE, NAME, OBJECT, T61_KHZ
 from patience import until
-from private_bus import stand_in
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Iterator
-
-    from PIL import Image
-
-    from desktop import Desktop
-    from private_bus import PrivateBus, StandIn
+from private_bus import PrivateBus, StandIn, stand_in
 
 Box = tuple[int, int, int, int]
 

@@ -5,19 +5,15 @@ usage: python3 screen_reader.py NAME           with Debian's python3-gi: prints 
        python3 screen_reader.py NAME press ELEMENT     presses the element of this name
 """
 
-from __future__ import annotations
-
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import gi
 
 gi.require_version("Atspi", "2.0")
 from gi.repository import Atspi  # noqa: E402 - after the version above
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 STATES = (Atspi.StateType.CHECKED, Atspi.StateType.FOCUSABLE, Atspi.StateType.FOCUSED, Atspi.StateType.SENSITIVE)
 

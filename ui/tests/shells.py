@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Real GNOME Shell and KWin without a screen, for one test."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import json
@@ -11,8 +9,9 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from PIL import Image, ImageGrab
 
@@ -21,9 +20,6 @@ from happed_world import MY_SESSION
 from patience import until
 from private_bus import there
 from program import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LARGE = (1600, 1000)  # GNOME refuses 200 % if that leaves fewer than 800 by 480
 EXTENSION = "happe@happe.org"

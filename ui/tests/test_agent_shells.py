@@ -1,20 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The session agent in real GNOME Shell and KWin, before the real happed."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agent import Agent, window
+from happed_world import Happed
 from patience import PATIENCE_S, until
 from shells import Gnome, KWin, Shell, shell
-
-if TYPE_CHECKING:
-    from happed_world import Happed
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 

@@ -1,31 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """happe-indicator as a program: its output, files and cost, and the tray icon on desktops without an overlay."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
 import tempfile
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
 
 from cost import resident_kib, wake_ups_in
-from desktop import Output, changed, program, wayland, without_layers, x11
+from desktop import Desktop, Output, changed, program, wayland, without_layers, x11
 from happed_stand_in import NAME, OBJECT
 from laptop_stand_ins import MODEL, TRAY, WATCHER, WATCHER_PATH, WATCHER_XML, battery, becomes, portal
 from overlay import BUSES, Overlay, happed, is_readable, press
 from patience import PATIENCE_S, until
-from private_bus import stand_in
+from private_bus import PrivateBus, stand_in
 from program import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from desktop import Desktop
-    from private_bus import PrivateBus
 
 SCHEMA = json.loads((ROOT / "profiles/schema/power-model.schema.json").read_text())
 

@@ -1,24 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The overlay on any desktop: above full-screen windows, readable on each of them, and open to clicks through it."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pytest
 
-from desktop import MARGIN, SIZE, wayland, x11
+from desktop import MARGIN, SIZE, Desktop, wayland, x11
 from overlay import Overlay, clicks_go_through, happed, is_in_the_corner, is_readable
+from private_bus import PrivateBus
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
+Begin = Callable[[], AbstractContextManager[Desktop]]
 
-    from desktop import Desktop
-    from private_bus import PrivateBus
-
-    Begin = Callable[[], AbstractContextManager[Desktop]]
 
 pytestmark = pytest.mark.slow
 

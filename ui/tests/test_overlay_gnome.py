@@ -1,27 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """HAPPE in real GNOME Shell: overlay and quick setting by the extension, before the real happed and its keys."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 from PIL import Image
 
 from agent import Agent
 from desktop import AS_USER, changed, keep, program
-from happed_world import KEY_PROG1, KEY_PROG2, Keyboards, press
+from happed_world import KEY_PROG1, KEY_PROG2, Client, Happed, Keyboards, press
 from locks import lockable, rests_while_locked
-from overlay import clicks_go_through, is_in_the_corner, is_readable
+from overlay import Box, clicks_go_through, is_in_the_corner, is_readable
 from patience import until
 from shells import LARGE, LEFT_ALT, Gnome, GnomeWithFractions, opens_the_owners_window, shell
-
-if TYPE_CHECKING:
-    from happed_world import Client, Happed
-    from overlay import Box
 
 pytestmark = pytest.mark.slow
 

@@ -1,24 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The overlay in real KWin: a layer above full-screen windows that clicks pass through, at any scale."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from PIL import Image
 
 from agent import Agent
-from desktop import AS_USER, MARGIN, SIZE, changed
+from desktop import AS_USER, MARGIN, SIZE, Output, changed
+from happed_world import Happed
 from locks import lockable, rests_while_locked
-from overlay import clicks_go_through, is_in_the_corner, is_readable
+from overlay import Box, clicks_go_through, is_in_the_corner, is_readable
 from patience import until
 from shells import KWin, opens_the_owners_window, shell
-
-if TYPE_CHECKING:
-    from desktop import Output
-    from happed_world import Happed
-    from overlay import Box
 
 pytestmark = pytest.mark.slow
 

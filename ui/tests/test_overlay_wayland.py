@@ -1,23 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The overlay on Wayland: above full-screen windows, readable on any of them, and open to clicks through it."""
 
-from __future__ import annotations
-
 import socket
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from PIL import Image
 
-from desktop import GREY, MARGIN, SIZE, changed, nested, wayland
+from desktop import GREY, MARGIN, SIZE, Wayland, changed, nested, wayland
 from happed_stand_in import NAME, OBJECT
 from overlay import Overlay, happed, is_readable, press
 from patience import PATIENCE_S, until
-
-if TYPE_CHECKING:
-    from desktop import Wayland
-    from private_bus import PrivateBus
+from private_bus import PrivateBus
 
 pytestmark = pytest.mark.slow
 

@@ -1,28 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The overlay on X11: above full-screen windows, readable on any of them, and open to clicks through it."""
 
-from __future__ import annotations
-
 import os
 import signal
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from PIL import Image
 
 from agent import window
-from desktop import MARGIN, SIZE, changed, keep, x11
+from desktop import MARGIN, SIZE, X11, changed, keep, x11
 from happed_stand_in import HIDDEN, NAME, OBJECT
 from laptop_stand_ins import BATTERY, UPOWER, battery
-from overlay import Overlay, clicks_go_through, happed, is_readable, press
+from overlay import Box, Overlay, clicks_go_through, happed, is_readable, press
 from patience import spend, until
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from desktop import X11
-    from overlay import Box
-    from private_bus import PrivateBus
+from private_bus import PrivateBus
 
 pytestmark = pytest.mark.slow
 

@@ -1,26 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The window's settings that need a password, by a screen reader, with the real happed and happectl."""
 
-from __future__ import annotations
-
 import contextlib
 import os
-from typing import TYPE_CHECKING
+import socket
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from accessible import ScreenReader
 from desktop import USER, keep, program, x11
-from happed_world import QUICK, Keyboards
+from happed_world import QUICK, Happed, Keyboards
 from patience import PATIENCE_S, is_running, until
 from test_owner_window import Window, opens_from_the_tray, tray_read_out, trays
-
-if TYPE_CHECKING:
-    import socket
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from accessible import ScreenReader
-    from happed_world import Happed
 
 # Tests have no polkit agent: this stand-in for pkexec runs the command as the same user, with the test's files.
 PKEXEC = """#!/bin/sh

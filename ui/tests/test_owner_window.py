@@ -1,39 +1,30 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The owner's window and the tray's menu, by keyboard alone, with the real happed."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
 import re
 import signal
+import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import CalledProcessError
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import pytest
+from PIL import Image
 
 from accessible import TELLS, ScreenReader
 from agent import Agent, window
-from desktop import AS_USER, changed, keep, program, x11
+from desktop import AS_USER, X11, changed, keep, program, x11
 from happed_stand_in import GOVERNING, INTERFACE, NAME, OBJECT
 from happed_wire import BusError
-from happed_world import MY_SESSION, QUICK
+from happed_world import MY_SESSION, QUICK, Client, Happed
 from laptop_stand_ins import MODEL, TRAY, WATCHER, battery, becomes, portal
 from patience import PATIENCE_S, spend, until
-from private_bus import stand_in
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Iterator
-
-    from PIL import Image
-
-    from desktop import X11
-    from happed_world import Client, Happed
-    from private_bus import PrivateBus
+from private_bus import PrivateBus, stand_in
 
 SYSTEMD_XML = """<node><interface name="org.freedesktop.systemd1.Manager">
   <method name="GetUnitFileState"><arg type="s" direction="in"/><arg type="s" direction="out"/></method>

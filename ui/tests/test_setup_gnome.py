@@ -1,22 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`sudo happectl setup` and HAPPE's extension, in real GNOME Shell and with GNOME's own gsettings."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from desktop import USER, program
 from patience import PATIENCE_S, until
+from private_bus import PrivateBus
 from shells import EXTENSION, Gnome, shell
-
-if TYPE_CHECKING:
-    from private_bus import PrivateBus
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """happe-study's command line, without a server or a daemon."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -14,20 +12,16 @@ import stat
 import subprocess
 import threading
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 import desktop
 from patience import PATIENCE_S, is_running, until
+from private_bus import PrivateBus
 from program import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from private_bus import PrivateBus
 
 COMMANDS = ("enrol", "status", "upload", "abort")
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The indicator's unit of the user: however the program ends, systemd does not restart it forever."""
 
-from __future__ import annotations
-
 import configparser
 import os
 import re
