@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Hypothesis without deadlines, a study server for tests, and a host that it knows."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -11,10 +10,6 @@ from hypothesis import settings
 from fake_study_server import TOKEN, FakeStudyServer
 from happe_power.upload import identity
 from happe_power.upload.identity import Identity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 settings.register_profile("power-logger", deadline=None)  # the machine's load does not matter
 settings.load_profile("power-logger")

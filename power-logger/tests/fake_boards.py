@@ -1,23 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A board that counts: the twin of libcomedi.Board. Input n gives scan number + n, modulo 2^16 (2^32)."""
 
-from __future__ import annotations
-
 import errno
 from dataclasses import dataclass, field
 from enum import Enum
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from happe_power.sources.clock import Clock
 from happe_power.sources.libcomedi import Board, Input, Polynomial, Range
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from happe_power.sources.clock import Clock
-
 
 STEP_NS = 50  # of the board's timer
 NI_6034E = [Range(-10, 10), Range(-5, 5), Range(-0.5, 0.5), Range(-0.05, 0.05)]
@@ -177,7 +171,7 @@ class FakeNi:
         )
         self.stream_readers = SimpleNamespace(AnalogMultiChannelReader=Reader)
 
-    def Task(self) -> FakeTask:  # noqa: N802 - nidaqmx.Task
+    def Task(self) -> "FakeTask":  # noqa: N802 - nidaqmx.Task
         """Make a task on this board."""
         if not self.driver:
             raise Error("Could not find an installation of NI-DAQmx.")

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A small study server over real HTTP that follows docs/uploads.md, unless a test makes it answer otherwise."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

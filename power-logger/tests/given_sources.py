@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Instruments that give the readings of a test, and traces recorded from them."""
 
-from __future__ import annotations
-
 import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
@@ -14,10 +13,6 @@ from happe_power.recording.header import Purpose
 from happe_power.recording.recorder import Recorder
 from happe_power.recording.tending import Tended
 from happe_power.sources.source import Reading
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from pathlib import Path
 
 INT16 = np.dtype(np.int16)
 SHUNT = Channel("shunt", Measures.SHUNT, "V", INT16, 1e-5, 0.0, -32768, 32767)

@@ -4,27 +4,21 @@
 A session lasts half a minute, sampled at 50 Hz. The load is 1.2 A, from 5.02 s on 2.0 A, with AR(1) noise.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import datetime as dt
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from happe_contract.calibration import Calibration, Correction, ShuntLine, SupplyTap, Wiring
 from happe_contract.cuts import Cut
 from happe_contract.measuring.energy import Figure, Interval, measure
-from happe_contract.measuring.zeros import NO_CHECKS
+from happe_contract.measuring.refusal import Limits
+from happe_contract.measuring.zeros import NO_CHECKS, Checks
 from happe_contract.rig import Rig, rig_of
 from happe_contract.server_time import Part
 from happe_contract.traces import Block, Channel, Filter, Measures, Quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from happe_contract.measuring.refusal import Limits
-    from happe_contract.measuring.zeros import Checks
 
 RATE_HZ = 50.0
 SAMPLES = 1500

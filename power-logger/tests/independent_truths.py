@@ -8,18 +8,14 @@ states. The truth is the integral of current times voltage at the laptop. Time i
 session's beginning.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Values = NDArray[np.float64]
+Values = NDArray[np.float64]
 
 SERVER_US = 1_793_440_000_000_000  # at second 0
 LASTS_S = 60.0

@@ -1,17 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The program `happe-power` in this process."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 from happe_power.cli.program import main
 from happe_power.toml_files import written
 from in_process import Ran, run
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from typing import Any
 
 # A calibration record of a bench with the shunt and divider of the simulated rig.
 RECORD = """name = "bench"

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Makes traces in a spool without an instrument, like those of a recorder."""
 
-from __future__ import annotations
-
 import json
 import uuid
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from happe_contract.parts import Footer
 from happe_contract.traces import Channel, Measures, TimePair
@@ -15,11 +15,6 @@ from happe_power.recording import closing, parts
 from happe_power.recording.header import FOLDERS, boot_clock, compact
 from happe_power.trace import Trace
 from happe_power.upload import clocks
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
 
 INT16 = np.dtype(np.int16)
 SHUNT = Channel("shunt", Measures.SHUNT, "V", INT16, 10 / 32768 / 20, 0.0)

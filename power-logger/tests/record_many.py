@@ -6,8 +6,6 @@ usage: record_many.py SPOOL COUNT
 Imports once and then forks, because importing takes most of the time of a start. Prints each child's pid and its spool.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

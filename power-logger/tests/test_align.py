@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The marker: its pattern, and how the code finds it."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The uploader as a process beside a recording: it uploads, ends with the recording, and never disturbs it."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

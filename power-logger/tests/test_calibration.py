@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Calibration records: how HAPPE reads, writes and makes them from a known load, and their uncertainty."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime as dt
 import hashlib

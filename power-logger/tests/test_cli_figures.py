@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """happe-power measure, align and calibrate, from the command line."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json
@@ -11,7 +9,9 @@ import random
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,10 +31,6 @@ from happe_power.sources.source import Reading
 from happe_power.trace import Trace
 from patience import PATIENCE_S
 from power_program import happe_power, source_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 SERVER_US = 1_800_000_000_000_000  # the begin of the given trace, by the server: 2027-01-15
 SHIPPED = dataclasses.replace(

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Power, energy and their budgets: sums, rigs, refusals."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from functools import partial

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Enrolment: what the host stores, for whom, and what it refuses. test_power_upload.py uses the real server."""
 
-from __future__ import annotations
-
 import json
 import os
 import ssl

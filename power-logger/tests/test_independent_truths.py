@@ -4,19 +4,18 @@
 With -s it prints the table of docs/uncertainty.md. `tools/validate.sh statistics` draws 300 sessions of each case.
 """
 
-from __future__ import annotations
-
 import json
 import os
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from happe_contract import schemas
+from happe_contract.measuring.energy import Figure
 from happe_contract.measuring.refusal import Limits, Refusal
 from happe_contract.measuring.session import Times
 from happe_contract.measuring.zeros import read_zero
@@ -24,13 +23,7 @@ from happe_contract.traces import Block, ClockEstimate, Gap, Reason, TimePair
 from happe_power import figures
 from happe_power.compare import Comparison, difference, improvement
 from happe_power.trace import Trace
-from independent_truths import Case, session
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from happe_contract.measuring.energy import Figure
-    from independent_truths import Session
+from independent_truths import Case, Session, session
 
 pytestmark = pytest.mark.slow
 

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """happe-power measures: the power of every run of a study, each from the trace that covers it."""
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import json
 import shutil
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,7 +14,7 @@ import pytest
 
 import power_traces
 from given_truths import RECORD, known
-from happe_contract.calibration import Correction
+from happe_contract.calibration import Calibration, Correction
 from happe_contract.measuring import runs
 from happe_contract.measuring.refusal import Limits
 from happe_contract.measuring.runs import StudyRun
@@ -24,13 +23,8 @@ from happe_contract.schemas import Kind, read
 from happe_power import measuring
 from happe_power.recording import zero_check
 from happe_power.trace import Trace
+from in_process import Ran
 from power_program import happe_power
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from happe_contract.calibration import Calibration
-    from in_process import Ran
 
 SERVER_US = 1_800_000_000_000_000  # when the first trace began, by the server
 LATER_US = SERVER_US + 100_000_000

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Correlated noise, rounding, zero checks, and loads that switch in time with the samples."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 

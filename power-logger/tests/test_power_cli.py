@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """happe-power's help and configuration."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import subprocess

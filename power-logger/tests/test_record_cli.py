@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`happe-power record` and `verify` as a person, a script and systemd use them."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,9 +33,6 @@ from happe_power.upload.identity import Identity
 from happe_power.verify import verify
 from patience import PATIENCE_S
 from power_program import RECORD, source_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PROGRAM = [sys.executable, "-m", "happe_power"]
 

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Whole recordings of given readings: parts, gaps, manifest; bounded queues; traces that follow each other."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import json
 import threading
+from collections.abc import Iterable
 from contextlib import ExitStack
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,10 +25,6 @@ from happe_power.recording.writer import MOST_WAITING, Writer
 from happe_power.sources.source import Reading, SourceError
 from happe_power.trace import Trace, TraceError
 from happe_power.verify import verify
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
 
 RATE = 1000.0
 

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The pure pieces of a recording: guard, indices, time base, raw file, parts."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,9 +18,6 @@ from happe_power.recording.guard import guarded
 from happe_power.recording.tending import Tended
 from happe_power.sources.clock import VirtualClock
 from happe_power.sources.source import EndedError, FinalError, Reading, SourceError, UnpluggedError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CHANNELS = (SHUNT, SUPPLY)
 FLOAT = Channel("power", Measures.POWER, "W", np.dtype(np.float64), 1.0, 0.0, 0.0, 100.0)

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Disks that are really full, and kill -9 at 50 random instants: a recording tells what it lost, and keeps the rest."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -12,9 +10,10 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -25,9 +24,6 @@ from happe_power.verify import verify
 from patience import PATIENCE_S, spend, until
 from power_program import happe_power, source_file
 from small_disk import SmallDisk
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = pytest.mark.slow
 SMALL = 4 << 20  # bytes of a disk

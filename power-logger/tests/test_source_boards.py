@@ -5,8 +5,6 @@ tests/vm/guest_tests/test_power_comedi.py uses the kernel's own board. NI's pack
 redistribute.
 """
 
-from __future__ import annotations
-
 import ctypes
 import re
 from pathlib import Path

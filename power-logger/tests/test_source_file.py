@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Recordings of any other program in CSV."""
 
-from __future__ import annotations
-
 import math
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NoReturn
+from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import given
@@ -17,14 +17,8 @@ from happe_power import sources
 from happe_power.source_kit import Taken, check_source
 from happe_power.sources import file
 from happe_power.sources.clock import VirtualClock
-from happe_power.sources.source import EndedError, FinalError, SourceError
+from happe_power.sources.source import EndedError, FinalError, Source, SourceError
 from happe_power.sources.text import Bad, Shape, tables
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from happe_power.sources.source import Source
 
 Table = dict[str, Any]
 

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Polled sources: the poller, the processor's energy counters, the battery's gauge."""
 
-from __future__ import annotations
-
 import os
 import re
 from itertools import count
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,15 +14,10 @@ from happe_power import sources
 from happe_power.source_kit import Taken, check_source, take
 from happe_power.sources import poller
 from happe_power.sources.clock import VirtualClock
-from happe_power.sources.poller import Poller
+from happe_power.sources.poller import Poller, Row
 from happe_power.sources.power_supply import PowerSupply
 from happe_power.sources.powercap import Counter
 from happe_power.sources.source import SourceError, UnpluggedError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from happe_power.sources.poller import Row
 
 ONE = (Channel("power", Measures.POWER, "W", np.dtype(np.int32), 1.0, 0.0),)
 

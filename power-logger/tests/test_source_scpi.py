@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Instruments of SCPI, simulated by pyvisa-sim, on a connection that a test breaks."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -89,7 +87,7 @@ class Line:
     asked: int = 0
     device: Any = None
 
-    def open_resource(self, *arguments: object, **options: object) -> Line:
+    def open_resource(self, *arguments: object, **options: object) -> "Line":
         """Open the instrument."""
         self._fail_if_it_is_gone()
         self.device = self.manager.open_resource(*arguments, **options)

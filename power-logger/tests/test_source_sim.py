@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The simulated T61: its truth, and every error on request."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

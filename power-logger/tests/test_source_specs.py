@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The names of sources, and the messages about wrong names."""
 
-from __future__ import annotations
-
 import datetime as dt
 import math
 import re
 import sys
 import tomllib
+from collections.abc import Callable
 from importlib.metadata import EntryPoint
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -19,9 +18,6 @@ from happe_power import sources
 from happe_power.source_kit import BrokenError, check_kind, check_source
 from happe_power.sources import GROUP, OWN, Kinds, spec
 from happe_power.sources.source import SourceError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 FILE = {"kind": "file", "place": "a.csv", "channels": ["a", "b"]}
 

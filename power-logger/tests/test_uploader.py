@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The uploader against a small server that answers as each test wants (docs/uploads.md, Once and Power traces)."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import threading
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,9 +19,6 @@ from happe_power.upload.outbox import BusyError, Outbox, only_uploader
 from happe_power.upload.server import AddressError, RefusedError, Server, pause_s
 from happe_power.upload.uploader import Uploader, upload, watch
 from small_disk import SmallDisk
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TRIES = 4
 SMALL = 512 << 10  # bytes of a disk

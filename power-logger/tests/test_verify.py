@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """verify names each way in which a trace is spoiled, and the file."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,10 +14,6 @@ from happe_contract.traces import Gap, Reason
 from happe_power.recording import parts
 from happe_power.sources.source import Reading
 from happe_power.verify import verify
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 RATE = 1000.0
 

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """show, export, status and sources describe a trace correctly."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import fastparquet
 import numpy as np
@@ -21,11 +20,7 @@ from happe_power import plot, sources
 from happe_power.recording import closing
 from happe_power.trace import Trace
 from power_program import happe_power
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from power_traces import Given
+from power_traces import Given
 
 PARTS = 4
 HIGH_W, LOW_W = 2.0 * 19.5, 1.5 * 19.5

@@ -1,28 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Zero checks by a relay during a recording."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from given_sources import SHUNT, SUPPLY, pair_at
-from happe_contract.traces import Block, Gap, Reason
+from happe_contract.traces import Block, Gap, Reason, TimePair
 from happe_power.recording import zero_check
 from happe_power.recording.tending import Tended
 from happe_power.recording.zero_check import CHECK_S, SETTLE_S, Relay, SwitchError, Zeroing
 from happe_power.sources.source import Reading
 from happe_power.trace import Trace
 from power_program import happe_power, source_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from happe_contract.traces import TimePair
 
 RATE_HZ, ROWS = 1000.0, 100
 LAPTOP, ZERO = 2000, 7  # counts

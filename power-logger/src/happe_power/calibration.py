@@ -4,19 +4,15 @@
 docs/calibration.md has an example. The record itself is happe_contract.calibration.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import hashlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from happe_contract import schemas
 from happe_contract.calibration import QUANTITIES, Calibration, from_header
 from happe_contract.faults import Fault
 from happe_power.toml_files import TomlFile, written
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def parse(content: bytes, file: str) -> Calibration:

@@ -6,16 +6,11 @@ clock estimates) has one error, so its two sensitivities are added with their si
 5.2.2, correlation 1). A factor of both powers thus drops out of the ratio by itself.
 """
 
-from __future__ import annotations
+from typing import NamedTuple
 
-from typing import TYPE_CHECKING, NamedTuple
-
-from happe_contract.measuring.budget import sum_of
+from happe_contract.measuring.budget import Budget, sum_of
+from happe_contract.measuring.energy import Figure
 from happe_contract.measuring.refusal import Refusal, Why
-
-if TYPE_CHECKING:
-    from happe_contract.measuring.budget import Budget
-    from happe_contract.measuring.energy import Figure
 
 
 class Comparison(NamedTuple):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Prepares a trace's folder for the arithmetic: its rig, clocks and zero checks."""
 
-from __future__ import annotations
+from collections.abc import Sequence
+from pathlib import Path
 
-from typing import TYPE_CHECKING
-
+from happe_contract.calibration import Calibration
 from happe_contract.cuts import Clocks
 from happe_contract.measuring.refusal import Refusal, Why
 from happe_contract.measuring.session import NOMINAL, Session
@@ -15,13 +15,7 @@ from happe_contract.traces import ClockEstimate
 from happe_power import calibration as records
 from happe_power.recording import zero_check
 from happe_power.recording.indices import thinned
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from happe_contract.calibration import Calibration
-    from happe_power.trace import Trace
+from happe_power.trace import Trace
 
 OWN_CLOCK_US = 1  # the resolution of a wall clock
 

@@ -6,20 +6,13 @@ readings gives the shunt's resistance, the divider's ratio, or the gain of a cha
 divider are measured through their channels, so they include the gains of these.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from happe_contract.calibration import NOT_MEASURED, Correction, SupplyTap
-from happe_contract.traces import Measures, Quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from happe_contract.calibration import Wiring
-    from happe_contract.measuring.zeros import ZeroReading
-    from happe_contract.traces import Channel
+from happe_contract.calibration import NOT_MEASURED, Correction, SupplyTap, Wiring
+from happe_contract.measuring.zeros import ZeroReading
+from happe_contract.traces import Channel, Measures, Quantity
 
 ELSEWHERE = {
     Measures.SHUNT: "1: its error is in shunt_ohm, measured through this channel",

@@ -11,20 +11,16 @@ offset, never the marker's: a laptop's power supply follows a load some millisec
 includes that.
 """
 
-from __future__ import annotations
-
 import math
 from statistics import NormalDist
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from happe_contract.measuring.noise import scatter
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Values = NDArray[np.float64]
+Values = NDArray[np.float64]
 
 BITS = 7
 SEED = 0b1111111

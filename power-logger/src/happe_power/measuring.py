@@ -6,36 +6,29 @@ by a whole attempt if a run was begun again. So `read_runs` reads the tables `re
 beside `runs`.
 """
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 from pyarrow import csv, json, parquet
 
 from happe_contract import schemas
 from happe_contract.faults import MOST_FAULTS, Fault
-from happe_contract.measuring.refusal import Refusal, Why
+from happe_contract.measuring.refusal import Limits, Refusal, Why
 from happe_contract.measuring.runs import Measured, StudyRun
 from happe_contract.measuring.runs import measured as measured_by
-from happe_contract.measuring.session import Times, TraceError
+from happe_contract.measuring.session import Session, Times, TraceError
 from happe_contract.measuring.zeros import HAVE_A_ZERO
 from happe_contract.parts import first_line
 from happe_contract.server_time import ClockSetError, server_clock
+from happe_contract.strict_json import Json
 from happe_contract.traces import ClockEstimate
 from happe_power import figures
 from happe_power.recording import zero_check
 from happe_power.trace import Trace
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from happe_contract.measuring.refusal import Limits
-    from happe_contract.measuring.session import Session
-    from happe_contract.strict_json import Json
 
 UNCHECKED = (
     f"there is no zero check: if the measuring host made one, {zero_check.NAME} is in its spool; "

@@ -1,27 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Draws a trace's watts over time, or its first channel if it has no watts, with matplotlib."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from happe_cli.errors import Failure
 from happe_contract.rig import Rig, values
 from happe_contract.traces import Measures
 from happe_power.tables import WATTS, rig, watts_of
+from happe_power.trace import Trace
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from happe_power.trace import Trace
-
-    Values = NDArray[np.float64]
+Values = NDArray[np.float64]
 
 POINTS = 2000
 MISSING = "a picture needs matplotlib; `pip install 'happe-power-logger[show]'` gets it"

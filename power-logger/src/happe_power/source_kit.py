@@ -4,33 +4,24 @@
 BrokenError is an AssertionError, so you need no test framework. docs/how-to/own-instrument.md has an example.
 """
 
-from __future__ import annotations
-
 import uuid
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from happe_contract import schemas
-from happe_contract.traces import Block, Gap
+from happe_contract.traces import Block, Gap, TimePair
 from happe_power.recording.header import Purpose, boot_clock, header_of
 from happe_power.recording.indices import span
 from happe_power.recording.tending import Tended
 from happe_power.sources import NAME
-from happe_power.sources.clock import MICROS
-from happe_power.sources.source import EndedError
+from happe_power.sources.clock import MICROS, VirtualClock
+from happe_power.sources.source import EndedError, Reading, Source
 from happe_power.sources.spec import Found, Kind, checked
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from happe_contract.traces import TimePair
-    from happe_power.sources.clock import VirtualClock
-    from happe_power.sources.source import Reading, Source
 
 BATCH_S = 0.25  # how much a driver may hold back
 RATE_WITHIN = 0.01

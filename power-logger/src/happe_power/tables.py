@@ -5,42 +5,34 @@ Parquet and HDF5 have the table's columns. XDF 1.0 (github.com/sccn/xdf/wiki/Spe
 channels, whose times are those of the host's CLOCK_MONOTONIC, as Lab Streaming Layer writes them.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import math
 import os
 import struct
 import zipfile
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
-from typing import IO, TYPE_CHECKING, Any
+from pathlib import Path
+from typing import IO, Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from happe_cli.errors import Failure
 from happe_contract.calibration import Standing, standing
+from happe_contract.measuring.refusal import Refusal
 from happe_contract.measuring.rig import columns
 from happe_contract.rig import Rig, rig_of, values
-from happe_contract.traces import Measures
-from happe_power.trace import TraceError
+from happe_contract.traces import Block, Measures
+from happe_power.trace import Trace, TraceError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from happe_contract.measuring.refusal import Refusal
-    from happe_contract.traces import Block
-    from happe_power.trace import Trace
-
-    Column = Callable[[Block], NDArray[Any]]
+Column = Callable[[Block], NDArray[Any]]
 
 WATTS = "watts"
 ZIPPED = zipfile.ZIP_DEFLATED

@@ -1,19 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Reads TOML files that a schema checks, and names the line of each mistake; writes simple tables. Pure."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from happe_contract import toml_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from happe_contract.faults import Fault
+from happe_contract.faults import Fault
 
 TEXT = {"type": "string", "minLength": 1}  # the schema of a text
 

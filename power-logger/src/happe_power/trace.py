@@ -4,32 +4,25 @@
 During a recording, it shows everything up to the last closed part.
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from happe_contract import schemas
 from happe_contract.calibration import Calibration, from_header
 from happe_contract.faults import BadDocumentError
 from happe_contract.measuring.session import TraceError
-from happe_contract.parts import BadPartError, read_footer, room
+from happe_contract.parts import BadPartError, Footer, read_footer, room
 from happe_contract.rig import channels_of
+from happe_contract.strict_json import Json
 from happe_contract.time_base import TimeBase, is_nominal, time_base
 from happe_contract.traces import Block, Channel, ClockEstimate, Gap, Reason, TimePair
 from happe_power.recording import parts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from happe_contract.parts import Footer
-    from happe_contract.strict_json import Json
 
 __all__ = ["Trace", "TraceError"]
 

@@ -5,23 +5,17 @@ A part's size and SHA-256 (in the manifest or digests.jsonl) show whether it has
 and rows must agree. The account of indices shows whether one is missing or there twice.
 """
 
-from __future__ import annotations
-
 import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from happe_contract.parts import BadPartError, read_footer
+from happe_contract.parts import BadPartError, Footer, read_footer
 from happe_contract.traces import TimePair
 from happe_power.recording import indices, parts
 from happe_power.trace import Trace, TraceError, read_digests
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from happe_contract.parts import Footer
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ closes it. If a kill comes between two steps, the next run repeats them, and los
 existing part again, because the uploader may have sent it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import shutil
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from happe_cli.disk import sync_folder
 from happe_contract import schemas
@@ -22,13 +22,8 @@ from happe_contract.traces import Gap, Reason
 from happe_power.recording import indices, parts, raw
 from happe_power.recording.files import append_line, locked, remove_temporary, write_whole
 from happe_power.recording.header import FOLDERS, compact, gap_line
+from happe_power.recording.raw import Content, Record
 from happe_power.trace import Trace, TraceError, read_digests, read_gaps
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from happe_power.recording.raw import Content, Record
 
 Json = dict[str, Any]
 

@@ -1,21 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Files that appear completely or not at all, even after a power cut."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from happe_cli.disk import UNFINISHED, sync_folder, whole
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from happe_contract.strict_json import Json
+from happe_contract.strict_json import Json
 
 PIECE = 16 * 1024  # bytes; a write of megabytes at once takes the kernel several times as long
 ZEROS = bytes(PIECE)

@@ -5,23 +5,16 @@ A row is lost when one of its channels is. Rows between two bad ones that are ne
 them: an input that comes out of saturation needs time, and a trace can list only so many gaps.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from happe_contract.traces import Block, Gap, Measures, Reason
+from happe_contract.traces import Block, Channel, Gap, Measures, Reason
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from happe_contract.traces import Channel
-
-    Mask = NDArray[np.bool_]
+Mask = NDArray[np.bool_]
 
 HOLD_S = 0.01
 SATURATED, INVALID = 1, 2

@@ -1,21 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The header of a trace: profiles/schema/power-trace.schema.json."""
 
-from __future__ import annotations
-
 import json
 import platform
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from happe_contract.traces import stated
+from happe_contract.traces import Channel, Gap, TimePair, stated
 from happe_power import __version__
 from happe_power.recording.parts import MOST_BYTES
-
-if TYPE_CHECKING:
-    from happe_contract.traces import Channel, Gap, TimePair
-    from happe_power.sources.source import Source
+from happe_power.sources.source import Source
 
 Json = dict[str, Any]
 

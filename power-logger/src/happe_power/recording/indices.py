@@ -1,14 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Accounts for each index: it is a row of one part, or lies in one gap. Pure."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
 
 from happe_contract.traces import Block, Gap, Reason, TimePair
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 
 def span(item: Block | Gap) -> tuple[int, int]:

@@ -1,32 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The report during a recording: once a second, on a line or as JSON, and to systemd."""
 
-from __future__ import annotations
-
 import json
 import math
 import os
 import socket
 import time
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from datetime import date
+from pathlib import Path
+from typing import Any
 
-from happe_contract.calibration import Standing, standing
+from happe_contract.calibration import Calibration, Standing, standing
 from happe_contract.measuring.refusal import Refusal
 from happe_contract.measuring.rig import columns
-from happe_contract.rig import rig_of
-from happe_contract.traces import Block, Measures
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from datetime import date
-    from pathlib import Path
-
-    from happe_contract.calibration import Calibration
-    from happe_contract.rig import Rig
-    from happe_contract.traces import Channel, ClockEstimate
-    from happe_power.sources.source import Reading
+from happe_contract.rig import Rig, rig_of
+from happe_contract.traces import Block, Channel, ClockEstimate, Measures
+from happe_power.sources.source import Reading
 
 LIVE = "live.json"  # in a trace's folder, during the recording: the figures of the latest second
 RUNS_WITHIN_S = 5.0

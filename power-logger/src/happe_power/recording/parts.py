@@ -1,28 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A part of a trace as a Parquet file: docs/uploads.md, A part. Bytes in, bytes out; files.py writes them."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
-from happe_contract.parts import KEY, BadPartError, first_line
+from happe_contract.parts import KEY, BadPartError, Footer, first_line
+from happe_contract.traces import Channel
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from happe_contract.parts import Footer
-    from happe_contract.traces import Channel
-
-    Run = tuple[int, int]  # first index, rows
+Run = tuple[int, int]  # first index, rows
 
 COMPRESSION_LEVEL = 3
 TAIL_BYTES, MAGIC_BYTES = 8, 4  # a Parquet file ends with its footer's length and PAR1

@@ -6,26 +6,19 @@ sum of the columns' 64-bit words (a tenth of a CRC's time). These show a record 
 Only recording/ reads the file.
 """
 
-from __future__ import annotations
-
 import os
 import struct
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from happe_contract.traces import Block, Gap, Reason, TimePair
+from happe_contract.traces import Block, Channel, Gap, Reason, TimePair
 from happe_power.recording import indices
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from happe_contract.traces import Channel
 
 Record = Block | Gap | TimePair
 

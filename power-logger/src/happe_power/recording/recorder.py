@@ -4,33 +4,25 @@
 The first never waits for the disk or for compression. Samples that find no room become a gap.
 """
 
-from __future__ import annotations
-
 import math
 import queue
 import shutil
 import threading
 import time
 import uuid
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from happe_contract.traces import Block, Gap, Reason
+from happe_contract.traces import Block, Gap, Reason, TimePair
 from happe_power.recording import closing, indices
-from happe_power.recording.header import boot_clock, header_of
+from happe_power.recording.header import Purpose, boot_clock, header_of
+from happe_power.recording.tending import Tended
 from happe_power.recording.writer import Writer
+from happe_power.recording.zero_check import Zeroing
 from happe_power.sources.source import Reading
 from happe_power.trace import Trace
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from happe_contract.traces import TimePair
-    from happe_power.recording.header import Purpose
-    from happe_power.recording.tending import Tended
-    from happe_power.recording.zero_check import Zeroing
 
 READ_S = 0.2
 SYNC_S = 1.0

@@ -1,17 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Keeps an instrument running: a stall or an unplugged instrument becomes a gap; it tries a restart each second."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from happe_contract.traces import Block, Gap, Reason, TimePair
 from happe_power.recording import indices
 from happe_power.sources.clock import Clock, SystemClock
-from happe_power.sources.source import EndedError, FinalError, Reading, SourceError, UnpluggedError
-
-if TYPE_CHECKING:
-    from happe_power.sources.source import Source
+from happe_power.sources.source import EndedError, FinalError, Reading, Source, SourceError, UnpluggedError
 
 RETRY_US = 1_000_000
 STALL_US = 3_000_000  # and at least five samples' time

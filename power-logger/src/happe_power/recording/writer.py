@@ -4,27 +4,18 @@
 Readings that find no room become a gap `storage`. While the disk refuses a part, its raw file waits.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from happe_cli.disk import sync_folder
 from happe_contract.faults import BadDocumentError
-from happe_contract.traces import Block, Gap, Reason, TimePair
+from happe_contract.traces import Block, Channel, Gap, Reason, TimePair
 from happe_power.recording import closing, indices
-from happe_power.recording.closing import EndError
+from happe_power.recording.closing import EndError, Open
 from happe_power.recording.guard import HOLD_S, guarded
-from happe_power.recording.raw import RawFile
+from happe_power.recording.raw import RawFile, Record
+from happe_power.sources.source import Reading
 from happe_power.trace import TraceError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from happe_contract.traces import Channel
-    from happe_power.recording.closing import Open
-    from happe_power.recording.raw import Record
-    from happe_power.sources.source import Reading
 
 MOST_WAITING = 30  # raw files that may wait to become parts
 

@@ -5,31 +5,24 @@ The readings lie beside the trace. The samples of a relay's check are not the la
 reading, and in the trace a gap `zero`.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import shlex
 import subprocess
 import time
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
+from typing import Protocol
 
 from happe_contract.measuring.session import TraceError
 from happe_contract.measuring.zeros import HAVE_A_ZERO, ZeroReading, read_zero
-from happe_contract.traces import Block, Gap, Reason
+from happe_contract.traces import Block, Channel, Gap, Measures, Reason, TimePair
 from happe_power.recording.files import write_whole
 from happe_power.recording.guard import usable
 from happe_power.recording.header import compact
-from happe_power.sources.source import EndedError, Reading
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Sequence
-    from pathlib import Path
-
-    from happe_contract.traces import Channel, Measures, TimePair
-    from happe_power.recording.tending import Tended
-    from happe_power.sources.source import Source
+from happe_power.recording.tending import Tended
+from happe_power.sources.source import EndedError, Reading, Source
 
 NAME = "zeros.json"
 SECONDS = 2.0

@@ -1,21 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """All kinds of source, HAPPE's own and those of installed packages by entry points (docs/decisions.md)."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING
+from typing import Any
 
 from happe_power.sources.clock import Clock, SystemClock
+from happe_power.sources.source import Source
 from happe_power.sources.spec import Found, Kind, Option, Spec, SpecError, bare, checked
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
-    from happe_power.sources.source import Source
 
 __all__ = [
     "Found",

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The two clocks that date a sample. Callers pass them as an argument. VirtualClock is for tests; only they move it."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 from typing import Protocol
@@ -49,7 +47,7 @@ class VirtualClock:
         self._now = Instant(monotonic_us, realtime_us)
 
     @classmethod
-    def at(cls, now: Instant) -> VirtualClock:
+    def at(cls, now: Instant) -> "VirtualClock":
         """A clock that stands at this instant."""
         return cls(now.monotonic_us, now.realtime_us)
 

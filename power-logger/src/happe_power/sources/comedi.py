@@ -1,27 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Samples a board of the kernel's comedi that can stream, such as the paper's NI 6034E (section A.5.1.1)."""
 
-from __future__ import annotations
-
 import errno
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from happe_contract.traces import Measures, Reason
+from happe_contract.traces import Channel, Measures, Reason, TimePair
 from happe_power.sources import libcomedi
+from happe_power.sources.clock import Clock
 from happe_power.sources.indexer import Indexer, agreed
 from happe_power.sources.libcomedi import AREFS, Board, Input, Range
 from happe_power.sources.source import Reading, SourceError, UnpluggedError
 from happe_power.sources.spec import MEASURES, Found, Kind, Option, Spec, SpecError, channels_of, list_of, number
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from happe_contract.traces import Channel, TimePair
-    from happe_power.sources.clock import Clock
 
 BATCH_S = 0.05  # the samples of one read, or a quarter of the driver's buffer if that is less
 SILENT_S = 2.0  # a board that gives nothing for longer has stopped; the source starts it again

@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Reads another program's recording: CSV, with a column of times or indices or without."""
 
-from __future__ import annotations
-
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from happe_contract.traces import Block, Gap, Measures, Reason, TimePair
-from happe_power.sources.clock import MICROS
+from happe_power.sources.clock import MICROS, Clock
 from happe_power.sources.indexer import Indexer
 from happe_power.sources.source import EndedError, FinalError, Reading
 from happe_power.sources.spec import (
@@ -28,11 +27,6 @@ from happe_power.sources.spec import (
     number,
 )
 from happe_power.sources.text import Bad, Shape, Table, tables
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from happe_power.sources.clock import Clock
 
 ROWS = 1 << 15  # that are read at once
 LONGEST_LINE = 64 * 1024  # bytes; 16 channels need 400
@@ -72,7 +66,7 @@ class File:
     patient = True  # it waits for the recorder
 
     def __init__(
-        self, csv: Csv, started: datetime | None, measures: tuple[Measures, ...], rate_hz: float, clock: Clock
+        self, csv: "Csv", started: datetime | None, measures: tuple[Measures, ...], rate_hz: float, clock: Clock
     ) -> None:
         """`started` is the time of the first sample, if known; `rate_hz` is the nominal rate of the file's samples."""
         self.device = csv.name[-200:]

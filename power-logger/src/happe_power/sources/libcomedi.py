@@ -5,8 +5,6 @@ Debian's python3-comedilib fits only one version of the system's Python. The C l
 2005, and streaming needs only two dozen of its functions. Struct layouts: comedilib.h, linux/comedi.h.
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os

@@ -1,21 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Samples boards of National Instruments by NI's own driver and its Python package `nidaqmx`."""
 
-from __future__ import annotations
-
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from happe_contract.traces import Reason
+from happe_contract.traces import Reason, TimePair
+from happe_power.sources.clock import Clock
 from happe_power.sources.indexer import Indexer, agreed
 from happe_power.sources.source import Reading, SourceError, UnpluggedError
 from happe_power.sources.spec import MEASURES, NAMES, Found, Kind, Option, Spec, channels_of, list_of, number
-
-if TYPE_CHECKING:
-    from happe_contract.traces import TimePair
-    from happe_power.sources.clock import Clock
 
 PACKAGE = "nidaqmx"
 GET_PACKAGE = "pip install happe-power-logger[nidaqmx]"

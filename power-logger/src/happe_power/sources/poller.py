@@ -1,22 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Polls instruments that have no clock, at times of the host's clock: index = nominal rate x time."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from happe_contract.traces import Block, Gap, Reason, TimePair
-from happe_power.sources.clock import MICROS
+from happe_contract.traces import Block, Channel, Gap, Reason, TimePair
+from happe_power.sources.clock import MICROS, Clock
 from happe_power.sources.source import Reading, SourceError, UnpluggedError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from happe_contract.traces import Channel
-    from happe_power.sources.clock import Clock
 
 Row = tuple[float, ...]  # a raw value for each channel; integers stay integers
 BATCH_S = 0.1  # rows of a tenth of a second become one block

@@ -1,24 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Polls the battery's own gauge. Kernel document: Documentation/ABI/testing/sysfs-class-power."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
-from happe_contract.traces import Channel, Measures
+from happe_contract.traces import Channel, Measures, TimePair
 from happe_power.sources import poller
-from happe_power.sources.clock import MICROS
+from happe_power.sources.clock import MICROS, Clock
 from happe_power.sources.poller import Poller, Row
 from happe_power.sources.source import SourceError
 from happe_power.sources.spec import Found, Kind, Option, Spec, number
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from happe_contract.traces import TimePair
-    from happe_power.sources.clock import Clock
 
 FOLDER = "class/power_supply"
 DISCHARGING = "Discharging"

@@ -5,25 +5,17 @@ Kernel document: Documentation/power/powercap/powercap.rst. The counters do not 
 supply, so their figure is not the paper's whole-system power.
 """
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
-from happe_contract.traces import Channel, Measures
+from happe_contract.traces import Channel, Measures, TimePair
 from happe_power.sources import poller
-from happe_power.sources.clock import MICROS
+from happe_power.sources.clock import MICROS, Clock
 from happe_power.sources.poller import Poller, Row
 from happe_power.sources.source import SourceError
 from happe_power.sources.spec import NAMES, OPTIONAL, Found, Kind, Option, Spec, number
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from happe_contract.traces import TimePair
-    from happe_power.sources.clock import Clock
 
 FOLDER = "class/powercap"
 MOST_WATTS = 1000.0  # no zone takes more, so a counter can't wrap sooner than this allows

@@ -5,25 +5,18 @@ The commands are those of the makers' manuals: Yokogawa IM WT310E-17EN, Keysight
 Rigol DP800 programming guide.
 """
 
-from __future__ import annotations
-
 import math
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from happe_contract.traces import Filter, Measures
-from happe_power.sources.clock import MICROS
-from happe_power.sources.poller import Poller
+from happe_contract.traces import Filter, Measures, TimePair
+from happe_power.sources.clock import MICROS, Clock
+from happe_power.sources.poller import Poller, Row
 from happe_power.sources.source import SourceError, UnpluggedError
 from happe_power.sources.spec import Found, Kind, Option, Spec, channels_of, number
-
-if TYPE_CHECKING:
-    from happe_contract.traces import TimePair
-    from happe_power.sources.clock import Clock
-    from happe_power.sources.poller import Row
 
 GET_PACKAGE = "pip install happe-power-logger[scpi]"
 NOT_A_NUMBER, OVER = 9.91e37, 9.9e37  # SCPI's numbers for these (SCPI-99, 7.2.1.4 and 7.2.1.5)

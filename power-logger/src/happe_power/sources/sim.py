@@ -7,22 +7,18 @@ the mean over its period, so no load hides between samples. Then come drift and 
 (+-0.5 V, +-10 V, those of the NI 6034E), then 16 bits. A study counts it as no measurement.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from happe_contract.traces import Block, Filter, Gap, Measures, Reason, TimePair
 from happe_power.sources import t61
 from happe_power.sources.clock import MICROS, Clock, Instant, VirtualClock
 from happe_power.sources.source import Reading
 from happe_power.sources.spec import OPTIONAL, Found, Kind, Option, Spec, channels_of, list_of, number
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 SUPPLY_V = 20.0
 RANGES_V = (0.5, 10.0)

@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The interface of an instrument for the recorder. Each kind is one small class; its simulated twin has the same."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from happe_contract.traces import Block, Channel, Gap, TimePair
+from happe_contract.traces import Block, Channel, Gap, TimePair
 
 
 class SourceError(Exception):

@@ -1,25 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The power of a ThinkPad T61 by Table A.2, for the load of a run record or a script, or a constant load."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from happe_contract import schemas
 from happe_contract.faults import BadDocumentError
 from happe_power import marker
 from happe_power.sources.clock import MICROS
 from happe_power.sources.source import SourceError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
 
 SCRIPT_HEAD = ["seconds", "khz", "utilisation"]
 LARGEST_FILE = 8 << 20
@@ -71,7 +66,7 @@ class Load:
         made /= np.diff(edges_us)
         return made
 
-    def with_markers(self, starts_us: Sequence[int]) -> Load:
+    def with_markers(self, starts_us: Sequence[int]) -> "Load":
         """The load with the marker pattern (happe_power/marker.py) from each of these times on."""
         table = table_a2()
         busy, idle = table.at(table.khz[-1], 1.0), table.at(table.khz[0], 0.0)

@@ -1,19 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Parses lines of numbers from CSV files, however hostile their content is."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from pyarrow import compute as pc
 from pyarrow import csv
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 Table = tuple["NDArray[np.float64]", ...]
 

@@ -1,19 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs an uploader as a separate process beside a recording. If the uploader fails, the recording goes on."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+from pathlib import Path
 
 NICENESS = 10
 LOG = "upload.log"

@@ -1,24 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How far this host's clock is off the server's, by the arithmetic of happe_contract.clocks."""
 
-from __future__ import annotations
-
 import time
 import uuid
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 from happe_contract import clocks
 from happe_contract.clocks import LATEST_US, MOST_ROUND_TRIP_US, Probe
 from happe_contract.faults import BadDocumentError
+from happe_contract.strict_json import Json
 from happe_power.recording.header import boot_clock
-from happe_power.upload.server import LaterError, judge, object_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from happe_contract.strict_json import Json
-    from happe_power.upload.server import Server
+from happe_power.upload.server import LaterError, Server, judge, object_of
 
 NAME = "clocks.jsonl"
 PROBES = 16

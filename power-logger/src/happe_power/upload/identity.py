@@ -1,15 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The identity that this host got at enrolment, in a file that only its owner can read."""
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 NAME = "device.json"
 OTHERS = 0o077

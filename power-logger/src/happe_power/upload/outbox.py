@@ -1,27 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A trace's folder as the uploader sees it: which parts to send, which have arrived; and the spool of such folders."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from happe_contract.parts import BadPartError, read_footer
+from happe_contract.strict_json import Json
 from happe_power.recording.files import append_line, locked, write_whole
 from happe_power.recording.header import LOCAL, MEASURED, NOBODY
 from happe_power.trace import Trace, TraceError, read_digests
 from happe_power.upload import clocks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from happe_contract.strict_json import Json
 
 SENT, STOPPED, SEAL, MANIFEST = "sent.jsonl", "stopped.json", "seal.json", "manifest.json"
 LIVE_S = 300  # without a new part for so long, the recording has stopped

@@ -4,24 +4,19 @@
 An answer can neither redirect a request nor fill the memory.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import json
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import IO, TYPE_CHECKING, Any
+from pathlib import Path
+from typing import IO, Any
 from urllib.parse import urlsplit
 
 import urllib3
 from urllib3.exceptions import HTTPError, SSLError
 
+from happe_contract.strict_json import Json
 from happe_power import __version__
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from happe_contract.strict_json import Json
 
 MOST_ANSWER_BYTES = 1 << 20  # a refused seal may list 32,768 parts
 MOST_WAIT_S = 3600

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Brings the spool's traces to the study server, oldest first, one request at a time: docs/uploads.md, Power traces."""
 
-from __future__ import annotations
-
 import math
 import random
 import shutil
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from happe_contract.strict_json import Json
 from happe_contract.traces import Reason
 from happe_power import __version__
 from happe_power.config import ALWAYS, UNTIL_MEASURED, UNTIL_SEALED
@@ -20,16 +19,8 @@ from happe_power.recording.files import append_line, write_whole
 from happe_power.recording.header import compact
 from happe_power.trace import Trace, TraceError
 from happe_power.upload import clocks
-from happe_power.upload.outbox import MANIFEST, SEAL, DamagedError, folders, opened
-from happe_power.upload.server import LaterError, NoAnswerError, StoppedError, judge, pause_s
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from happe_contract.strict_json import Json
-    from happe_power.upload.outbox import Outbox
-    from happe_power.upload.server import Answer, Server
+from happe_power.upload.outbox import MANIFEST, SEAL, DamagedError, Outbox, folders, opened
+from happe_power.upload.server import Answer, LaterError, NoAnswerError, Server, StoppedError, judge, pause_s
 
 PARQUET = "application/vnd.apache.parquet"
 POLL_S = 1.0
