@@ -92,13 +92,6 @@ TEST_F(Agent, AsksAgainForWhatChangesAfterTheQuestion) {
     EXPECT_TRUE(until([this] { return says_.asked == 2; }));
 }
 
-TEST_F(Agent, AsksNothingWhileNothingChanges) {
-    starts();
-    says_.events.answered(std::nullopt);
-    settle();
-    EXPECT_EQ(says_.asked, 1);
-}
-
 TEST_F(Agent, LooksForAnotherSourceUntilThereIsOne) {
     starts();
     QStringList said;

@@ -16,26 +16,17 @@ Moment begin_of(std::int64_t number) {
     return PowerHistory::kSlot * double(number);
 }
 
-std::size_t place(std::int64_t number) {
-    return static_cast<std::size_t>(number % kCount);
-}
-
 }  // namespace
 
-void PowerHistory::Slot::add(std::int64_t to, double watts, double time) {
-    if (number != to) {
-        *this = {.number = to};
-    }
-    joules += watts * time;
-    seconds += time;
-}
-
 void PowerHistory::add_until(Moment now) {
-    const std::int64_t last = number_at(now);
-    for (auto number = std::max(number_at(since_), last - kCount + 1); watts_ && number <= last; ++number) {
+    const std::int64_t first = number_at(now) - kCount + 1;
+    for (auto number = std::max(number_at(since_), first); watts_ && number < first + kCount; ++number) {
         const Moment time = std::min(now, begin_of(number + 1)) - std::max(since_, begin_of(number));
-        slots_.at(place(number)).add(number, *watts_, time.count());
+        Slot& slot = slots_[number];
+        slot.joules += *watts_ * time.count();
+        slot.seconds += time.count();
     }
+    slots_.erase(slots_.begin(), slots_.lower_bound(first));
     since_ = now;
 }
 
@@ -50,9 +41,9 @@ std::vector<std::optional<double>> PowerHistory::steps(Moment now) const {
     std::vector<std::optional<double>> means;
     const std::int64_t last = number_at(now);
     for (std::int64_t number = last - kCount + 1; number < last; ++number) {
-        const Slot& slot = until_now.slots_.at(place(number + kCount));  // early numbers are below 0
-        const bool known = number >= 0 && slot.number == number && slot.seconds > 0.0;
-        means.push_back(known ? std::optional(slot.joules / slot.seconds) : std::nullopt);
+        const auto slot = until_now.slots_.find(number);
+        const bool known = slot != until_now.slots_.end() && slot->second.seconds > 0.0;
+        means.push_back(known ? std::optional(slot->second.joules / slot->second.seconds) : std::nullopt);
     }
     means.push_back(watts_);
     return means;

@@ -2,10 +2,10 @@
 // The power over the last minutes, in a few numbers, however often it changes.
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -33,16 +33,13 @@ public:
 
 private:
     struct Slot {
-        std::int64_t number = -1;  // slots since the clock began
         double joules = 0.0;
         double seconds = 0.0;  // with a known power
-
-        void add(std::int64_t to, double watts, double time);
     };
 
     void add_until(Moment now);
 
-    std::array<Slot, kSlots> slots_;  // a slot is at the place of its number modulo kSlots
+    std::map<std::int64_t, Slot> slots_;  // by the number of slots since the clock began; at most kSlots
     std::optional<double> watts_;
     Moment since_{};
 };

@@ -138,25 +138,29 @@ void Owner::show_profile() {
     emit changed();
 }
 
-void Owner::ask(const QDBusConnection& bus, const QDBusMessage& question,
-                const std::function<void(const QList<QVariant>&)>& take, bool tell_refusal) {
-    ui::ask(bus, question, this, [this, take, tell_refusal](const QDBusMessage& answer) {
+void Owner::ask(const QDBusConnection& bus, const QDBusMessage& question, const Take& take) {
+    ui::ask(bus, question, this, [take](const QDBusMessage& answer) {
         if (answer.type() == QDBusMessage::ReplyMessage) {
             take(answer.arguments());
-        } else if (tell_refusal) {
+        }
+    });
+}
+
+void Owner::order(const QDBusConnection& bus, const QDBusMessage& what, const Take& take) {
+    ui::ask(bus, what, this, [this, take](const QDBusMessage& answer) {
+        if (answer.type() != QDBusMessage::ReplyMessage) {
             emit refused(answer.errorMessage());
+        } else if (take) {
+            take(answer.arguments());
         }
     });
 }
 
 void Owner::ask_profiles() {
-    ask(
-        system_, to_governor(QStringLiteral("ListProfiles")) << QString(),
-        [this](const QList<QVariant>& answer) {
-            profiles_ = profiles_of(answer.value(0));
-            show_profile();
-        },
-        false);
+    ask(system_, to_governor(QStringLiteral("ListProfiles")) << QString(), [this](const QList<QVariant>& answer) {
+        profiles_ = profiles_of(answer.value(0));
+        show_profile();
+    });
 }
 
 void Owner::ask_presses() {
@@ -184,26 +188,21 @@ void Owner::ask_lessons(const QString& application, qlonglong after,
     if (application.isEmpty()) {
         return;
     }
-    ask(
-        system_, to_governor(QStringLiteral("ListEvents")) << QString() << application << after << uint{kMostEvents},
+    ask(system_, to_governor(QStringLiteral("ListEvents")) << QString() << application << after << uint{kMostEvents},
         [this, application, take](const QList<QVariant>& answer) {
             take(application, lessons_of(answer.value(0)));
             emit changed();
-        },
-        false);
+        });
 }
 
 void Owner::ask_saving() {
     if (!model_ || !state_.there) {
         return;
     }
-    ask(
-        system_, to_governor(QStringLiteral("TimeSpent")),
-        [this](const QList<QVariant>& answer) {
-            saving_ = saving_of(answer.value(0), state_.speeds_khz, *model_);
-            emit changed();
-        },
-        false);
+    ask(system_, to_governor(QStringLiteral("TimeSpent")), [this](const QList<QVariant>& answer) {
+        saving_ = saving_of(answer.value(0), state_.speeds_khz, *model_);
+        emit changed();
+    });
 }
 
 void Owner::pause(bool wanted) {
@@ -222,9 +221,7 @@ void Owner::pause(bool wanted) {
             pause(!continues_ && hold_);  // the user may want the opposite by now
         });
     } else if (!wanted && hold_) {
-        ask(
-            system_, to_governor(QStringLiteral("Release")) << *std::exchange(hold_, std::nullopt),
-            [](const auto& /*nothing*/) {}, true);
+        order(system_, to_governor(QStringLiteral("Release")) << *std::exchange(hold_, std::nullopt));
     }
     emit changed();
 }
@@ -249,62 +246,49 @@ void Owner::undo(const LearningEvent& press) {
 }
 
 void Owner::reset(const QString& application) {
-    change(application, QStringLiteral("ResetProfile"), {}, [](const auto& /*nothing*/) {});
+    change(application, QStringLiteral("ResetProfile"), {}, [](const auto& /*number*/) {});
 }
 
-void Owner::change(const QString& application, const QString& method, const QList<QVariant>& more,
-                   const std::function<void(const QList<QVariant>&)>& take) {
-    QDBusMessage order = to_governor(method);
-    order.setArguments(QList<QVariant>{QString(), application} + more);
-    ask(
-        system_, order,
-        [this, take](const QList<QVariant>& answer) {
-            take(answer);
-            ask_profiles();
-            ask_presses();
-            ask_reasons();
-        },
-        true);
+void Owner::change(const QString& application, const QString& method, const QList<QVariant>& more, const Take& take) {
+    QDBusMessage call = to_governor(method);
+    call.setArguments(QList<QVariant>{QString(), application} + more);
+    order(system_, call, [this, take](const QList<QVariant>& answer) {
+        take(answer);
+        ask_profiles();
+        ask_presses();
+        ask_reasons();
+    });
 }
 
 void Owner::ask_autostart() {
-    ask(
-        session_, to_systemd(QStringLiteral("GetUnitFileState")) << kUnit,
-        [this](const QList<QVariant>& answer) {
-            autostart_ = answer.value(0).toString() == QLatin1String("enabled");
-            emit changed();
-        },
-        false);
+    ask(session_, to_systemd(QStringLiteral("GetUnitFileState")) << kUnit, [this](const QList<QVariant>& answer) {
+        autostart_ = answer.value(0).toString() == QLatin1String("enabled");
+        emit changed();
+    });
 }
 
 void Owner::ask_extension() {
-    ask(
-        session_, ExtensionWatch::call(QStringLiteral("GetExtensionInfo")),
-        [this](const QList<QVariant>& answer) {
-            const auto info = qdbus_cast<QVariantMap>(answer.value(0));  // empty: GNOME lacks the extension
-            extension_is_off_ = !info.isEmpty() && !ExtensionWatch::is_enabled(info);
-            emit changed();
-        },
-        false);
+    ask(session_, ExtensionWatch::call(QStringLiteral("GetExtensionInfo")), [this](const QList<QVariant>& answer) {
+        const auto info = qdbus_cast<QVariantMap>(answer.value(0));  // empty: GNOME lacks the extension
+        extension_is_off_ = !info.isEmpty() && !ExtensionWatch::is_enabled(info);
+        emit changed();
+    });
 }
 
 void Owner::enable_extension() {
-    ask(session_, ExtensionWatch::call(QStringLiteral("EnableExtension")), [](const auto& /*done*/) {}, true);
+    order(session_, ExtensionWatch::call(QStringLiteral("EnableExtension")));
 }
 
 void Owner::set_autostart(bool wanted) {
-    QDBusMessage order = to_systemd(wanted ? QStringLiteral("EnableUnitFiles") : QStringLiteral("DisableUnitFiles"));
-    order << QStringList{kUnit} << false;
+    QDBusMessage call = to_systemd(wanted ? QStringLiteral("EnableUnitFiles") : QStringLiteral("DisableUnitFiles"));
+    call << QStringList{kUnit} << false;
     if (wanted) {
-        order << false;  // replaces nothing
+        call << false;  // replaces nothing
     }
-    ask(
-        session_, order,
-        [this](const auto& /*changes*/) {
-            session_.send(to_systemd(QStringLiteral("Reload")));
-            ask_autostart();
-        },
-        true);
+    order(session_, call, [this](const auto& /*changes*/) {
+        session_.send(to_systemd(QStringLiteral("Reload")));
+        ask_autostart();
+    });
 }
 
 }  // namespace happe::ui

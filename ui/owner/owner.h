@@ -66,6 +66,8 @@ signals:
     void refused(const QString& why);
 
 private:
+    using Take = std::function<void(const QList<QVariant>&)>;
+
     void governor_is(const QVariantMap& properties);
     void governor_gone();
     void ask_profiles();
@@ -78,11 +80,11 @@ private:
     void battery_is(const std::optional<RealBattery>& battery);
     void ask_autostart();
     void ask_extension();
-    void change(const QString& application, const QString& method, const QList<QVariant>& more,
-                const std::function<void(const QList<QVariant>&)>& take);
+    void change(const QString& application, const QString& method, const QList<QVariant>& more, const Take& take);
     void show_profile();
-    void ask(const QDBusConnection& bus, const QDBusMessage& question,
-             const std::function<void(const QList<QVariant>&)>& take, bool tell_refusal);
+    void ask(const QDBusConnection& bus, const QDBusMessage& question, const Take& take);
+    // The same, and emits refused().
+    void order(const QDBusConnection& bus, const QDBusMessage& what, const Take& take = {});
 
     QDBusConnection system_;
     QDBusConnection session_;

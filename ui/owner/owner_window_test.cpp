@@ -187,17 +187,6 @@ QImage seen(QAbstractScrollArea& chart, const QRect& part = {0, 0, -1, -1}) {
     return chart.viewport()->grab(part).toImage();
 }
 
-TEST(Chart, IsTheSameFromRightToLeft) {
-    for (const auto& ladder : {kLadder, long_ladder(33)}) {
-        StepChart chart;
-        chart.resize(560, 260);
-        chart.show_profile(kTaught, ladder, {press(Key::Power, 3, 1'200'000)}, 3);
-        const QImage left_to_right = seen(chart);
-        chart.setLayoutDirection(Qt::RightToLeft);
-        EXPECT_EQ(seen(chart), left_to_right);
-    }
-}
-
 int lines_of_writing(const QImage& column) {
     int lines = 0;
     bool before = false;
@@ -361,13 +350,6 @@ TEST_F(Window, PassesTheKeyboardFromCardToCard) {
     EXPECT_EQ(
         order.join("; "),
         "&Pause HAPPE; Change &keys…; &Start the indicator with the session; Enable HAPPE in &GNOME; F&orget this application…; &Undo");
-}
-
-TEST_F(Window, IsMirroredFromRightToLeft) {
-    window_.setLayoutDirection(Qt::RightToLeft);
-    window_.grab();  // this lays the window out
-    const QWidget* const pause = window_.focusWidget();
-    EXPECT_GT(pause->mapTo(&window_, QPoint()).x(), window_.rect().center().x());  // in the "left" column
 }
 
 // 200 % of 1920 by 1080 pixels, less a panel and the window's title.

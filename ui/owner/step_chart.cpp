@@ -152,7 +152,6 @@ qreal StepChart::y_of(std::uint32_t khz) const {
 void StepChart::paintEvent(QPaintEvent* /*event*/) {
     QPainter painter(viewport());
     painter.setRenderHint(QPainter::Antialiasing);
-    painter.setLayoutDirection(Qt::LeftToRight);  // the axis runs to the right in every language
     const QRectF all(viewport()->rect());
     if (ladder_.empty() || profile_.khz.size() != kLevels) {
         painter.drawText(all, Qt::AlignCenter, QStringLiteral("Nothing to show"));

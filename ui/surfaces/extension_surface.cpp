@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "ui/surfaces/extension_surface.h"
+// On GNOME, HAPPE's extension shows the picture (ui/gnome-shell): GNOME lets no program put a window above all others.
+#include "ui/bus/desktop_watch.h"
+#include "ui/surfaces/surface.h"
 
+#include <QDBusConnection>
 #include <QDBusMessage>
 #include <QDBusReply>
+#include <QDBusServiceWatcher>
+#include <QObject>
+#include <string>
 #include <utility>
 
 namespace happe::ui {
@@ -24,7 +30,33 @@ QDBusMessage to_overlay(const QString& method) {
     return message;
 }
 
-}  // namespace
+class ExtensionSurface final : public QObject, public Surface {
+    Q_OBJECT
+
+public:
+    ExtensionSurface(Position position, QDBusConnection session_bus, Events events);
+    ~ExtensionSurface() override;
+
+    // Waits for at most a second. An error says why there can be no surface.
+    [[nodiscard]] std::string open();
+
+    [[nodiscard]] double scale() const override { return scale_; }
+    [[nodiscard]] bool translucent() const override { return true; }
+    void show(const QImage& picture, const QString& name) override;
+    void hide() override;
+
+private slots:
+    void on_scale(double scale);
+
+private:
+    Position position_;
+    QDBusConnection bus_;
+    Events events_;
+    ExtensionWatch extension_;
+    QDBusServiceWatcher shell_;
+    double scale_ = 1.0;
+    bool shown_ = false;
+};
 
 ExtensionSurface::ExtensionSurface(Position position, QDBusConnection session_bus, Events events)
     : position_(std::move(position)),
@@ -76,6 +108,8 @@ void ExtensionSurface::on_scale(double scale) {
     }
 }
 
+}  // namespace
+
 SurfaceOrError open_extension_surface(const Position& position, const QDBusConnection& session_bus,
                                       Surface::Events events) {
     auto surface = std::make_unique<ExtensionSurface>(position, session_bus, std::move(events));
@@ -86,3 +120,5 @@ SurfaceOrError open_extension_surface(const Position& position, const QDBusConne
 }
 
 }  // namespace happe::ui
+
+#include "extension_surface.moc"

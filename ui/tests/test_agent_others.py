@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,9 +14,7 @@ import pytest
 from agent import Agent, window, window_of
 from desktop import USER, Desktop, x11
 from happed_world import ME, somebody
-from patience import PATIENCE_S
 from private_bus import stand_in
-from program import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,32 +34,6 @@ KWIN_XML = """<node><interface name="org.kde.kwin.Scripting">
   <method name="start"/></interface></node>"""
 KWIN = {"/Scripting": {"xml": KWIN_XML, "answers": {"loadScript": [3], "unloadScript": [False]}}}
 
-# KWin's side of the script, in the words of Plasma 5 and of Plasma 6. A timer without time fires when KWin is idle.
-PLASMA = """
-let activated, due = null;
-const workspace = { [ACTIVATED]: { connect: (f) => { activated = f; } }, [ACTIVE]: { pid: 7, resourceClass: "first" } };
-const callDBus = (...what) => console.log(JSON.stringify(what));
-class QTimer {
-  timeout = { connect: (f) => { this.act = f; } };
-  start() { due = this; }
-}
-const turn = (...windows) => {
-  for (const window of windows) {
-    workspace[ACTIVE] = window;
-    activated(window);
-  }
-  due?.act();
-  due = null;
-};
-eval(require("fs").readFileSync(process.argv[1], "utf8"));
-turn();
-turn(null, { pid: 8, resourceClass: "passed by" }, null, { pid: 4711, resourceClass: "org.kde.konsole" });
-turn({ pid: 1, windowId: 4194316, resourceClass: "boxed" });
-turn({ pid: 1, resourceClass: "nameless", toString: () => "KWin::X11Window(0x55fdae7f5ed0)" });
-turn(null);
-turn();
-"""
-
 
 @pytest.fixture
 def desktop() -> Iterator[Desktop]:
@@ -82,23 +52,6 @@ def game() -> Iterator[int]:
     """A process of the user's."""
     with somebody(ME, "/bin/bash", "-c", "exec -a game sleep 600") as pidfd:
         yield int(Path(f"/proc/self/fdinfo/{pidfd}").read_text().partition("Pid:")[2].split()[0])
-
-
-@pytest.mark.parametrize(
-    ("activated", "active"), [("clientActivated", "activeClient"), ("windowActivated", "activeWindow")]
-)
-def test_the_script_tells_of_the_last_window_that_kwin_activates(activated: str, active: str) -> None:
-    plasma = PLASMA.replace("ACTIVATED", f'"{activated}"').replace("ACTIVE", f'"{active}"')
-    command = ["node", "-e", plasma, str(ROOT / "ui/agent/sources/kwin.js")]
-    ran = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE_S)
-    told = [json.loads(line) for line in ran.stdout.splitlines()]
-    assert told == [
-        [*FOCUS, "7", "first"],
-        [*FOCUS, "4711", "org.kde.konsole"],
-        [*FOCUS_X11, "4194316", "boxed"],
-        [*FOCUS_ACTIVE_X11, "nameless"],
-        [*FOCUS, "0", ""],
-    ]
 
 
 def kwin(happed: Happed) -> Any:  # noqa: ANN401 - a context

@@ -97,7 +97,7 @@ def test_who_comes_back_to_the_machine_finds_what_is_in_front_now(
     agent.serves("first")
 
 
-def test_happed_is_told_anew_when_it_starts_anew(desktop: Wayland, happed: Happed) -> None:
+def test_it_goes_on_when_happed_and_when_sway_starts_anew(desktop: Wayland, happed: Happed) -> None:
     agent = Agent(desktop, happed).start()
     window(desktop, "game")
     agent.serves("game")
@@ -106,11 +106,6 @@ def test_happed_is_told_anew_when_it_starts_anew(desktop: Wayland, happed: Happe
     happed.start()
     agent.serves("game")
 
-
-def test_it_follows_sway_when_that_starts_anew(desktop: Wayland, happed: Happed) -> None:
-    agent = Agent(desktop, happed).start()
-    window(desktop, "game")
-    agent.serves("game")
     desktop.restart_sway()
     agent.serves("desktop")
     window(desktop, "another")

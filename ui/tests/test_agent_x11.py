@@ -92,42 +92,24 @@ def make_active(desktop: X11, number: int) -> None:
     x.XCloseDisplay(display)
 
 
-def test_an_icon_is_not_in_front(happed: Happed) -> None:
-    with x11() as desktop:
+def test_it_follows_windows_that_go_and_another_window_manager(happed: Happed) -> None:
+    """One desktop for all parts: an icon, a killed program, another window manager, and the agent's own end."""
+    with x11("openbox") as desktop:
         agent = Agent(desktop, happed).start()
-        game = windows(desktop, "game")["game"]
+        pid = window(desktop, "game")
+        game = window_of(desktop, pid)
         agent.serves("game")
         desktop.ask("xdotool", "windowminimize", game)
         agent.serves("desktop")
         desktop.ask("xdotool", "windowactivate", game)
         agent.serves("game")
-
-
-def test_a_program_that_is_killed_is_not_in_front(happed: Happed) -> None:
-    with x11() as desktop:
-        agent = Agent(desktop, happed).start()
-        pid = window(desktop, "game")
-        agent.serves("game")
         os.kill(pid, signal.SIGKILL)
         agent.serves("desktop")
 
-
-def test_it_goes_on_when_the_window_manager_is_another(happed: Happed) -> None:
-    with x11("openbox") as desktop:
-        agent = Agent(desktop, happed).start()
-        window(desktop, "game")
-        agent.serves("game")
         desktop.stop(desktop.running[0])
         desktop.manage("xfwm4")
         window(desktop, "another")
         agent.serves("another")
-
-
-def test_when_it_has_ended_nothing_is_in_front(happed: Happed) -> None:
-    with x11() as desktop:
-        agent = Agent(desktop, happed).start()
-        window(desktop, "game")
-        agent.serves("game")
         agent.process.terminate()
         assert agent.process.wait(PATIENCE_S) == 0
         agent.serves("desktop")  # the bus has told happed that the agent has left

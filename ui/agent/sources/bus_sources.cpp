@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // KWin and GNOME: our script or extension inside them reports by org.happe.Focus1.
-#include "ui/agent/sources/focus_object.h"
 #include "ui/agent/sources/sources.h"
-#include "ui/agent/sources/x11_clients.h"
 #include "ui/bus/desktop_watch.h"
 #include "ui/bus/property_watch.h"
 
 #include <QCoreApplication>
 #include <QDBusConnectionInterface>
+#include <QDBusContext>
+#include <QDBusError>
 #include <QDBusMessage>
 #include <QDBusPendingReply>
+#include <QDBusServiceWatcher>
 #include <QFile>
+#include <QObject>
 #include <QSaveFile>
 #include <QStandardPaths>
 #include <QTimer>
@@ -23,6 +25,9 @@ const QString kKWin = QStringLiteral("org.kde.KWin");
 const QString kScript = QStringLiteral("happe-focus");
 const QString kShell = QStringLiteral("org.gnome.Shell");
 
+const QString kFocus = QStringLiteral("org.happe.Focus1");
+const QString kFocusPath = QStringLiteral("/org/happe/Focus1");
+
 bool is_there(const QDBusConnection& bus, const QString& name) {
     return bus.isConnected() && bus.interface()->isServiceRegistered(name).value();
 }
@@ -30,6 +35,114 @@ bool is_there(const QDBusConnection& bus, const QString& name) {
 QDBusMessage scripting(const QString& method) {
     return QDBusMessage::createMethodCall(kKWin, QStringLiteral("/Scripting"), QStringLiteral("org.kde.kwin.Scripting"),
                                           method);
+}
+
+// org.happe.Focus1 on the session bus. A script or extension inside a compositor calls it to report the active window.
+class FocusObject final : public QObject, protected QDBusContext {
+    Q_OBJECT
+    Q_CLASSINFO("D-Bus Interface", "org.happe.Focus1")
+
+public:
+    // `reporter`: the bus name of the compositor. Refuses calls from anybody else.
+    FocusObject(QDBusConnection bus, const QString& reporter);
+    ~FocusObject() override;
+
+    // Takes the bus name. An error says who has it; empty: done.
+    [[nodiscard]] std::string start();
+    [[nodiscard]] const std::optional<ReportedWindow>& window() const { return window_; }
+
+public slots:  // NOLINTBEGIN(readability-identifier-naming): their names on the bus
+    // Numbers are text, because KWin's scripts have no integers. Pid 0: no window is active.
+    void Focus(const QString& pid, const QString& id);
+    // Reports an X11 client's window by its number; 0: none.
+    void FocusX11(const QString& window, const QString& id);
+    // Reports an X11 client's window without a number: the active window of the X server.
+    void FocusActiveX11(const QString& id);
+    // NOLINTEND(readability-identifier-naming)
+
+signals:
+    void changed();
+    // The compositor has left the bus.
+    void gone();
+
+private:
+    [[nodiscard]] bool from_reporter() const;
+    [[nodiscard]] std::optional<int> number_from_reporter(const QString& name, const QString& text);
+
+    QDBusConnection bus_;
+    QString reporter_;
+    QDBusServiceWatcher owner_;
+    std::optional<ReportedWindow> window_;
+    bool named_ = false;
+};
+
+FocusObject::FocusObject(QDBusConnection bus, const QString& reporter)
+    : bus_(std::move(bus)), reporter_(reporter), owner_(reporter, bus_, QDBusServiceWatcher::WatchForUnregistration) {
+    connect(&owner_, &QDBusServiceWatcher::serviceUnregistered, this, [this] { emit gone(); });
+}
+
+FocusObject::~FocusObject() {
+    if (named_) {
+        bus_.unregisterService(kFocus);
+        bus_.unregisterObject(kFocusPath);
+    }
+}
+
+std::string FocusObject::start() {
+    // First the object: a caller that waits for the name calls at once.
+    bus_.registerObject(kFocusPath, this, QDBusConnection::ExportScriptableContents | QDBusConnection::ExportAllSlots);
+    if (!bus_.registerService(kFocus)) {
+        bus_.unregisterObject(kFocusPath);
+        return "another happe-indicator already receives the window in front: org.happe.Focus1 has an owner";
+    }
+    named_ = true;
+    return {};
+}
+
+// False if the caller is not the reporter; the call is refused then.
+bool FocusObject::from_reporter() const {
+    const bool is_teller = message().service() == bus_.interface()->serviceOwner(reporter_).value();
+    if (!is_teller) {
+        sendErrorReply(QDBusError::AccessDenied, reporter_ + QStringLiteral(" alone says what is in front"));
+    }
+    return is_teller;
+}
+
+// The number in `text`; none if the call was refused.
+std::optional<int> FocusObject::number_from_reporter(const QString& name, const QString& text) {
+    if (!from_reporter()) {
+        return std::nullopt;
+    }
+    bool is_number = false;
+    const int number = text.toInt(&is_number);
+    if (!is_number || number < 0) {
+        sendErrorReply(QDBusError::InvalidArgs, name + QStringLiteral(": a number is wanted"));
+        return std::nullopt;
+    }
+    return number;
+}
+
+void FocusObject::Focus(const QString& pid, const QString& id) {
+    if (const auto number = number_from_reporter(QStringLiteral("pid"), pid)) {
+        window_ = *number > 0 ? std::optional(ReportedWindow{.focus = {.pid = *number, .id = id}}) : std::nullopt;
+        emit changed();
+    }
+}
+
+void FocusObject::FocusX11(const QString& window, const QString& id) {
+    if (const auto number = number_from_reporter(QStringLiteral("window"), window)) {
+        const auto x11_window = static_cast<std::uint32_t>(*number);
+        window_ = *number > 0 ? std::optional(ReportedWindow{.focus = {.pid = 0, .id = id}, .x11_window = x11_window})
+                              : std::nullopt;
+        emit changed();
+    }
+}
+
+void FocusObject::FocusActiveX11(const QString& id) {
+    if (from_reporter()) {
+        window_ = ReportedWindow{.focus = {.pid = 0, .id = id}, .active_x11 = true};
+        emit changed();
+    }
 }
 
 // Answers with the last report.
@@ -208,3 +321,5 @@ SourceOrError open_gnome_focus(const QDBusConnection& session_bus, FocusSource::
 }
 
 }  // namespace happe::ui
+
+#include "bus_sources.moc"

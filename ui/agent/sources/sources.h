@@ -9,11 +9,21 @@
 #include <QDBusServiceWatcher>
 #include <QFileSystemWatcher>
 #include <QObject>
+#include <QString>
+#include <optional>
+#include <string_view>
 
 namespace happe::ui {
 
 // The window manager, on the X server that DISPLAY names.
 [[nodiscard]] SourceOrError open_x11_focus(FocusSource::Events events);
+
+// The focus on an X11 client, with the process that the X server knows instead of the one that the client claims. None
+// if the X server does not know it.
+[[nodiscard]] std::optional<Focus> checked(const ReportedWindow& told);
+
+// The class in a WM_CLASS: the second of two strings that end with NUL; empty if it has none.
+[[nodiscard]] QString class_in(std::string_view wm_class);
 
 // A compositor with wlr-foreign-toplevel-management (sway, Hyprland and others), which WAYLAND_DISPLAY names. It does
 // not know the processes.

@@ -73,20 +73,17 @@ void DaemonProxy::ask(const QDBusMessage& question, const std::function<Result<T
 void DaemonProxy::start(const QByteArray& seal, const QString& study, const QString& run, const Then<QString>& then) {
     const QVariantMap what{
         {QStringLiteral("sealed"), seal}, {QStringLiteral("study"), study}, {QStringLiteral("run"), run}};
-    QDBusMessage question = call(QStringLiteral("StartRun"));
-    question << what;
+    const QDBusMessage question = call(QStringLiteral("StartRun")) << what;
     ask<QString>(question, value_of<QString>, then);
 }
 
 void DaemonProxy::stop(const QString& run, const Then<QByteArray>& then) {
-    QDBusMessage question = call(QStringLiteral("StopRun"));
-    question << run;
+    const QDBusMessage question = call(QStringLiteral("StopRun")) << run;
     ask<QByteArray>(question, file_of, then);
 }
 
 void DaemonProxy::facts(const QString& run, const Then<QByteArray>& then) {
-    QDBusMessage question = call(QStringLiteral("RunFacts"));
-    question << run;
+    const QDBusMessage question = call(QStringLiteral("RunFacts")) << run;
     const auto bytes = [](const QDBusMessage& answer) {
         return value_of<QString>(answer).map([](const QString& text) { return text.toUtf8(); });
     };
@@ -94,14 +91,13 @@ void DaemonProxy::facts(const QString& run, const Then<QByteArray>& then) {
 }
 
 void DaemonProxy::hold(const QString& application, const Then<uint>& then) {
-    QDBusMessage question = call(QStringLiteral("Hold"));
-    question << application << QStringLiteral("practice before a study's runs");
+    const QDBusMessage question = call(QStringLiteral("Hold"))
+                                  << application << QStringLiteral("practice before a study's runs");
     ask<uint>(question, value_of<uint>, then);
 }
 
 void DaemonProxy::release(uint cookie) {
-    QDBusMessage question = call(QStringLiteral("Release"));
-    question << cookie;
+    const QDBusMessage question = call(QStringLiteral("Release")) << cookie;
     bus_.asyncCall(question);
 }
 

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/study/laptop/x11_desktop.h"
 
-#include <xcb/xcb.h>
 #include <array>
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
-#include <initializer_list>
-#include <string_view>
+#include <utility>
 
 namespace happe::study {
 namespace {
@@ -15,16 +12,13 @@ namespace {
 constexpr xcb_keysym_t kQ = 0x71;
 constexpr unsigned kChord = XCB_MOD_MASK_CONTROL | XCB_MOD_MASK_1 | XCB_MOD_MASK_SHIFT;
 
-template <typename T>
-using Reply = std::unique_ptr<T, void (*)(void*)>;
-
 // The key that types q; 0: there is none.
 xcb_keycode_t key_of_q(xcb_connection_t* connection) {
     const xcb_setup_t& setup = *xcb_get_setup(connection);
     const auto count = static_cast<std::uint8_t>(setup.max_keycode - setup.min_keycode + 1);
     const auto question = xcb_get_keyboard_mapping(connection, setup.min_keycode, count);
-    const Reply<xcb_get_keyboard_mapping_reply_t> reply(xcb_get_keyboard_mapping_reply(connection, question, nullptr),
-                                                        std::free);
+    const ui::XcbReply<xcb_get_keyboard_mapping_reply_t> reply(
+        xcb_get_keyboard_mapping_reply(connection, question, nullptr));
     if (!reply) {
         return 0;
     }
@@ -35,12 +29,6 @@ xcb_keycode_t key_of_q(xcb_connection_t* connection) {
         }
     }
     return 0;
-}
-
-xcb_atom_t atom_of(xcb_connection_t* connection, std::string_view name) {
-    const auto question = xcb_intern_atom(connection, 0, static_cast<std::uint16_t>(name.size()), name.data());
-    const Reply<xcb_intern_atom_reply_t> reply(xcb_intern_atom_reply(connection, question, nullptr), std::free);
-    return reply ? reply->atom : xcb_atom_t{XCB_ATOM_NONE};
 }
 
 // Grabs the keys, with the locks on or off.
@@ -56,11 +44,13 @@ void grab(xcb_connection_t* connection, xcb_keycode_t key) {
 
 }  // namespace
 
-X11Desktop::X11Desktop() : connection_(xcb_connect(nullptr, nullptr), xcb_disconnect) {
-    if (xcb_connection_has_error(connection_.get()) != 0) {
+X11Desktop::X11Desktop() {
+    auto opened = ui::connect_x11();
+    if (!opened) {
         return;
     }
-    active_window_ = atom_of(connection_.get(), "_NET_ACTIVE_WINDOW");
+    connection_ = std::move(opened->connection);
+    active_window_ = ui::atom_of(connection_.get(), "_NET_ACTIVE_WINDOW");
     if (const xcb_keycode_t key = key_of_q(connection_.get()); key != 0) {
         grab(connection_.get(), key);
         readable_.emplace(xcb_get_file_descriptor(connection_.get()), QSocketNotifier::Read);
@@ -89,7 +79,7 @@ void X11Desktop::bring_forward(quintptr window) const {
 }
 
 void X11Desktop::read() {
-    while (const Reply<xcb_generic_event_t> event{xcb_poll_for_event(connection_.get()), std::free}) {
+    while (const ui::XcbReply<xcb_generic_event_t> event{xcb_poll_for_event(connection_.get())}) {
         if ((event->response_type & 0x7FU) == XCB_KEY_PRESS) {
             emit pressed();
         }

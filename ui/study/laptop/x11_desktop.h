@@ -3,12 +3,12 @@
 // and to bring a window to the front even if the window manager would refuse.
 #pragma once
 
+#include "ui/surfaces/x11_connection.h"
+
 #include <QObject>
 #include <QSocketNotifier>
 #include <memory>
 #include <optional>
-
-struct xcb_connection_t;
 
 namespace happe::study {
 
@@ -29,7 +29,7 @@ signals:
 private:
     void read();
 
-    std::unique_ptr<xcb_connection_t, void (*)(xcb_connection_t*)> connection_;
+    std::unique_ptr<xcb_connection_t, ui::DisconnectXcb> connection_;
     std::optional<QSocketNotifier> readable_;
     quint32 active_window_ = 0;  // an atom
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "ui/agent/sources/x11_clients.h"
+#include "ui/agent/sources/sources.h"
 
 #include <gtest/gtest.h>
 #include <cstdlib>
