@@ -79,24 +79,8 @@ def world(database_url: str, tmp_path: Path) -> Iterator[World]:
 
 
 @pytest.fixture
-def small_world(sqlite_url: str, tmp_path: Path) -> Iterator[World]:
-    """An empty server on SQLite."""
-    made = World(tmp_path, sqlite_url)
-    yield made
-    made.close()
-
-
-@pytest.fixture
 def operated(database_url: str, tmp_path: Path) -> Iterator[Operated]:
     """A server with its files."""
     made = Operated(tmp_path, database_url)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def small_operated(sqlite_url: str, tmp_path: Path) -> Iterator[Operated]:
-    """A server with its files, on SQLite."""
-    made = Operated(tmp_path, sqlite_url)
     yield made
     made.close()

@@ -81,15 +81,15 @@ def test_a_file_of_a_job_is_what_the_server_streams(world: World, monkeypatch: p
     assert [action for action, _detail in entries].count("export.begun") == len(Format)
 
 
-def test_an_export_before_unblinding_has_no_more_than_what_was_open_then(small_world: World) -> None:
-    study = given_reports.finished(small_world, participants=1, unblinded=False)
-    analyst = browser(small_world, Role.ANALYST, email="analyst@example.org")
+def test_an_export_before_unblinding_has_no_more_than_what_was_open_then(world: World) -> None:
+    study = given_reports.finished(world, participants=1, unblinded=False)
+    analyst = browser(world, Role.ANALYST, email="analyst@example.org")
     ask(analyst)
-    assert given_jobs.work_off(small_world) == [JobState.DONE]
+    assert given_jobs.work_off(world) == [JobState.DONE]
     opened = set(services.tables(study)) - BLINDED_TABLES
-    before = {table: streamed(small_world, table, Format.CSV).data for table in opened}
+    before = {table: streamed(world, table, Format.CSV).data for table in opened}
     # When the study is unblinded, the same files are still there
-    given_studies.unblind(small_world, study.name)
+    given_studies.unblind(world, study.name)
     for table in services.tables(study):
         file = fetched(analyst, 1, table)
         assert (file.status_code, file.data if table in opened else None) == (
@@ -98,10 +98,10 @@ def test_an_export_before_unblinding_has_no_more_than_what_was_open_then(small_w
     assert b",condition," not in before["runs"]
 
 
-def test_who_may_not_export_gets_no_file_and_a_file_belongs_to_its_study(small_world: World) -> None:
-    given_reports.finished(small_world, participants=1)
-    given_studies.study(small_world, protocol=given_studies.small())
-    analyst = browser(small_world, Role.ANALYST, email="analyst@example.org")
+def test_who_may_not_export_gets_no_file_and_a_file_belongs_to_its_study(world: World) -> None:
+    given_reports.finished(world, participants=1)
+    given_studies.study(world, protocol=given_studies.small())
+    analyst = browser(world, Role.ANALYST, email="analyst@example.org")
     # When the format is wrong, or a job already makes an export
     assert post(analyst, PAGE, format="xlsx").status_code == HTTPStatus.UNPROCESSABLE_ENTITY
     ask(analyst)
@@ -109,11 +109,11 @@ def test_who_may_not_export_gets_no_file_and_a_file_belongs_to_its_study(small_w
     assert (again.status_code, job.MAKING in again.text) == (HTTPStatus.CONFLICT, True)
     # Then there is no file until the job is done
     assert fetched(analyst, 1, "runs").status_code == HTTPStatus.NOT_FOUND
-    given_jobs.work_off(small_world)
+    given_jobs.work_off(world)
     for path, status in ((f"{PAGE}/1/runs", 200), (f"{PAGE}/1/secrets", 404), (f"{PAGE}/2/runs", 404)):
         assert post(analyst, path, page=PAGE).status_code == status
     assert post(analyst, "/studies/small/exports/1/runs", page=PAGE).status_code == HTTPStatus.NOT_FOUND
-    experimenter = browser(small_world, Role.EXPERIMENTER, email="e@example.org")
+    experimenter = browser(world, Role.EXPERIMENTER, email="e@example.org")
     refused = post(experimenter, f"{PAGE}/1/runs", page="/me")
     assert refused.status_code == experimenter.get(PAGE).status_code == HTTPStatus.FORBIDDEN
 
@@ -140,34 +140,34 @@ def test_exports_go_when_a_participant_withdraws(world: World) -> None:
     assert not jobs.beat(world.database, making.id, making.lease)
 
 
-def test_files_go_after_some_days(small_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    given_reports.finished(small_world, participants=1)
-    analyst = browser(small_world, Role.ANALYST, email="analyst@example.org")
+def test_files_go_after_some_days(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    given_reports.finished(world, participants=1)
+    analyst = browser(world, Role.ANALYST, email="analyst@example.org")
     ask(analyst)
-    given_jobs.work_off(small_world)
-    end = (given_jobs.job(small_world).finished_us or 0) + job.KEPT_US
+    given_jobs.work_off(world)
+    end = (given_jobs.job(world).finished_us or 0) + job.KEPT_US
     monkeypatch.setattr(job, "now_us", lambda: end - 1)
-    job.remove_old(small_world.database)
+    job.remove_old(world.database)
     assert fetched(analyst, 1, "runs").status_code == HTTPStatus.OK
     monkeypatch.setattr(job, "now_us", lambda: end)
     # Then nobody gets the files, even before a worker has removed them
     assert fetched(analyst, 1, "runs").status_code == HTTPStatus.NOT_FOUND
     assert "The server removed its files" in analyst.get(PAGE).text
-    assert every_piece(small_world)
-    job.remove_old(small_world.database)
-    assert every_piece(small_world) == []
+    assert every_piece(world)
+    job.remove_old(world.database)
+    assert every_piece(world) == []
 
 
-def test_a_command_asks_for_an_export(small_operated: Operated, tmp_path: Path) -> None:
-    world = small_operated.world
+def test_a_command_asks_for_an_export(operated: Operated, tmp_path: Path) -> None:
+    world = operated.world
     study = given_reports.finished(world, participants=1)
-    asked = small_operated.done("study", "export", "finished", "--job", "--format", "jsonl", "--json").json()
+    asked = operated.done("study", "export", "finished", "--job", "--format", "jsonl", "--json").json()
     assert asked == {"study": "finished", "job": 1}
     assert given_jobs.work_off(world) == [JobState.DONE]
-    (listed,) = small_operated.done("job", "list", "--json").json()
+    (listed,) = operated.done("job", "list", "--json").json()
     assert (listed["title"], listed["steps"]) == ("Export as jsonl", len(services.tables(study)))
     analyst = browser(world, Role.ANALYST, email="analyst@example.org")
     assert fetched(analyst, 1, "samples").data == streamed(world, "samples", Format.JSON_LINES).data
     for arguments in ((), ("--job", "--out", tmp_path / "out"), ("--job", "--table", "runs")):
-        wrong = small_operated.run("study", "export", "finished", *arguments)
+        wrong = operated.run("study", "export", "finished", *arguments)
         assert (wrong.status, "give either --out" in wrong.err) == (64, True)

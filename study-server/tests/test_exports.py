@@ -81,8 +81,8 @@ def test_before_unblinding_nobody_gets_what_is_blinded(world: World, role: Role)
 
 @pytest.mark.parametrize("state", ["draft", "locked", "unblinded"])
 @pytest.mark.parametrize("role", Role)
-def test_columns_are_given_by_table_state_and_right_alone(small_world: World, state: str, role: Role) -> None:
-    made = given_studies.study(small_world, protocol=given_studies.small())
+def test_columns_are_given_by_table_state_and_right_alone(world: World, state: str, role: Role) -> None:
+    made = given_studies.study(world, protocol=given_studies.small())
     for name, table in services.tables(made).items():
         seen = {column.name for column in table.seen(state, RIGHTS[role])}
         every = {column.name for column in table.columns}
@@ -150,10 +150,10 @@ def test_a_guess_is_right_if_the_condition_is_one_of_those_it_stands_for(world: 
     assert [correct[position] for position in range(1, 9)] == [False, False, False, False, None, None, True, True]
 
 
-def test_participants_have_a_column_for_each_answer(small_world: World) -> None:
-    made = given_studies.study(small_world, protocol=given_studies.small())
-    enrol(small_world, made.id)
-    (row,) = as_json(fetch(small_world, "participants", "jsonl"))
+def test_participants_have_a_column_for_each_answer(world: World) -> None:
+    made = given_studies.study(world, protocol=given_studies.small())
+    enrol(world, made.id)
+    (row,) = as_json(fetch(world, "participants", "jsonl"))
     assert {name: value for name, value in row.items() if name.startswith("answer_")} == {
         "answer_computer_experience": None,
         "answer_game_experience": None,
@@ -165,14 +165,14 @@ FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx"]
 
 
 @pytest.mark.parametrize("value", FORMULAS)
-def test_a_spreadsheet_takes_no_text_for_a_formula(small_world: World, value: str) -> None:
-    made = given_studies.study(small_world, protocol=given_studies.small())
-    enrol(small_world, made.id)
-    with small_world.database.writing() as session:
+def test_a_spreadsheet_takes_no_text_for_a_formula(world: World, value: str) -> None:
+    made = given_studies.study(world, protocol=given_studies.small())
+    enrol(world, made.id)
+    with world.database.writing() as session:
         session.execute(update(Participant).values(answers={"field_of_study": value}))
-    assert as_csv(fetch(small_world, "participants"))[0]["answer_field_of_study"] == f"'{value}"
-    assert as_json(fetch(small_world, "participants", "jsonl"))[0]["answer_field_of_study"] == value
-    parquet = pq.read_table(io.BytesIO(fetch(small_world, "participants", "parquet"))).to_pylist()
+    assert as_csv(fetch(world, "participants"))[0]["answer_field_of_study"] == f"'{value}"
+    assert as_json(fetch(world, "participants", "jsonl"))[0]["answer_field_of_study"] == value
+    parquet = pq.read_table(io.BytesIO(fetch(world, "participants", "parquet"))).to_pylist()
     assert parquet[0]["answer_field_of_study"] == value
 
 
@@ -187,16 +187,16 @@ def test_cells_are_quoted_and_numbers_stay_numbers() -> None:
     assert b"".join(encoded(Format.CSV, columns, rows)) == (b'a,b,c,d\r\n"a ""b"", c\nd",-5,true,0.5\r\n,,false,\r\n')
 
 
-def test_an_export_is_on_the_record(small_world: World) -> None:
-    given_studies.study(small_world, protocol=given_studies.small())
-    fetch(small_world, "runs")
-    with small_world.database.reading() as session:
+def test_an_export_is_on_the_record(world: World) -> None:
+    given_studies.study(world, protocol=given_studies.small())
+    fetch(world, "runs")
+    with world.database.reading() as session:
         assert session.scalars(select(AuditEntry.action).order_by(AuditEntry.number.desc())).first() == "study.exported"
 
 
-def test_the_catalogue_says_what_one_gets_now(small_world: World) -> None:
-    made = given_studies.study(small_world, protocol=given_studies.small())
-    found = small_world.staff(Role.ANALYST, study_id=made.id).get("/api/v1/studies/small/exports").get_json()["tables"]
+def test_the_catalogue_says_what_one_gets_now(world: World) -> None:
+    made = given_studies.study(world, protocol=given_studies.small())
+    found = world.staff(Role.ANALYST, study_id=made.id).get("/api/v1/studies/small/exports").get_json()["tables"]
     assert {table["table"] for table in found if not table["available"]} == BLINDED_TABLES
     hidden = {table["table"]: {c["name"] for c in table["columns"] if not c["available"]} for table in found}
     assert {

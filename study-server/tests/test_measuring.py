@@ -122,8 +122,7 @@ def test_only_parts_around_a_run_are_read(world: World, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("how", ["damaged", "unsealed", "removed"])
-def test_a_run_without_power_says_why(small_world: World, how: str) -> None:
-    world = small_world
+def test_a_run_without_power_says_why(world: World, how: str) -> None:
     run = measured_run(world, unblinded=False, sealed=how != "unsealed")
     given_studies.unblind(world)
     part = given_traces.path_of(world, run.trace, 2)
@@ -142,8 +141,7 @@ def test_a_run_without_power_says_why(small_world: World, how: str) -> None:
     assert said[how] in found["refused"]
 
 
-def test_an_upload_takes_the_place_of_what_is_being_measured(small_world: World) -> None:
-    world = small_world
+def test_an_upload_takes_the_place_of_what_is_being_measured(world: World) -> None:
     run = measured_run(world)
     analyst = browser(world, Role.ANALYST, email="analyst@example.org")
     document = {"format": "happe-power-measures/1", "measures": [{"run": run.code, "refused": "by hand"}]}
@@ -155,8 +153,8 @@ def test_an_upload_takes_the_place_of_what_is_being_measured(small_world: World)
     assert measures(world) == document["measures"]
 
 
-def test_the_command_line_starts_measuring_again(small_operated: Operated) -> None:
-    operated, world = small_operated, small_operated.world
+def test_the_command_line_starts_measuring_again(operated: Operated) -> None:
+    world = operated.world
     run = measured_run(world)
     assert given_jobs.work_off(world) == [JobState.DONE]
     asked = operated.done("study", "measure", "measured", "--json").json()

@@ -82,23 +82,22 @@ def test_a_plan_is_the_commands(world: World, tmp_path: Path) -> None:
     ],
 )
 def test_a_form_that_makes_no_sense_says_where_and_asks_for_nothing(
-    small_world: World, field: str, value: str, said: str
+    world: World, field: str, value: str, said: str
 ) -> None:
-    answer = post(planner(small_world), f"{PAGE}/plan", page=PAGE, **FORM | {field: value})
+    answer = post(planner(world), f"{PAGE}/plan", page=PAGE, **FORM | {field: value})
     assert answer.status_code == HTTPStatus.UNPROCESSABLE_ENTITY
     assert f'id="{field}-error">{said}<' in answer.text
-    assert given_jobs.work_off(small_world) == []
+    assert given_jobs.work_off(world) == []
 
 
-def test_a_form_that_must_wait_for_another_plan_keeps_what_was_typed(small_world: World) -> None:
-    analyst = planner(small_world)
+def test_a_form_that_must_wait_for_another_plan_keeps_what_was_typed(world: World) -> None:
+    analyst = planner(world)
     assert ask(analyst) == HTTPStatus.SEE_OTHER
     answer = post(analyst, f"{PAGE}/plan", page=PAGE, **FORM | {"sizes": "12, 24"})
     assert (answer.status_code, 'value="12, 24"' in answer.text) == (HTTPStatus.CONFLICT, True)
 
 
-def test_what_cannot_be_planned_says_why(small_world: World, tmp_path: Path) -> None:
-    world = small_world
+def test_what_cannot_be_planned_says_why(world: World, tmp_path: Path) -> None:
     # Given one waiting plan: no other begins
     analyst = planner(world, role=Role.ANALYST)
     assert [ask(analyst, difference="9"), ask(analyst)] == [HTTPStatus.SEE_OTHER, HTTPStatus.CONFLICT]

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from happe_study.results.analysis.plan import Plan, Power
-    from happe_study.results.analysis.reading import Export
     from happe_study.results.analysis.tidy import Runs
     from happe_study.study.protocol.reading import Protocol
 
@@ -238,18 +237,11 @@ def _powers(plan: Plan, planned: Protocol, like: Path | None) -> list[Power]:
 
 def _runs(folder: Path) -> Runs:
     """A study's runs with their power, from what `happe-sim study --out` wrote."""
+    reading = _needed("reading")
     try:
-        measures = read_measures(folder / "measures.json")
+        runs: Runs = reading.with_power(
+            reading.read_export(folder / "export").runs, read_measures(folder / "measures.json")
+        )[0]
     except InputError as error:
         raise Failure(os.EX_DATAERR, *error.lines) from None
-    runs: Runs = _needed("reading").with_power(_export(folder).runs, measures)[0]
     return runs
-
-
-def _export(folder: Path) -> Export:
-    """The export that happe-sim wrote into a folder."""
-    try:
-        export: Export = _needed("reading").read_export(folder / "export")
-    except InputError as error:
-        raise Failure(os.EX_DATAERR, *error.lines) from None
-    return export

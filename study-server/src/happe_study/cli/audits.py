@@ -24,17 +24,12 @@ Examples:
   happe-server audit verify --expect 1284:5f0c..."""
 
 
-class _Noted(click.ParamType[Head]):
-    """NUMBER:SHA256."""
-
-    name = "NUMBER:SHA256"
-
-    def convert(self, value: object, parameter: click.Parameter | None, context: click.Context | None) -> Head:
-        """Convert the option to a head; a usage error if it is wrong."""
-        try:
-            return value if isinstance(value, Head) else noted_head(str(value))
-        except ValueError as error:
-            self.fail(str(error), parameter, context)
+def _noted(text: str) -> Head:
+    """The option's NUMBER:SHA256 as a head."""
+    try:
+        return noted_head(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
 
 
 @click.group(cls=Group, epilog=MORE)
@@ -55,7 +50,7 @@ def head(server: Server, as_json: bool) -> None:  # noqa: FBT001 - click's flag
 
 @audit.command(epilog=examples("happe-server audit verify", 'happe-server audit verify --expect "$(cat head.txt)"'))
 @click.option(
-    "--expect", type=_Noted(), metavar="NUMBER:SHA256", help="A head that you noted earlier: it must be in the log"
+    "--expect", type=_noted, metavar="NUMBER:SHA256", help="A head that you noted earlier: it must be in the log"
 )
 @json_option
 @pass_server

@@ -3,6 +3,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,27 +31,25 @@ Examples:
   happe-server study allocation paper-a3.toml --commitment 9f86d0... --seed 60303a... --salt 1b4f0e... --json"""
 
 
-class _Hexadecimal(click.ParamType[bytes]):
-    """32 bytes in hexadecimal."""
+def _hexadecimal(text: str) -> bytes:
+    """32 bytes from an option's hexadecimal digits."""
+    try:
+        found = bytes.fromhex(text)
+    except ValueError:
+        found = b""
+    if len(found) != SECRET_BYTES:
+        raise click.BadParameter(f"must be {2 * SECRET_BYTES} hexadecimal digits")
+    return found
 
-    name = "HEX"
 
-    def convert(self, value: object, parameter: click.Parameter | None, context: click.Context | None) -> bytes:
-        """Convert the option to bytes; a usage error if it is wrong."""
-        try:
-            found = bytes.fromhex(str(value))
-        except ValueError:
-            found = b""
-        if len(found) != SECRET_BYTES:
-            self.fail(f"must be {2 * SECRET_BYTES} hexadecimal digits", parameter, context)
-        return found
+secret_option = partial(click.option, type=_hexadecimal, metavar="HEX", required=True)
 
 
 @click.command(cls=Command, epilog=PROOF)
 @file_argument
-@click.option("--commitment", type=_Hexadecimal(), required=True, help="The commitment, published at the study's lock")
-@click.option("--seed", type=_Hexadecimal(), required=True, help="The seed, published at the study's unblinding")
-@click.option("--salt", type=_Hexadecimal(), required=True, help="The salt, published at the study's unblinding")
+@secret_option("--commitment", help="The commitment, published at the study's lock")
+@secret_option("--seed", help="The seed, published at the study's unblinding")
+@secret_option("--salt", help="The salt, published at the study's unblinding")
 @json_option
 def allocation(file: Path, commitment: bytes, seed: bytes, salt: bytes, as_json: bool) -> None:  # noqa: FBT001 - click's flag
     """Compute a study's allocation again, from its protocol and the published seed.

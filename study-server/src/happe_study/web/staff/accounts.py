@@ -169,16 +169,14 @@ def end_tokens() -> AnyResponse:
 
 
 def _grant(session: Session, found: Account) -> AnyResponse:
-    role, study = _role_and_study(session)
+    role, study, where = _role_and_study(session)
     services.grant(session, caller(), found, role, study)
-    where = study.name if study else "every study"
     return done(f"{found.email} is {role} of {where}.", ONE, email=found.email)
 
 
 def _revoke(session: Session, found: Account) -> AnyResponse:
-    role, study = _role_and_study(session)
+    role, study, where = _role_and_study(session)
     services.revoke(session, caller(), found, role, study)
-    where = study.name if study else "every study"
     return done(f"{found.email} is no longer {role} of {where}.", ONE, email=found.email)
 
 
@@ -209,11 +207,12 @@ CHANGES = {
 }  # fmt: skip
 
 
-def _role_and_study(session: Session) -> tuple[Role, Study | None]:
+def _role_and_study(session: Session) -> tuple[Role, Study | None, str]:
     role, place = request.form.get("role", ""), request.form.get("study", "")
     if role not in set(Role):
         raise mistake("role", "Choose a role.")
-    return Role(role), named_study(session, None if place == EVERY_STUDY else place)
+    study = named_study(session, None if place == EVERY_STUDY else place)
+    return Role(role), study, study.name if study else "every study"
 
 
 def _password_page(account: Account, password: str) -> Response:
