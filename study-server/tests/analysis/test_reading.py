@@ -31,11 +31,11 @@ def unblinded(operated: Operated) -> None:
     given_studies.unblind(operated.world)
 
 
-def test_what_the_server_exports_is_read_alike_from_every_format(small_operated: Operated, tmp_path: Path) -> None:
-    unblinded(small_operated)
+def test_what_the_server_exports_is_read_alike_from_every_format(operated: Operated, tmp_path: Path) -> None:
+    unblinded(operated)
     exports = []
     for form in ("csv", "jsonl", "parquet"):
-        small_operated.done("study", "export", "small", "--out", tmp_path / form, "--format", form)
+        operated.done("study", "export", "small", "--out", tmp_path / form, "--format", form)
         exports.append(read_export(tmp_path / form))
     read = exports[0]
     assert all(replace(each, digests={}) == replace(read, digests={}) for each in exports)
@@ -51,10 +51,10 @@ def test_what_the_server_exports_is_read_alike_from_every_format(small_operated:
     assert len(read.answers["field_of_study"]) == 2
 
 
-def test_an_export_from_before_unblinding_is_refused(small_operated: Operated, tmp_path: Path) -> None:
-    made = given_studies.study(small_operated.world, protocol=given_studies.small())
-    played(small_operated.world, made)
-    small_operated.done("study", "export", "small", "--out", tmp_path / "out")
+def test_an_export_from_before_unblinding_is_refused(operated: Operated, tmp_path: Path) -> None:
+    made = given_studies.study(operated.world, protocol=given_studies.small())
+    played(operated.world, made)
+    operated.done("study", "export", "small", "--out", tmp_path / "out")
     with pytest.raises(InputError, match=r"small-runs.csv: has no column condition; .* before the unblinding"):
         read_export(tmp_path / "out")
 
