@@ -274,3 +274,12 @@ def _text(element: ET.Element) -> bytes:
 def _chunk(file: IO[bytes], tag: int, content: bytes) -> None:
     """Write a chunk: the length of the rest in 4 bytes, the tag, the content."""
     file.write(struct.pack("<BIH", 4, len(content) + 2, tag) + content)
+
+
+WRITERS: dict[str, Callable[[Table, IO[bytes]], None]] = {
+    "csv": Table.write_csv,
+    "npz": Table.write_npz,
+    "parquet": write_parquet,
+    "h5": write_hdf5,
+    "xdf": write_xdf,
+}

@@ -64,17 +64,7 @@ def export(  # noqa: PLR0913 - click's
         click.echo(f"happe-power: {note}", err=True)
     if str(file) != STANDARD_OUTPUT:
         with tables.new_file(file) as out:
-            match chosen:
-                case "csv":
-                    table.write_csv(out)
-                case "npz":
-                    table.write_npz(out)
-                case "parquet":
-                    tables.write_parquet(table, out)
-                case "h5":
-                    tables.write_hdf5(table, out)
-                case "xdf":
-                    tables.write_xdf(table, out)
+            tables.WRITERS[chosen](table, out)
         return
     if chosen != FORMATS[0]:
         raise Failure(os.EX_USAGE, f"{chosen} is not written to standard output; name a file")

@@ -15,6 +15,7 @@ from happe_contract.faults import BadDocumentError
 from happe_power import marker
 from happe_power.sources.clock import MICROS
 from happe_power.sources.source import SourceError
+from happe_power.sources.text import Bad, Shape, tables
 
 SCRIPT_HEAD = ["seconds", "khz", "utilisation"]
 LARGEST_FILE = 8 << 20
@@ -128,25 +129,22 @@ def _watts(observation: dict[str, Any], where: str) -> float:
 
 def script(raw: bytes, name: str) -> Load:
     """Read lines of seconds,khz,utilisation (0 to 1) below a line with these names. Seconds ascend from 0."""
-    head, *lines = raw.decode("utf-8", "replace").splitlines() or [""]
-    if [word.strip() for word in head.split(",")] != SCRIPT_HEAD:
+    head, _, lines = raw.partition(b"\n")
+    if [word.strip() for word in head.decode("utf-8", "replace").split(",")] != SCRIPT_HEAD:
         raise SourceError(f"{name}:1: a script of loads begins with the line {','.join(SCRIPT_HEAD)}")
+    found = tables(lines, Shape(len(SCRIPT_HEAD), (0, 1, 2)))
+    if bad := next((each for each in found if isinstance(each, Bad)), None):
+        example = "is not seconds,khz,utilisation, e.g. 60,2200000,0.35"
+        raise SourceError(f"{name}:{bad.place + 2}: {bad.said!r} {example}")
     steps: list[tuple[int, float]] = []
-    for number, line in enumerate(lines, start=2):
-        at, watts = _step(line, f"{name}:{number}")
+    rows = zip(*(column.tolist() for each in found if not isinstance(each, Bad) for column in each), strict=True)
+    for number, (seconds, khz, utilisation) in enumerate(rows, start=2):
+        if not (0 <= seconds <= MOST_SECONDS and 0 < khz < MOST_KHZ and 0 <= utilisation <= 1):
+            raise SourceError(f"{name}:{number}: seconds must be 0 or more, kHz above 0, utilisation from 0 to 1")
+        at = round(seconds * MICROS)
         if at <= steps[-1][0] if steps else at != 0:
             raise SourceError(f"{name}:{number}: seconds must begin with 0 and ascend")
-        steps.append((at, watts))
+        steps.append((at, table_a2().at(round(khz), utilisation)))
     if not steps:
         raise SourceError(f"{name} has no line after the first: there is no load to follow")
     return _load(steps)
-
-
-def _step(line: str, where: str) -> tuple[int, float]:
-    try:
-        seconds, khz, utilisation = (float(word) for word in line.split(","))
-    except ValueError:
-        raise SourceError(f"{where}: {line[:40]!r} is not seconds,khz,utilisation, e.g. 60,2200000,0.35") from None
-    if not (0 <= seconds <= MOST_SECONDS and 0 < khz < MOST_KHZ and 0 <= utilisation <= 1):
-        raise SourceError(f"{where}: {line[:40]!r}: seconds must be 0 or more, kHz above 0, utilisation from 0 to 1")
-    return round(seconds * MICROS), table_a2().at(round(khz), utilisation)
