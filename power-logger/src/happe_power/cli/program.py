@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import errno
 import os
-from collections import UserDict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +18,6 @@ from happe_power.cli.host import Host
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from happe_power.sources.spec import Spec
 
 NAME = "happe-power"
 SOURCE = "source"
@@ -73,34 +70,20 @@ class Commands(LazyGroup):
     lazy = COMMANDS
 
 
-class RecordDefaults(UserDict[str, Any]):
-    """The configuration's [record] as click's defaults, read when `record` is run. Checks that the options exist."""
+def record_defaults(settings: config.Config) -> dict[str, Any]:
+    """The configuration's [record] as click's defaults. Raises TomlFileError, SourceError."""
+    from happe_power import sources
 
-    def __init__(self, host: Host) -> None:
-        """Read nothing yet."""
-        super().__init__()
-        self._host = host
-
-    def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - as dict.get has it
-        """The defaults of a command."""
-        if name != config.RECORD:
-            return default
-        settings = self._host.config
-        command = Commands("").loaded(name)
-        known = {option.name for option in command.params if isinstance(option, click.Option)}
-        for key in settings.record:
-            if key not in known:
-                raise settings.wrong(f"{name}.{key}", f"`{NAME} {name}` has no such option")
-        if SOURCE not in settings.record:
-            return settings.record
-        return settings.record | {SOURCE: self._source(settings)}
-
-    def _source(self, settings: config.Config) -> Spec:
-        """The source that the configuration names. Raises TomlFileError, SourceError."""
-        from happe_power import sources
-
-        place = f"{config.RECORD}.{SOURCE}"
-        return sources.named(settings.record[SOURCE], lambda name, why: str(settings.wrong(f"{place}.{name}", why)))
+    command = Commands("").loaded(config.RECORD)
+    known = {option.name for option in command.params if isinstance(option, click.Option)}
+    for key in settings.record:
+        if key not in known:
+            raise settings.wrong(f"{config.RECORD}.{key}", f"`{NAME} {config.RECORD}` has no such option")
+    if SOURCE not in settings.record:
+        return settings.record
+    place = f"{config.RECORD}.{SOURCE}"
+    named = sources.named(settings.record[SOURCE], lambda name, why: str(settings.wrong(f"{place}.{name}", why)))
+    return settings.record | {SOURCE: named}
 
 
 @click.group(NAME, cls=Commands, help=ABOUT, epilog=MORE, context_settings=HELP, no_args_is_help=False)
@@ -117,7 +100,8 @@ class RecordDefaults(UserDict[str, Any]):
 def program(context: click.Context, path: Path | None) -> None:
     """Prepare the configuration; it is read when a command needs it."""
     context.obj = Host(path)
-    context.default_map = RecordDefaults(context.obj)
+    if context.invoked_subcommand == config.RECORD:
+        context.default_map = {config.RECORD: record_defaults(context.obj.config)}
 
 
 # By name, so that help and completion do not wait for the modules that raise them. A test checks the names.

@@ -110,7 +110,7 @@ class Recorder:
         """Wait until all data is on the disk, or until only a recovery can write the rest."""
         for thread in self._threads:
             thread.join()
-        self._trace.lock.close()
+        self._open.lock.close()
 
     def stop(self) -> None:
         """Finish the recording, and wait for its end."""
@@ -221,9 +221,9 @@ class Recorder:
         source, purpose = self.tended.source, self._purpose
         name = str(uuid.uuid4())
         header = header_of(source, purpose, name, started, self._clock)
-        self._trace = closing.create(Trace(self._study / name, header), self._beside)
-        self.folders.append(self._trace.trace.folder)
-        self._writers.append(Writer(self._trace, source.channels, self._has_room))
+        self._open = closing.create(Trace(self._study / name, header), self._beside)
+        self.folders.append(self._open.trace.folder)
+        self._writers.append(Writer(self._open, source.channels, self._has_room))
 
     def _has_room(self) -> bool:
         """Whether the disk has room for one more part. Raises OSError."""
