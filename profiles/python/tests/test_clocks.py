@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The offset of a device's clock from four timestamps, against simulated exchanges whose offset is known."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from math import floor

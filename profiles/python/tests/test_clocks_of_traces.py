@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Index to monotonic to server time, and back."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What programs share: how they end, commands imported late."""
 
-from __future__ import annotations
-
 import errno
 import os
 import subprocess

@@ -1,19 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The schemas of profiles/, and how documents are checked against them."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import jsonschema_rs
 import pytest
 
 from happe_contract.faults import BadDocumentError
 from happe_contract.schemas import MOST_BYTES, SCHEMAS, UPLOADS, Kind, check, read
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Json = dict[str, Any]
 

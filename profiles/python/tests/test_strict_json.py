@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Strict JSON, and the messages about faults. Refused documents: study-server/tests/data/bad_uploads.jsonl."""
 
-from __future__ import annotations
-
 import json
 
 from hypothesis import given, settings

@@ -1,19 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """TOML with line numbers."""
 
-from __future__ import annotations
-
 import tomllib
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from happe_contract.toml_lines import Document, TomlError, read
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def test_every_key_table_and_item_has_its_line_however_it_is_written() -> None:

@@ -1,18 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """click's commands and groups in the look of HAPPE's programs: help keeps its line breaks, with examples at the end."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import sys
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
 
 HELP: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 108}
 

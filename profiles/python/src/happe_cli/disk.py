@@ -1,15 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Writes files that survive a power cut. Every function may raise OSError."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+from pathlib import Path
+from typing import IO, Any
 
 UNFINISHED = ".unfinished"  # the suffix of a file that is not complete yet
 

@@ -1,18 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Maps errors to exit statuses (sysexits.h). An error prints a line that says what to do, never a traceback."""
 
-from __future__ import annotations
-
 import errno
 import os
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from types import FrameType
 
 import click
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from types import FrameType
 
 EX_CHECK_FAILED = 1
 INTERRUPTED = 130

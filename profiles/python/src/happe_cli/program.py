@@ -1,19 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs a program, and turns its errors into messages and an exit status."""
 
-from __future__ import annotations
-
 import os
 import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import click
 
 from happe_cli.errors import INTERRUPTED, Failure, of_mistake, of_system, of_usage
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
 @dataclass(frozen=True)

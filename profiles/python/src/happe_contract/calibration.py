@@ -4,17 +4,13 @@
 Their schema is profiles/schema/power-trace.schema.json, calibration. No resistance has a default.
 """
 
-from __future__ import annotations
-
 import datetime as dt
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from happe_contract.traces import Filter, Quantity, stated
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 NOT_MEASURED = Quantity(1.0, 0.0, "1: not measured")  # a gain in a record of zeros alone
 QUANTITIES = ("shunt_ohm", "divider", "supply_volt")

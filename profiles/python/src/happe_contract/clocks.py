@@ -10,16 +10,11 @@ so o lies within half the round trip (t3 - t0) - (t2 - t1) of the middle of thes
 (RFC 5905, section 8, has the same middle). The probe with the shortest round trip is the most exact.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from happe_contract.faults import Fault, refuse_if_any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 MOST_PROBES = 64
 MOST_ROUND_TRIP_US = 10_000_000

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The names of a run's conditions, as protocols, sealed documents and exports write them (paper, section A.5)."""
 
-from __future__ import annotations
-
 ONDEMAND = "ondemand"  # the kernel's governor
 T_HAPPE = "T-HAPPE"  # training
 O_HAPPE = "O-HAPPE"  # operating

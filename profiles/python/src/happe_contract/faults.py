@@ -1,15 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The faults of a document: where and what. A message repeats little of the input."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 MOST_FAULTS = 20
 MOST_QUOTED = 60  # characters of input that a message repeats, before escaping

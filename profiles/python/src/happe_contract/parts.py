@@ -1,21 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Reads the footer of a power trace's part (docs/uploads.md, A part), which another program wrote."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from happe_contract.traces import TimePair
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 KEY = "happe"  # the key of the JSON in the file's metadata
 ROOM_ONCE, ROOM_SECOND, ROOM_PAGE = 4096, 64, 4096  # bytes: for the runs, for each second's pair, the page size

@@ -15,24 +15,17 @@ P consists of v*s and v*v, so the means of x, y, x*x and x*y over an interval gi
 exactly.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from happe_contract.calibration import NOT_MEASURED, SupplyTap
+from happe_contract.calibration import NOT_MEASURED, Calibration, Correction, SupplyTap
 from happe_contract.measuring.refusal import Refusal, Why
+from happe_contract.strict_json import Json
 from happe_contract.traces import Channel, Filter, Measures, Quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from happe_contract.calibration import Calibration, Correction
-    from happe_contract.strict_json import Json
 
 ONE = Quantity(1.0, 0.0, "exact")
 NONE = Quantity(0.0, 0.0, "exact")

@@ -4,24 +4,19 @@
 `schema` and `t61-power.csv` beside this file are those of profiles/: links in the source tree, copies in a wheel.
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterator
 from enum import StrEnum
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jsonschema_rs import Draft202012Validator, Registry, ValidationError
 
 from happe_contract import strict_json
 from happe_contract.faults import BadDocumentError, Fault, pointer, quoted, refuse_if_any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from happe_contract.strict_json import Json
+from happe_contract.strict_json import Json
 
 SCHEMAS = Path(__file__).parent / "schema"
 T61_POWER = Path(__file__).parent / "t61-power.csv"

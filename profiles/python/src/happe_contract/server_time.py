@@ -7,20 +7,15 @@ estimate: `WANDER_PPM` between two estimates, as a quartz changes its rate when 
 `DRIFT_PPM` beyond the ends, the bound for two clocks.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from happe_contract.clocks import DRIFT_PPM
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from happe_contract.traces import ClockEstimate
+from happe_contract.traces import ClockEstimate
 
 WANDER_PPM = 1
 DRIFTED_US = 1_000_000 // DRIFT_PPM  # the time in which clocks drift by a microsecond

@@ -7,8 +7,6 @@ fields and turns large integers into floats; a second pass to find these costs w
 Cost).
 """
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any, NoReturn

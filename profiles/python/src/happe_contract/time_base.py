@@ -14,24 +14,18 @@ A nominal rate is no clock. It serves a trace with a single pair, and a trace wh
 a file without times. Then only the begin is known, and each later second may be off by 500 ppm.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from happe_contract.traces import Reason
+from happe_contract.traces import Gap, Reason, TimePair
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+Numbers = NDArray[np.float64]
 
-    from numpy.typing import NDArray
-
-    from happe_contract.traces import Gap, TimePair
-
-    Numbers = NDArray[np.float64]
 
 RESTARTS = frozenset({Reason.OVERFLOW, Reason.STALL, Reason.UNPLUGGED, Reason.KILLED})  # others keep counting
 ANCHOR_US = 60_000_000

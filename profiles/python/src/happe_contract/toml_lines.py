@@ -4,19 +4,15 @@
 Neither tomllib nor the libraries that keep comments and layout give the positions of values.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import tree_sitter_toml
 from tree_sitter import Language, Node, Parser, Tree
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Path = tuple[str | int, ...]  # keys and list indices from 0, from the top
 

@@ -1,15 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Uncertainty budgets after JCGM 100:2008 (GUM), clauses 5.1, 5.2, 6.2 and G.4."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 COVERAGE_FACTOR = 2.0  # k; about 95 % if the effective degrees of freedom are many (GUM 6.3.3)
 
@@ -70,7 +65,7 @@ class Budget:
         """The combined standard uncertainty of one kind alone."""
         return math.hypot(*(line.part for line in self.lines if line.kind is kind))
 
-    def scaled(self, factor: float) -> Budget:
+    def scaled(self, factor: float) -> "Budget":
         """The budget of the result times a factor."""
         return Budget(tuple(replace(line, sensitivity=factor * line.sensitivity) for line in self.lines))
 

@@ -4,32 +4,23 @@
 docs/uncertainty.md explains the budget with an example. Nothing here reads a file or a clock.
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from happe_contract.cuts import Cut
 from happe_contract.measuring import aliasing
 from happe_contract.measuring.budget import Budget, Contribution, Kind, budget_of
-from happe_contract.measuring.noise import NO_FLICKER, Flicker, before_rounding, rounding, scatter
+from happe_contract.measuring.noise import NO_FLICKER, Flicker, Scatter, before_rounding, rounding, scatter
 from happe_contract.measuring.refusal import Limits, Refusal, Why
 from happe_contract.measuring.rig import columns, contributions, zero_sensitivities
-from happe_contract.measuring.sums import Roughness, Samples, Steps, Stretches, Window, differences
-from happe_contract.measuring.zeros import HAVE_A_ZERO, NO_CHECKS, Zero, zero_contributions
-from happe_contract.traces import Measures
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from happe_contract.cuts import Cut
-    from happe_contract.measuring.noise import Scatter
-    from happe_contract.measuring.sums import Values
-    from happe_contract.measuring.zeros import Checks
-    from happe_contract.rig import Moments, Rig
-    from happe_contract.traces import Block, Channel, Quantity
+from happe_contract.measuring.sums import Roughness, Samples, Steps, Stretches, Values, Window, differences
+from happe_contract.measuring.zeros import HAVE_A_ZERO, NO_CHECKS, Checks, Zero, zero_contributions
+from happe_contract.rig import Moments, Rig
+from happe_contract.traces import Block, Channel, Measures, Quantity
 
 LEAST_LOCAL_US = 5_000.0  # the power at a cut is the mean over at least so much on either side
 SECOND = 1e6

@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Computes how exact a mean of correlated samples is, what 1/f noise leaves in it, and what rounding to counts adds."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 LEAST = 4  # values from which to estimate anything
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The reasons for which no figure is given, and the limits of a figure."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 

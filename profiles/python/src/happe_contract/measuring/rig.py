@@ -1,22 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The effect of a rig's inputs on a mean; the model is happe_contract.rig."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from happe_contract.measuring.budget import Contribution, Kind
-from happe_contract.rig import values
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from numpy.typing import NDArray
-
-    from happe_contract.rig import Moments, Rig
-    from happe_contract.traces import Block, Channel
+from happe_contract.rig import Moments, Rig, values
+from happe_contract.traces import Block, Channel
 
 
 def contributions(rig: Rig, of: Moments) -> Iterator[Contribution]:

@@ -1,28 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Measures runs: each one's figure, and its watts second by second, as in power-measures.schema.json."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from happe_contract.measuring.budget import COVERAGE_FACTOR
-from happe_contract.measuring.refusal import Refusal, Why
+from happe_contract.measuring.energy import Figure, Interval
+from happe_contract.measuring.refusal import Limits, Refusal, Why
 from happe_contract.measuring.rig import columns
-from happe_contract.measuring.session import Times, TraceError
-from happe_contract.traces import Measures
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from happe_contract.measuring.energy import Figure, Interval
-    from happe_contract.measuring.refusal import Limits
-    from happe_contract.measuring.session import Session
-    from happe_contract.rig import Rig
-    from happe_contract.server_time import Part
-    from happe_contract.traces import Block
+from happe_contract.measuring.session import Session, Times, TraceError
+from happe_contract.rig import Rig
+from happe_contract.server_time import Part
+from happe_contract.traces import Block, Measures
 
 FORMAT = "happe-power-measures/1"
 LONGEST = 1000  # characters of a text in the document

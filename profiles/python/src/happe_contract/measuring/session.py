@@ -4,30 +4,22 @@
 The caller reads the samples: a measuring host from a trace's folder, a server from sealed parts.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from happe_contract import calibration as records
-from happe_contract.measuring.energy import Interval, measure
+from happe_contract.calibration import Calibration, Standing
+from happe_contract.cuts import Clocks
+from happe_contract.measuring.energy import Figure, Interval, measure
 from happe_contract.measuring.refusal import Limits, Refusal, Why
-from happe_contract.traces import Reason
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from happe_contract.calibration import Calibration, Standing
-    from happe_contract.cuts import Clocks
-    from happe_contract.measuring.energy import Figure
-    from happe_contract.measuring.zeros import Checks
-    from happe_contract.rig import Rig
-    from happe_contract.server_time import Part
-    from happe_contract.strict_json import Json
-    from happe_contract.traces import Block, Gap, TimePair
-
+from happe_contract.measuring.zeros import Checks
+from happe_contract.rig import Rig
+from happe_contract.server_time import Part
+from happe_contract.strict_json import Json
+from happe_contract.traces import Block, Gap, Reason, TimePair
 
 NOMINAL = "the file's times come from its nominal rate: the uncertainty includes 500 ppm since its beginning"
 

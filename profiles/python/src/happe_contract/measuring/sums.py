@@ -5,21 +5,16 @@ The sample with index i stands for the indices from i to i + 1; a window may beg
 x and y are the channels' values at the input; `y` is all ones without a second channel.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from happe_contract.rig import Moments
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from numpy.typing import NDArray
-
-    Values = NDArray[np.float64]
+Values = NDArray[np.float64]
 
 
 class Samples(NamedTuple):

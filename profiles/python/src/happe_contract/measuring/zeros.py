@@ -5,24 +5,18 @@ The inputs are shorted, or, for a channel of current, the laptop is off. Such a 
 so it shows two things: how well the record's zero still holds, and how noisy a mean is.
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from happe_contract.calibration import Calibration, Correction
 from happe_contract.measuring.budget import Contribution, Kind
 from happe_contract.measuring.noise import flicker, scatter
 from happe_contract.rig import values
-from happe_contract.traces import Measures
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from happe_contract.calibration import Calibration, Correction
-    from happe_contract.traces import Block, Channel, Quantity
+from happe_contract.traces import Block, Channel, Measures, Quantity
 
 HAVE_A_ZERO = (Measures.SHUNT, Measures.CURRENT)
 UNCHECKED_SHARE = 2e-4  # of a range: how far a zero may move by the data sheets of such boards
