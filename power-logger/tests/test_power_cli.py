@@ -84,7 +84,7 @@ def test_a_configuration_is_read_with_paths_from_its_own_folder() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (b"kepe = 1", 'p.toml:1: has an unknown field "kepe"'),
+        (b"\nkepe = 1", "p.toml:2: kepe: unknown; did you mean keep?"),
         (b'keep = "never"', 'p.toml:1: keep: must be one of "until-measured", "until-sealed", "always"'),
         (b"a = \xff", "p.toml:1: is not UTF-8"),
         (b"a = \nb = 1", "p.toml:1: Invalid value, at column 5"),

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from happe_power.toml_files import TEXT, TomlFile, TomlFileError
+from happe_contract.faults import Fault
+from happe_power.toml_files import TEXT, TomlFile, TomlFileError, meant
 
 DEFAULT = Path("/etc/happe/happe-power.toml")
 VARIABLE = "HAPPE_POWER_CONFIG"
@@ -62,7 +63,8 @@ def parse(raw: bytes, path: Path) -> Config:
     from happe_contract import schemas  # noqa: PLC0415 - help needs no schemas
 
     file = TomlFile(raw, str(path))
-    file.refuse_if_any(schemas.faults({"properties": FIELDS, "additionalProperties": False}, file.data))
+    file.refuse_if_any(Fault(f"/{name}", f"unknown{meant(name, FIELDS)}") for name in file.data if name not in FIELDS)
+    file.refuse_if_any(schemas.faults({"properties": FIELDS}, file.data))
     made = {name: path.parent / value if name in PATHS else value for name, value in file.data.items()}
     if "state" in made:
         made.setdefault("spool", made["state"] / "spool")

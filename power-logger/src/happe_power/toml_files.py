@@ -2,6 +2,7 @@
 """Reads TOML files that a schema checks, and names the line of each mistake; writes simple tables. Pure."""
 
 import datetime as dt
+import difflib
 import json
 import math
 from collections.abc import Iterable, Mapping
@@ -50,6 +51,12 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - as in TOML
     if isinstance(value, dt.date | dt.time):
         return value.isoformat()
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def meant(word: str, known: Iterable[str]) -> str:
+    """The known word nearest to an unknown one, as the end of a message; empty if none is near."""
+    close = difflib.get_close_matches(word, list(known), 1)
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def written(table: Mapping[str, Any]) -> str:

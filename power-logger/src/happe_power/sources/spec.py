@@ -6,17 +6,16 @@ The JSON Schema of a kind's options checks the table.
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from happe_contract import schemas
 from happe_contract.traces import Channel, Filter, Measures
 from happe_power.sources.source import SourceError
-from happe_power.toml_files import TEXT, plain, written
+from happe_power.toml_files import TEXT, meant, plain, written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
 
@@ -221,13 +220,13 @@ def checked(table: Mapping[str, Any], kinds: Mapping[str, Kind], says: Callable[
     """Check a table. Raises SpecError, which says which field is wrong and what it may be."""
     name = table.get(KIND_FIELD)
     if not isinstance(name, str) or name not in kinds:
-        why = "is missing" if name is None else f"no source is called {name!r}{_meant(str(name), kinds)}"
+        why = "is missing" if name is None else f"no source is called {name!r}{meant(str(name), kinds)}"
         raise SpecError(says(KIND_FIELD, f"{why}; there are {', '.join(kinds)}"))
     kind = kinds[name]
     known = [option.name for option in kind.every_option]
     for key in table:
         if key not in (KIND_FIELD, *known):
-            why = f"{name} has no such option{_meant(key, known)}; it has {', '.join(known)}"
+            why = f"{name} has no such option{meant(key, known)}; it has {', '.join(known)}"
             raise SpecError(says(key, why))
     given = {key: plain(value) for key, value in table.items() if key != KIND_FIELD}
     for fault in schemas.faults(kind.schema, {KIND_FIELD: name} | given):
@@ -235,11 +234,6 @@ def checked(table: Mapping[str, Any], kinds: Mapping[str, Kind], says: Callable[
         raise SpecError(says(at, fault.detail))
     defaults = {option.name: option.default for option in kind.every_option}
     return Spec(kind, defaults | given, frozenset(given), says)
-
-
-def _meant(word: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(word, list(known), 1)
-    return f"; did you mean {close[0]}?" if close else ""
 
 
 def channels_of(
