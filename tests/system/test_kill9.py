@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from happed_wire import MEMBER
 from patience import spend, until
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def standing_lessons(path: Path, told: int = 0) -> list[tuple[int, list[int]]]:
 def teach_undo_and_kill(happed: Happed, moment: random.Random) -> int:
     """Let happed learn and undo some lessons, and kill it at any moment. Return how many events it has told of."""
     me = happed.serves()
+    me.listen()
 
     def told() -> int:
         return len(me("ListEvents", "ssxu", "", "desktop", 0, 9_999))
@@ -78,7 +80,9 @@ def teach_undo_and_kill(happed: Happed, moment: random.Random) -> int:
             me.send("Undo", "ssu", "", "", moment.randint(1, 2))
     spend(moment.uniform(0, 0.01))
     happed.kill()
-    return events
+    me.peer.bus("GetId")  # all signals are here
+    heard = sum(message.fields[MEMBER] == "KeyCounted" for message in me.peer.signals)
+    return max(events, before + heard)
 
 
 def undo_all(me: Client, lessons: list[tuple[int, list[int]]]) -> None:
