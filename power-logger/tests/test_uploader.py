@@ -48,8 +48,12 @@ class Bench:
         return Uploader(self.spool, Server(self.fake.url, token), self.report, keep)
 
     def upload(self, **options: Any) -> int:  # noqa: ANN401 - those of uploader
-        """Upload everything, and return the failures at the end."""
-        return upload(self.uploader(**options), self.wait, self.report, tries=TRIES)
+        """Upload everything by a new uploader, and return the failures at the end."""
+        return self.send(self.uploader(**options))
+
+    def send(self, uploader: Uploader) -> int:
+        """The same by an uploader that there is."""
+        return upload(uploader, self.wait, self.report, tries=TRIES)
 
     def events(self, name: str) -> list[dict[str, Any]]:
         """Return the facts of all events with this name."""
@@ -115,7 +119,7 @@ def test_parts_that_wait_for_their_measurement_make_room_for_a_recording_the_old
 
         def here(after_s: int) -> list[bool]:
             monkeypatch.setattr(clocks, "now_us", lambda: now_us() + after_s * 1_000_000)
-            assert upload(uploader, bench.wait, bench.report, tries=TRIES) == 0
+            assert bench.send(uploader) == 0
             return [each.part(0).exists() for each in (old, young)]
 
         assert here(0) == [True, True]
@@ -128,20 +132,16 @@ def test_parts_that_wait_for_their_measurement_make_room_for_a_recording_the_old
 def test_parts_are_sent_as_they_are_closed_and_the_trace_is_sealed_when_it_ends(bench: Bench) -> None:
     trace = power_traces.begin(bench.spool)
     uploader = bench.uploader()
-
-    def send() -> int:
-        return upload(uploader, bench.wait, bench.report, tries=TRIES)
-
     trace.add(0)
-    assert send() == 0
+    assert bench.send(uploader) == 0
     assert list(bench.fake.traces[trace.id].parts) == [0]
     trace.add(1)
     (trace.folder / "parts" / ".000002.parquet.tmp").write_bytes(b"half")
-    assert send() == 0
+    assert bench.send(uploader) == 0
     assert list(bench.fake.traces[trace.id].parts) == [0, 1]
     assert bench.fake.traces[trace.id].seal is None
     trace.end()
-    assert send() == 0
+    assert bench.send(uploader) == 0
     assert_whole(bench, trace)
 
 
@@ -333,7 +333,7 @@ def test_clocks_are_compared_at_the_start_every_minute_and_at_the_end(
 
     def estimates(after_s: int) -> int:
         monkeypatch.setattr(clocks, "now_us", lambda: now_us() + after_s * 1_000_000)
-        upload(uploader, bench.wait, bench.report, tries=TRIES)
+        bench.send(uploader)
         return len(clocks.noted(trace.folder))
 
     assert [estimates(second) for second in (0, 1, 58, 61, 62, 119, 123)] == [1, 1, 1, 2, 2, 2, 3]
@@ -400,12 +400,12 @@ def test_a_full_disk_here_holds_up_the_seal_and_nothing_before_it(bench: Bench) 
         trace = power_traces.ended(bench.spool, 3)
         disk.fill()
         uploader = bench.uploader()
-        assert upload(uploader, bench.wait, bench.report, tries=TRIES) == TRIES
+        assert bench.send(uploader) == TRIES
         assert [bench.fake.count(f"parts/{number}$") for number in range(3)] == [1, 1, 1]
         assert "No space left" in bench.events("later")[0]["reason"]
         assert {facts["trace"] for facts in bench.events("unnoted")} == {trace.id}
         disk.make_room()
-        assert upload(uploader, bench.wait, bench.report, tries=TRIES) == 0
+        assert bench.send(uploader) == 0
         assert_whole(bench, trace)
         assert bench.fake.count("parts/") == 3
         assert len(bench.fake.clocks) == 1

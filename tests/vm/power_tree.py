@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 # Imports of the commands that the tests run: record, verify, sources.
 PACKAGES = [
-    "click", "jsonschema_rs", "numpy", "numpy.libs", "pyarrow", "tomlkit", "tree_sitter", "tree_sitter_toml", "urllib3",
+    "click", "jsonschema_rs", "numpy", "numpy.libs", "pyarrow", "tree_sitter", "tree_sitter_toml", "urllib3",
 ]  # fmt: skip
 UNUSED = shutil.ignore_patterns(
     "__pycache__", "tests", "include", "src", "*.pxd", "*.pxi", "*.pyi", "*.pyx", "f2py", "distutils",
