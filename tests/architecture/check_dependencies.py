@@ -7,17 +7,12 @@ Reads C++'s #include and Python's imports. A unit test keeps to its room's rules
 everything of the standard library. Prints FILE:LINE: fault; exits with 1 if there is a fault.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 BELOW_SYSTEM = {"governor/core", "governor/documents", "governor/cli"}
 BELOW_BUS = BELOW_SYSTEM | {"governor/system", "governor/store", "governor/keys", "governor/cpufreq"}

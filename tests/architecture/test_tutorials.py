@@ -6,15 +6,15 @@ ui/tests have a laptop with happed. The laptop owner's tutorial runs in the emul
 (tests/vm/guest_tests/real_time).
 """
 
-from __future__ import annotations
-
 import os
 import re
 import signal
 import subprocess
 import sys
 import tomllib
-from typing import TYPE_CHECKING, Self
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -23,10 +23,6 @@ from patience import PATIENCE_S, until
 from private_bus import there
 from program import ROOT
 from t61.tutorial import blocks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = pytest.mark.slow
 

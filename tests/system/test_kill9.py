@@ -5,22 +5,16 @@ A killed process's writes stay in the page cache. So this test proves that every
 that it survives a loss of power. For that the database has synchronous=FULL.
 """
 
-from __future__ import annotations
-
 import random
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from happed_wire import MEMBER
+from happed_world import Client, Happed
 from patience import spend, until
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from happed_world import Client, Happed
 
 pytestmark = pytest.mark.slow
 

@@ -5,24 +5,17 @@ The machines are files, which umockdev shows to both programs as /sys. A press i
 call that only reads a property.
 """
 
-from __future__ import annotations
-
 import statistics
 import tempfile
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from happed_t61 import CAPPED, T61, always_wants
-from happed_world import Happed, running_world
+from happed_world import Client, Happed, World, running_world
 from patience import spend, until
 from t61.cost import beside, of_a_second, spent
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from happed_world import Client, World
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLER = ROOT / "build/dev/baseline/bare-sampler"

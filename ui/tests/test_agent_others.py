@@ -1,26 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The session agent with stand-ins for the compositors that Debian 12 lacks, and the real happed."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from agent import Agent, window, window_of
 from desktop import USER, Desktop, x11
-from happed_world import ME, somebody
-from private_bus import stand_in
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from happed_world import Happed
-    from private_bus import StandIn
+from happed_world import ME, Happed, somebody
+from private_bus import StandIn, stand_in
 
 pytestmark = pytest.mark.slow
 

@@ -1,25 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The session agent under sway, by wlroots' protocol, with Wayland and XWayland clients, before the real happed."""
 
-from __future__ import annotations
-
 import json
 import random
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from agent import Agent, window
-from desktop import wayland
-from happed_world import MY_SESSION
+from desktop import Wayland, wayland
+from happed_world import MY_SESSION, Happed, World
 from patience import until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from desktop import Wayland
-    from happed_world import Happed, World
 
 pytestmark = pytest.mark.slow
 

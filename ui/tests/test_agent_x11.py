@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The session agent on X11, before the real happed."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os
@@ -10,21 +8,16 @@ import random
 import signal
 import socket
 import tempfile
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from agent import Agent, window, window_of
 from cost import wake_ups_in
-from desktop import AS_USER, USER, Desktop, program, wayland, without_layers, x11
+from desktop import AS_USER, USER, X11, Desktop, program, wayland, without_layers, x11
+from happed_world import Happed
 from patience import PATIENCE_S, until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from desktop import X11
-    from happed_world import Happed
 
 pytestmark = pytest.mark.slow
 

@@ -1,16 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Finds instants of the server's time among the samples of a trace, each with the reasons why it may be off."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from happe_contract.server_time import Part
-
-if TYPE_CHECKING:
-    from happe_contract.server_time import ServerClock
-    from happe_contract.time_base import TimeBase
+from happe_contract.server_time import Part, ServerClock
+from happe_contract.time_base import TimeBase
 
 
 @dataclass(frozen=True)

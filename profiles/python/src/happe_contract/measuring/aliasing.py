@@ -5,21 +5,14 @@ Samples alone can't show it, so the source or the record must state what precede
 sample is a mean (happe_contract.traces.Filter). The laptop only takes power, which bounds the error (Filter.leak).
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from happe_contract.measuring.budget import Contribution, Kind
 from happe_contract.measuring.refusal import Refusal, Why
+from happe_contract.rig import Rig
 from happe_contract.server_time import Part
-from happe_contract.traces import Measures
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from happe_contract.rig import Rig
-    from happe_contract.traces import Channel, Filter
+from happe_contract.traces import Channel, Filter, Measures
 
 MOST_LEAK = 0.5  # of the mean; with more, the samples say little about it
 SUPPLY_OHM = 0.1  # of a laptop's supply and its cable, at most
