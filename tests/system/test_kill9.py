@@ -75,8 +75,8 @@ def teach_undo_and_kill(happed: Happed, moment: random.Random) -> int:
     spend(moment.uniform(0, 0.01))
     happed.kill()
     me.peer.bus("GetId")  # all signals are here
-    heard = sum(message.fields[MEMBER] == "KeyCounted" for message in me.peer.signals)
-    return max(events, before + heard)
+    heard = [message for message in me.peer.signals if message.fields[MEMBER] == "KeyCounted"]
+    return max(events, before + len(heard))
 
 
 def undo_all(me: Client, lessons: list[tuple[int, list[int]]]) -> None:
