@@ -3,16 +3,18 @@
 
 import json
 import uuid
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+import given_sources
 from happe_contract.parts import Footer
-from happe_contract.traces import Channel, Measures, TimePair
+from happe_contract.traces import Channel, Filter, Measures, TimePair
 from happe_power.recording import closing, parts
-from happe_power.recording.header import FOLDERS, boot_clock, compact
+from happe_power.recording.header import FOLDERS, Purpose, boot_clock, compact, header_of
 from happe_power.trace import Trace
 from happe_power.upload import clocks
 
@@ -74,27 +76,11 @@ def begin(  # noqa: PLR0913 - each has a default
 ) -> Given:
     """Make a trace with a header and no part, which began `age_s` before others."""
     name = str(uuid.uuid4())
-    realtime_us = REALTIME_US - age_s * 1_000_000
-    header = {
-        "format": "happe-power-trace/1",
-        "id": name,
-        "study": study,
-        "meter": codes[0],
-        "measured": codes[1],
-        "clock": clock or boot_clock(),
-        "source": {"kind": "sim", "device": "a test's"},
-        "channels": [
-            {"name": c.name, "measures": c.measures.value, "unit": c.unit, "dtype": c.dtype.name}
-            | {"scale": c.scale, "offset": c.offset, "filter": {"mean_s": 1 / rate_hz, "ripple": 0, "source": "a test"}}
-            for c in CHANNELS
-        ],
-        "rate_hz": rate_hz,
-        "calibration": calibration,
-        "started": {"index": 0, "monotonic_us": clocks.now_us() - 10_000_000, "realtime_us": realtime_us},
-        "part_seconds": 1,
-        "part_format": "parquet",
-        "software": {"happe-power": "0.1.0"},
-    }
+    mean = Filter("a test", mean_s=1 / rate_hz, ripple=0.0)
+    source = given_sources.Given([], rate_hz, tuple(replace(each, filter=mean) for each in CHANNELS))
+    started = TimePair(0, clocks.now_us() - 10_000_000, REALTIME_US - age_s * 1_000_000)
+    purpose = Purpose(study, *codes, calibration, part_seconds=1)
+    header = header_of(source, purpose, name, started, clock or boot_clock())
     made = Given(spool / study / name, header)
     for folder in FOLDERS:
         (made.folder / folder).mkdir(parents=True)
