@@ -4,13 +4,20 @@
 from dataclasses import replace
 
 import pytest
+from sqlalchemy import select
 
+import given_traces
 import records
 from happe_contract.traces import ClockEstimate
+from happe_study.model.studies import Study
 from happe_study.study.checks import clock, parts
 from happe_study.study.checks.behaviour import behaviour
 from happe_study.study.checks.evidence import Check, Evidence, RunFacts, TraceFacts, Verdict
+from happe_study.study.checks.gathering import Sources
+from happe_study.study.checks.services import check_study
 from happe_study.study.documents import T61, Measure
+from happe_study.study.traces.stores import storage_of
+from world import World, fixed_secrets
 
 SECOND = 1_000_000
 LAPTOP, METER = ("L", f"monotonic:{records.BOOT}"), ("M", "monotonic:meter")
@@ -115,3 +122,22 @@ def test_power_traces_are_not_ok_where_no_run_could_be_compared() -> None:
     # When the other does not have it, the run may be in the first
     check = parts.check(evidence(run, traces=(trace("T", None), trace("U", (0, 1)))))
     assert (check.verdict, found(check)) == (Verdict.UNKNOWN, [])
+
+
+def test_a_part_that_is_gone_shorter_or_changed_is_named(world: World) -> None:
+    # Given a trace without its first part, a second one that is shorter, and a third one that was changed
+    trace = given_traces.uploaded(world, 3)
+    gone, shorter, changed = trace.files
+    gone.unlink()
+    shorter.write_bytes(shorter.read_bytes()[:-1])
+    changed.write_bytes(bytes([changed.read_bytes()[0] ^ 1]) + changed.read_bytes()[1:])
+    sources = Sources(fixed_secrets().allocation, storage_of(world.config, world.database))
+    # Then reading every byte finds all of them, and a look at the lengths all but the last
+    for deep, damaged in ((False, "part 1 is"), (True, "parts 1, 2 are")):
+        with world.database.reading() as session:
+            checks = check_study(session, session.scalars(select(Study)).one(), replace(sources, deep=deep))
+        (check,) = (each for each in checks if each.key == parts.KEY)
+        assert found(check) == [
+            f"trace {trace.trace}: part 0 is missing",
+            f"trace {trace.trace}: {damaged} not what the meter sent: length or SHA-256 differs",
+        ]

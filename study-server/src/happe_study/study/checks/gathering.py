@@ -4,9 +4,9 @@
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import select
@@ -33,10 +33,8 @@ from happe_study.study.traces.sealed import listed_digests, manifest_of
 from happe_study.study.traces.storage import Part, Storage
 
 ROWS_AT_ONCE = 200
-TRACES_AT_ONCE = 20  # traces read at a time; one may have thousands of parts
 
 Clocks = dict[tuple[str, str], list[Estimate]]
-Parts = dict[int, dict[int, "Kept"]]  # of traces, by their ids and the parts' numbers
 
 
 @dataclass(frozen=True)
@@ -72,10 +70,6 @@ def _names(session: Session, study_id: int) -> dict[str, str]:
     """The names of devices by their codes."""
     devices = session.scalars(select(Device).where(Device.study_id == study_id))
     return {device.code: device.name for device in devices}
-
-
-def _of_study(query: Any, study_id: int) -> Any:  # noqa: ANN401 - a select
-    return query.where(Device.study_id == study_id)
 
 
 def _runs(session: Session, study_id: int, records: Mapping[str, Behaviour], *, unblinded: bool) -> Iterator[RunFacts]:
@@ -141,7 +135,7 @@ def _clocks(session: Session, study_id: int) -> Clocks:
     query = select(Device.code, ClockEstimate).join(Device, Device.id == ClockEstimate.device_id)
     order = (Device.code, ClockEstimate.clock, ClockEstimate.device_us, ClockEstimate.client_id)
     found: Clocks = defaultdict(list)
-    for code, each in session.execute(_of_study(query, study_id).order_by(*order)):
+    for code, each in session.execute(query.where(Device.study_id == study_id).order_by(*order)):
         found[code, each.clock].append(Estimate(each.device_us, each.offset_us, each.uncertainty_us))
     return dict(found)
 
@@ -155,15 +149,11 @@ def _traces(session: Session, study_id: int, sources: Sources, clocks: Clocks, *
         .where(Trace.study_id == study_id)
         .order_by(Trace.client_id)
     )
-    every = session.execute(query).all()
-    parts: Parts = {}
-    for place, (trace, meter_code, laptop_code) in enumerate(every):
-        if place % TRACES_AT_ONCE == 0:
-            parts = _parts(session, [row[0].id for row in every[place : place + TRACES_AT_ONCE]])
+    for trace, meter_code, laptop_code in session.execute(query).all():
         name = trace.header["clock"]
         clock = known_clock(name, clocks.get((meter_code, name), ()))
         manifest = _manifest(trace, sources.key)
-        missing, damaged = _compared(trace, manifest, parts[trace.id], sources)
+        missing, damaged = _compared(trace, manifest, _parts(session, trace), sources)
         yield TraceFacts(
             trace=trace.client_id,
             meter=meter_code,
@@ -177,22 +167,10 @@ def _traces(session: Session, study_id: int, sources: Sources, clocks: Clocks, *
         )
 
 
-def _parts(session: Session, traces: Sequence[int]) -> Parts:
-    """The parts of traces, by the trace's id and the part's number."""
-    columns = (TracePart.number, TracePart.bytes, TracePart.sha256, TracePart.digest)
-    found: Parts = {trace: {} for trace in traces}
-    query = select(TracePart.trace_id, *columns).where(TracePart.trace_id.in_(traces))
-    for trace, number, size, sha256_kept, digest in session.execute(query):
-        found[trace][number] = Kept(size, sha256_kept, digest)
-    return found
-
-
-class Kept(NamedTuple):
-    """A stored part: the digest of its sealed file, and the keyed digest of the bytes that the meter sent."""
-
-    bytes: int
-    sha256: str
-    digest: str
+def _parts(session: Session, trace: Trace) -> dict[int, Any]:
+    """A trace's parts by number: `sha256` is of the sealed file, `digest` the keyed one of what the meter sent."""
+    columns = select(TracePart.number, TracePart.bytes, TracePart.sha256, TracePart.digest)
+    return {part.number: part for part in session.execute(columns.where(TracePart.trace_id == trace.id))}
 
 
 def _manifest(trace: Trace, key: bytes) -> Json | None:
@@ -204,7 +182,7 @@ def _manifest(trace: Trace, key: bytes) -> Json | None:
 
 
 def _compared(
-    trace: Trace, manifest: Json | None, here: Mapping[int, Kept], sources: Sources
+    trace: Trace, manifest: Json | None, here: Mapping[int, Any], sources: Sources
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The numbers of missing parts, and of damaged parts, which differ from what the meter sent."""
     wanted = {} if manifest is None else listed_digests(sources.key, manifest)
