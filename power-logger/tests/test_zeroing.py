@@ -2,13 +2,14 @@
 """Zero checks by a relay during a recording."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from given_sources import SHUNT, SUPPLY, pair_at
+from given_sources import SHUNT, Given, pair_at
 from happe_contract.traces import Block, Gap, Reason, TimePair
 from happe_power.recording import zero_check
 from happe_power.recording.tending import Tended
@@ -22,14 +23,10 @@ LAPTOP, ZERO = 2000, 7  # counts
 
 
 @dataclass
-class Bench:
+class Bench(Given):
     """An instrument whose inputs a relay shorts. The relay takes 0.2 s to switch; meanwhile every reading is 999."""
 
-    kind: str = "sim"
-    device: str = "a bench"
-    serial: str | None = None
-    channels: tuple[object, ...] = (SHUNT, SUPPLY)
-    rate_hz: float = RATE_HZ
+    readings: Iterable[Reading | Exception] = ()
     shorted: bool = True
     fails: set[bool] = field(default_factory=set)
     switched: list[tuple[int, bool]] = field(default_factory=list)
@@ -45,7 +42,7 @@ class Bench:
     def start(self, first_index: int) -> TimePair:
         """Begin."""
         self.index = first_index
-        return pair_at(first_index, RATE_HZ)
+        return super().start(first_index)
 
     def read(self, timeout_s: float) -> Reading:  # noqa: ARG002 - it never waits
         """Return a tenth of a second."""
@@ -58,13 +55,10 @@ class Bench:
         self.index = block.end_index
         return Reading((block,), pair_at(block.end_index, RATE_HZ))
 
-    def stop(self) -> None:
-        """End."""
-
 
 def played(bench: Bench, seconds: float, every_s: float) -> tuple[Zeroing, list[Block | Gap]]:
     """Record for some seconds, with a check every so often, and return all results."""
-    zeroing = Zeroing(Tended(bench), bench.switch, every_s)  # type: ignore[arg-type] # a Source except for its types
+    zeroing = Zeroing(Tended(bench), bench.switch, every_s)
     zeroing.start(0)
     items: list[Block | Gap] = []
     while zeroing.next_index < seconds * RATE_HZ:
@@ -102,7 +96,7 @@ def test_a_relay_that_does_not_close_costs_the_check_alone() -> None:
 def test_while_a_relay_does_not_open_nothing_counts_as_power() -> None:
     # Given a relay that sticks after the first check, until second six
     bench = Bench()
-    zeroing = Zeroing(Tended(bench), bench.switch)  # type: ignore[arg-type] # a Source except for its types
+    zeroing = Zeroing(Tended(bench), bench.switch)
     zeroing.start(0)
     bench.fails = {False}
     items: list[Block | Gap] = []
