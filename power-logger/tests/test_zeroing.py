@@ -12,7 +12,6 @@ import pytest
 from given_sources import SHUNT, Given, pair_at
 from happe_contract.traces import Block, Gap, Reason, TimePair
 from happe_power.recording import zero_check
-from happe_power.recording.tending import Tended
 from happe_power.recording.zero_check import CHECK_S, SETTLE_S, Relay, SwitchError, Zeroing
 from happe_power.sources.source import Reading
 from happe_power.trace import Trace
@@ -58,7 +57,7 @@ class Bench(Given):
 
 def played(bench: Bench, seconds: float, every_s: float) -> tuple[Zeroing, list[Block | Gap]]:
     """Record for some seconds, with a check every so often, and return all results."""
-    zeroing = Zeroing(Tended(bench), bench.switch, every_s)
+    zeroing = Zeroing(bench, bench.switch, every_s)
     zeroing.start(0)
     items: list[Block | Gap] = []
     while zeroing.next_index < seconds * RATE_HZ:
@@ -96,7 +95,7 @@ def test_a_relay_that_does_not_close_costs_the_check_alone() -> None:
 def test_while_a_relay_does_not_open_nothing_counts_as_power() -> None:
     # Given a relay that sticks after the first check, until second six
     bench = Bench()
-    zeroing = Zeroing(Tended(bench), bench.switch)
+    zeroing = Zeroing(bench, bench.switch)
     zeroing.start(0)
     bench.fails = {False}
     items: list[Block | Gap] = []

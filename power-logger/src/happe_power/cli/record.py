@@ -302,15 +302,15 @@ class Session:
         self._meter_of = live.Wattmeter(source.channels, source.rate_hz, known[0] if known else None, today)
         return recorder
 
-    def _tended(self, source: Source) -> Tended | Zeroing:
+    def _tended(self, source: Source) -> Tended:
         """The source, with a relay for its zero checks if one is named. Raises Failure."""
-        tended, command = Tended(source), self._wanted.zero_switch
+        command = self._wanted.zero_switch
         if command is None:
-            return tended
+            return Tended(source)
         if not zero_check.has_zero(source) or source.kind == "file":
             raise Failure(os.EX_USAGE, f"--zero-switch: {source.device} has no inputs that a relay could short")
         try:
-            self._zeroing = Zeroing(tended, Relay(command), self._wanted.zero_every or math.inf)
+            self._zeroing = Zeroing(source, Relay(command), self._wanted.zero_every or math.inf)
         except SwitchError as error:
             raise Failure(os.EX_UNAVAILABLE, f"--zero-switch: {error}") from None
         return self._zeroing

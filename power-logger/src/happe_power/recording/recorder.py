@@ -20,7 +20,6 @@ from happe_power.recording import closing, indices
 from happe_power.recording.header import Purpose, boot_clock, header_of
 from happe_power.recording.tending import Tended
 from happe_power.recording.writer import Writer
-from happe_power.recording.zero_check import Zeroing
 from happe_power.sources.source import Reading
 from happe_power.trace import Trace
 
@@ -63,7 +62,7 @@ class Recorder:
 
     def __init__(
         self,
-        tended: Tended | Zeroing,
+        tended: Tended,
         study: Path,
         purpose: Purpose,
         *,

@@ -15,13 +15,13 @@ NOTHING = Reading((), None)
 class Tended:
     """A source as a stream of readings without holes. While the source fails, the clock gives the indices.
 
-    `trouble` is the present problem, for people; empty if there is none. `ended`: the source has no more samples.
+    `ended`: the source has no more samples.
     """
 
     def __init__(self, source: Source, clock: Clock | None = None) -> None:
         """Tend a source that is not started."""
         self.source = source
-        self.trouble = ""
+        self._trouble = ""
         self.ended = False
         self.next_index = 0
         self._clock = clock or SystemClock()
@@ -31,6 +31,11 @@ class Tended:
         self._known = TimePair(0, 0, 0)
         self._heard_at = 0
         self._late = 0  # indices that passed during restarts, which the source did not count
+
+    @property
+    def trouble(self) -> str:
+        """The present problem, for people; empty if there is none."""
+        return self._trouble
 
     def start(self, first_index: int) -> TimePair:
         """Start the source; return the first sample's index and time. Raises SourceError."""
@@ -91,14 +96,14 @@ class Tended:
 
     def _give_up(self, reason: Reason, why: str) -> None:
         self._stop()
-        self._reason, self.trouble, self._retry_at = reason, why, self._now_us()
+        self._reason, self._trouble, self._retry_at = reason, why, self._now_us()
 
     def _stop(self) -> None:
-        """Stop the source. If the source is too broken for that, note why in `trouble`."""
+        """Stop the source. If the source is too broken for that, note why as the trouble."""
         try:
             self.source.stop()
         except SourceError as error:
-            self.trouble = str(error)
+            self._trouble = str(error)
 
     def _missed(self, reason: Reason, timeout_s: float) -> Reading:
         """Return a gap for the indices that passed without samples. Restart the source when it is time."""
@@ -109,12 +114,12 @@ class Tended:
         try:
             pair = self.source.start(self._index_at(now))
         except SourceError as error:
-            self.trouble = str(error)
+            self._trouble = str(error)
             self._retry_at = self._now_us() + RETRY_US
             return Reading(self._gap(reason, self._now_us()), None)
         gap = self._gap(reason, max(now, pair.monotonic_us))  # an instrument may take long to start
         self._begun(pair, self.next_index)
-        self._reason, self.trouble = None, ""
+        self._reason, self._trouble = None, ""
         return Reading(gap, self._known)
 
     def _gap(self, reason: Reason, until_us: int) -> tuple[Block | Gap, ...]:

@@ -137,19 +137,19 @@ class Relay:
             raise SwitchError(f"{shlex.join(words)}: {said}"[:MOST_SAID])
 
 
-class Zeroing:
+class Zeroing(Tended):
     """A tended source. Its zero is checked at the beginning, every `every_s` seconds, and at the end.
 
     `readings` are the zero readings so far, by time. If a check fails, `failed` says why and the recording goes on.
     """
 
-    def __init__(self, tended: Tended, switch: Switch, every_s: float = math.inf) -> None:
+    def __init__(self, source: Source, switch: Switch, every_s: float = math.inf) -> None:
         """Open the inputs. Raises SwitchError."""
+        super().__init__(source)
         switch(on=False)
-        self.source: Source = tended.source
         self.readings: list[ZeroReading] = []
         self.failed: list[str] = []
-        self._tended, self._switch = tended, switch
+        self._switch = switch
         rate = self.source.rate_hz
         self._every = every_s * rate
         self._settle, self._check = math.ceil(SETTLE_S * rate), max(math.ceil(CHECK_S * rate), 2)
@@ -162,22 +162,12 @@ class Zeroing:
     @property
     def trouble(self) -> str:
         """The present problem, for people; empty if there is none."""
-        return self._stuck or self._tended.trouble
-
-    @property
-    def ended(self) -> bool:
-        """Whether the source has no more samples."""
-        return self._tended.ended
-
-    @property
-    def next_index(self) -> int:
-        """The index of the next sample."""
-        return self._tended.next_index
+        return self._stuck or super().trouble
 
     def start(self, first_index: int) -> TimePair:
         """Start, with shorted inputs. Raises SourceError."""
         self._begin(first_index)
-        return self._tended.start(first_index)
+        return super().start(first_index)
 
     def read(self, timeout_s: float) -> Reading:
         """Return new samples and gaps. The samples of a zero check become a gap."""
@@ -185,7 +175,7 @@ class Zeroing:
             self._open()
         elif self._closed_at is None and self.next_index >= self._due:
             self._begin(self.next_index)
-        reading = self._tended.read(timeout_s)
+        reading = super().read(timeout_s)
         items = tuple(piece for item in reading.items for piece in self._looked_at(item))
         if self._closed_at is not None and self.next_index >= self._closed_at + self._settle + self._check:
             self._end()
@@ -205,7 +195,7 @@ class Zeroing:
                 at = reading.at or at
         if self._closed_at is not None or self._stuck:
             self._open()
-        last = self._tended.finish()
+        last = super().finish()
         return Reading((*items, *last.items), last.at or at)
 
     def _begin(self, index: int) -> None:
