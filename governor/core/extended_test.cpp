@@ -240,30 +240,5 @@ TEST(Extended, keeps_its_promises_in_every_history) {
     EXPECT_GT(std::ranges::min(kept), 50U) << "the rules were needed";
 }
 
-TEST(Extended, does_what_the_paper_does_with_every_setting_off) {
-    const std::vector<PolicyLadder> ladders{{PolicyId{0}, t61_ladder()}};
-    Governor paper(ladders, {}, {});
-    Governor present(ladders, {}, Settings{});
-    Uafp taught = paper.untaught();
-    Uafp same = present.untaught();
-    Patience patience;
-    std::mt19937 random(1);
-    for (int second = 1; second <= 10'000; ++second) {
-        const std::array cpus{Ppm{static_cast<std::uint32_t>(random() % (kOne.value + 1U))}};
-        const std::array samples{PolicySample{.id = PolicyId{0}, .current = {}, .ran = {}, .cpus = cpus}};
-        const std::optional<Key> key = random() % 100 != 0 ? std::nullopt
-                                       : random() % 2 == 0 ? std::optional(Key::Power)
-                                                           : std::optional(Key::Performance);
-        const Decision one = paper.step({.policies = samples, .key = key}, &taught);
-        const Decision other = present.step(
-            {.policies = samples, .key = key, .at = MonoTime(std::chrono::seconds{second}), .present = true}, &same,
-            &patience);
-        ASSERT_TRUE(std::ranges::equal(one.targets, other.targets)) << second;
-        ASSERT_EQ(taught, same) << second;
-        ASSERT_FALSE(other.probe);
-    }
-    EXPECT_EQ(patience, Patience());
-}
-
 }  // namespace
 }  // namespace happe

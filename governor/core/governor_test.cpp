@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Properties that the vectors (governor/sim/replay_test.cpp) don't show: allocation, spans, keys, unknown policies.
+// Properties that the vectors (profiles/vectors) don't show: allocation, spans, keys, unknown policies.
 #include "governor/core/governor.h"
 
 #include "governor/core/allocations_fixture.h"
@@ -45,31 +45,6 @@ TEST(Governor, tells_what_a_press_taught) {
                                        .current = Khz{800'000},
                                        .utilisation = kOne}));
     EXPECT_EQ(uafp.at(Level{3}), Khz{1'200'000});
-}
-
-TEST(Governor, has_values_that_differ_if_any_field_does) {
-    const Lesson lesson{Key::Power, PolicyId{1}, Level{2}, Khz{3}, Khz{4}, Khz{5}, Ppm{6}};
-    const auto with = [&lesson](auto Lesson::* field, auto value) {
-        Lesson other = lesson;
-        other.*field = value;
-        return other;
-    };
-    EXPECT_EQ(lesson, with(&Lesson::level, Level{2}));
-    EXPECT_NE(lesson, with(&Lesson::key, Key::Performance));
-    EXPECT_NE(lesson, with(&Lesson::policy, PolicyId{9}));
-    EXPECT_NE(lesson, with(&Lesson::level, Level{9}));
-    EXPECT_NE(lesson, with(&Lesson::from, Khz{9}));
-    EXPECT_NE(lesson, with(&Lesson::to, Khz{9}));
-    EXPECT_NE(lesson, with(&Lesson::current, Khz{9}));
-    EXPECT_NE(lesson, with(&Lesson::utilisation, Ppm{9}));
-    EXPECT_NE((Target{PolicyId{1}, Khz{2}}), (Target{PolicyId{2}, Khz{2}}));
-    EXPECT_NE((Target{PolicyId{1}, Khz{2}}), (Target{PolicyId{1}, Khz{3}}));
-    EXPECT_NE(Settings{}, Settings{.warm_start = true});
-    EXPECT_NE(Settings{}, Settings{.middle_start = true});
-    EXPECT_NE(Settings{}, Settings{.hold = true});
-    EXPECT_NE(Settings{}, Settings{.descent = true});
-    EXPECT_NE(lesson, with(&Lesson::probe, true));
-    EXPECT_NE(Uafp(Khz{1}), Uafp(Khz{2}));
 }
 
 TEST(Governor, acts_on_no_press_without_a_policy_to_apply_it_to) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The loop on today's machines: busy threads that the scheduler moves, a driver that chooses below a cap, a kernel that
-// shows no speed of an idle CPU, and a person who presses keys. `closed_loop_test` prints the table of
-// docs/explanation.
+// shows no speed of an idle CPU, and a person who presses keys. Prints the table of docs/explanation/algorithm.md.
 #include "governor/core/fakes.h"
 #include "governor/core/loop.h"
 #include "governor/cpufreq/cpufreq_fake.h"
@@ -137,7 +136,6 @@ public:
         });
     }
     [[nodiscard]] Khz set_on(PolicyId policy) const { return *control_->current(policy); }
-    [[nodiscard]] const Uafp& profile() const { return profiles_.profiles.at(*focus_.whom); }
     [[nodiscard]] const Lesson& lesson() const { return profiles_.lessons.back().second; }
     void teach(const Uafp& uafp) {
         profiles_.profiles.insert_or_assign(*focus_.whom, uafp);
@@ -286,53 +284,6 @@ TEST(ClosedLoop, WhatAnOwnerPressesInTheFirstHalfMinuteAndAgainAfterACalmIsAtMos
         EXPECT_LE(at_first + bench.presses_to_the_top(pinned.cpu, {}), 10);
         bench.seconds_of(mode.settles_s, pinned.cpu, {.threads = 0});
         EXPECT_LE(bench.seconds_to(machine.policies.front().highest, pinned.cpu), 5);
-    }
-}
-
-// From an idle CPU the algorithm climbs a step a second to what it has learned. A press to save power stops it there:
-// full load then does not reach higher levels.
-TEST(ClosedLoop, APressToSavePowerWhileClimbingStopsTheClimbUntilAsManyPressesTakeItBack) {
-    const NamedMotion& pinned = kMotions.front();
-    fmt::print("| mode | machine | seconds from idle to the top | after a press to save power | presses back |\n");
-    fmt::print("| --- | --- | --- | --- | --- |\n");
-    const auto press_while_climbing = [&](const NamedMode& mode, const NamedMachine& machine) {
-        SCOPED_TRACE(fmt::format("{}, {}", mode.name, machine.name));
-        Bench bench(machine.policies, mode.algorithm);
-        bench.presses_to_the_top(pinned.cpu, {}, mode.settles_s);
-        bench.seconds_of(mode.settles_s, pinned.cpu, {.threads = 0});
-        const int climb = bench.seconds_to(machine.policies.front().highest, pinned.cpu);
-        bench.seconds_of(mode.settles_s, pinned.cpu, {.threads = 0});
-        bench.seconds_of(climb / 2, pinned.cpu, {});
-        bench.second(pinned.cpu, {}, Key::Power);
-        const Khz stopped = bench.set_on(PolicyId{0});
-        bench.seconds_of(60, pinned.cpu, {});
-        EXPECT_LE(bench.set_on(PolicyId{0}), stopped);
-        int presses = 0;
-        for (; presses < kMostPresses && !bench.at_the_top(); ++presses) {
-            bench.second(pinned.cpu, {}, Key::Performance);
-            bench.second(pinned.cpu, {});
-        }
-        fmt::print("| {} | {} | {} | {} MHz | {} |\n", mode.name, machine.name, climb, stopped.value / 1000,
-                   so_many(presses));
-        EXPECT_LE(climb, 10);
-        EXPECT_LE(presses, 10);
-    };
-    for (const NamedMode& mode : kModes) {
-        for (const NamedMachine& machine : kMachines) {
-            press_while_climbing(mode, machine);
-        }
-    }
-}
-
-TEST(ClosedLoop, ACpuThatIdlesTeachesNothing) {
-    const NamedMotion& pinned = kMotions.front();
-    Bench alone(intel(1));
-    alone.presses_to_the_top(pinned.cpu, {});
-    for (const NamedMotion& motion : kMotions) {
-        SCOPED_TRACE(motion.name);
-        Bench among_idle(intel());
-        among_idle.presses_to_the_top(motion.cpu, {});
-        EXPECT_EQ(among_idle.profile(), alone.profile()) << "what one busy CPU teaches";
     }
 }
 

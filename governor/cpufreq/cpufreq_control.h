@@ -50,7 +50,6 @@ public:
     // More retakes than this within this time mean that another program competes, and HAPPE gives up.
     static constexpr std::size_t kMostRetakes = 3;
     static constexpr Micros kRetakesWithin = std::chrono::seconds{60};
-    static constexpr std::size_t kMostLimits = 64;  // a quiet period reads all limits of this number of policies
     static constexpr Micros kDriverInterval = std::chrono::milliseconds{900};
 
     // Takes the policies that are on line now. An error if there are none, or if their ladders are invalid. `cpufreq`
@@ -204,7 +203,6 @@ private:
     [[nodiscard]] PolicyLimits limits_of(const Hold& hold) const;
     [[nodiscard]] std::optional<Khz> measure(Hold& hold);
     [[nodiscard]] std::uint64_t work_below_cap(const Hold& hold, const PolicySample& sample) const;
-    [[nodiscard]] bool is_due(const Hold& hold) const;
     [[nodiscard]] Status look_closer(Hold& hold);
     [[nodiscard]] Status compare(Hold& hold, const std::string& governor);
     [[nodiscard]] Status insist(Hold& hold, Khz seen);
@@ -240,7 +238,6 @@ private:
     bool reranged_ = false;
     bool unsaved_ = false;  // found_ differs from the file
     std::vector<PolicyError> errors_;
-    std::size_t looks_ = 0;               // the number of looks by keep_up()
     std::vector<PolicySample*> by_work_;  // a member so that its memory is reused
 };
 

@@ -105,13 +105,8 @@ Khz CpufreqControl::within_limits(const Hold& hold) const {
     return hold.floor_hidden ? ceiling : std::min(std::max(*hold.wanted, hold.floor), ceiling);
 }
 
-// The wanted speed shows that no limit is in the way, because the kernel keeps the governor userspace within them.
 Status CpufreqControl::look_at_speed(Hold& hold) {
     const auto seen = cpufreq_.frequency(hold.id, Cpufreq::Frequency::Speed);
-    if (seen && hold.wanted && *seen == hold.wanted && *seen == hold.shown && !is_due(hold)) {
-        hold.latest = *seen;
-        return {};
-    }
     const auto floor = cpufreq_.frequency(hold.id, Cpufreq::Frequency::Min);
     const auto ceiling = cpufreq_.frequency(hold.id, Cpufreq::Frequency::Max);
     for (const auto* const read : {&seen, &floor, &ceiling}) {
@@ -129,12 +124,8 @@ Status CpufreqControl::look_at_speed(Hold& hold) {
     return limits_changed || !hold.wanted || *seen == hold.shown ? Status() : insist(hold, **seen);
 }
 
-// An unchanged cap shows that no ceiling has changed. We may see a new floor some periods later.
 Status CpufreqControl::look_at_cap(Hold& hold) {
     const auto seen = cpufreq_.frequency(hold.id, Cpufreq::Frequency::Max);
-    if (seen && *seen && *seen == hold.latest && !hold.probed && !hold.before && !is_due(hold)) {
-        return {};
-    }
     const auto floor = cpufreq_.frequency(hold.id, Cpufreq::Frequency::Min);
     for (const auto* const read : {&seen, &floor}) {
         if (!*read) {

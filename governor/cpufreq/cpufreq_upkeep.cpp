@@ -35,7 +35,6 @@ Status CpufreqControl::keep_up(MonoTime now) {
     if (std::ranges::all_of(holds_, [](const Hold& hold) { return hold.state == State::OffLine; })) {
         heed(std::nullopt, failure("every policy is off line"));
     }
-    ++looks_;
     const auto is_taken = [](const Hold& hold) { return hold.state == State::Taken; };
     if (std::ranges::any_of(holds_, is_taken) && !may_retake(now)) {
         return give_up();
@@ -121,13 +120,6 @@ void CpufreqControl::measure_speeds(std::span<PolicySample> domain) {
 std::uint64_t CpufreqControl::work_below_cap(const Hold& hold, const PolicySample& sample) const {
     const Ladder& ladder = policies_[static_cast<std::size_t>(&hold - holds_.data())].ladder;
     return work_of(sample.cpus, std::min(*sample.ran, ladder.speed(*sample.current)), ladder.f_max());
-}
-
-// On a machine with many policies, each period reads all limits of only some, in turn.
-bool CpufreqControl::is_due(const Hold& hold) const {
-    const std::size_t groups = (holds_.size() + kMostLimits - 1) / kMostLimits;
-    const auto index = static_cast<std::size_t>(&hold - holds_.data());
-    return index % groups == looks_ % groups;
 }
 
 Status CpufreqControl::look_closer(Hold& hold) {

@@ -85,19 +85,6 @@ TEST(Study, draws_a_run_from_its_labels_alone) {
     }
 }
 
-TEST(Study, costs_least_at_the_lowest_frequency_and_less_with_the_oracle_than_with_ondemand) {
-    StudyPlan plan = paper_plan();
-    plan.count = 8;
-    plan.conditions = {{Rule::Ondemand, 0}, {Rule::Oracle, 0}, {Rule::Performance, 0}, {Rule::Powersave, 0}};
-    const StudyTables tables = happe::tables(plan, {run_study(plan, 3, {})});
-    for (std::size_t i = 0; i < tables.cells.size(); i += 4) {
-        const double ondemand = tables.cells[i].watts_mean.ours;
-        EXPECT_LT(tables.cells[i + 1].watts_mean.ours, ondemand);
-        EXPECT_GT(tables.cells[i + 2].watts_mean.ours, ondemand - 0.3) << "except for the noise between runs";
-        EXPECT_LT(tables.cells[i + 3].watts_mean.ours, tables.cells[i + 1].watts_mean.ours);
-    }
-}
-
 // A replay of every HAPPE run's trace makes the run's decisions: the next observation has the frequency that each
 // decision set.
 TEST(Study, traces_replay_to_the_frequencies_that_were_run) {
@@ -141,47 +128,6 @@ TEST(Study, traces_replay_to_the_frequencies_that_were_run) {
     EXPECT_GT(changes, 0);
 }
 
-// As in the paper: all games under one condition, then all under the next.
-TEST(Cohort, plays_the_runs_of_the_study_in_another_order_for_other_names_at_other_times) {
-    const StudyPlan plan = small(paper_plan(), 2);
-    const auto studied = run_study(plan, 4, {});
-    Cohort cohort(plan, 4);
-    MonoTime began(std::chrono::hours(1));
-    for (const Condition& condition : plan.conditions) {
-        for (const RunResult& same : studied) {
-            if (same.condition != condition) {
-                continue;
-            }
-            double sum = 0.0;
-            int steps = 0;
-            std::string last;
-            const auto hooks = StudyHooks{.run_done = {},
-                                          .trace = [&](const RunResult&, const std::string& line) { last = line; },
-                                          .turned = {},
-                                          .drew =
-                                              [&](double watts) {
-                                                  sum += watts;
-                                                  ++steps;
-                                              }};
-            const RunResult run = cohort.play({.participant = same.participant,
-                                               .application = same.application,
-                                               .condition = condition,
-                                               .user = "subject:" + std::to_string(same.participant),
-                                               .began = began},
-                                              hooks);
-            EXPECT_EQ(run.watts, same.watts);
-            EXPECT_EQ(run.rating, same.rating);
-            EXPECT_EQ(run.uafp.has_value(), same.uafp.has_value());
-            EXPECT_EQ(steps, plan.run_time / kStudyStep);
-            EXPECT_NEAR(sum / steps, run.watts, 1e-9);
-            began += plan.run_time;
-            const auto seen = nlohmann::json::parse(last);
-            EXPECT_EQ(seen["t_us"], began.time_since_epoch().count());
-            EXPECT_EQ(seen["user"].is_null(), !condition.is_happe());
-        }
-    }
-}
-
 // A crossover study has ondemand twice: with and without the indicator.
 TEST(Cohort, plays_a_run_otherwise_the_second_time) {
     const StudyPlan plan = small(paper_plan(), 1);
@@ -219,14 +165,6 @@ TEST(Tables, give_means_and_sample_standard_deviations_and_savings) {
     EXPECT_DOUBLE_EQ(*happe.watts_mean.paper, 32.72);
     EXPECT_NEAR(happe.watts_mean.difference(), 31.5 - 32.72, 1e-12);
     EXPECT_NEAR(happe.watts_mean.strain(), (32.72 - 31.5) / 1.5, 1e-12);
-}
-
-TEST(Tables, put_the_figure_that_strains_most_first) {
-    const StudyPlan plan = small(paper_plan());
-    const auto figures = against_paper(tables(plan, {run_study(plan, 1, {})}));
-    EXPECT_EQ(figures.size(), 4U * 4U * 4U + 3U + 16U);
-    EXPECT_TRUE(
-        std::ranges::is_sorted(figures, std::greater{}, [](const auto& named) { return named.figure.strain(); }));
 }
 
 }  // namespace
