@@ -44,7 +44,7 @@ PACKAGES = [
     # the tests and their tools
     "python3-pytest", "python3-pytest-timeout", "python3-evdev", "python3-dbus", "strace", "linux-cpupower",
     # what HAPPE's programs are linked with
-    "libevdev2", "libcpupower1", "libsystemd0", "libfmt9", "libsqlite3-0", "libstdc++6", "libtomlplusplus3",
+    "libevdev2", "libsystemd0", "libfmt9", "libsqlite3-0", "libstdc++6", "libtomlplusplus3",
     "libsodium23",
     # what idle cost is compared with, and who else sets frequencies
     "power-profiles-daemon", "tuned", "thermald",
