@@ -6,7 +6,6 @@
 #include "governor/bus/run_request.h"
 #include "governor/bus/shown_state.h"
 #include "governor/core/frequency_control.h"
-#include "governor/core/policy_limits.h"
 #include "governor/documents/configuration.h"
 #include "governor/store/learning_event.h"
 #include "governor/system/device_key.h"

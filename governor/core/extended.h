@@ -53,17 +53,7 @@ enum class ProbeEvent : std::uint8_t { Begun, Accepted, Refused, Ended };
 
 // The names in decisions.
 constexpr const char* name_of(ProbeEvent event) {
-    switch (event) {
-        case ProbeEvent::Begun:
-            return "begun";
-        case ProbeEvent::Accepted:
-            return "accepted";
-        case ProbeEvent::Refused:
-            return "refused";
-        case ProbeEvent::Ended:
-            break;
-    }
-    return "ended";
+    return std::array{"begun", "accepted", "refused", "ended"}.at(static_cast<std::size_t>(event));
 }
 
 // Runs one probe at a time. While a probe runs, the caller's UAFP has the probe's values. To cancel a probe, the caller

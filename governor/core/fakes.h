@@ -5,10 +5,9 @@
 
 #include "governor/core/focus_source.h"
 #include "governor/core/frequency_control.h"
-#include "governor/core/key_source.h"
 #include "governor/core/memory_profiles.h"
+#include "governor/core/press_series.h"
 #include "governor/core/turn_observer.h"
-#include "governor/core/utilisation_source.h"
 
 #include <map>
 #include <string>

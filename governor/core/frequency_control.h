@@ -37,6 +37,24 @@ inline Domains domains_of(std::span<const Policy> policies, bool together = true
     return domains;
 }
 
+// The limits that another program or the kernel sets for a policy.
+struct PolicyLimits {
+    PolicyId policy;
+    Khz least;
+    Khz most;
+    bool operator==(const PolicyLimits&) const = default;
+};
+
+// The source of utilisation.
+class UtilisationSource {
+public:
+    // Each CPU's utilisation since the last call, by CPU number. Empty for a CPU that is off line or whose counters did
+    // not advance. The first call starts the measurement. The span is valid until the next call.
+    [[nodiscard]] virtual Result<std::span<const std::optional<Ppm>>> sample() = 0;
+
+    virtual ~UtilisationSource() = default;
+};
+
 // Sets frequencies and restores the machine.
 class FrequencyControl {
 public:

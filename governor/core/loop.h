@@ -6,12 +6,10 @@
 #include "governor/core/focus_source.h"
 #include "governor/core/frequency_control.h"
 #include "governor/core/governor.h"
-#include "governor/core/key_source.h"
 #include "governor/core/press_series.h"
 #include "governor/core/profile_book.h"
 #include "governor/core/profile_store.h"
 #include "governor/core/turn_observer.h"
-#include "governor/core/utilisation_source.h"
 
 #include <optional>
 #include <vector>

@@ -8,12 +8,22 @@
 #include <array>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace happe {
 
 struct Press {
     Key key = Key::Performance;
     MonoTime at;
+};
+
+// The two keys.
+class KeySource {
+public:
+    // Appends the presses since the last call, in order of time.
+    virtual void take(std::vector<Press>& presses) = 0;
+
+    virtual ~KeySource() = default;
 };
 
 class PressSeries {

@@ -5,6 +5,7 @@
 #include "governor/core/extended.h"
 #include "governor/core/uafp.h"
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -17,15 +18,7 @@ enum class PowerSource : std::uint8_t { Both, Mains, Battery };
 
 // The names in the database.
 constexpr const char* name_of(PowerSource source) {
-    switch (source) {
-        case PowerSource::Mains:
-            return "mains";
-        case PowerSource::Battery:
-            return "battery";
-        case PowerSource::Both:
-            break;
-    }
-    return "";
+    return std::array{"", "mains", "battery"}.at(static_cast<std::size_t>(source));
 }
 
 // The `app` of a person who uses no application that HAPPE knows. No application has this name.

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "governor/core/frequency_control.h"
-#include "governor/core/policy_limits.h"
 #include "governor/cpufreq/cpufreq.h"
 #include "governor/cpufreq/found_state.h"
 

@@ -8,7 +8,6 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <cstdlib>
 #include <ctime>
 #include <iterator>
 #include <sstream>
@@ -43,21 +42,9 @@ bool is_name(std::string_view text) {
     });
 }
 
-const char* file_of(Cpufreq::Frequency which) {
-    switch (which) {
-        case Cpufreq::Frequency::Current:
-            return "scaling_cur_freq";
-        case Cpufreq::Frequency::Average:
-            return "cpuinfo_avg_freq";
-        case Cpufreq::Frequency::Speed:
-            return "scaling_setspeed";
-        case Cpufreq::Frequency::Min:
-            return "scaling_min_freq";
-        case Cpufreq::Frequency::Max:
-            return "scaling_max_freq";
-    }
-    std::abort();
-}
+// By Cpufreq::Frequency.
+constexpr std::array kFiles{"scaling_cur_freq", "cpuinfo_avg_freq", "scaling_setspeed", "scaling_min_freq",
+                            "scaling_max_freq"};
 
 // A policy's files. Those that are missing are empty.
 class Lines {
@@ -277,7 +264,7 @@ sysfs::Attribute& SysfsCpufreq::attribute(PolicyId policy, Frequency which) cons
     if (kept) {
         return *kept;
     }
-    sysfs::Attribute file(directory(policy) / file_of(which));
+    sysfs::Attribute file(directory(policy) / kFiles.at(static_cast<std::size_t>(which)));
     rlimit files{};
     if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && kept_ + kOtherFiles >= files.rlim_cur) {
         return passing_ = std::move(file);

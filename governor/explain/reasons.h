@@ -4,7 +4,6 @@
 
 #include "governor/bus/shown_state.h"
 #include "governor/core/frequency_control.h"
-#include "governor/core/policy_limits.h"
 #include "governor/store/learning_event.h"
 
 #include <cstdint>

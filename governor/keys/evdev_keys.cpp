@@ -240,58 +240,45 @@ Result<std::unique_ptr<InputDirectory>> InputDirectory::watch(EventLoop& loop, s
     return directory;
 }
 
+int InputDirectory::add(EventSource& to, const std::filesystem::path& directory, std::uint32_t events) {
+    sd_event_source* source = nullptr;
+    const int result = sd_event_add_inotify(
+        loop_.get(), &source, directory.c_str(), events | IN_ONLYDIR,
+        [](sd_event_source*, const inotify_event* event, void* self) {
+            static_cast<InputDirectory*>(self)->changed(*event);
+            return 0;
+        },
+        this);
+    to.reset(source);
+    return result;
+}
+
 // Watches the parent instead while there is no directory.
 Status InputDirectory::watch_nodes() {
-    sd_event_source* source = nullptr;
-    const int result = sd_event_add_inotify(
-        loop_.get(), &source, path_.c_str(), IN_CREATE | IN_DELETE_SELF | IN_ONLYDIR,
-        [](sd_event_source*, const inotify_event* event, void* self) {
-            static_cast<InputDirectory*>(self)->changed_nodes(*event);
-            return 0;
-        },
-        this);
-    nodes_.reset(source);
-    if (result == -ENOENT && !parent_) {
-        return watch_parent();
-    }
-    if (result < 0 && result != -ENOENT) {
-        return failure(fmt::format("{}: {}", path_.string(), std::generic_category().message(-result)));
-    }
+    const auto refused = [](const std::filesystem::path& path, int error) {
+        return failure(fmt::format("{}: {}", path.string(), std::generic_category().message(-error)));
+    };
+    const int result = add(nodes_, path_, IN_CREATE | IN_DELETE_SELF);
     if (result >= 0) {
         parent_.reset();
+        return {};
     }
-    return {};
+    if (result != -ENOENT) {
+        return refused(path_, result);
+    }
+    if (parent_) {
+        return {};
+    }
+    const int watched = add(parent_, path_.parent_path(), IN_CREATE);
+    return watched < 0 ? refused(path_.parent_path(), watched) : watch_nodes();  // it may have appeared meanwhile
 }
 
-Status InputDirectory::watch_parent() {
-    const std::filesystem::path parent = path_.parent_path();
-    sd_event_source* source = nullptr;
-    const int result = sd_event_add_inotify(
-        loop_.get(), &source, parent.c_str(), IN_CREATE | IN_ONLYDIR,
-        [](sd_event_source*, const inotify_event* event, void* self) {
-            static_cast<InputDirectory*>(self)->changed_parent(*event);
-            return 0;
-        },
-        this);
-    if (result < 0) {
-        return failure(fmt::format("{}: {}", parent.string(), std::generic_category().message(-result)));
-    }
-    parent_.reset(source);
-    return watch_nodes();  // it may have appeared meanwhile
-}
-
-void InputDirectory::changed_nodes(const inotify_event& event) {
-    if ((event.mask & (IN_DELETE_SELF | IN_Q_OVERFLOW)) != 0) {
+void InputDirectory::changed(const inotify_event& event) {
+    const std::string name = event.len != 0 ? &event.name[0] : "";
+    if ((event.mask & (IN_DELETE_SELF | IN_Q_OVERFLOW)) != 0 || name == path_.filename()) {
         look_again();
-    } else if ((event.mask & IN_CREATE) != 0 && event.len != 0 && is_event_node(&event.name[0])) {
-        hooks_.appeared(&event.name[0]);
-    }
-}
-
-void InputDirectory::changed_parent(const inotify_event& event) {
-    const bool ours = event.len != 0 && path_.filename() == &event.name[0];
-    if (ours || (event.mask & IN_Q_OVERFLOW) != 0) {
-        look_again();
+    } else if (nodes_ && (event.mask & IN_CREATE) != 0 && is_event_node(name)) {
+        hooks_.appeared(name);
     }
 }
 

@@ -3,7 +3,7 @@
 // descriptors from which it can read only these keys (docs/daemon.md, "Two processes").
 #pragma once
 
-#include "governor/core/key_source.h"
+#include "governor/core/press_series.h"
 #include "governor/core/result.h"
 #include "governor/keys/key_binding.h"
 #include "governor/keys/key_helper.h"
@@ -39,9 +39,8 @@ private:
     InputDirectory(EventLoop& loop, std::filesystem::path path, Hooks hooks);
 
     Status watch_nodes();
-    Status watch_parent();
-    void changed_nodes(const inotify_event& event);
-    void changed_parent(const inotify_event& event);
+    [[nodiscard]] int add(EventSource& to, const std::filesystem::path& directory, std::uint32_t events);
+    void changed(const inotify_event& event);
     void look_again();
 
     EventLoop& loop_;

@@ -318,17 +318,6 @@ TEST_F(KeysOfKeyboards, AnAnswerThatWasAskedForBeforeTheKeysChangedIsNotHeard) {
     EXPECT_TRUE(errors.empty());
 }
 
-TEST_F(KeysOfKeyboards, MayGoWhileAQuestionIsOnItsWay) {
-    start();
-    ASSERT_TRUE(runs_until([&] { return helper.waiting.size() == 1; }));
-
-    keys.reset();
-
-    FakeHelper::keyboards({{"event1", one.device.get()}})(helper.waiting.front().get());
-    runs();
-    EXPECT_EQ(changes, 0);
-}
-
 class WatchedInput : public LoopFixture {
 protected:
     void watch() {
@@ -366,20 +355,6 @@ TEST_F(WatchedInput, TellsOfEventNodesThatAppearAndOfNothingElse) {
     EXPECT_EQ(looks, 0);
 }
 
-TEST_F(WatchedInput, ADirectoryThatComesLaterIsLookedAtAndWatched) {
-    watch();
-    runs();
-    EXPECT_EQ(looks, 0);
-
-    std::filesystem::create_directory(folder / "other");
-    std::filesystem::create_directory(input);
-    appears("event0");  // before the loop sees the directory, so the object must look for it
-
-    EXPECT_TRUE(runs_until([&] { return looks == 1; }));
-    appears("event1");
-    EXPECT_TRUE(runs_until([&] { return nodes == std::vector<std::string>{"event1"}; }));
-}
-
 TEST_F(WatchedInput, ADirectoryMayGoAndComeBack) {
     std::filesystem::create_directory(input);
     watch();
@@ -402,15 +377,6 @@ TEST_F(WatchedInput, AParentThatIsMissingTooIsAnError) {
 
     ASSERT_FALSE(watched);
     EXPECT_EQ(watched.error().message, (folder / "no").string() + ": No such file or directory");
-}
-
-TEST_F(WatchedInput, AFileInItsPlaceIsAnError) {
-    std::ofstream(input) << "";
-
-    const auto watched = InputDirectory::watch(loop, input, {});
-
-    ASSERT_FALSE(watched);
-    EXPECT_EQ(watched.error().message, input.string() + ": Not a directory");
 }
 
 }  // namespace

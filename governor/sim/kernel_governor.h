@@ -2,8 +2,8 @@
 // Governors for comparison with HAPPE: models of the kernel's, limits, and feedback without learning.
 #pragma once
 
-#include "governor/core/key_source.h"
 #include "governor/core/ladder.h"
+#include "governor/core/press_series.h"
 
 #include <algorithm>
 #include <optional>

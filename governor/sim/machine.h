@@ -5,7 +5,6 @@
 
 #include "governor/core/frequency_control.h"
 #include "governor/core/ladder.h"
-#include "governor/core/utilisation_source.h"
 #include "governor/sim/kernel_governor.h"
 
 #include <array>

@@ -4,6 +4,7 @@
 #include "governor/sim/machine.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -31,15 +32,7 @@ Khz lowest_reaching(const Ladder& ladder, double khz) {
 }  // namespace
 
 std::string_view name(Experience experience) {
-    switch (experience) {
-        case Experience::Beginner:
-            return "beginner";
-        case Experience::Moderate:
-            return "moderate";
-        case Experience::Master:
-            return "master";
-    }
-    return "";
+    return std::array{"beginner", "moderate", "master"}.at(static_cast<std::size_t>(experience));
 }
 
 std::string_view name(Major major) {
@@ -47,17 +40,7 @@ std::string_view name(Major major) {
 }
 
 std::string_view name(Category category) {
-    switch (category) {
-        case Category::Rising:
-            return "rising";
-        case Category::Threshold:
-            return "threshold";
-        case Category::Satisfied:
-            return "satisfied";
-        case Category::Unsatisfied:
-            return "unsatisfied";
-    }
-    return "";
+    return std::array{"rising", "threshold", "satisfied", "unsatisfied"}.at(static_cast<std::size_t>(category));
 }
 
 Category Taste::category(const Ladder& ladder) const {

@@ -6,7 +6,7 @@
 // is fitted to the paper (governor/sim/commands/fit.py) or assumed; nobody has measured one.
 #pragma once
 
-#include "governor/core/key_source.h"
+#include "governor/core/press_series.h"
 #include "governor/sim/machine.h"
 #include "governor/sim/random.h"
 

@@ -2,8 +2,6 @@
 // Random numbers that are the same on every machine and with every standard library (whose distributions differ).
 #pragma once
 
-#include "governor/core/splitmix.h"
-
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
@@ -11,6 +9,15 @@
 #include <string_view>
 
 namespace happe::sim {
+
+// SplitMix64: moves the state on, and returns its next value (Steele, Lea and Flood, "Fast splittable pseudorandom
+// number generators", OOPSLA 2014).
+constexpr std::uint64_t splitmix64(std::uint64_t& state) {
+    std::uint64_t z = (state += 0x9E3779B97F4A7C15U);
+    z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;
+    z = (z ^ (z >> 27U)) * 0x94D049BB133111EBU;
+    return z ^ (z >> 31U);
+}
 
 // A name as a label of a random stream (FNV-1a, 64 bits).
 constexpr std::uint64_t label(std::string_view name) {

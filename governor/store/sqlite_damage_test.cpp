@@ -10,20 +10,20 @@ namespace {
 class SqliteDamageTest : public SqliteStoreFixture {};
 
 TEST_F(SqliteDamageTest, AFileThatIsNoDatabaseIsSetAsideAndAnEarlierOneIsKept) {
-    put(path, "garbage of the first kind, more than a hundred bytes of it: " + std::string(100, 'x'));
+    put_text(path, "garbage of the first kind, more than a hundred bytes of it: " + std::string(100, 'x'));
     EXPECT_TRUE(says(open()->take_notice().value(), "was set aside as " + path.string() +
                                                         ".corrupt-20250101T000000Z; " +
                                                         "there was no copy, so HAPPE starts without profiles"));
     fs::remove(path);
-    put(path, "short");
+    put_text(path, "short");
 
     const auto store = open();
 
     EXPECT_TRUE(teach(*store, kAlice, 9, 2'200'000));
     EXPECT_TRUE(says(store->take_notice().value(), "(file is not a database) and was set aside as"));
     EXPECT_EQ(store->take_notice(), std::nullopt);
-    EXPECT_TRUE(says(content(path.string() + ".corrupt-20250101T000000Z"), "garbage"));
-    EXPECT_EQ(content(path.string() + ".corrupt-20250101T000000Z-2"), "short");
+    EXPECT_TRUE(says(text_of(path.string() + ".corrupt-20250101T000000Z"), "garbage"));
+    EXPECT_EQ(text_of(path.string() + ".corrupt-20250101T000000Z-2"), "short");
 }
 
 TEST_F(SqliteDamageTest, OfDamageThatIsMetLaterTheCopyIsTakenAndWhatWaitsIsStoredThere) {
@@ -55,14 +55,14 @@ TEST_F(SqliteDamageTest, OfDamageThatIsMetLaterTheCopyIsTakenAndWhatWaitsIsStore
 
 TEST_F(SqliteDamageTest, BehindASymbolicLinkTheFileItselfIsSetAside) {
     fs::create_directory(directory / "elsewhere");
-    put(directory / "elsewhere" / "real.db", "garbage");
+    put_text(directory / "elsewhere" / "real.db", "garbage");
     fs::create_symlink(directory / "elsewhere" / "real.db", path);
 
     const auto store = open();
 
     EXPECT_TRUE(teach(*store, kAlice, 9, 2'200'000));
     EXPECT_TRUE(fs::is_symlink(path));
-    EXPECT_EQ(content(directory / "elsewhere" / "real.db.corrupt-20250101T000000Z"), "garbage");
+    EXPECT_EQ(text_of(directory / "elsewhere" / "real.db.corrupt-20250101T000000Z"), "garbage");
 }
 
 // A database of many pages, of which a copy was made, and which learned more afterwards.
@@ -167,7 +167,7 @@ TEST_F(DamagedPages, OfADamagedDatabaseNoCopyIsMade) {
 }
 
 TEST_F(DamagedPages, ACopyThatIsDamagedTooIsNotTaken) {
-    put(path, "rubbish");
+    put_text(path, "rubbish");
     overwrite(path.string() + ".copy", 3 * 4096, std::string(4096, '\xA5'));
 
     const auto store = open();
@@ -216,15 +216,15 @@ TEST_F(AfterACrash, ALogCutWithinItsLastLessonLosesThatOneOnly) {
 }
 
 TEST_F(AfterACrash, ALogWhoseDatabaseIsEmptyOrGoneIsSetAsideAndNotDeleted) {
-    const std::string log = content(wal);
+    const std::string log = text_of(wal);
     fs::resize_file(path, 0);
     EXPECT_TRUE(says(open()->take_notice().value(), "missing or empty beside its write-ahead log"));
-    EXPECT_EQ(content(path.string() + ".corrupt-20250101T000000Z-wal"), log);
+    EXPECT_EQ(text_of(path.string() + ".corrupt-20250101T000000Z-wal"), log);
 
     fs::remove(path);
-    put(wal, log);
+    put_text(wal, log);
     EXPECT_TRUE(open()->take_notice().has_value());
-    EXPECT_EQ(content(path.string() + ".corrupt-20250101T000000Z-2-wal"), log);
+    EXPECT_EQ(text_of(path.string() + ".corrupt-20250101T000000Z-2-wal"), log);
 }
 
 TEST_F(AfterACrash, OfARowThatNoTableWouldTakeTheErrorSpeaks) {
@@ -246,11 +246,11 @@ TEST_F(SqliteDamageTest, AnotherProgramsDatabaseIsRefusedAndNotTouched) {
         fs::remove(path);
         SQLite::Database(path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec(sql);
         fs::permissions(path, kOwnerAndReaders);
-        const std::string before = content(path);
+        const std::string before = text_of(path);
 
         EXPECT_TRUE(says(open_error(), path.string() + ": is a database of another program: move it away"));
 
-        EXPECT_EQ(content(path), before);
+        EXPECT_EQ(text_of(path), before);
         EXPECT_EQ(fs::status(path).permissions(), kOwnerAndReaders);
         EXPECT_EQ(files(), std::vector<std::string>{"profiles.db"});
     }
@@ -260,12 +260,12 @@ TEST_F(SqliteDamageTest, AnotherVersionsDatabaseIsRefusedAndNotTouched) {
     static_cast<void>(open());
     for (const auto& [version, whose] : std::map<std::string, std::string>{{"2", "an earlier"}, {"4", "a newer"}}) {
         ASSERT_EQ(raw_error("PRAGMA user_version = " + version), "no error");
-        const std::string before = content(path);
+        const std::string before = text_of(path);
 
         EXPECT_TRUE(
             says(open_error(), "made by " + whose + " HAPPE (tables of version " + version + ", this one knows 3)"));
 
-        EXPECT_EQ(content(path), before);
+        EXPECT_EQ(text_of(path), before);
         EXPECT_EQ(files(), std::vector<std::string>{"profiles.db"});
     }
 }
@@ -278,15 +278,15 @@ TEST_F(AfterACrash, ANewerHappesDatabaseIsRefusedEvenIfOnlyItsLogSaysSo) {
         fs::copy_file(wal, directory / "newer.db-wal");
     }
     path = directory / "newer.db";
-    const std::string before = content(path) + content(path.string() + "-wal");
+    const std::string before = text_of(path) + text_of(path.string() + "-wal");
 
     EXPECT_TRUE(says(open_error(), "newer HAPPE"));
 
-    EXPECT_EQ(content(path) + content(path.string() + "-wal"), before);
+    EXPECT_EQ(text_of(path) + text_of(path.string() + "-wal"), before);
 }
 
 TEST_F(SqliteDamageTest, WhatCannotBeAFileIsAnErrorThatNamesIt) {
-    put(directory / "file", "");
+    put_text(directory / "file", "");
     fs::create_directory(directory / "folder");
     for (const char* const name : {"file/profiles.db", "folder", "missing/profiles.db"}) {
         path = directory / name;

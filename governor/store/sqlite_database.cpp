@@ -91,22 +91,13 @@ constexpr const char* kDropEvents =
 
 constexpr const char* kErase = "DELETE FROM uafp WHERE user = ?1 AND app = ?2 AND source = ?3";
 
-// Uses a prepared statement, and resets it afterwards so that it holds no lock.
-class Use {
-public:
-    template <typename... Values>
-    explicit Use(SQLite::Statement& statement, const Values&... values) : statement_(statement) {
-        SQLite::bind(statement, values...);
-    }
-    Use(const Use&) = delete;
-    Use& operator=(const Use&) = delete;
-    ~Use() { statement_.tryReset(); }
-
-    bool next() { return statement_.executeStep(); }
-
-private:
-    SQLite::Statement& statement_;
-};
+// Runs a statement that has no answer.
+template <typename... Values>
+void run(SQLite::Database& connection, const char* sql, const Values&... values) {
+    SQLite::Statement statement(connection, sql);
+    SQLite::bind(statement, values...);
+    statement.exec();
+}
 
 // Checks the promises of STRICT tables and their constraints, because a damaged page may have anything.
 std::int64_t bounded(const SQLite::Statement& row, int column, std::int64_t least, std::int64_t most) {
@@ -207,13 +198,9 @@ Database::Database(const std::filesystem::path& path, int busy_ms)
     make_private(path);
     configure();
     make_tables();
-    find_.emplace(connection_, kFind);
-    of_user_.emplace(connection_, kOfUser);
-    put_.emplace(connection_, kPut);
-    keep_.emplace(connection_, kKeep);
-    add_event_.emplace(connection_, kAddEvent);
-    drop_profiles_.emplace(connection_, kDropProfiles);
-    drop_events_.emplace(connection_, kDropEvents);
+    for (const char* const sql : {kFind, kAddEvent}) {
+        static_cast<void>(SQLite::Statement(connection_, sql));  // an error now if the tables are others
+    }
     closing_leaves_files(false);
 }
 
@@ -274,18 +261,20 @@ std::int64_t Database::pragma(const char* name) {
 }
 
 std::optional<Uafp> Database::find(const Served& whom) {
-    Use use(*find_, whom.user, whom.app, name_of(whom.source));
-    return use.next() ? std::optional<Uafp>(uafp(*find_, whom)) : std::nullopt;
+    SQLite::Statement row(connection_, kFind);
+    SQLite::bind(row, whom.user, whom.app, name_of(whom.source));
+    return row.executeStep() ? std::optional<Uafp>(uafp(row, whom)) : std::nullopt;
 }
 
 std::vector<StoredProfile> Database::of_user(const std::string& user) {
     std::vector<StoredProfile> profiles;
-    Use use(*of_user_, user);
-    while (use.next()) {
+    SQLite::Statement row(connection_, kOfUser);
+    row.bind(1, user);
+    while (row.executeStep()) {
         const Served whom{.user = user,
-                          .app = of_user_->getColumn(static_cast<int>(Uafp::kLevels)).getString(),
-                          .source = source(*of_user_, static_cast<int>(Uafp::kLevels) + 1)};
-        profiles.push_back({whom, uafp(*of_user_, whom)});
+                          .app = row.getColumn(static_cast<int>(Uafp::kLevels)).getString(),
+                          .source = source(row, static_cast<int>(Uafp::kLevels) + 1)};
+        profiles.push_back({whom, uafp(row, whom)});
     }
     return profiles;
 }
@@ -321,18 +310,19 @@ void Database::keep(const std::map<Served, Patience>& all) {
 }
 
 void Database::keep_one(const Served& whom, const Patience& patience) {
-    Use(*keep_, whom.user, whom.app, name_of(whom.source), std::int64_t{patience.wait.count()},
-        std::int64_t{patience.quiet.count()})
-        .next();
+    run(connection_, kKeep, whom.user, whom.app, name_of(whom.source), std::int64_t{patience.wait.count()},
+        std::int64_t{patience.quiet.count()});
 }
 
 void Database::store(const std::deque<WaitingLesson>& lessons, std::size_t count) {
     SQLite::Transaction transaction(connection_, SQLite::TransactionBehavior::IMMEDIATE);
     std::set<std::string> users;
     std::set<std::int64_t> taught;
+    SQLite::Statement put(connection_, kPut);
+    SQLite::Statement add(connection_, kAddEvent);
     for (std::size_t n = 0; n < count; ++n) {
         users.insert(lessons[n].whom.user);
-        taught.insert(store_one(lessons[n]));
+        taught.insert(store_one(put, add, lessons[n]));
     }
     std::ranges::for_each(taught, [this](std::int64_t who) { drop_oldest_events(who); });
     std::ranges::for_each(users, [this](const std::string& user) { drop_oldest_profiles(user); });
@@ -340,29 +330,29 @@ void Database::store(const std::deque<WaitingLesson>& lessons, std::size_t count
 }
 
 void Database::drop_oldest_profiles(const std::string& user) {
-    Use(*drop_profiles_, user, std::int64_t{kMostProfiles}).next();
+    run(connection_, kDropProfiles, user, std::int64_t{kMostProfiles});
 }
 
 void Database::drop_oldest_events(std::int64_t who) {
-    Use(*drop_events_, who, std::int64_t{kMostEvents}).next();
+    run(connection_, kDropEvents, who, std::int64_t{kMostEvents});
 }
 
 // Returns the profile's id.
-std::int64_t Database::store_one(const WaitingLesson& waiting) {
+std::int64_t Database::store_one(SQLite::Statement& put, SQLite::Statement& add, const WaitingLesson& waiting) {
     const Lesson& lesson = waiting.event.lesson;
-    const std::int64_t who = put(waiting.whom, waiting.after, waiting.event.at);
+    const std::int64_t who = Database::put(put, waiting.whom, waiting.after, waiting.event.at);
     const std::int64_t at = waiting.event.at.time_since_epoch().count();
-    Use add(*add_event_);
-    int column = bind(*add_event_, waiting.before);
-    add_event_->bind(++column, who);
-    add_event_->bind(++column, at);
-    add_event_->bind(++column, cause_of(lesson));
+    int column = bind(add, waiting.before);
+    add.bind(++column, who);
+    add.bind(++column, at);
+    add.bind(++column, cause_of(lesson));
     for (const std::uint32_t value :
          {std::uint32_t{lesson.policy.value}, std::uint32_t{lesson.level.value}, lesson.from.value, lesson.to.value,
           lesson.current.value, lesson.utilisation.value}) {
-        add_event_->bind(++column, value);
+        add.bind(++column, value);
     }
-    add.next();
+    add.exec();
+    add.reset();
     if (waiting.patience) {
         keep_one(waiting.whom, *waiting.patience);
     }
@@ -408,9 +398,7 @@ std::string Database::undo_one(std::int64_t seq, WallTime at, std::vector<Undone
     }
     const std::int64_t who = row.getColumn(kLessonsUser + 3).getInt64();
     for (const char* const sql : {kRestore, kAddUndoing}) {
-        SQLite::Statement change(connection_, sql);
-        SQLite::bind(change, seq, std::int64_t{at.time_since_epoch().count()});
-        change.exec();
+        run(connection_, sql, seq, std::int64_t{at.time_since_epoch().count()});
     }
     drop_oldest_events(who);
     undone.push_back({whom, lesson});
@@ -418,23 +406,25 @@ std::string Database::undo_one(std::int64_t seq, WallTime at, std::vector<Undone
 }
 
 // Returns the row's id.
-std::int64_t Database::put(const Served& whom, const Uafp& uafp, WallTime at) {
-    Use put(*put_);
-    int column = bind(*put_, uafp);
-    put_->bind(++column, whom.user);
-    put_->bind(++column, whom.app);
-    put_->bind(++column, name_of(whom.source));
-    put_->bind(++column, std::int64_t{at.time_since_epoch().count()});
-    put.next();
-    return put_->getColumn(0).getInt64();
+std::int64_t Database::put(SQLite::Statement& statement, const Served& whom, const Uafp& uafp, WallTime at) {
+    int column = bind(statement, uafp);
+    statement.bind(++column, whom.user);
+    statement.bind(++column, whom.app);
+    statement.bind(++column, name_of(whom.source));
+    statement.bind(++column, std::int64_t{at.time_since_epoch().count()});
+    statement.executeStep();
+    const std::int64_t id = statement.getColumn(0).getInt64();
+    statement.reset();
+    return id;
 }
 
 void Database::replace(const std::vector<StoredProfile>& profiles, WallTime at) {
     SQLite::Transaction transaction(connection_, SQLite::TransactionBehavior::IMMEDIATE);
     std::set<std::string> users;
+    SQLite::Statement statement(connection_, kPut);
     for (const auto& [whom, uafp] : profiles) {
         erase_row(whom);
-        put(whom, uafp, at);
+        put(statement, whom, uafp, at);
         users.insert(whom.user);
     }
     std::ranges::for_each(users, [this](const std::string& user) { drop_oldest_profiles(user); });
@@ -448,9 +438,7 @@ void Database::erase(const Served& whom) {
 }
 
 void Database::erase_row(const Served& whom) {
-    SQLite::Statement statement(connection_, kErase);
-    SQLite::bind(statement, whom.user, whom.app, name_of(whom.source));
-    statement.exec();
+    run(connection_, kErase, whom.user, whom.app, name_of(whom.source));
 }
 
 // The copy has no write-ahead log, so that it is one file.
@@ -471,22 +459,6 @@ bool Database::moved() {
     int moved = 0;
     connection_.check(sqlite3_file_control(connection_.getHandle(), "main", SQLITE_FCNTL_HAS_MOVED, &moved));
     return moved != 0;
-}
-
-// sqlite3_system_errno() does not report errors of a commit, but the file objects do.
-int Database::system_error() {
-    for (const int which : {SQLITE_FCNTL_JOURNAL_POINTER, SQLITE_FCNTL_FILE_POINTER}) {
-        sqlite3_file* file = nullptr;
-        int error = 0;
-        sqlite3_file_control(connection_.getHandle(), "main", which, static_cast<void*>(&file));
-        if (file != nullptr && file->pMethods != nullptr) {
-            file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &error);
-        }
-        if (error != 0) {
-            return error;
-        }
-    }
-    return 0;
 }
 
 void Database::closing_leaves_files(bool leaves) {

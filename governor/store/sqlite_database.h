@@ -69,9 +69,6 @@ public:
     // After this, closing leaves the files unchanged: no checkpoint, no deletion of the WAL.
     void leave_files() { closing_leaves_files(true); }
 
-    // errno of the last failed input or output; 0 if none has failed.
-    [[nodiscard]] int system_error();
-
 private:
     void check_header();
     void configure();
@@ -79,22 +76,15 @@ private:
     [[nodiscard]] std::int64_t pragma(const char* name);
     void closing_leaves_files(bool leaves);
     void keep_one(const Served& whom, const Patience& patience);
-    std::int64_t store_one(const WaitingLesson& waiting);
+    static std::int64_t put(SQLite::Statement& statement, const Served& whom, const Uafp& uafp, WallTime at);
+    std::int64_t store_one(SQLite::Statement& put, SQLite::Statement& add, const WaitingLesson& waiting);
     [[nodiscard]] std::int64_t newest_lesson(const Served& whom, std::int64_t before);
     std::string undo_one(std::int64_t seq, WallTime at, std::vector<UndoneLesson>& undone);
     void drop_oldest_profiles(const std::string& user);
     void drop_oldest_events(std::int64_t who);
-    std::int64_t put(const Served& whom, const Uafp& uafp, WallTime at);
     void erase_row(const Served& whom);
 
     SQLite::Database connection_;
-    std::optional<SQLite::Statement> find_;
-    std::optional<SQLite::Statement> of_user_;
-    std::optional<SQLite::Statement> put_;
-    std::optional<SQLite::Statement> keep_;
-    std::optional<SQLite::Statement> add_event_;
-    std::optional<SQLite::Statement> drop_profiles_;
-    std::optional<SQLite::Statement> drop_events_;
 };
 
 }  // namespace happe::sqlite

@@ -408,12 +408,7 @@ Error SqliteProfileStore::in_words(const std::exception& error) const {
     if (sqlite_error == nullptr) {
         return {fmt::format("{}: {}", path_.string(), error.what())};
     }
-    const int code = primary_code(*sqlite_error);
-    std::string why = error.what();
-    if (code == SQLITE_IOERR && database_ && database_->system_error() != 0) {
-        why += fmt::format(": {}", std::generic_category().message(database_->system_error()));
-    }
-    return {fmt::format("{}: {} ({})", path_.string(), advice(code), why)};
+    return {fmt::format("{}: {} ({})", path_.string(), advice(primary_code(*sqlite_error)), error.what())};
 }
 
 }  // namespace happe

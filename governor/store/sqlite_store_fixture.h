@@ -11,10 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <algorithm>
-#include <csignal>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -32,9 +30,6 @@ inline constexpr auto kOwnerAndReaders = kOwner | fs::perms::group_read | fs::pe
 
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): SQLite calls a function without context
 inline sqlite3* newest_connection = nullptr;
-
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): SQLite calls a function without context
-inline int operations_until_killed = 0;  // operations of SQLite's virtual machine until a SIGKILL; 0: never
 
 // Gives each test its own directory, and access to the connection that the store opened last: SQLite passes every new
 // connection to an automatic extension.
@@ -76,13 +71,6 @@ protected:
         return "no error";
     }
 
-    [[nodiscard]] static std::string content(const fs::path& file) {
-        std::ifstream stream(file, std::ios::binary);
-        return {std::istreambuf_iterator<char>(stream), {}};
-    }
-    static void put(const fs::path& file, const std::string& text) {
-        std::ofstream(file, std::ios::binary | std::ios::trunc) << text;
-    }
     static void overwrite(const fs::path& file, std::int64_t offset, const std::string& bytes) {
         std::fstream stream(file, std::ios::binary | std::ios::in | std::ios::out);
         stream.seekp(offset);
@@ -109,12 +97,8 @@ protected:
 private:
     static int remember_connection(sqlite3* connection, const char** /*message*/, const void* /*api*/) {
         newest_connection = connection;
-        if (operations_until_killed > 0) {
-            sqlite3_progress_handler(connection, 1, &count_operation, nullptr);
-        }
         return SQLITE_OK;
     }
-    static int count_operation(void* /*context*/) { return --operations_until_killed == 0 ? std::raise(SIGKILL) : 0; }
 };
 
 // Does the work in another process, which returns its result as exit status.

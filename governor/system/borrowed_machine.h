@@ -2,7 +2,6 @@
 #pragma once
 
 #include "governor/core/frequency_control.h"
-#include "governor/core/utilisation_source.h"
 
 #include <algorithm>
 #include <numeric>

@@ -95,12 +95,6 @@ Alarm::Alarm(EventLoop& loop, std::function<void()> due) : Watched(loop), due_(s
     }
 }
 
-Result<std::unique_ptr<Alarm>> Alarm::create(EventLoop& loop, std::function<void()> due) try {
-    return std::make_unique<Alarm>(loop, std::move(due));
-} catch (const std::system_error& error) {
-    return failure(error.what());
-}
-
 // Setting the timer also makes it unreadable, so nobody must read it.
 void Alarm::set(MonoTime at) {
     const Micros since_boot = std::max(at.time_since_epoch(), Micros{1});  // zero would cancel

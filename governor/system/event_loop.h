@@ -90,10 +90,9 @@ using EventSource = std::unique_ptr<sd_event_source, DropEventSource>;
 // timer takes two, and comes late to share wake-ups.) It works outside of sd-event.
 class Alarm final : Watched {
 public:
-    // `loop` must outlive the alarm. `due` may set or cancel the alarm. The constructor throws std::system_error if the
-    // kernel has no timer left; create() returns that.
+    // `loop` must outlive the alarm. `due` may set or cancel the alarm. Throws std::system_error if the kernel has no
+    // timer left.
     Alarm(EventLoop& loop, std::function<void()> due);
-    [[nodiscard]] static Result<std::unique_ptr<Alarm>> create(EventLoop& loop, std::function<void()> due);
 
     // Calls `due` at this time of CLOCK_MONOTONIC, or at once if it has passed. Replaces the time set before.
     void set(MonoTime at);

@@ -59,11 +59,7 @@ struct Seen {
 }  // namespace
 
 Status PowerSupplies::watch(EventLoop& loop) {
-    auto late = Alarm::create(loop, [this] { look_and_tell(); });
-    if (!late) {
-        return tl::unexpected<Error>(late.error());
-    }
-    late_ = *std::move(late);
+    late_ = std::make_unique<Alarm>(loop, [this] { look_and_tell(); });
     constexpr unsigned kKernel = 1;  // the group of the kernel's own messages, not of udev's
     uevents_ = FileDescriptor(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_KOBJECT_UEVENT));
     sockaddr_nl address{};

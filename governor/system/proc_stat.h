@@ -3,7 +3,7 @@
 // statistics in /proc/stat".
 #pragma once
 
-#include "governor/core/utilisation_source.h"
+#include "governor/core/frequency_control.h"
 #include "governor/system/file_descriptor.h"
 
 #include <cstdint>

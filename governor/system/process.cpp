@@ -3,20 +3,18 @@
 
 #include "governor/core/profile_book.h"
 #include "governor/documents/json_document.h"
-#include "governor/system/file_descriptor.h"
 #include "governor/system/unit_name.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <systemd/sd-login.h>
+#include <unistd.h>
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
-#include <system_error>
+#include <optional>
+#include <sstream>
 
 namespace happe {
 namespace {
@@ -29,37 +27,24 @@ struct Freed {
 };
 using CString = std::unique_ptr<char, Freed>;
 
-// The first `most` bytes of a file in /proc, which shows no size.
-std::string read_proc(pid_t pid, std::string_view file, std::size_t most) {
-    const FileDescriptor opened(::open(fmt::format("/proc/{}/{}", pid, file).c_str(), O_RDONLY | O_CLOEXEC));
-    std::string text(most, '\0');
-    const ssize_t count = opened ? ::read(opened.get(), text.data(), text.size()) : -1;
-    text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
-    return text;
+std::ifstream proc(pid_t pid, std::string_view file) {
+    return std::ifstream(fmt::format("/proc/{}/{}", pid, file));
 }
 
-// The first `count` numbers on the line that begins with "NAME:".
-template <std::size_t count>
-std::optional<std::array<long, count>> numbers_after(std::string_view text, std::string_view name) {
-    std::size_t at = 0;
-    while (at != std::string_view::npos && !text.substr(at).starts_with(name)) {
-        at = text.find('\n', at);
-        at = at == std::string_view::npos ? at : at + 1;
-    }
-    if (at == std::string_view::npos) {
-        return std::nullopt;
-    }
-    std::string_view rest = text.substr(at + name.size());
-    std::array<long, count> numbers{};
-    for (long& number : numbers) {
-        rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
-        const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
-        if (error != std::errc()) {
-            return std::nullopt;
+// The number at this place, from 1, of the line that begins with "NAME:". Empty if there is none.
+std::optional<long> number_of(std::ifstream file, std::string_view name, int place) {
+    std::string line;
+    while (std::getline(file, line)) {
+        if (line.starts_with(name)) {
+            std::istringstream numbers(line.substr(name.size()));
+            long number = 0;
+            for (int i = 0; i < place; ++i) {
+                numbers >> number;
+            }
+            return numbers ? std::optional(number) : std::nullopt;
         }
-        rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
     }
-    return numbers;
+    return std::nullopt;
 }
 
 std::string last_part(std::string_view path) {
@@ -67,12 +52,15 @@ std::string last_part(std::string_view path) {
 }
 
 std::string program_of(pid_t pid) {
-    const std::string line = read_proc(pid, "cmdline", 4096);
-    if (std::string name = last_part(line.substr(0, line.find('\0'))); !name.empty()) {
-        return name;
+    std::string name;
+    std::ifstream arguments = proc(pid, "cmdline");
+    std::getline(arguments, name, '\0');
+    name = last_part(name);
+    if (name.empty()) {
+        std::ifstream comm = proc(pid, "comm");
+        std::getline(comm, name);
     }
-    const std::string comm = read_proc(pid, "comm", 64);
-    return comm.substr(0, comm.find('\n'));
+    return name;
 }
 
 // The program of the process with the lowest number in this process's cgroup: the unit's first, while it lives.
@@ -109,28 +97,27 @@ bool has_control_character(std::string_view utf8) {
 }  // namespace
 
 Result<pid_t> process_of(int pidfd) {
-    const std::string info = read_proc(getpid(), fmt::format("fdinfo/{}", pidfd), 4096);
-    const auto pid = numbers_after<1>(info, "Pid:");
+    const auto pid = number_of(proc(getpid(), fmt::format("fdinfo/{}", pidfd)), "Pid:", 1);
     if (!pid) {
         return failure("not a pidfd");
     }
-    if (pid->front() <= 0) {  // 0: of another pid namespace; -1: gone
+    if (*pid <= 0) {  // 0: of another pid namespace; -1: gone
         return failure("the process has ended");
     }
-    return static_cast<pid_t>(pid->front());
+    return static_cast<pid_t>(*pid);
 }
 
 Result<Process> describe(int pidfd, pid_t pid) {
     Process process{.pid = pid};
-    const auto uids = numbers_after<2>(read_proc(pid, "status", 4096), "Uid:");  // the real and the effective one
-    process.uid = uids ? static_cast<uid_t>(uids->back()) : 0;
+    const auto uid = number_of(proc(pid, "status"), "Uid:", 2);  // the effective one
+    process.uid = static_cast<uid_t>(uid.value_or(0));
     process.program = program_of(pid);
     if (char* unit = nullptr; sd_pid_get_user_unit(pid, &unit) >= 0) {
         process.unit = CString(unit).get();
         process.unit_runs = first_program_of_unit(pid);
     }
     pollfd ended{.fd = pidfd, .events = POLLIN, .revents = 0};
-    if (!uids || ::poll(&ended, 1, 0) != 0) {  // it has ended, so we may have read another process of this number
+    if (!uid || ::poll(&ended, 1, 0) != 0) {  // it has ended, so we may have read another process of this number
         return failure("the process has ended");
     }
     return process;

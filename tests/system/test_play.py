@@ -37,23 +37,25 @@ def test_profiles_stay_from_run_to_run_and_times_are_those_asked_for(happe_sim: 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (b"[]\n", "is no JSON object"),
-        (b"{\n", "is no JSON object"),
+        (b"[]\n", "must be an object"),
+        (b"{\n", "not JSON at byte 2"),
         (asked(condition="T-HAPPY"), "condition: unknown"),
         (asked(application="chess"), "application: unknown"),
-        (asked(participant=4), "participant: must be 1 to 3"),
-        (asked(participant=-1), "participant: must be a whole number"),
-        (asked(user=""), "user: is empty or too long"),
-        (asked(started_us=1e99), "started_us: must be a whole number"),
-        (asked(started_us=10**16), "started_us: is too late"),
-        (asked(user=None), "user: must be a text"),
-        (asked(colour="red"), "has an unknown field"),
+        (asked(participant=4), "participant: must be 1 to 3, is 4"),
+        (asked(participant=-1), "participant: must be 1 to 3, is -1"),
+        (asked(user=""), "user: must have 1 to 255 bytes, has 0"),
+        (asked(started_us=1e99), "started_us: must be an integer"),
+        (asked(started_us=10**16), "started_us: must be 0 to 1000000000000000, is 10000000000000000"),
+        (asked(user=None), "user: missing"),
+        (asked(colour="red"), "colour: unknown field"),
     ],
 )
 def test_a_line_that_asks_for_nothing_is_refused_by_its_number_and_field(
     happe_sim: HappeSim, line: bytes, message: str
 ) -> None:
     ran = happe_sim.run("play", "--participants", "3", stdin=asked() + line)
-    assert (ran.returncode, ran.stderr.decode()) == (65, f"happe-sim: <stdin>:2: {message}\n")
+    assert ran.returncode == 65
+    assert message in ran.stderr.decode().removeprefix("happe-sim: <stdin>:2: ")
+    assert ran.stderr.count(b"\n") == 1
     found: list[Any] = ran.stdout.splitlines()
     assert len(found) == 2

@@ -4,7 +4,6 @@
 #include "governor/documents/json_document.h"
 #include "governor/documents/trace_writer.h"
 #include "governor/sim/commands/commands.h"
-#include "governor/sim/commands/terminal.h"
 #include "governor/sim/machine.h"
 #include "governor/store/sqlite_profile_store.h"
 #include "governor/system/borrowed_machine.h"
@@ -14,12 +13,18 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <pwd.h>
+#include <sys/signalfd.h>
 #include <sysexits.h>
+#include <termios.h>
 #include <unistd.h>
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <iostream>
 #include <memory>
@@ -130,6 +135,114 @@ private:
     int record_;
     bool recording_failed_ = false;
     bool headed_ = false;
+};
+
+constexpr std::size_t kKeys = 0;
+constexpr std::size_t kSignals = 1;
+
+int watched_signals() {
+    sigset_t watched;
+    sigemptyset(&watched);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP}) {
+        sigaddset(&watched, signal);
+    }
+    sigprocmask(SIG_BLOCK, &watched, nullptr);
+    std::signal(SIGPIPE, SIG_IGN);  // a write to nobody fails instead
+    return signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+// Makes keys arrive one at a time and without echo; Ctrl-C still signals. Returns the earlier settings, or nothing if
+// this is not a terminal.
+std::optional<termios> make_raw(int descriptor) {
+    termios found{};
+    if (tcgetattr(descriptor, &found) != 0) {
+        return std::nullopt;
+    }
+    termios raw = found;
+    raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+    return tcsetattr(descriptor, TCSANOW, &raw) == 0 ? std::optional(found) : std::nullopt;
+}
+
+// Reads single keys at the terminal as presses, and notices when the person leaves. Standard input may also be a pipe
+// or closed. Also reads the signals to leave or stop (Ctrl-C, Ctrl-Z, hangup), so that there is time to restore
+// everything. Ignores SIGPIPE.
+class Terminal : public KeySource {
+public:
+    enum class Event : std::uint8_t { Time, Keys, Leave };
+
+    Terminal() : found_(make_raw(STDIN_FILENO)), sources_{{{STDIN_FILENO, POLLIN, 0}, {watched_signals(), POLLIN, 0}}} {
+        if (found_) {
+            std::fputs("A simulated T61 does this machine's work. Keys: f faster, s save power, q quit.\n", stderr);
+        }
+    }
+    ~Terminal() override {
+        put_back();
+        close(sources_[kSignals].fd);
+    }
+    Terminal(const Terminal&) = delete;
+    Terminal& operator=(const Terminal&) = delete;
+
+    // Waits until somebody types, a signal comes, or this time is over.
+    Event wait(Micros time) {
+        if (leaving_) {
+            return Event::Leave;
+        }
+        const auto wait = std::chrono::ceil<std::chrono::milliseconds>(std::max(time, Micros{0}));
+        if (poll(sources_.data(), sources_.size(), static_cast<int>(wait.count())) <= 0) {
+            return Event::Time;
+        }
+        if (sources_[kSignals].revents != 0) {
+            return stops() ? Event::Time : Event::Leave;
+        }
+        return Event::Keys;
+    }
+
+    // After Event::Keys: f or + is the performance key, s or - the power key, q leaves. True if there are presses to
+    // take.
+    bool read(MonoTime now) {
+        std::array<char, 64> keys{};
+        const ssize_t count = ::read(STDIN_FILENO, keys.data(), keys.size());
+        if (count <= 0) {
+            sources_[kKeys].fd = -1;  // end of input: no more keys
+        }
+        for (const char key : std::string_view(keys.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0)))) {
+            if (key == 'f' || key == '+') {
+                waiting_.push_back({Key::Performance, now});
+            } else if (key == 's' || key == '-') {
+                waiting_.push_back({Key::Power, now});
+            }
+            leaving_ = leaving_ || key == 'q';
+        }
+        return !waiting_.empty();
+    }
+
+    void take(std::vector<Press>& presses) override {
+        presses.insert(presses.end(), waiting_.begin(), waiting_.end());
+        waiting_.clear();
+    }
+
+private:
+    // Ctrl-Z stops the process, with the terminal restored. Every other watched signal means to leave.
+    bool stops() {
+        signalfd_siginfo signal{};
+        if (::read(sources_[kSignals].fd, &signal, sizeof signal) != sizeof signal || signal.ssi_signo != SIGTSTP) {
+            return false;
+        }
+        put_back();
+        raise(SIGSTOP);
+        found_ = make_raw(STDIN_FILENO);
+        return true;
+    }
+    void put_back() {
+        if (found_) {
+            tcsetattr(STDIN_FILENO, TCSANOW, &*found_);
+        }
+    }
+
+    std::optional<termios> found_;
+    std::array<pollfd, 2> sources_{};  // keys, signals
+    bool leaving_ = false;
+    std::vector<Press> waiting_;
 };
 
 // Runs the loop until the time is up, the person types q, a signal comes, or nobody watches any more.

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <sysexits.h>
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iostream>
 #include <memory>
@@ -17,7 +16,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kLongestUser = 200;
 constexpr std::int64_t kLatestMicros = 1'000'000'000'000'000;
 
 struct PlayOptions {
@@ -25,54 +23,29 @@ struct PlayOptions {
     std::uint32_t seed = 1;
 };
 
-constexpr std::array kTexts{"application", "condition", "user"};
-constexpr std::array kNumbers{"participant", "started_us"};
-
-// Checks that exactly these fields exist, with the right types.
-Status has_its_shape(const Json& said) {
-    if (!said.is_object()) {
-        return failure("is no JSON object");
-    }
-    for (const char* name : kTexts) {
-        if (!said.contains(name) || !said[name].is_string()) {
-            return failure(fmt::format("{}: must be a text", name));
-        }
-    }
-    for (const char* name : kNumbers) {
-        if (!said.contains(name) || !said[name].is_number_unsigned()) {
-            return failure(fmt::format("{}: must be a whole number", name));
-        }
-    }
-    return said.size() == kTexts.size() + kNumbers.size() ? Status() : failure("has an unknown field");
-}
-
 // Reads the run that a line of input asks for. The error names the wrong field.
-Result<Play> play_of(const std::string& line, const StudyPlan& plan) {
-    const Json said = Json::parse(line, nullptr, false);
-    if (const Status shape = has_its_shape(said); !shape) {
-        return tl::unexpected<Error>(shape.error());
-    }
+Result<Play> play_of(const std::string& line, const StudyPlan& plan) try {
+    const auto parsed = json::parse(line);
+    const json::Field asked(parsed, "");
+    static_cast<void>(asked.object({"application", "condition", "user", "participant", "started_us"}));
     const auto& applications = plan.participants.applications;
     const auto application =
-        std::ranges::find(applications, said["application"].get<std::string>(), &sim::ApplicationParameters::name);
-    const auto condition = Condition::named(said["condition"].get<std::string>());
-    const auto participant = said["participant"].get<std::uint64_t>();
-    const auto started = said["started_us"].get<std::uint64_t>();
-    const auto user = said["user"].get<std::string>();
-    if (application == applications.end() || !condition) {
-        return failure(fmt::format("{}: unknown", condition ? "application" : "condition"));
+        std::ranges::find(applications, asked.at("application").name(), &sim::ApplicationParameters::name);
+    if (application == applications.end()) {
+        asked.at("application").refuse("unknown");
     }
-    if (participant < 1 || participant > plan.count) {
-        return failure(fmt::format("participant: must be 1 to {}", plan.count));
+    const auto condition = Condition::named(asked.at("condition").name());
+    if (!condition) {
+        asked.at("condition").refuse("unknown");
     }
-    if (user.empty() || user.size() > kLongestUser || started > kLatestMicros) {
-        return failure(started > kLatestMicros ? "started_us: is too late" : "user: is empty or too long");
-    }
-    return Play{.participant = participant - 1,
+    const auto participant = asked.at("participant").integer(1, static_cast<std::int64_t>(plan.count));
+    return Play{.participant = static_cast<std::size_t>(participant) - 1,
                 .application = static_cast<std::size_t>(application - applications.begin()),
                 .condition = *condition,
-                .user = user,
-                .began = MonoTime(Micros(started))};
+                .user = asked.at("user").name(),
+                .began = MonoTime(Micros(asked.at("started_us").integer(0, kLatestMicros)))};
+} catch (const json::FieldError& error) {
+    return failure(error.what());
 }
 
 // Collects a run's results: members of a run record (profiles/schema/run-record.schema.json), and the power, which no

@@ -87,7 +87,6 @@ struct StudyOptions {
     std::string protocol = "paper";
     std::size_t participants = 0;
     std::string seed = "1";
-    std::vector<std::string> applications;
     std::vector<std::string> also;
     std::string parameters;
     std::string out;
@@ -121,24 +120,6 @@ Status use_parameters(StudyPlan& plan, const std::string& path) {
     return {};
 }
 
-Status keep_applications(StudyPlan& plan, const std::vector<std::string>& wanted) {
-    auto& all = plan.participants.applications;
-    for (const std::string& name : wanted) {
-        if (std::ranges::find(all, name, &sim::ApplicationParameters::name) == all.end()) {
-            std::string known;
-            for (const auto& application : all) {
-                known += " " + application.name;
-            }
-            return failure(fmt::format("--application {}: unknown; there are{}", name, known));
-        }
-    }
-    if (!wanted.empty()) {
-        std::erase_if(
-            all, [&](const auto& application) { return std::ranges::find(wanted, application.name) == wanted.end(); });
-    }
-    return {};
-}
-
 Result<StudyPlan> make_plan(const StudyOptions& options) {
     StudyPlan plan = options.protocol == "a3" ? a3_plan() : paper_plan();
     plan.count = options.participants != 0 ? options.participants : plan.count;
@@ -146,9 +127,6 @@ Result<StudyPlan> make_plan(const StudyOptions& options) {
         if (const Status used = use_parameters(plan, options.parameters); !used) {
             return tl::unexpected<Error>(used.error());
         }
-    }
-    if (const Status kept = keep_applications(plan, options.applications); !kept) {
-        return tl::unexpected<Error>(kept.error());
     }
     for (const std::string& name : options.also) {
         const Condition condition = *Condition::named(name);
@@ -276,7 +254,6 @@ void add_study(CLI::App& program, int& status) {
         ->check(CLI::Range(std::size_t{1}, kMostParticipants));
     command->add_option("--seed", options->seed, "A seed, or a range A..B: then the means over all seeds")
         ->capture_default_str();
-    command->add_option("--application", options->applications, "Only this application (may be given more than once)");
     command->add_option("--also", options->also, "Another condition to compare with (may be given more than once)")
         ->check(CLI::IsMember(rivals()));
     command->add_option("--parameters", options->parameters, "Another set of participants than the fitted one (JSON)")
@@ -307,7 +284,7 @@ void add_study(CLI::App& program, int& status) {
     command->add_option("--hours", options->hours, "The simulated hours of each person in a world")
         ->check(CLI::Range(0.1, 1000.0))
         ->capture_default_str();
-    for (const char* const paper_only : {"--protocol", "--application", "--also", "--parameters", "--out", "--check"}) {
+    for (const char* const paper_only : {"--protocol", "--also", "--parameters", "--out", "--check"}) {
         command->get_option("--worlds")->excludes(command->get_option(paper_only));
         command->get_option("--machines")->excludes(command->get_option(paper_only));
     }
