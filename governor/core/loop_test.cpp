@@ -271,17 +271,6 @@ TEST_F(LoopTest, leaves_a_policy_alone_whose_cpus_are_off_line) {
     EXPECT_EQ(frequency.khz.at(PolicyId{1}), Khz{2'300'000});
 }
 
-TEST_F(LoopTest, is_driven_by_a_policys_busiest_cpu) {
-    Uafp::Values values{};
-    values.fill(Khz{2'300'000});
-    values.front() = Khz{800'000};
-    profiles.profiles.insert_or_assign(kAlice, *Uafp::from(values));
-    utilisation.cpus = {Ppm{0}, Ppm{900'000}};
-    Loop loop = this->loop();
-    loop.turn(at(seconds(1)));
-    EXPECT_EQ(khz(), Khz{2'300'000});
-}
-
 TEST_F(LoopTest, moves_the_policies_of_a_domain_together_by_the_speed_below_their_caps) {
     frequency.list = {{PolicyId{0}, {0}, *Ladder::from(kT61)}, {PolicyId{1}, {1}, *Ladder::from(kT61)}};
     frequency.khz = {{PolicyId{0}, Khz{2'300'000}}, {PolicyId{1}, Khz{2'300'000}}};
@@ -311,15 +300,6 @@ TEST_F(LoopTest, tells_the_observer_what_every_cpu_of_every_policy_did) {
     }
 }
 
-TEST_F(LoopTest, warm_starts_from_the_users_stored_profiles) {
-    settings.algorithm.warm_start = true;
-    profiles.profiles.insert_or_assign({"alice", "glest"}, Uafp(Khz{1'600'000}));
-    profiles.profiles.insert_or_assign({"bob", "glest"}, Uafp(Khz{2'300'000}));
-    Loop loop = this->loop();
-    loop.turn(at(seconds(1)));
-    EXPECT_EQ(khz(), Khz{1'600'000});
-}
-
 TEST_F(LoopTest, keeps_its_rhythm_and_does_not_catch_up_after_a_stall) {
     Loop loop = this->loop();
     EXPECT_EQ(loop.due(), at(seconds(1)));
@@ -342,13 +322,6 @@ TEST_F(LoopTest, begins_a_new_period_after_a_time_without_turns) {
     loop.pressed(at(seconds(500)));
     EXPECT_EQ(loop.due(), at(milliseconds(500'100))) << "the shortest sample is of the new period";
     EXPECT_EQ(utilisation.samples, 3);  // when it was made, at the turn, at the beginning
-}
-
-TEST_F(LoopTest, waits_for_the_end_of_the_period_with_next_sample_feedback) {
-    Loop loop = this->loop();
-    press(Key::Performance, milliseconds(400));
-    loop.pressed(at(milliseconds(400)));
-    EXPECT_EQ(loop.due(), at(seconds(1)));
 }
 
 TEST_F(LoopTest, ends_the_sample_at_the_press_with_immediate_feedback) {

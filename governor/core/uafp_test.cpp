@@ -119,16 +119,6 @@ TEST(Uafp, learns_at_a_level_raising_what_is_above_and_lowering_what_is_below) {
     EXPECT_EQ(profile.at(Level{7}), Khz{22});
 }
 
-TEST(Uafp, never_descends_whatever_it_is_taught) {
-    Uafp profile(Khz{800'000});
-    std::uint32_t state = 1;
-    for (int i = 0; i < 100'000; ++i) {
-        state = state * 1'664'525U + 1'013'904'223U;  // Numerical Recipes
-        profile.learn(Level{static_cast<std::uint8_t>((state >> 8U) % 10)}, kT61.at((state >> 16U) % kT61.size()));
-        ASSERT_TRUE(std::ranges::is_sorted(profile.values()));
-    }
-}
-
 TEST(LowerMedian, is_taken_at_each_level) {
     const std::array odd{uafp({1, 1, 1, 1, 1, 1, 1, 1, 1, 9}), uafp({2, 2, 2, 2, 2, 2, 2, 2, 2, 2}),
                          uafp({3, 3, 3, 3, 3, 3, 3, 3, 3, 3})};

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 #include <toml++/toml.h>
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <optional>
 
@@ -31,29 +32,10 @@ std::string written(std::string_view key) {
     return bare ? printable(key, kLongestQuoted) : fmt::format("\"{}\"", printable(key, kLongestQuoted));
 }
 
-std::string_view kind(const toml::node& node) {
-    switch (node.type()) {
-        case toml::node_type::table:
-            return "a table";
-        case toml::node_type::array:
-            return "an array";
-        case toml::node_type::string:
-            return "a string";
-        case toml::node_type::integer:
-            return "a number";
-        case toml::node_type::floating_point:
-            return "a number with a point";
-        case toml::node_type::boolean:
-            return "true or false";
-        case toml::node_type::date:
-        case toml::node_type::time:
-        case toml::node_type::date_time:
-            return "a date or time";
-        case toml::node_type::none:
-            break;
-    }
-    return "nothing";
-}
+// By toml::node_type.
+constexpr std::array kKinds{
+    "nothing",       "a table",        "an array",       "a string",      "a number", "a number with a point",
+    "true or false", "a date or time", "a date or time", "a date or time"};
 
 // A wrong value in an error message.
 std::string shown(const toml::node& node) {
@@ -63,7 +45,7 @@ std::string shown(const toml::node& node) {
     if (const auto* const text = node.as_string()) {
         return fmt::format("\"{}\"", printable(text->get(), kLongestQuoted));
     }
-    return std::string(kind(node));
+    return kKinds.at(static_cast<std::size_t>(node.type()));
 }
 
 Result<Khz> frequency(std::int64_t khz) {

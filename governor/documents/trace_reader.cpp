@@ -119,17 +119,11 @@ Settings settings(const Field& header) {
         given->refuse("only with \"mode\":\"extended\"");
     }
     static_cast<void>(given->object({"warm_start", "middle_start", "hold", "descent"}));
-    if (const auto field = given->find("warm_start")) {
-        result.warm_start = field->boolean();
-    }
-    if (const auto field = given->find("middle_start")) {
-        result.middle_start = field->boolean();
-    }
-    if (const auto field = given->find("hold")) {
-        result.hold = field->boolean();
-    }
-    if (const auto field = given->find("descent")) {
-        result.descent = field->boolean();
+    for (const auto& [name, setting] :
+         {std::pair{"warm_start", &Settings::warm_start}, std::pair{"middle_start", &Settings::middle_start},
+          std::pair{"hold", &Settings::hold}, std::pair{"descent", &Settings::descent}}) {
+        const auto field = given->find(name);
+        result.*setting = field && field->boolean();
     }
     return result;
 }
@@ -178,18 +172,17 @@ TraceHeader read_header(const Field& header) {
 TracedPolicy traced_policy(const Field& entry, const std::vector<PolicyId>& known) {
     static_cast<void>(entry.object({"id", "cur_khz", "ran_khz", "limit_khz", "util_ppm"}));
     const Field id = entry.at("id");
-    TracedPolicy policy{.id = policy_of(id), .current = {}, .ran = {}, .limit = {}, .cpus = {}};
+    const auto optional_khz = [&](const char* name) {
+        const auto field = entry.find(name);
+        return field ? std::optional(khz(*field)) : std::nullopt;
+    };
+    TracedPolicy policy{.id = policy_of(id),
+                        .current = optional_khz("cur_khz"),
+                        .ran = optional_khz("ran_khz"),
+                        .limit = optional_khz("limit_khz"),
+                        .cpus = {}};
     if (!std::ranges::binary_search(known, policy.id)) {
         id.refuse("the header has no ladder of this policy");
-    }
-    if (const auto current = entry.find("cur_khz")) {
-        policy.current = khz(*current);
-    }
-    if (const auto ran = entry.find("ran_khz")) {
-        policy.ran = khz(*ran);
-    }
-    if (const auto limit = entry.find("limit_khz")) {
-        policy.limit = khz(*limit);
     }
     for (const Field& cpu : entry.at("util_ppm").items(1, kMaxCpus)) {
         policy.cpus.push_back(Ppm{static_cast<std::uint32_t>(cpu.integer(0, kOne.value))});

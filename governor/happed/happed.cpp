@@ -43,7 +43,7 @@ Result<bus::Connection> connect(EventLoop& loop) {
     bus::Connection connection;
     int status = bus::take(connection, [](sd_bus** raw) { return sd_bus_open_system(raw); });
     if (status >= 0) {
-        status = loop.attach(connection.get());
+        status = sd_bus_attach_event(connection.get(), loop.get(), SD_EVENT_PRIORITY_NORMAL);
     }
     if (status >= 0) {
         status = sd_bus_match_signal(connection.get(), nullptr, nullptr, "/org/freedesktop/DBus/Local",

@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/epoll.h>
 #include <sys/inotify.h>
 #include <unistd.h>
 #include <algorithm>
@@ -18,7 +19,6 @@ namespace happe {
 namespace {
 
 constexpr std::size_t kEventsAtOnce = 64;
-constexpr std::uint64_t kTimerAccuracy = 10'000;  // microseconds
 
 // The values of an EV_KEY event (Documentation/input/event-codes.rst); a repeat is 2.
 constexpr int kUp = 0;
@@ -43,7 +43,9 @@ bool make_nonblocking(const FileDescriptor& file) {
 }  // namespace
 
 EvdevKeys::EvdevKeys(EventLoop& loop, const KeyBindings& bindings, Hooks hooks, Paths paths)
-    : loop_(loop), bindings_(bindings), hooks_(std::move(hooks)), paths_(std::move(paths)) {
+    : loop_(loop), bindings_(bindings), hooks_(std::move(hooks)), paths_(std::move(paths)), next_(loop, [this] {
+          ask_next();
+      }) {
     wish({.node = std::string(kAllNodes)});
 }
 
@@ -80,22 +82,10 @@ void EvdevKeys::wish(Wish wish) {
 
 // Asks the helper only from the loop, so that no hook runs within a call by the owner.
 void EvdevKeys::ask_after(Micros delay) {
-    sd_event_source* source = nullptr;
-    const int result = sd_event_add_time_relative(
-        loop_.get(), &source, CLOCK_MONOTONIC, static_cast<std::uint64_t>(delay.count()), kTimerAccuracy,
-        [](sd_event_source*, std::uint64_t, void* self) {
-            static_cast<EvdevKeys*>(self)->ask_next();
-            return 0;
-        },
-        this);
-    next_.reset(source);
-    if (result < 0) {
-        hooks_.failed({fmt::format("no timer: {}", std::generic_category().message(-result))});
-    }
+    next_.set(monotonic_now() + delay);
 }
 
 void EvdevKeys::ask_next() {
-    next_.reset();
     if (call_ || wishes_.empty()) {
         return;
     }
@@ -161,8 +151,18 @@ void EvdevKeys::failed(Wish wish, const Error& error) {
 
 // Replaces a keyboard of the same node, which is now another device.
 void EvdevKeys::add(HandedKeyboard handed) {
-    auto keyboard = std::make_unique<Keyboard>(*this, handed.found.node);
-    const int result = make_nonblocking(handed.file) ? keyboard->watch(std::move(handed.file)) : -errno;
+    std::unique_ptr<Keyboard> keyboard(new Keyboard{*this, handed.found.node, std::move(handed.file)});
+    sd_event_source* source = nullptr;
+    const int result = make_nonblocking(keyboard->file) ? sd_event_add_io(
+                                                              loop_.get(), &source, keyboard->file.get(), EPOLLIN,
+                                                              [](sd_event_source*, int, std::uint32_t, void* it) {
+                                                                  auto& its = *static_cast<Keyboard*>(it);
+                                                                  its.owner.readable(its);
+                                                                  return 0;
+                                                              },
+                                                              keyboard.get())
+                                                        : -errno;
+    keyboard->source.reset(source);
     if (result < 0) {
         hooks_.failed({fmt::format("{}: {}", keyboard->node, std::generic_category().message(-result))});
         return;
@@ -173,7 +173,7 @@ void EvdevKeys::add(HandedKeyboard handed) {
 // An event device delivers whole events, and ENODEV after somebody has unplugged it.
 void EvdevKeys::readable(Keyboard& keyboard) {
     std::array<input_event, kEventsAtOnce> buffer{};
-    const ssize_t length = ::read(keyboard.file(), buffer.data(), sizeof(buffer));
+    const ssize_t length = ::read(keyboard.file.get(), buffer.data(), sizeof(buffer));
     if (length < 0 && (errno == EAGAIN || errno == EINTR)) {
         return;
     }

@@ -86,16 +86,12 @@ public:
     [[nodiscard]] std::size_t keyboards() const { return keyboards_.size(); }
 
 private:
-    struct Keyboard final : Watched {
-        Keyboard(EvdevKeys& its_owner, std::string its_node)
-            : Watched(its_owner.loop_), owner(its_owner), node(std::move(its_node)) {}
-        using Watched::file;
-        using Watched::watch;
-        void readable() override { owner.readable(*this); }
-
+    struct Keyboard {
         EvdevKeys& owner;
         std::string node;
-        Modifiers down;
+        FileDescriptor file;
+        EventSource source{};  // goes before the descriptor it watches
+        Modifiers down{};
     };
     struct Wish {
         std::string node;  // or kAllNodes
@@ -121,7 +117,7 @@ private:
     std::map<std::string, std::unique_ptr<Keyboard>> keyboards_;  // by node
     std::deque<Wish> wishes_;
     std::unique_ptr<KeyHelperCall> call_;
-    EventSource next_;  // the time to ask for the next wish
+    Alarm next_;  // the time to ask for the next wish
     std::vector<Press> waiting_;
     MonoTime taken_until_;
     std::unique_ptr<InputDirectory> directory_;

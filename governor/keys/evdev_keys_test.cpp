@@ -72,23 +72,6 @@ TEST_F(KeysOfKeyboards, APressIsTakenOnceWithTheTimeOfTheKernelsStamp) {
     EXPECT_EQ(taken_keys(), kNone);
 }
 
-TEST_F(KeysOfKeyboards, PressesLeaveSdEventAlone) {
-    start_with({{"event1", one.device.get()}, {"event2", two.device.get()}});
-    runs();
-    const auto turns_of_sd_event = [this] {
-        std::uint64_t turns = 0;
-        EXPECT_GE(sd_event_get_iteration(loop.get(), &turns), 0);
-        return turns;
-    };
-    const std::uint64_t before = turns_of_sd_event();
-
-    one.has({event(EV_KEY, KEY_PROG1, 1)});
-    two.has({event(EV_KEY, KEY_PROG1, 1)});
-
-    EXPECT_EQ(taken_keys(), (std::vector{Key::Performance, Key::Performance}));
-    EXPECT_EQ(turns_of_sd_event(), before + 1);  // the turn of run_once()
-}
-
 TEST_F(KeysOfKeyboards, RepeatsReleasesOtherKeysTypesAndValuesAreNoPresses) {
     start_with({{"event1", one.device.get()}});
 

@@ -13,19 +13,18 @@ namespace happe {
 
 // Runs an event loop, and has a temporary folder.
 class LoopFixture : public testing::Test {
-public:
 protected:
     // Runs the loop until the condition holds, at most ten seconds.
     [[nodiscard]] bool runs_until(const std::function<bool()>& holds) const {
         const MonoTime end = monotonic_now() + std::chrono::seconds{10};
         while (!holds() && monotonic_now() < end) {
-            EXPECT_GE(loop.run_once(10), 0);
+            EXPECT_GE(sd_event_run(loop.get(), 10'000), 0);
         }
         return holds();
     }
     // Runs everything that is ready now.
     void runs() const {
-        while (loop.run_once(0) > 0) {
+        while (sd_event_run(loop.get(), 0) > 0) {
         }
     }
 
