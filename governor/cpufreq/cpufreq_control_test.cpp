@@ -58,17 +58,6 @@ TEST_F(Control, SetsTheFrequencyAndSaysWhatTheKernelMadeOfIt) {
     EXPECT_EQ(control->current({0}), kMiddle);
 }
 
-TEST_F(Control, KeepsToLimitsAndNeverWritesThemInSetspeed) {
-    given_a_t61();
-    policy(0).user_max = kMiddle;
-    good(control->acquire());
-    good(control->set({0}, kTop));
-    EXPECT_EQ(policy(0).setspeed, kMiddle);
-    good(control->release());
-    EXPECT_EQ(policy(0).user_max, kMiddle);
-    EXPECT_EQ(policy(0).user_min, Khz{});
-}
-
 TEST_F(Control, SaysWhatThePolicyRunsAtWhileItIsTheKernels) {
     given_a_t61();
     policy(0).runs_at = {1'987'654};
@@ -293,14 +282,6 @@ TEST_F(Control, PrefersTheAverageSpeedWhereTheKernelHasIt) {
     EXPECT_EQ(speed(), Khz{1'000'000});
 }
 
-TEST_F(Control, HasNoSpeedBelowAFrequencyThatIsSet) {
-    given_a_t61();
-    good(control->acquire());
-    good(control->set({0}, kMiddle));
-    good(control->keep_up(MonoTime()));
-    EXPECT_EQ(speed(), std::nullopt);
-}
-
 TEST_F(Control, FixesACapAndLendsWhereThereIsNoUserspace) {
     given_a_pstate();
     good(control->fix(0));
@@ -382,23 +363,10 @@ TEST(CpufreqLadder, RefusesSpeedsThatDoNotAscend) {
     EXPECT_TRUE(ladder.error().message.starts_with("policy3: ")) << ladder.error().message;
 }
 
-TEST(CpufreqLadder, RefusesATableThatIsTooLong) {
-    CpufreqPolicy policy = range(1'000, 65'000);
-    for (std::uint32_t mhz = 1; mhz <= Ladder::kMaxSteps + 1; ++mhz) {
-        policy.frequencies.push_back({mhz * 1'000});
-    }
-    EXPECT_FALSE(make_ladder(policy, {}));
-}
-
 TEST(CpufreqLadder, IsMadeOfTenStepsRoundedTo100MhzWithoutATable) {
     EXPECT_EQ(steps(make_ladder(range(400'000, 4'200'000), {})),
               (Steps{400'000, 800'000, 1'200'000, 1'700'000, 2'100'000, 2'500'000, 2'900'000, 3'400'000, 3'800'000,
                      4'200'000}));
-}
-
-TEST(CpufreqLadder, KeepsTheEndsOfARangeThatIsNotRound) {
-    EXPECT_EQ(steps(make_ladder(range(550'000, 1'083'000), {})),
-              (Steps{550'000, 700'000, 800'000, 900'000, 1'000'000, 1'083'000}));
 }
 
 TEST(CpufreqLadder, OfANarrowRangeHasItsEnds) {

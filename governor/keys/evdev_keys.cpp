@@ -151,7 +151,7 @@ void EvdevKeys::failed(Wish wish, const Error& error) {
 
 // Replaces a keyboard of the same node, which is now another device.
 void EvdevKeys::add(HandedKeyboard handed) {
-    std::unique_ptr<Keyboard> keyboard(new Keyboard{*this, handed.found.node, std::move(handed.file)});
+    std::unique_ptr<Keyboard> keyboard(new Keyboard{*this, handed.node, std::move(handed.file)});
     sd_event_source* source = nullptr;
     const int result = make_nonblocking(keyboard->file) ? sd_event_add_io(
                                                               loop_.get(), &source, keyboard->file.get(), EPOLLIN,

@@ -74,7 +74,7 @@ public:
     static Reply keyboards(std::vector<std::pair<std::string, int>> found) {
         return [found](int connection) {
             for (const auto& [node, file] : found) {
-                says(connection, FoundKeyboard{.node = node, .name = "a keyboard"}, file);
+                says(connection, FoundKeyboard{node}, file);
             }
             says(connection, EndOfAnswer{});
         };

@@ -90,7 +90,7 @@ Result<bool> KeyHelperCall::said(const KeyAnswer& answer, FileDescriptor file) {
         if (answers_.keyboards.size() == kMostKeyboards) {
             return failure("too many keyboards");
         }
-        answers_.keyboards.push_back({*found, std::move(file)});
+        answers_.keyboards.push_back({found->node, std::move(file)});
         return false;
     }
     if (const auto* const refusal = std::get_if<Refusal>(&answer)) {

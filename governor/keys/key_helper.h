@@ -16,7 +16,7 @@
 namespace happe {
 
 struct HandedKeyboard {
-    FoundKeyboard found;
+    std::string node;
     FileDescriptor file;
 };
 

@@ -18,22 +18,14 @@ namespace happe {
 namespace {
 
 constexpr std::string_view kGreeting = "happe-keys 1";
-constexpr std::size_t kLongestKeyboard = 80;
 constexpr std::size_t kLongestRefusal = 400;
 
 bool prints(unsigned char c) {
     return c >= 0x20 && c != 0x7f;
 }
 
-// The text with 1 to `longest` bytes, all of them printable.
-std::string fitting(std::string_view text, std::size_t longest) {
-    std::string fits(text.substr(0, longest));
-    std::ranges::replace_if(fits, [](unsigned char c) { return !prints(c); }, '?');
-    return fits.empty() ? "?" : fits;
-}
-
-bool is_fitting(std::string_view text, std::size_t longest) {
-    return !text.empty() && text.size() <= longest && std::ranges::all_of(text, prints);
+bool is_refusal(std::string_view text) {
+    return !text.empty() && text.size() <= kLongestRefusal && std::ranges::all_of(text, prints);
 }
 
 // Reads a decimal number of at most `most`, without sign or leading zero.
@@ -74,14 +66,8 @@ Result<KeyRequest> parse_learn(std::string_view rest) {
 }
 
 Result<KeyAnswer> parse_keyboard(std::string_view rest) {
-    const std::string_view node = take_word(rest);
-    if (!is_event_node(node)) {
-        return failure("keyboard: not an event node");
-    }
-    if (!is_fitting(rest, kLongestKeyboard)) {
-        return failure(fmt::format("keyboard: a name that isn't 1 to {} bytes to print", kLongestKeyboard));
-    }
-    return FoundKeyboard{.node = std::string(node), .name = std::string(rest)};
+    return is_event_node(rest) ? Result<KeyAnswer>(FoundKeyboard{std::string(rest)})
+                               : failure("keyboard: not an event node");
 }
 
 Result<KeyAnswer> parse_learned(std::string_view rest) {
@@ -102,7 +88,7 @@ std::string written(const LearnRequest& learn) {
 }
 
 std::string written(const FoundKeyboard& found) {
-    return fmt::format("keyboard {} {}", found.node, fitting(found.name, kLongestKeyboard));
+    return fmt::format("keyboard {}", found.node);
 }
 
 std::string written(const LearnedKey& learned) {
@@ -114,7 +100,9 @@ std::string written(const EndOfAnswer& /*end*/) {
 }
 
 std::string written(const Refusal& refusal) {
-    return fmt::format("error {}", fitting(refusal.message, kLongestRefusal));
+    std::string fits = refusal.message.substr(0, kLongestRefusal);
+    std::ranges::replace_if(fits, [](unsigned char c) { return !prints(c); }, '?');
+    return fmt::format("error {}", fits.empty() ? "?" : fits);
 }
 
 }  // namespace
@@ -165,7 +153,7 @@ Result<KeyAnswer> parse_key_answer(std::string_view text) {
     if (kind == "key") {
         return parse_learned(text);
     }
-    if (kind == "error" && is_fitting(text, kLongestRefusal)) {
+    if (kind == "error" && is_refusal(text)) {
         return Refusal{std::string(text)};
     }
     return failure("not an answer of happed-keys");

@@ -4,7 +4,7 @@
 //   happe-keys 1 open NODE PERFORMANCE POWER   NODE is eventN or "all"; the keys as key_binding.h writes them
 //   happe-keys 1 learn MILLISECONDS
 //
-//   keyboard NODE NAME    with a descriptor: one of the two keys is here
+//   keyboard NODE         with a descriptor: one of the two keys is here
 //   key KEY_NAME          the learned key
 //   end                   the answer is complete
 //   error MESSAGE         the answer is complete, too
@@ -44,7 +44,6 @@ bool is_event_node(std::string_view name);
 
 struct FoundKeyboard {
     std::string node;
-    std::string name;  // 1 to 80 printable bytes
     bool operator==(const FoundKeyboard&) const = default;
 };
 struct LearnedKey {
@@ -60,7 +59,7 @@ struct Refusal {
 };
 using KeyAnswer = std::variant<FoundKeyboard, LearnedKey, EndOfAnswer, Refusal>;
 
-// Shortens a device's name to fit FoundKeyboard, and a message to fit a packet.
+// Shortens a message to fit a packet.
 std::string to_string(const KeyAnswer& answer);
 Result<KeyAnswer> parse_key_answer(std::string_view text);
 

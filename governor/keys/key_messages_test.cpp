@@ -73,19 +73,14 @@ TEST(EventNode, IsTheKernelsNameAndNeverAPath) {
 }
 
 TEST(KeyAnswerText, IsReadBackAsItWasWritten) {
-    for (const KeyAnswer& answer :
-         {KeyAnswer(FoundKeyboard{.node = "event3", .name = "AT Translated Set 2 keyboard"}),
-          KeyAnswer(FoundKeyboard{.node = "event3", .name = "Clavier fran\xc3\xa7"}), KeyAnswer(LearnedKey{KEY_PROG1}),
-          KeyAnswer(EndOfAnswer{}), KeyAnswer(Refusal{"no such thing"})}) {
+    for (const KeyAnswer& answer : {KeyAnswer(FoundKeyboard{"event3"}), KeyAnswer(LearnedKey{KEY_PROG1}),
+                                    KeyAnswer(EndOfAnswer{}), KeyAnswer(Refusal{"no such thing"})}) {
         EXPECT_EQ(parse_key_answer(to_string(answer)).value(), answer);
     }
 }
 
-TEST(KeyAnswerText, WhateverADeviceCallsItselfFits) {
-    EXPECT_EQ(to_string(FoundKeyboard{.node = "event3", .name = ""}), "keyboard event3 ?");
-    EXPECT_EQ(to_string(FoundKeyboard{.node = "event3", .name = "a\nend\x1b"}), "keyboard event3 a?end?");
-    EXPECT_EQ(to_string(FoundKeyboard{.node = "event3", .name = std::string(300, 'n')}),
-              "keyboard event3 " + std::string(80, 'n'));
+TEST(KeyAnswerText, WhateverIsRefusedFits) {
+    EXPECT_EQ(to_string(Refusal{"a\nend\x1b"}), "error a?end?");
     EXPECT_EQ(to_string(Refusal{std::string(9000, 'm')}).size(), 406U);
     EXPECT_EQ(to_string(Refusal{""}), "error ?");
 }
@@ -96,10 +91,8 @@ TEST(KeyAnswerText, WhatIsWrongIsSaid) {
     EXPECT_EQ(answer_error("error"), "not an answer of happed-keys");
     EXPECT_EQ(answer_error("error a\nb"), "not an answer of happed-keys");
     EXPECT_EQ(answer_error("keyboard"), "keyboard: not an event node");
-    EXPECT_EQ(answer_error("keyboard mouse1 name"), "keyboard: not an event node");
-    EXPECT_EQ(answer_error("keyboard event1"), "keyboard: a name that isn't 1 to 80 bytes to print");
-    EXPECT_EQ(answer_error("keyboard event1 " + std::string(81, 'n')),
-              "keyboard: a name that isn't 1 to 80 bytes to print");
+    EXPECT_EQ(answer_error("keyboard mouse1"), "keyboard: not an event node");
+    EXPECT_EQ(answer_error("keyboard event1 name"), "keyboard: not an event node");
     EXPECT_EQ(answer_error("key"), "key: not a key that can be bound");
     EXPECT_EQ(answer_error("key KEY_A"), "key: not a key that can be bound");
     EXPECT_EQ(answer_error("key CTRL+KEY_F1"), "key: not a key that can be bound");

@@ -36,8 +36,8 @@ public:
     Listener(int socket, std::span<const KeyCode> codes) : codes_(codes) {
         sources_.push_back({.fd = socket, .events = POLLIN, .revents = 0});
     }
-    void add(const OpenKeyboard& keyboard) {
-        sources_.push_back({.fd = keyboard.file.get(), .events = POLLIN, .revents = 0});
+    void add(const FileDescriptor& keyboard) {
+        sources_.push_back({.fd = keyboard.get(), .events = POLLIN, .revents = 0});
     }
 
     Result<std::optional<KeyCode>> wait(Clock::time_point until) {
@@ -131,7 +131,7 @@ Status KeyService::hand_over(int socket, const std::string& node, const KeyBindi
         return {};
     }
     handed = true;
-    return say(socket, FoundKeyboard{.node = node, .name = (*keyboard)->name}, (*keyboard)->file.get());
+    return say(socket, FoundKeyboard{node}, (*keyboard)->get());
 }
 
 Status KeyService::learn(int socket, std::chrono::milliseconds time) {
@@ -141,7 +141,7 @@ Status KeyService::learn(int socket, std::chrono::milliseconds time) {
     if (!nodes) {
         return tl::unexpected<Error>(nodes.error());
     }
-    std::vector<OpenKeyboard> keyboards;
+    std::vector<FileDescriptor> keyboards;
     for (const std::string& node : *nodes) {
         auto keyboard = open_((devices_ / node).string(), codes, codes);
         if (keyboard && *keyboard) {
@@ -152,7 +152,7 @@ Status KeyService::learn(int socket, std::chrono::milliseconds time) {
         return failure("there is no keyboard with a key that can be learned");
     }
     Listener listener(socket, codes);
-    std::ranges::for_each(keyboards, [&](const OpenKeyboard& keyboard) { listener.add(keyboard); });
+    std::ranges::for_each(keyboards, [&](const FileDescriptor& keyboard) { listener.add(keyboard); });
     const auto code = listener.wait(until);
     if (!code) {
         return tl::unexpected<Error>(code.error());
@@ -237,8 +237,8 @@ using Device = std::unique_ptr<libevdev, FreeDevice>;
 
 // The order matters. The change of clock drops the events queued before the mask. Only then does libevdev read which
 // keys are down, and this function discards its copy at once.
-Result<std::optional<OpenKeyboard>> open_keyboard(const std::string& path, std::span<const KeyCode> codes,
-                                                  std::span<const KeyCode> wanted) {
+Result<std::optional<FileDescriptor>> open_keyboard(const std::string& path, std::span<const KeyCode> codes,
+                                                    std::span<const KeyCode> wanted) {
     FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY));
     if (!file && (errno == ENOENT || errno == ENODEV || errno == ENXIO)) {
         return std::nullopt;
@@ -251,7 +251,7 @@ Result<std::optional<OpenKeyboard>> open_keyboard(const std::string& path, std::
     }
     int clock = CLOCK_MONOTONIC;
     if (!mask(file.get(), codes) || ::ioctl(file.get(), EVIOCSCLOCKID, &clock) != 0) {
-        return errno == ENODEV ? Result<std::optional<OpenKeyboard>>(std::nullopt)
+        return errno == ENODEV ? Result<std::optional<FileDescriptor>>(std::nullopt)
                                : failed(path, "the kernel doesn't hide the other keys");
     }
     libevdev* opened = nullptr;
@@ -265,7 +265,7 @@ Result<std::optional<OpenKeyboard>> open_keyboard(const std::string& path, std::
     if (result < 0 || std::ranges::none_of(wanted, has)) {
         return std::nullopt;
     }
-    return OpenKeyboard{.file = std::move(file), .name = libevdev_get_name(device.get())};
+    return std::optional(std::move(file));
 }
 
 }  // namespace happe

@@ -17,23 +17,18 @@
 
 namespace happe {
 
-// An event device with a descriptor that shows only some keys. Only happed-keys uses this, because it calls ioctl.
-struct OpenKeyboard {
-    FileDescriptor file;  // read-only, never waits
-    std::string name;     // the device's own name
-};
-
-// Opens an event device. The kernel then hides all events except those of `codes` from the descriptor (EVIOCSMASK), and
-// stamps them by CLOCK_MONOTONIC. Nothing if the device has none of the `wanted` keys or has just gone. An error if it
-// is not an event device, or if the kernel does not mask.
-Result<std::optional<OpenKeyboard>> open_keyboard(const std::string& path, std::span<const KeyCode> codes,
-                                                  std::span<const KeyCode> wanted);
+// Opens an event device, read-only and without waiting. Only happed-keys calls this, because it calls ioctl. The kernel
+// then hides all events except those of `codes` from the descriptor (EVIOCSMASK), and stamps them by CLOCK_MONOTONIC.
+// Nothing if the device has none of the `wanted` keys or has just gone. An error if it is not an event device, or if
+// the kernel does not mask.
+Result<std::optional<FileDescriptor>> open_keyboard(const std::string& path, std::span<const KeyCode> codes,
+                                                    std::span<const KeyCode> wanted);
 
 class KeyService {
 public:
     static constexpr std::size_t kMostNodes = 256;
 
-    using Open = std::function<Result<std::optional<OpenKeyboard>>(
+    using Open = std::function<Result<std::optional<FileDescriptor>>(
         const std::string& path, std::span<const KeyCode> codes, std::span<const KeyCode> wanted)>;
 
     // Hands out only the configured keys, whatever the client asks for, so happed-keys need not trust the client.

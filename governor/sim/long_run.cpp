@@ -111,12 +111,10 @@ constexpr double kNeedDriftSeconds = 2 * 3600.0;            // correlation time
 constexpr double kSceneSeconds = 120.0;                     // mean length
 
 constexpr std::array kContenders{
-    std::pair{"ondemand", Contender::Ondemand},   std::pair{"ondemand-now", Contender::OndemandNow},
-    std::pair{"schedutil", Contender::Schedutil}, std::pair{"conservative", Contender::Conservative},
-    std::pair{"fixed-cap", Contender::FixedCap},  std::pair{"learned-cap", Contender::LearnedCap},
-    std::pair{"UDFS", Contender::Udfs},           std::pair{"HAPPE", Contender::Happe},
-    std::pair{"extended", Contender::Extended},   std::pair{"oracle", Contender::Oracle},
-};
+    Contender::Ondemand,   Contender::OndemandNow, Contender::Schedutil, Contender::Conservative, Contender::FixedCap,
+    Contender::LearnedCap, Contender::Udfs,        Contender::Happe,     Contender::Extended,     Contender::Oracle};
+constexpr std::array kContenderNames{"ondemand",    "ondemand-now", "schedutil", "conservative", "fixed-cap",
+                                     "learned-cap", "UDFS",         "HAPPE",     "extended",     "oracle"};
 
 // The purposes of a long run's random streams, which differ from a study's.
 enum HoursStream : std::uint8_t { kHoursTaste = 20, kHoursPerson, kHoursSitting, kHoursWorkload, kHoursPlayer };
@@ -353,24 +351,14 @@ private:
     std::array<double, 2> presses_{};
 };
 
-constexpr std::array<Contender, kContenders.size()> all_contenders() {
-    std::array<Contender, kContenders.size()> all{};
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        all.at(i) = kContenders.at(i).second;
-    }
-    return all;
-}
-
-constexpr auto kAllContenders = all_contenders();
-
 }  // namespace
 
 std::span<const Contender> contenders() {
-    return kAllContenders;
+    return kContenders;
 }
 
 std::string_view name_of(Contender contender) {
-    return kContenders.at(static_cast<std::size_t>(contender)).first;
+    return kContenderNames.at(static_cast<std::size_t>(contender));
 }
 
 Hours live_hours(const LongRunPlan& plan, Contender contender, std::uint64_t seed) {

@@ -277,7 +277,7 @@ class Keyboards:
             question = connection.recv(4096).decode()
             read, write = os.pipe()
             fcntl.fcntl(read, fcntl.F_SETFL, os.O_NONBLOCK)
-            socket.send_fds(connection, [b"keyboard event0 A stand-in"], [read])
+            socket.send_fds(connection, [b"keyboard event0"], [read])
             os.close(read)
             connection.send(b"end")
         return question, write
