@@ -4,21 +4,16 @@
 Each command's module is imported when the command runs: help and completion do not wait for the server's libraries.
 """
 
-from __future__ import annotations
-
 import os
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from happe_cli.commands import HELP, LazyGroup, version_option
 from happe_study.base.version import VERSION
 from happe_study.cli.errors import CONFIG, PROGRAM, VARIABLE
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 ABOUT = """happe-server - the study server of HAPPE.
 
