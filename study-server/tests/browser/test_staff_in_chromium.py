@@ -3,10 +3,10 @@
 
 import re
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pytest
-from playwright.sync_api import Browser, StorageState, expect
+from playwright.sync_api import Browser, expect
 
 import given_accounts
 import given_devices
@@ -19,7 +19,7 @@ from happe_study.model.studies import Study
 from happe_study.study.people import devices
 from happe_study.study.runs import participation as participants
 from happe_study.study.runs import services as runs
-from serve import WIDE, Watched, WorldServer
+from serve import Staff, Watched, WorldServer
 from world import World, fixed_secrets
 
 UNCERTAIN_US = 2300
@@ -80,22 +80,20 @@ ONCE: dict[str, tuple[str, str, dict[str, str]]] = {
 
 @dataclass
 class Lab:
-    """A server with studies in each state, and a window for each signed-in role."""
+    """A server with studies in each state, and who has signed in, each with the time until which that is fresh."""
 
     world: World
     server: WorldServer
     browser: Browser
     names: dict[str, str]
-    signed_in: dict[str, StorageState]
-    until: dict[str, float]
+    people: dict[str, tuple[Staff, float]] = field(default_factory=dict)
 
     def open(self, who: str, path: str) -> Watched:
         """A window in which somebody, who signed in a moment ago, looks at a page."""
-        if self.until.get(who, 0) <= time.monotonic():
-            self._sign_in(who)
-        window = Watched(self.browser, self.server.url, WIDE, signed_in=self.signed_in[who])
-        window.page.goto(path.format(**self.names))
-        return window
+        if who not in self.people or self.people[who][1] <= time.monotonic():
+            staff = Staff(self.browser, self.server, EVERYBODY[who])
+            self.people[who] = staff, time.monotonic() + FRESH_US / 2e6
+        return self.people[who][0].open(path.format(**self.names))
 
     def send(self, who: str, path: str, form: dict[str, str]) -> Watched:
         """A window in which somebody has sent a form with these fields."""
@@ -107,17 +105,11 @@ class Lab:
             window.page.locator("main form button").last.click()
         return window
 
-    def _sign_in(self, who: str) -> None:
-        window = Watched(self.browser, self.server.url)
-        self.signed_in[who] = window.sign_in(EVERYBODY[who])
-        self.until[who] = time.monotonic() + FRESH_US / 2e6
-        window.close()
-
 
 @pytest.fixture(scope="module")
 def lab(server: WorldServer, browser: Browser) -> Lab:
     """A lab that has worked for a while."""
-    return Lab(server.world, server, browser, _past(server.world), {}, {})
+    return Lab(server.world, server, browser, _past(server.world))
 
 
 def _past(world: World) -> dict[str, str]:
