@@ -88,19 +88,13 @@ def test_every_prefix_of_whole_blocks_is_exactly_balanced(protocol: Protocol, se
 
 @settings(max_examples=60, deadline=None)
 @given(studies(), SECRETS, SECRETS)
-def test_everybody_plays_each_application_once_under_each_condition(
+def test_everybody_plays_each_application_once_under_each_condition_nested_as_the_protocol_says(
     protocol: Protocol, seed: bytes, salt: bytes
 ) -> None:
     every = {(app.key, condition) for app in protocol.applications for condition in protocol.conditions}
     for slot in plan(protocol, seed, salt)[""]:
         assert [run.position for run in slot] == list(range(1, protocol.runs_per_participant + 1))
         assert Counter((run.application, run.condition) for run in slot) == dict.fromkeys(every, 1)
-
-
-@settings(max_examples=60, deadline=None)
-@given(studies(), SECRETS, SECRETS)
-def test_runs_are_nested_as_the_protocol_says(protocol: Protocol, seed: bytes, salt: bytes) -> None:
-    for slot in plan(protocol, seed, salt)[""]:
         if protocol.order.nesting is Nesting.BLOCK:
             finished = [condition for condition, _ in groupby(run.condition for run in slot)]
             assert len(finished) == len(protocol.conditions)

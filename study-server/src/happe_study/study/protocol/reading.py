@@ -21,13 +21,12 @@ from happe_study.study.protocol.sections import (
     Nesting,
     Ondemand,
     Protocol,
-    Withdrawal,
 )
 from happe_study.study.protocol.texts import paragraphs
 
 __all__ = [
     "Application", "Arrangement", "Condition", "GuessChoice", "Item", "ItemKind", "Mistake", "Nesting", "Ondemand",
-    "Phase", "Protocol", "ProtocolError", "Scheme", "Withdrawal", "paragraphs", "read_protocol",
+    "Phase", "Protocol", "ProtocolError", "Scheme", "paragraphs", "read_protocol",
 ]  # fmt: skip
 
 MOST_BYTES = 256 * 1024

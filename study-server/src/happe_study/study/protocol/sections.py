@@ -12,6 +12,7 @@ from pydantic import ConfigDict, Field, StrictBool, StrictFloat, StrictInt
 from pydantic.dataclasses import dataclass
 
 from happe_contract import conditions as names
+from happe_study.model.participants import OnWithdrawal
 from happe_study.study.protocol.conditions import FEWEST_LEVELS, MOST_LEVELS, Condition, Scheme
 from happe_study.study.protocol.conditions import conditions as conditions_of
 from happe_study.study.protocol.conditions import sequences as sequences_of
@@ -84,20 +85,13 @@ class Language(StrEnum):
     GERMAN = "de"
 
 
-class Withdrawal(StrEnum):
-    """The choices for the data of a person who withdraws."""
-
-    ERASE = "erase"
-    DEIDENTIFY = "deidentify"
-
-
 @dataclass(frozen=True, kw_only=True, config=_CLOSED)
 class Consent:
     """The text to which participants agree. The server stores the version with their consent."""
 
     version: Version
     text: Text
-    withdrawal: Annotated[tuple[Withdrawal, ...], Field(min_length=1, max_length=2)] = tuple(Withdrawal)
+    withdrawal: Annotated[tuple[OnWithdrawal, ...], Field(min_length=1, max_length=2)] = tuple(OnWithdrawal)
 
 
 class ItemKind(StrEnum):
