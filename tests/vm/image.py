@@ -8,8 +8,6 @@ from this machine's own apt sources. Needs root, user namespaces (newuidmap), or
 in build/vm/desktops-KEY, when a boot asks for it (machine.py).
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import lzma
@@ -22,15 +20,12 @@ import tarfile
 import tempfile
 import time
 import tomllib
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import per_cpu_table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 HERE = Path(__file__).resolve().parent
 BUILD = HERE.parents[1] / "build/vm"

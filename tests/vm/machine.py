@@ -7,8 +7,6 @@ usage: machine.py [OPTIONS] FOLDER COMMAND        FOLDER is the command's folder
 Exits with the command's status, or with 125 if the guest failed, after printing the end of its console.
 """
 
-from __future__ import annotations
-
 import argparse
 import signal
 import subprocess

@@ -6,8 +6,6 @@ A processor's control and status register is an 8-bit I/O port that keeps what i
 (t61/firmware.py) takes the highest speed away, as switching boost off does; a processor that comes on line reads it.
 """
 
-from __future__ import annotations
-
 PORTS = [0xE0, 0xE1, 0xE2, 0xE3, 0x2EF, 0x3EF, 0x2FF, 0x3FF]
 STATES = [(2300, 35000, 0x23), (2200, 31000, 0x22), (1600, 22000, 0x16), (1200, 17000, 0x12), (800, 12000, 0x08)]
 TABLE = """DefinitionBlock ("", "SSDT", 2, "HAPPE", "PERCPU", 1)

@@ -7,8 +7,6 @@ The packages of build/venv are for Debian 12's Python, which the guest has. This
 compiling them in the guest would take longer than the tests. It leaves out what the power logger does not use.
 """
 
-from __future__ import annotations
-
 import compileall
 import shutil
 import sys

@@ -7,8 +7,6 @@ Prints what each boot's pytest printed, its closing line, and how long everythin
 the tests left in their results folder, in FOLDER/NAME.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import shlex

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Boost comes and goes on the real kernel: happed uses it when it comes, and leaves no limit behind."""
 
-from __future__ import annotations
-
 import os
 import signal
 

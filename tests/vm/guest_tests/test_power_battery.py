@@ -1,15 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """An instrument that happe-power polls: the laptop's battery."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from t61 import firmware, power_logger
 from t61.firmware import Reading
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BATTERY = 'kind = "power_supply"\nplace = "BAT0"\nrate = 5'
 

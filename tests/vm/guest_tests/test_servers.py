@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The packages of study server and power logger under systemd: first run, study, upgrade with data, removal, purge."""
 
-from __future__ import annotations
-
 import json
 import pwd
 import re
 import shutil
 import subprocess
 import urllib.request
+from collections.abc import Iterator
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -19,9 +18,6 @@ from t61.packages import debs, dpkg, machine, unit
 from t61.sessions import command
 from t61.visits import enrolled, take_part
 from t61.waiting import wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PACKAGES = ["happe-python3", "happe-study-server", "happe-power-logger"]
 SERVER = "happe-server.service"

@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Receives signals on the system bus."""
 
-from __future__ import annotations
-
 import json
 import selectors
 import subprocess
 import time
-from typing import TYPE_CHECKING, Any, Self
-
-if TYPE_CHECKING:
-    from types import TracebackType
+from types import TracebackType
+from typing import Any, Self
 
 READY_S = 120.0
 

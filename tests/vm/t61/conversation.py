@@ -1,17 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Talks to a program at its own terminal."""
 
-from __future__ import annotations
-
 import os
 import pty
 import select
+import subprocess
 import time
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Callable
+from collections.abc import Callable
 
 PATIENCE_S = 300.0
 

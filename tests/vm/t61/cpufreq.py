@@ -1,16 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The kernel's cpufreq."""
 
-from __future__ import annotations
-
 import subprocess
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 CPUS = Path("/sys/devices/system/cpu")
 CPUFREQ = CPUS / "cpufreq"

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The firmware's readings: the highest P-state allowed, the mains, the battery, boost (t61.asl, per_cpu_table.py)."""
 
-from __future__ import annotations
-
 import mmap
 import os
 from enum import IntEnum

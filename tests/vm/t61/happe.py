@@ -1,20 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The installed happed, as systemd runs it."""
 
-from __future__ import annotations
-
 import json
 import subprocess
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from t61.cpufreq import LADDER_KHZ
 from t61.sessions import command
 from t61.waiting import wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 UNIT = "happed.service"
 NAME = "org.happe.Governor1"

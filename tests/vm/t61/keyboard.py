@@ -1,15 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Keyboards to plug in and unplug (uinput)."""
 
-from __future__ import annotations
-
 import subprocess
-from typing import TYPE_CHECKING, Self
+from types import TracebackType
+from typing import Self
 
 from evdev import UInput, ecodes
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 LETTERS = [ecodes.KEY_A, ecodes.KEY_B, ecodes.KEY_C, ecodes.KEY_LEFTSHIFT, ecodes.KEY_LEFTCTRL]
 SPECIAL = [ecodes.KEY_PROG1, ecodes.KEY_PROG2]

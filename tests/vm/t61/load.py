@@ -1,16 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Work for CPU 0 with exact times."""
 
-from __future__ import annotations
-
 import os
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from t61.waiting import spend
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 def busy_until(moment: float) -> None:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """HAPPE's packages, and the state of a machine that they may change."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import stat

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Sessions of people at the machine, as logind knows them."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pwd

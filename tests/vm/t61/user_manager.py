@@ -1,17 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A user's own systemd (`systemd --user`), and its units of HAPPE."""
 
-from __future__ import annotations
-
 import subprocess
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from t61.sessions import command
+from t61.sessions import Session, command
 from t61.waiting import wait_until
-
-if TYPE_CHECKING:
-    from t61.sessions import Session
 
 TARGET = "graphical-session.target"
 EVERY_S = 0.5  # each question starts programs, and the guest is slow

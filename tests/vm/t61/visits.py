@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A visitor of the study server's pages, by HTTP: fills in forms and sends them with their hidden fields."""
 
-from __future__ import annotations
-
 import base64
 import html
 import json

@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Waits for events, not for a time."""
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
+from typing import TypeVar
 
 T = TypeVar("T")
 

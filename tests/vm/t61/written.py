@@ -1,18 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Reads who wrote what to cpufreq from the kernel's record."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from t61.cost import TRACING, traceable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 FILES = ["scaling_governor", "scaling_setspeed", "scaling_min_freq", "scaling_max_freq"]
 WRITE = re.compile(r'^\s*(\S.*)-\d+\s+\[\d+\].*?\s(\d+\.\d+): (scaling_\w+): .*?text="([^"\n]*)', re.MULTILINE)

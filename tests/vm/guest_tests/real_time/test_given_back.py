@@ -1,27 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """happed restores the state that it found, whatever ends its governing, and governs again afterwards."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
-from t61.cpufreq import LADDER_KHZ, set_online, set_tunable
+from t61.cpufreq import LADDER_KHZ, Policy, set_online, set_tunable
 from t61.firmware import limit
-from t61.happe import FOUND, no_restart, wants
-from t61.sessions import log_in, nobody_at_the_machine
+from t61.happe import FOUND, Happed, no_restart, wants
+from t61.sessions import Session, log_in, nobody_at_the_machine
 from t61.waiting import spend, wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from t61.cpufreq import Policy
-    from t61.happe import Happed
-    from t61.sessions import Session
 
 SEED = 2026
 

@@ -1,23 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The two keys teach. happed learns of no other key."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from evdev import ecodes
 
-from t61.cpufreq import LADDER_KHZ
+from t61.cpufreq import LADDER_KHZ, Policy
 from t61.happe import CONFIGURATION, Happed
 from t61.keyboard import Keyboard
-from t61.sessions import command
+from t61.sessions import Session, command
 from t61.waiting import spend, wait_until
-
-if TYPE_CHECKING:
-    from t61.cpufreq import Policy
-    from t61.sessions import Session
 
 FOREIGN_EVENTS = 10_000
 

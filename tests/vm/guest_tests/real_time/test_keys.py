@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """happed-keys, started by its socket, on the kernel's own input devices."""
 
-from __future__ import annotations
-
 import array
 import errno
 import fcntl
@@ -12,18 +10,15 @@ import socket
 import struct
 import subprocess
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from evdev import ecodes
 
 from t61.keyboard import DOWN, LETTERS, UP, Keyboard
 from t61.waiting import wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SOCKET = "/run/happe-keys.sock"
 QUESTION = "happe-keys 1 open {} KEY_PROG1 KEY_PROG2"
