@@ -11,6 +11,18 @@
 #include <ranges>
 #include <set>
 
+namespace happe {
+
+// For nlohmann::json, which finds these by their arguments.
+static void to_json(nlohmann::ordered_json& json, PolicyId policy) {
+    json = policy.value;
+}
+static void to_json(nlohmann::ordered_json& json, const ShownHold& hold) {
+    json = {{"application", hold.application}, {"reason", hold.reason}};
+}
+
+}  // namespace happe
+
 namespace happe::ctl {
 namespace {
 
@@ -30,12 +42,6 @@ std::set<Khz> chart_rows(const Uafp& uafp, const Ladder* ladder) {
 
 const Target* target_of(const Properties& state, PolicyId policy) {
     return of_policy(state.targets, policy, &Target::policy);
-}
-const PolicyLimits* limits_of(const Properties& state, PolicyId policy) {
-    return of_policy(state.limits, policy, &PolicyLimits::policy);
-}
-const ShownError* error_of(const Properties& state, PolicyId policy) {
-    return of_policy(state.errors, policy, &ShownError::policy);
 }
 const SampledPolicy* sample_of(const Properties& state, PolicyId policy) {
     return of_policy(state.sample, policy, &SampledPolicy::policy);
@@ -103,14 +109,6 @@ std::string holds_text(const std::vector<ShownHold>& holds, const Style& style) 
     return text.empty() ? "none" : text;
 }
 
-Json holds_json(const std::vector<ShownHold>& holds) {
-    Json json = Json::array();
-    for (const auto& [application, reason] : holds) {
-        json.push_back({{"application", application}, {"reason", reason}});
-    }
-    return json;
-}
-
 // Lists policies with the same limits together.
 std::string limits_text(const Properties& state) {
     std::map<std::pair<Khz, Khz>, std::vector<std::uint32_t>> policies;
@@ -168,17 +166,6 @@ std::string power_text(const Properties& state, const Style& style) {
     return text.empty() ? text : field("power", text, style);
 }
 
-Json domains_json(const Properties& state) {
-    Json domains = Json::array();
-    for (const std::vector<PolicyId>& domain : state.domains) {
-        Json& policies = domains.emplace_back(Json::array());
-        for (const PolicyId policy : domain) {
-            policies.push_back(policy.value);
-        }
-    }
-    return domains;
-}
-
 Json known(const std::string& text) {
     return text.empty() ? Json() : Json(text);
 }
@@ -188,8 +175,8 @@ Json policies_json(const Properties& state) {
     for (const auto& [id, cpus, ladder] : state.policies) {
         const Target* const target = target_of(state, id);
         const SampledPolicy* const sample = sample_of(state, id);
-        const PolicyLimits* const limits = limits_of(state, id);
-        const ShownError* const error = error_of(state, id);
+        const PolicyLimits* const limits = of_policy(state.limits, id, &PolicyLimits::policy);
+        const ShownError* const error = of_policy(state.errors, id, &ShownError::policy);
         policies.push_back(
             {{"policy", id.value},
              {"cpus", cpus},
@@ -302,11 +289,11 @@ nlohmann::ordered_json status_json(const Properties& state) {
             {"application", known(state.application)},
             {"profile_khz", state.profile ? numbers(state.profile->values()) : Json()},
             {"policies", policies_json(state)},
-            {"domains", domains_json(state)},
+            {"domains", state.domains},
             {"database", known(state.database)},
             {"keyboards", state.keyboards},
-            {"holds", holds_json(state.holds)},
-            {"savers", holds_json(state.savers)},
+            {"holds", state.holds},
+            {"savers", state.savers},
             {"run", known(state.run)},
             {"source", known(state.source)},
             {"epp", known(state.epp)},

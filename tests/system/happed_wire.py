@@ -223,7 +223,8 @@ class Peer:
         data = marshalled(kind, serial, {code: value for code, value in fields.items() if value}, body)
         passed = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
         sent = self.socket.sendmsg([data], passed)
-        self.socket.sendall(data[sent:])
+        if sent < len(data):  # to send nothing may fail: who has the answer may have left
+            self.socket.sendall(data[sent:])
         return serial
 
     def call(self, fields: dict[int, Any], signature: str = "", *values: Any, **how: Any) -> Message:
