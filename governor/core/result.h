@@ -15,7 +15,7 @@ template <typename T>
 using Result = tl::expected<T, Error>;
 using Status = Result<void>;
 
-// Cold: the compiler keeps the code that leads to an error apart from the code of every period (docs/cost.md).
+// Cold: the compiler keeps the code that leads to an error apart from the code of every period.
 [[gnu::cold]] inline tl::unexpected<Error> failure(std::string message) {
     return tl::unexpected<Error>(Error{std::move(message)});
 }

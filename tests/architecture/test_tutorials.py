@@ -3,7 +3,7 @@
 
 They run with an empty /var/lib, and in a network namespace, so they can use the page's ports. Here nobody plays:
 ui/tests have a laptop with happed. The laptop owner's tutorial runs in the emulated T61
-(tests/vm/guest_tests/real_time).
+(tests/vm/guest_tests).
 """
 
 import os

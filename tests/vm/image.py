@@ -4,8 +4,7 @@
 usage: image.py       prints the image's folder, build/vm/image-KEY
 
 KEY is a hash over everything the image is made from here; an existing image is not built again. The packages come
-from this machine's own apt sources. Needs root, user namespaces (newuidmap), or sudo. An image with desktops is made
-in build/vm/desktops-KEY, when a boot asks for it (machine.py).
+from this machine's own apt sources. Needs root, user namespaces (newuidmap), or sudo.
 """
 
 import fcntl
@@ -37,27 +36,15 @@ PACKAGES = [
     # the system
     "usr-is-merged", "systemd", "systemd-sysv", "udev", "dbus", "polkitd", "libpam-systemd", "kmod", "procps",
     # the tests and their tools
-    "python3-pytest", "python3-pytest-timeout", "python3-evdev", "python3-dbus", "strace", "linux-cpupower",
+    "python3-pytest", "python3-pytest-timeout", "python3-evdev",
     # what HAPPE's programs are linked with
     "libevdev2", "libsystemd0", "libfmt9", "libsqlite3-0", "libstdc++6", "libtomlplusplus3",
     "libsodium23",
-    # what idle cost is compared with, and who else sets frequencies
-    "power-profiles-daemon", "tuned", "thermald",
     # what the power logger reads measuring cards with
     "libcomedi0",
     # Python's libraries, which HAPPE's packages depend on
     *sorted({depends.split()[0] for depends in tomllib.loads(FROM_DEBIAN.read_text(encoding="utf-8"))["12"].values()}),
 ]  # fmt: skip
-# Beyond that, in the image with desktops.
-DESKTOPS = [
-    "sway", "weston", "gnome-shell", "gnome-session-bin", "gnome-session-common", "xwayland", "dbus-user-session",
-    "dconf-gsettings-backend", "libgl1-mesa-dri", "fonts-dejavu-core",
-    # what the desktop programs are linked with, and load
-    "libqt6network6", "libqt6widgets6", "libwayland-client0", "libxau6", "libxcb-randr0", "libxcb-res0",
-    "libxcb-shape0", "libxcb-xfixes0", "qt6-wayland",
-]  # fmt: skip
-# Unpacked below /opt, for a test to copy: they conflict with others.
-UNPACKED = ["tlp"]
 MODULES = [
     "acpi-cpufreq", "cpufreq_ondemand", "cpufreq_userspace", "cpufreq_conservative", "cpufreq_powersave", "msr",
     "evdev", "uinput", "battery", "ac", "button",
@@ -79,8 +66,6 @@ OURS = {
     "vm-install": "usr/local/sbin",
     "vm-run": "usr/local/sbin",
 }
-# Started by the tests that are about them, and by nothing else.
-DISABLED = ["power-profiles-daemon.service", "tuned.service", "thermald.service"]
 NEVER_UNPACKED = ["usr/share/doc", "usr/share/locale", "usr/share/man"]
 UNWANTED = [
     *NEVER_UNPACKED, "usr/lib/udev/hwdb.d", "usr/lib/x86_64-linux-gnu/gconv",
@@ -94,7 +79,6 @@ FINISH = """set -eu
 cd "$1"
 chroot . depmod @version@
 chroot . systemctl --quiet mask @masked@
-chroot . systemctl --quiet disable @disabled@
 chroot . systemctl --quiet enable vm-run.service
 chroot . passwd -q -d root
 for user in alice bob; do
@@ -206,22 +190,16 @@ def unpacked(bzimage: bytes) -> bytes:
     return lzma.LZMADecompressor().decompress(bzimage[start : start + length])
 
 
-def fetch(package: str, folder: Path) -> Path:
-    """A package of Debian, unpacked under `folder`."""
-    as_caller = ["-o", "APT::Sandbox::User=root"]  # the folder isn't open to root's usual stand-in
-    run("apt-get", "-qq", *as_caller, "download", package, folder=folder)
-    (deb,) = folder.glob(f"{package}_*.deb")
-    tree = folder / package
-    run("dpkg-deb", "-x", deb, tree)
-    return tree
-
-
 def fetch_kernel(folder: Path) -> tuple[Path, str]:
     """Debian's kernel package, unpacked under `folder`, and its version."""
     depends = run("apt-cache", "depends", "linux-image-amd64").splitlines()
     package = next(line.split()[1] for line in depends if line.strip().startswith("Depends:"))
     version = package.removeprefix("linux-image-")
-    tree = fetch(package, folder)
+    as_caller = ["-o", "APT::Sandbox::User=root"]  # the folder isn't open to root's usual stand-in
+    run("apt-get", "-qq", *as_caller, "download", package, folder=folder)
+    (deb,) = folder.glob(f"{package}_*.deb")
+    tree = folder / package
+    run("dpkg-deb", "-x", deb, tree)
     run("/sbin/depmod", "-b", tree, version)
     return tree, version
 
@@ -242,22 +220,12 @@ def by_root(info: tarfile.TarInfo) -> tarfile.TarInfo | None:
     return info
 
 
-def files_below(folder: Path) -> Iterator[tuple[Path, str]]:
-    """Each file with its path in the folder."""
-    for file in sorted(folder.rglob("*")):
-        if file.is_file() or file.is_symlink():
-            yield file, file.relative_to(folder).as_posix()
-
-
-def pack_additions(tree: Path, version: str, unpacked: list[Path], tar: Path) -> None:
-    """What is added to Debian's files: kernel modules, unpacked packages and our own."""
+def pack_additions(tree: Path, version: str, tar: Path) -> None:
+    """What is added to Debian's files: kernel modules and our own files."""
     lists = [f"lib/modules/{version}/modules.{name}" for name in ("builtin", "builtin.modinfo", "order")]
     with tarfile.open(tar, "w") as archive:
         for name in [*needed_modules(tree, version), *lists]:
             archive.add(tree / name, f"usr/{name}", filter=by_root)
-        for package in unpacked:
-            for file, name in files_below(package):
-                archive.add(file, f"opt/{package.name}/{name}", filter=by_root)
         for name, folder in OURS.items():
             archive.add(HERE / name, f"{folder}/{name}", filter=by_root)
 
@@ -274,15 +242,15 @@ def privilege() -> list[str]:
     sys.exit("image: be root, or allow user namespaces (and install uidmap), or install sudo")
 
 
-def make_root(version: str, packages: list[str], additions: Path, tar: Path) -> None:
+def make_root(version: str, additions: Path, tar: Path) -> None:
     """Debian's minimal system with the packages and the additions."""
-    words = {"version": version, "masked": MASKED, "disabled": DISABLED, "unwanted": UNWANTED}
+    words = {"version": version, "masked": MASKED, "unwanted": UNWANTED}
     finish = FINISH
     for name, value in words.items():
         finish = finish.replace(f"@{name}@", value if isinstance(value, str) else " ".join(value))
     options = [
         "--quiet", "--variant=minbase", "--format=tar", "--hook-dir=/usr/share/mmdebstrap/hooks/merged-usr",
-        "--include=" + ",".join(packages), '--aptopt=Apt::Install-Recommends "false"', *apt_options(),
+        "--include=" + ",".join(PACKAGES), '--aptopt=Apt::Install-Recommends "false"', *apt_options(),
         *[f"--dpkgopt=path-exclude=/{folder}/*" for folder in NEVER_UNPACKED],
         f"--customize-hook=tar-in {additions} /", f"--customize-hook={finish.strip()}",
     ]  # fmt: skip
@@ -291,7 +259,7 @@ def make_root(version: str, packages: list[str], additions: Path, tar: Path) -> 
     run(*command, given=sources)
 
 
-def make(folder: Path, packages: list[str]) -> None:
+def make(folder: Path) -> None:
     """Make every file of the image in `folder`."""
     image = Image(folder)
     with tempfile.TemporaryDirectory(dir=folder) as name:
@@ -299,9 +267,8 @@ def make(folder: Path, packages: list[str]) -> None:
         tree, version = fetch_kernel(scratch)
         shutil.copy(tree / f"boot/vmlinuz-{version}", image.packed_kernel)
         image.kernel.write_bytes(unpacked(image.packed_kernel.read_bytes()))
-        unpacked_ones = [fetch(package, scratch) for package in UNPACKED]
-        pack_additions(tree, version, unpacked_ones, scratch / "additions.tar")
-        make_root(version, packages, scratch / "additions.tar", scratch / "root.tar")
+        pack_additions(tree, version, scratch / "additions.tar")
+        make_root(version, scratch / "additions.tar", scratch / "root.tar")
         run("bsdtar", "-cf", image.root, "--format", "newc", f"@{scratch}/root.tar")
         run("iasl", "-p", image.table.with_suffix(""), HERE / "t61.asl")
         (scratch / "per_cpu.asl").write_text(per_cpu_table.table())
@@ -317,20 +284,19 @@ def locked(folder: Path) -> Iterator[None]:
         yield
 
 
-def build(*, desktops: bool = False) -> Image:
+def build() -> Image:
     """Return the image; made if it isn't there. Images of other inputs go, as do the ruins of an interrupted build."""
-    kind = "desktops" if desktops else "image"
-    folder = BUILD / f"{kind}-{key_of(inputs())}"
+    folder = BUILD / f"image-{key_of(inputs())}"
     with locked(BUILD):
         if folder.is_dir():
             return Image(folder)
-        for old in BUILD.glob(f"{kind}-*"):
+        for old in BUILD.glob("image-*"):
             shutil.rmtree(old)
         partial = folder.with_suffix(".partial")
         partial.mkdir()
         begin = time.monotonic()
         sys.stderr.write(f"image: building {folder}\n")
-        make(partial, PACKAGES + DESKTOPS if desktops else PACKAGES)
+        make(partial)
         partial.rename(folder)
         size = sum(file.stat().st_size for file in folder.iterdir()) >> 20
         sys.stderr.write(f"image: {size} MiB in {time.monotonic() - begin:.0f} s\n")

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Boot the emulated T61 and run a command in it as root.
+"""Boots the emulated T61, and runs a command in it as root.
 
-usage: machine.py [OPTIONS] FOLDER COMMAND        FOLDER is the command's folder in the guest; its results/ comes back
-       machine.py --shell [OPTIONS] FOLDER        log in on the console instead: root, no password
-
-Exits with the command's status, or with 125 if the guest failed, after printing the end of its console.
+usage: machine.py [--root TREE]        log in on its console: root, no password
 """
 
 import argparse
@@ -39,7 +36,6 @@ class Boot:
     deep_sleep: bool = False  # can wake from suspend to RAM; some seconds slower to boot
     per_cpu: bool = False  # eight processors with a policy each
     newer_processor: bool = False  # has instructions that wheels of numpy and pyarrow need and a T61 lacks
-    desktops: bool = False  # the image with desktops
     memory_mib: int = MEMORY_MIB
     timeout_s: float = 300.0
 
@@ -48,7 +44,7 @@ class Boot:
 class Work:
     """The work of a guest."""
 
-    folder: Path | list[Path]  # the command's folder gets one folder's contents, or several folders
+    folders: list[Path]  # in the command's folder
     command: str  # for sh
     root: Path | None = None  # files installed over / first
 
@@ -67,13 +63,8 @@ def pack(work: Work, tar: Path) -> None:
         script.write(work.command + "\n")
         script.flush()
         archive.add(script.name, "command")
-        folders = (
-            [(work.folder, "work")]
-            if isinstance(work.folder, Path)
-            else [(one, f"work/{one.name}") for one in work.folder]
-        )
-        for path, name in folders:
-            archive.add(path, name, filter=by_root)
+        for folder in work.folders:
+            archive.add(folder, f"work/{folder.name}", filter=by_root)
         if work.root:
             archive.add(work.root, "root", filter=by_root)
 
@@ -127,9 +118,8 @@ def show_console(console: Path) -> None:
         sys.stderr.write(f"  {line}\n")
 
 
-def run(work: Work, boot: Boot, results: Path, image: Image | None = None) -> Outcome:
+def run(work: Work, boot: Boot, results: Path, image: Image) -> Outcome:
     """Boot, run, and bring the results back. A guest that does not end in time is broken."""
-    image = image or build(desktops=boot.desktops)
     BUILD.mkdir(parents=True, exist_ok=True)
     outcome = Outcome()
     with tempfile.TemporaryDirectory(dir=BUILD, prefix="run-") as name:
@@ -178,25 +168,11 @@ def tidy_when_terminated() -> None:
 
 
 def main() -> int:
-    """Boot and run. Return the exit status."""
+    """Give the guest's console. Return QEMU's exit status."""
     tidy_when_terminated()
-    parser = argparse.ArgumentParser(description="Run a command in the emulated T61, as root.")
-    parser.add_argument("--virtual-time", action="store_true", help="time is instructions; one processor")
-    parser.add_argument("--deep-sleep", action="store_true", help="can wake from suspend to RAM")
-    parser.add_argument(
-        "--timeout", type=float, default=300.0, metavar="S", help="seconds until it counts as hung (300)"
-    )
-    parser.add_argument("--root", type=Path, metavar="TREE", help="files to install over / first")
-    parser.add_argument(
-        "--results", type=Path, default=BUILD / "results", help="where results/ goes (build/vm/results)"
-    )
-    parser.add_argument("--shell", action="store_true", help="log in on the console instead")
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("command", nargs=argparse.REMAINDER)
-    options = parser.parse_args()
-    boot = Boot(virtual_time=options.virtual_time, deep_sleep=options.deep_sleep, timeout_s=options.timeout)
-    work = Work(options.folder, " ".join(options.command), options.root)
-    return shell(work, boot) if options.shell else run(work, boot, options.results).status
+    parser = argparse.ArgumentParser(description="Log in on the console of the emulated T61: root, no password.")
+    parser.add_argument("--root", type=Path, metavar="TREE", help="files that `vm-install` installs over / there")
+    return shell(Work([], "", parser.parse_args().root), Boot())
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from pathlib import Path
 from image import BUILD, HERE, Image, build
 from machine import BROKEN, Boot, Work, run, tidy_when_terminated
 
-# The boots, in this order. The tests of each are the folder guest_tests/NAME, or the files guest_tests/test_NAME*.py.
+# The boots, in this order. The tests of each are the files guest_tests/test_NAME*.py.
 # A test whose result must not depend on the host's load belongs in virtual_time.
 BOOTS = {
     "real_time": Boot(timeout_s=2400),
@@ -29,23 +29,18 @@ BOOTS = {
     "power": Boot(newer_processor=True, memory_mib=1536, timeout_s=1800),
     "packages": Boot(timeout_s=2400),
     "servers": Boot(newer_processor=True, memory_mib=5120, timeout_s=3600),  # half of the memory is the disk
-    "session": Boot(desktops=True, newer_processor=True, memory_mib=5120, timeout_s=5400),  # the same here
 }
-# These need packages, which packaging/package-vm-test.sh brings, or another image, which takes long to build.
-ON_REQUEST = {"packages", "servers", "session"}
-# Guest seconds until a test counts as hung.
-TEST_TIMEOUT_S = {
-    "real_time": 600, "virtual_time": 3600, "per_cpu": 1200, "deep_sleep": 600, "power": 600, "packages": 1200,
-    "servers": 3000, "session": 3000,
-}  # fmt: skip
+# These need packages, which packaging/package-vm-test.sh brings.
+ON_REQUEST = {"packages", "servers"}
 REFUSE_SKIPS = HERE.parents[1] / "tools/refuse_skips.py"
 CLOSING_LINE = re.compile(r"=+ .* in \d+\.\d+s.* =+$")
 
 
 def pytest_in(boot: str, arguments: list[str]) -> str:
     """Return the guest's shell command for pytest."""
-    options = ["--junitxml=../results/junit.xml", f"--timeout={TEST_TIMEOUT_S[boot]}", *arguments]
-    files = sorted(file.name for file in (HERE / "guest_tests").glob(f"test_{boot}*.py")) or [boot]
+    hung_after_s = BOOTS[boot].timeout_s * 5 // 6  # a test that hangs ends before its boot does, and shows its stack
+    options = ["--junitxml=../results/junit.xml", f"--timeout={hung_after_s:.0f}", *arguments]
+    files = sorted(file.name for file in (HERE / "guest_tests").glob(f"test_{boot}*.py"))
     return f"cd guest_tests && {shlex.join(['/usr/bin/python3', '-B', '-m', 'pytest', *options, *files])}"
 
 
@@ -84,7 +79,7 @@ def main() -> int:
     options = parser.parse_args()
     begin = time.monotonic()
     names = options.boot or [each for each in BOOTS if each not in ON_REQUEST]
-    images = {desktops: build(desktops=desktops) for desktops in {BOOTS[name].desktops for name in names}}
+    image = build()
     print(f"vm-test: what they boot is ready after {time.monotonic() - begin:.0f} s")
     ended = []
     for name in names:
@@ -93,7 +88,7 @@ def main() -> int:
             pytest_in(name, options.arguments),
             options.root,
         )
-        ended.append(run_boot(name, work, images[BOOTS[name].desktops], options.results / name))
+        ended.append(run_boot(name, work, image, options.results / name))
     print(f"\nvm-test: all in {time.monotonic() - begin:.0f} s")
     for _, summary in ended:
         print(summary)

@@ -5,17 +5,21 @@ The machines are files, which umockdev shows to both programs as /sys. A press i
 call that only reads a property.
 """
 
+import os
 import statistics
+import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
+from cost import resident_kib, wake_ups
 from happed_t61 import CAPPED, T61, always_wants
 from happed_world import Client, Happed, World, running_world
 from patience import spend, until
-from t61.cost import beside, of_a_second, spent
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLER = ROOT / "build/dev/baseline/bare-sampler"
@@ -27,6 +31,33 @@ MACHINES = [(1, "setspeed"), (1, "cap"), (8, "setspeed")]  # each policy says th
 WANTED = 2_200_000
 PERIODS, SETTLE_S = 20, 5
 PRESSES, APART_S = 20, 1.1  # presses of one key less than a second apart are one
+
+
+def cpu_us(pid: int) -> float:
+    """Return the CPU time that a process has used, all its threads together."""
+    return sum(int(each.read_text().split()[0]) for each in Path(f"/proc/{pid}/task").glob("*/schedstat")) / 1000
+
+
+def of_a_second(counts: list[float]) -> float:
+    """Return the median between counts, so that moments on a busy host do not count."""
+    return statistics.median(after - before for before, after in pairwise(counts))
+
+
+@contextmanager
+def beside(pid: int, *words: str | Path, **environment: str) -> Iterator[int]:
+    """Run a program that wakes once a second beside happed, on the same CPU, half a second after happed. Yields its id.
+
+    Else chance decides what each finds in the caches: it may always run just after the other one, which has brought in
+    the kernel's code and data, or have a CPU to itself.
+    """
+    os.sched_setaffinity(pid, {max(os.sched_getaffinity(pid))})
+    before = wake_ups(pid)
+    until(lambda: wake_ups(pid) != before, "happed takes a sample")
+    spend(0.5)
+    with subprocess.Popen(words, env={**os.environ, **environment}) as program:
+        os.sched_setaffinity(program.pid, os.sched_getaffinity(pid))
+        yield program.pid
+        program.kill()
 
 
 def measure(world: World, folder: Path, policies: int, back_end: str) -> None:
@@ -42,12 +73,13 @@ def measure(world: World, folder: Path, policies: int, back_end: str) -> None:
     files += [machine.policy / name for name in (*OUTLINE, *(["scaling_cur_freq"] if back_end == "cap" else []))]
     with beside(happed.pid, SAMPLER, "/proc/stat", *files, **happed.environment) as bare:
         spend(SETTLE_S + 0.25)  # this program never wakes together with one of them
-        counts = [(spent([happed.pid]), spent([bare]))]
+        counts = [(cpu_us(happed.pid), cpu_us(bare))]
         for _ in range(PERIODS):
             spend(1)
-            counts.append((spent([happed.pid]), spent([bare])))
-    ours, bares = (of_a_second(list(each)).cpu_ns / 1000 for each in zip(*counts, strict=True))
+            counts.append((cpu_us(happed.pid), cpu_us(bare)))
+    ours, bares = (of_a_second(list(each)) for each in zip(*counts, strict=True))
     print(f"a sample, {policies} in {back_end:8}  {ours:5.0f} us, a bare loop {bares:5.0f} us: {ours / bares:.2f}")
+    print(f"happed's memory, {policies} in {back_end:8}  {resident_kib(happed.pid) / 1024:.1f} MiB")
     if back_end == "setspeed":
         press(me, machine)
     happed.close()

@@ -16,7 +16,7 @@ from t61.sessions import log_in
 from t61.waiting import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Generator, Iterator
 
     from pluggy import Result
 
@@ -24,33 +24,16 @@ if TYPE_CHECKING:
     from t61.keyboard import Keyboard
     from t61.sessions import Session
 
-RESULTS = Path(__file__).parents[1] / "results"
-
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Result[pytest.TestReport], None]:
-    """Show with a failure what HAPPE's units and the users' units have logged meanwhile."""
+    """Show with a failure what HAPPE's units have logged meanwhile."""
     outcome = yield
     report = outcome.get_result()
     if report.failed:
-        for whose, lines, of in (("happed", 60, "--unit=happed*"), ("alice", 200, "_UID=1000")):
-            journal = ["journalctl", "--boot", "--no-pager", f"--lines={lines}", "--output=short-monotonic", of]
-            written = subprocess.run(journal, check=False, stdout=subprocess.PIPE, text=True).stdout
-            report.sections.append((f"journal of {whose}, {item.name}", written))
-
-
-@pytest.fixture
-def show(capsys: pytest.CaptureFixture[str]) -> Callable[[str, list[str]], None]:
-    """Print a table, and keep it."""
-
-    def show(name: str, lines: list[str]) -> None:
-        text = "\n".join(lines) + "\n"
-        RESULTS.mkdir(exist_ok=True)
-        (RESULTS / f"{name}.txt").write_text(text)
-        with capsys.disabled():
-            print(f"\n{text}")
-
-    return show
+        journal = ["journalctl", "--boot", "--no-pager", "--lines=60", "--output=short-monotonic", "--unit=happed*"]
+        written = subprocess.run(journal, check=False, stdout=subprocess.PIPE, text=True).stdout
+        report.sections.append((f"journal of happed, {item.name}", written))
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from t61.sessions import command
 from t61.waiting import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from t61.cpufreq import Policy
     from t61.keyboard import Keyboard
@@ -46,20 +46,10 @@ def cpufreq(policy: Policy, alice: Session) -> Iterator[dict[str, str]]:
     assert policy.state() == state
 
 
-@pytest.fixture
-def set_up(policy: Policy, keyboard: Keyboard) -> Callable[[], Happed]:
-    """Answer `happectl setup`, and wait until HAPPE governs."""
-
-    def answer() -> Happed:
-        assert keyboard.node
-        command("happectl", "setup", "--yes", "--json", "--mode", "govern", *KEYS)
-        happed = Happed()
-        happed.wait_for("governing")
-        wait_until(lambda: policy.governor == "userspace", "HAPPE governs")
-        happed.wait_for_keyboards(1)
-        return happed
-
-    return answer
+def governs(happed: Happed, policy: Policy) -> None:
+    """Wait until HAPPE governs."""
+    happed.wait_for("governing")
+    wait_until(lambda: policy.governor == "userspace", "HAPPE governs")
 
 
 def teach(happed: Happed, policy: Policy, keyboard: Keyboard) -> None:
@@ -75,43 +65,30 @@ def learned() -> object:
     return json.loads(command("happectl", "profiles", "export", "--user", "alice"))["profiles"]
 
 
-def test_installing_it_starts_nothing_and_touches_no_frequency(cpufreq: dict[str, str], policy: Policy) -> None:
-    dpkg("--install", *debs(PACKAGE))
+def test_from_installation_to_removal(cpufreq: dict[str, str], policy: Policy, keyboard: Keyboard) -> None:
+    dpkg("--install", *debs(PACKAGE, old=True))
     assert policy.state() == cpufreq
-    assert unit(UNIT) == ("inactive", "disabled")
-    assert unit(SOCKET) == ("inactive", "disabled")
+    assert unit(UNIT) == unit(SOCKET) == ("inactive", "disabled")
     assert not FOUND.exists()
 
-
-def test_it_governs_after_setup_and_gives_back_when_it_is_removed(
-    cpufreq: dict[str, str], policy: Policy, keyboard: Keyboard, set_up: Callable[[], Happed]
-) -> None:
-    dpkg("--install", *debs(PACKAGE))
-    happed = set_up()
+    command("happectl", "setup", "--yes", "--json", "--mode", "govern", *KEYS)
+    happed = Happed()
+    governs(happed, policy)
     assert unit(UNIT) == ("active", "enabled")
+    happed.wait_for_keyboards(1)
     teach(happed, policy, keyboard)
-    dpkg("--remove", PACKAGE)
+
+    taught, configured, old = learned(), CONFIGURATION.read_text(), happed.pid
+    dpkg("--install", *debs(PACKAGE))  # while it governs
+    governs(happed, policy)
+    assert happed.pid not in (0, old)
+    assert learned() == taught
+    assert CONFIGURATION.read_text() == configured
+
+    dpkg("--remove", PACKAGE)  # while it governs
     assert policy.state() == cpufreq
-    assert unit(UNIT)[0] == "inactive"
-    assert unit(SOCKET)[0] == "inactive"
+    assert unit(UNIT)[0] == unit(SOCKET)[0] == "inactive"
     assert not FOUND.exists()
     assert not Path("/usr/sbin/happed").exists()
     assert "KEY_PROG1" in CONFIGURATION.read_text()
     assert Path("/var/lib/happe/profiles.db").is_file()
-
-
-def test_an_upgrade_goes_on_governing_with_what_was_learned(
-    cpufreq: dict[str, str], policy: Policy, keyboard: Keyboard, set_up: Callable[[], Happed]
-) -> None:
-    dpkg("--install", *debs(PACKAGE, old=True))
-    happed = set_up()
-    teach(happed, policy, keyboard)
-    taught, configured, old = learned(), CONFIGURATION.read_text(), happed.pid
-    dpkg("--install", *debs(PACKAGE))
-    happed.wait_for("governing")
-    assert happed.pid not in (0, old)
-    wait_until(lambda: policy.governor == "userspace", "HAPPE governs again")
-    assert learned() == taught
-    assert CONFIGURATION.read_text() == configured
-    dpkg("--purge", PACKAGE)  # while it governs
-    assert policy.state() == cpufreq

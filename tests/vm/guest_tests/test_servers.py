@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The packages of study server and power logger under systemd: first run, study, upgrade with data, removal, purge."""
 
+import base64
 import json
 import pwd
 import re
@@ -16,7 +17,6 @@ import pytest
 
 from t61.packages import debs, dpkg, machine, unit
 from t61.sessions import command
-from t61.visits import enrolled, take_part
 from t61.waiting import wait_until
 
 PACKAGES = ["happe-python3", "happe-study-server", "happe-power-logger"]
@@ -29,7 +29,6 @@ PROTOCOL = "lib/python3.11/site-packages/happe_study/study/protocol/examples/pap
 SLOW_S = 300.0  # an emulated processor is slow
 ADDRESS, HEALTH = "http://127.0.0.1:8080", "http://127.0.0.1:8080/healthz"
 STUDY = "paper-a3"
-ANSWERS = {"computer_experience": "moderate", "game_experience": "beginner", "field_of_study": "EECS"}
 LISTS_OF_USERS = {f"/etc/{name}{copy}" for name in ("passwd", "group", "shadow", "gshadow") for copy in ("", "-")}
 
 
@@ -92,18 +91,23 @@ def enrol(name: str, kind: str) -> str:
 
 
 def begin_study() -> str:
-    """Lock the study, and let a participant agree. Return the code of the laptop to measure."""
+    """Lock the study, and invite a participant. Return the code of the laptop to measure."""
     for email, role in (("ana@example.org", "custodian"), ("ines@example.org", "investigator")):
         command("happe-server", "user", "grant", email, role, "--study", STUDY)
     command("happe-server", "study", "lock", STUDY, "--yes")
-    take_part(ADDRESS, staff("participant", "invite", STUDY)[0]["link"], **ANSWERS)
-    assert how_far()["enrolled"] == 1
-    return enrolled(ADDRESS, enrol("t61", "laptop"), bytes(range(32)))
+    staff("participant", "invite", STUDY)
+    asked = {"code": enrol("t61", "laptop"), "public_key": base64.b64encode(bytes(range(32))).decode()}
+    headers = {"Content-Type": "application/json"}
+    request = urllib.request.Request(f"{ADDRESS}/api/v1/devices/enrol", json.dumps(asked).encode(), headers)  # noqa: S310 - ours
+    with urllib.request.urlopen(request, timeout=SLOW_S) as answer:  # noqa: S310 - ours
+        device: str = json.load(answer)["device"]
+        return device
 
 
 def how_far() -> dict[str, int]:
     """Return the number of participants at each stage."""
     participants: dict[str, int] = staff("study", "status", STUDY)["participants"]
+    assert participants["invited"] == 1
     return participants
 
 

@@ -33,8 +33,11 @@ class Happed:
         command("systemctl", "start", UNIT)
 
     def stop(self) -> None:
-        """Stop it, and wait until it has restored the machine."""
+        """Stop it. It must restore the machine and copy its database, all of which its unit allows."""
         command("systemctl", "stop", UNIT)
+        result = command("systemctl", "show", "--property=Result", "--value", UNIT)
+        if result != "success":
+            raise AssertionError(f"happed ended with {result}")
 
     @property
     def pid(self) -> int:

@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from t61.sessions import command
-from t61.waiting import wait_until
-
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from t61.cpufreq import Policy
     from t61.happe import Happed
     from t61.sessions import Session
 
@@ -72,42 +66,8 @@ def test_feedback_is_for_who_is_at_the_machine(taught: Happed, alice: Session, b
     assert bob.run("happectl", "feedback", "faster").returncode != 0
 
 
-def test_a_run_is_for_administrators_and_blind_for_the_participant(
-    taught: Happed, policy: Policy, alice: Session, tmp_path: Path
-) -> None:
+def test_a_run_is_for_administrators(taught: Happed, alice: Session) -> None:
     words = ["run", "--condition", "fixed-4", "--subject", "p1", "--application", "torcs"]
     refused = alice.run("happectl", *words, "--seconds", "1", "--out", "/dev/null")
     assert refused.returncode == NOT_ALLOWED, refused.stderr
-    out = tmp_path / "trace.jsonl"
-    command_line = ["happectl", *words, "--blind", "--seconds", "4", "--out", str(out)]
-    with subprocess.Popen(command_line, stderr=subprocess.PIPE, text=True) as run:
-        taught.wait_for("run")
-        wait_until(lambda: policy.khz("scaling_cur_freq") == 2_200_000, "the fixed frequency is set")
-        told = status(alice)
-        assert told["hidden"]
-        assert (told["user"], told["application"], told["profile_khz"]) == (None, None, None)
-        assert "fixed-" not in json.dumps(told)
-        assert "p1" not in json.dumps(told)
-        _, errors = run.communicate(timeout=120)
-    assert run.returncode == 0, errors
-    header, *lines = out.read_text().splitlines()
-    assert json.loads(header)["mode"] == "paper"
-    assert 2 <= len(lines) <= 5
-    assert all(json.loads(line)["user"] is None for line in lines)
-    wait_until(lambda: policy.governor == "userspace" and policy.khz("scaling_cur_freq") < 2_200_000, "HAPPE governs")
-    written = command("journalctl", "--boot", "--unit=happed.service", "--output=cat")
-    assert "fixed-" not in written
-
-
-def test_doctor_finds_the_daemon_of_power_profiles(taught: Happed, alice: Session) -> None:
-    well = alice.run("happectl", "doctor")
-    assert "power-profiles-daemon" not in [line for line in well.stdout.splitlines() if "fail" in line]
-    command("systemctl", "start", "power-profiles-daemon.service")
-    try:
-        found = alice.run("happectl", "doctor", "--json")
-        (told,) = [check for check in json.loads(found.stdout) if check["check"] == "power-profiles-daemon"]
-        assert told["verdict"] == "ok"
-        assert "HAPPE follows its power profile" in told["finding"]
-    finally:
-        command("systemctl", "stop", "power-profiles-daemon.service")
-    assert taught.property("State") in ("governing", "contested")
+    assert taught.property("State") == "governing"

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """docs/tutorials/laptop-owner.md: runs its commands from step 2 to step 8 in their order.
 
-Here HAPPE comes from a build folder. tools/releases.sh runs the tutorial's commands for apt. ui/tests start the
-indicator and its window, which need a desktop.
+Here HAPPE comes from a build folder. ui/tests start the indicator and its window, which need a desktop.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from t61.keyboard import Keyboard
     from t61.sessions import Session
 
-PAGE = Path(__file__).parents[2] / "tutorials/laptop-owner.md"
+PAGE = Path(__file__).parents[1] / "tutorials/laptop-owner.md"
 SOCKET = "happed-keys.socket"
 
 

@@ -9,7 +9,6 @@ import select
 import socket
 import struct
 import subprocess
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,6 @@ import pytest
 from evdev import ecodes
 
 from t61.keyboard import DOWN, LETTERS, UP, Keyboard
-from t61.waiting import wait_until
 
 SOCKET = "/run/happe-keys.sock"
 QUESTION = "happe-keys 1 open {} KEY_PROG1 KEY_PROG2"
@@ -35,16 +33,12 @@ class Handed:
     name: str
     file: int
 
-    def events(self, patience_s: float = 1.0) -> list[tuple[float, int, int, int]]:
-        """Read the waiting events, as (time, type, code, value)."""
+    def turned(self, patience_s: float = 1.0) -> list[tuple[int, int]]:
+        """Read the waiting key events, as (code, value)."""
         if not select.select([self.file], [], [], patience_s)[0]:
             return []
         events = EVENT.iter_unpack(os.read(self.file, 64 * EVENT.size))
-        return [(seconds + micros / 1e6, kind, code, value) for seconds, micros, kind, code, value in events]
-
-    def turned(self) -> list[tuple[int, int]]:
-        """Read the waiting key events, as (code, value)."""
-        return [(code, value) for _, kind, code, value in self.events() if kind == ecodes.EV_KEY]
+        return [(code, value) for _, _, kind, code, value in events if kind == ecodes.EV_KEY]
 
     def mask(self, kind: int, codes: int) -> set[int]:
         """Return the codes of a type that the kernel lets through. For EV_SYN these are the types."""
@@ -120,32 +114,6 @@ def test_only_the_two_keys_are_ever_readable_and_only_they_wake_the_reader(
     ]  # fmt: skip
 
 
-def test_the_descriptor_reads_never_waits_and_stamps_monotonic_time(
-    connection: socket.socket, keyboard: Keyboard
-) -> None:
-    handed = opened(connection, keyboard)
-    flags = fcntl.fcntl(handed.file, fcntl.F_GETFL)
-    assert flags & os.O_ACCMODE == os.O_RDONLY
-    assert flags & os.O_NONBLOCK
-
-    before = time.clock_gettime(time.CLOCK_MONOTONIC)
-    keyboard.press(ecodes.KEY_PROG1)
-    stamp = handed.events()[0][0]
-
-    assert before - 1e-6 <= stamp <= time.clock_gettime(time.CLOCK_MONOTONIC)
-
-
-def test_others_still_get_every_key(connection: socket.socket, keyboard: Keyboard) -> None:
-    other = Handed("", "", os.open(keyboard.node, os.O_RDONLY | os.O_NONBLOCK))
-    opened(connection, keyboard)
-
-    keyboard.press(ecodes.KEY_A)
-    keyboard.press(ecodes.KEY_PROG1)
-
-    assert [code for code, value in other.turned() if value == DOWN] == [ecodes.KEY_A, ecodes.KEY_PROG1]
-    os.close(other.file)
-
-
 def test_a_keyboard_that_is_unplugged_says_so_and_its_node_is_no_error(
     connection: socket.socket, keyboard: Keyboard
 ) -> None:
@@ -155,7 +123,7 @@ def test_a_keyboard_that_is_unplugged_says_so_and_its_node_is_no_error(
     keyboard.unplug()
 
     with pytest.raises(OSError, match=r".") as unplugged:
-        handed.events(PATIENCE_S)
+        handed.turned(PATIENCE_S)
     assert unplugged.value.errno == errno.ENODEV
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as again:
         again.connect(SOCKET)
@@ -180,10 +148,3 @@ def test_whoever_is_not_root_cannot_ask() -> None:
         ["runuser", "-u", "alice", "--", "/usr/bin/python3", "-c", script], check=False, capture_output=True
     )
     assert b"PermissionError" in ended.stderr
-
-
-def test_helpers_leave_no_failed_unit_behind(connection: socket.socket) -> None:
-    connection.send(b"nonsense")
-    assert answers(connection) == ([], ['error not a request of "happe-keys 1"'])
-    units = ["systemctl", "list-units", "--all", "--no-legend", "happed-keys@*"]
-    wait_until(lambda: not subprocess.run(units, check=True, capture_output=True).stdout, "no unit is left")

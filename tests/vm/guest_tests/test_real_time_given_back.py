@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from t61.cpufreq import LADDER_KHZ, Policy, set_online, set_tunable
-from t61.firmware import limit
-from t61.happe import FOUND, Happed, no_restart, wants
+from t61.firmware import limit, mains
+from t61.happe import CONFIGURATION, FOUND, Happed, no_restart, wants
 from t61.sessions import Session, log_in, nobody_at_the_machine
 from t61.waiting import spend, wait_until
 
@@ -47,7 +47,7 @@ def test_it_is_given_back_on_stop(happed: Happed, policy: Policy, owners_choice:
     as_found(policy, owners_choice)
 
 
-@pytest.mark.parametrize("kills", [pytest.param(3, marks=pytest.mark.ci), pytest.param(20, marks=pytest.mark.long)])
+@pytest.mark.parametrize("kills", [pytest.param(3, marks=pytest.mark.ci), 20])
 def test_it_is_given_back_after_every_kill(
     happed: Happed, policy: Policy, owners_choice: dict[str, str], kills: int
 ) -> None:
@@ -124,3 +124,25 @@ def test_a_limit_of_the_firmware_is_kept_and_is_no_fight(happed: Happed, policy:
     limit(0)
     wait_until(lambda: policy.khz("scaling_cur_freq") == LADDER_KHZ[3], "without it the owner's limit holds again")
     assert policy.khz("scaling_max_freq") == LADDER_KHZ[3]
+
+
+@pytest.mark.usefixtures("alice")
+def test_the_kernel_tells_when_the_laptop_is_plugged_in(policy: Policy) -> None:
+    CONFIGURATION.parent.mkdir(exist_ok=True)
+    CONFIGURATION.write_text("[mains]\ngovern = false\n")
+    mains(plugged_in=False)
+    happed = Happed()
+    try:
+        for _ in range(2):
+            happed.wait_for("governing")
+            assert happed.property("Source") == "battery"
+            mains(plugged_in=True)
+            happed.wait_for("released")
+            assert happed.property("Source") == "mains"
+            assert policy.governor == "ondemand"
+            mains(plugged_in=False)
+        happed.wait_for("governing")
+    finally:
+        happed.stop()
+        CONFIGURATION.unlink()
+        mains(plugged_in=True)

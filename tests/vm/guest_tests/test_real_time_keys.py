@@ -7,7 +7,7 @@ import pytest
 from evdev import ecodes
 
 from t61.cpufreq import LADDER_KHZ, Policy
-from t61.happe import CONFIGURATION, Happed
+from t61.happe import Happed
 from t61.keyboard import Keyboard
 from t61.sessions import Session, command
 from t61.waiting import spend, wait_until
@@ -109,24 +109,3 @@ def test_in_its_unit_no_ioctl_is_allowed_and_no_device_can_be_opened(keyboard: K
     assert said[1] in closed
     assert said[2] == "Address family not supported by protocol"
     assert int(said[3], 16) == 0
-
-
-def test_other_keys_are_bound_while_it_runs(happed: Happed, keyboard: Keyboard) -> None:
-    happed.wait_for_keyboards(1)
-    CONFIGURATION.parent.mkdir(exist_ok=True)
-    CONFIGURATION.write_text('[keys]\nperformance = "LEFTCTRL+KEY_PROG1"\npower = "KEY_PROG2"\n')
-    try:
-        command("systemctl", "reload", "happed.service")
-        wait_until(
-            lambda: happed.property("Settings")["keys.performance"]["data"] == "LEFTCTRL+KEY_PROG1", "it is read"
-        )
-        happed.wait_for_keyboards(1)
-        keyboard.press(ecodes.KEY_PROG1)
-        spend(1.5)
-        assert happed.call("ListProfiles", "s", "alice")[0] == []
-        keyboard.press(ecodes.KEY_LEFTCTRL, ecodes.KEY_PROG1)
-        wait_until(lambda: happed.call("ListProfiles", "s", "alice")[0], "the new key is heard")
-    finally:
-        CONFIGURATION.unlink()
-        command("systemctl", "reload", "happed.service")
-        happed.call("ResetProfile", "ss", "alice", "desktop")
