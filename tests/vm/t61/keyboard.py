@@ -15,9 +15,11 @@ DOWN, UP = 1, 0
 class Keyboard:
     """A USB keyboard, plugged in until unplug()."""
 
-    def __init__(self, keys: list[int] | None = None, name: str = "a keyboard") -> None:
+    def __init__(self, keys: list[int] | None = None) -> None:
         """Plug it in, and wait until udev knows it."""
-        self._uinput = UInput({ecodes.EV_KEY: keys or LETTERS + SPECIAL}, name=name, vendor=0x17EF, product=0x6009)
+        self._uinput = UInput(
+            {ecodes.EV_KEY: keys or LETTERS + SPECIAL}, name="a keyboard", vendor=0x17EF, product=0x6009
+        )
         settle()
         self.node: str = self._uinput.device.path
 
