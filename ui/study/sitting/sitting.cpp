@@ -135,7 +135,6 @@ tl::expected<Sitting, std::string> read_sitting(const std::string& document) try
     const Json told = Json::parse(document);
     Sitting sitting{.participant = told.at("participant"),
                     .study = told.at("study"),
-                    .title = told.at("title"),
                     .handout_read = told.at("handout_read"),
                     .rating = scale_of(told.at("rating")),
                     .guess = guess_of(told.at("guess")),

@@ -50,7 +50,6 @@ struct PlannedRun {
 struct Sitting {
     std::string participant;
     std::string study;
-    std::string title;
     bool handout_read = false;
     Scale rating;
     std::optional<Guess> guess;

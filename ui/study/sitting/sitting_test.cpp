@@ -67,7 +67,7 @@ TEST(Sitting, MayAskForNoGuessAndPinToNoCpu) {
 }
 
 TEST(Sitting, ThatLacksSomethingIsRefusedWithItsName) {
-    for (const char* field : {"participant", "study", "title", "handout_read", "rating", "guess", "runs"}) {
+    for (const char* field : {"participant", "study", "handout_read", "rating", "guess", "runs"}) {
         auto told = told_sitting();
         told.erase(field);
         const auto sitting = read_sitting(told.dump());
