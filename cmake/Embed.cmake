@@ -10,8 +10,8 @@ function(happe_embed target name file)
     target_sources(${target} PRIVATE ${generated})
 endfunction()
 
-# happe_test(NAME [OWN_MAIN] LIBRARIES... ): puts NAME_test.cpp into the folder's program of tests, FOLDER_test, which
-# belongs to the target `unit_tests`. OWN_MAIN makes it a program of its own, NAME_test, without gtest's main.
+# happe_test(NAME [ALONE | OWN_MAIN] LIBRARIES... ): puts NAME_test.cpp into the folder's program of tests, FOLDER_test, which
+# belongs to the target `unit_tests`. ALONE makes it a program of its own, NAME_test; so does OWN_MAIN, without gtest's main.
 add_custom_target(unit_tests)
 set(test_options -O0 -fPIC) # tests compile often and run briefly; Qt needs -fPIC, and one precompiled header serves all
 if(HAPPE_UNIT_TESTS) # compiles once what most tests include
@@ -26,9 +26,9 @@ function(happe_test name)
     if(NOT HAPPE_UNIT_TESTS)
         return()
     endif()
-    cmake_parse_arguments(PARSE_ARGV 1 test "OWN_MAIN" "" "")
+    cmake_parse_arguments(PARSE_ARGV 1 test "ALONE;OWN_MAIN" "" "")
     set(program ${CMAKE_CURRENT_SOURCE_DIR})
-    if(test_OWN_MAIN)
+    if(test_ALONE OR test_OWN_MAIN)
         set(program ${name})
     endif()
     cmake_path(GET program FILENAME program)

@@ -12,7 +12,7 @@ flock 9
 # To build the governor.
 governor="g++ cmake ninja-build pkg-config
     libfmt-dev libcli11-dev nlohmann-json3-dev libexpected-dev libsqlite3-dev libsqlitecpp-dev
-    libsystemd-dev libevdev-dev libtomlplusplus-dev libsodium-dev"
+    libsystemd-dev libevdev-dev libcpupower-dev libtomlplusplus-dev libsodium-dev"
 # To build the programs of the desktop, too (cmake/Desktop.cmake).
 desktop="$governor qt6-base-dev qt6-l10n-tools libwayland-dev wayland-protocols librust-wayland-protocols-dev
     libxau-dev libxcb1-dev libxcb-randr0-dev libxcb-res0-dev libxcb-shape0-dev libxcb-xfixes0-dev"

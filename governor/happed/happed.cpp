@@ -128,7 +128,7 @@ void lift_file_limit() {
 }
 
 int restore(const DaemonFiles& files) {
-    SysfsCpufreq cpufreq(files.cpus);
+    Cpupower cpufreq(files.cpus);
     const Status restored = restore_found(files.found, cpufreq);
     return restored ? EX_OK : complain(restored.error(), EX_IOERR);
 }

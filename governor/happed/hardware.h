@@ -2,7 +2,7 @@
 #pragma once
 
 #include "governor/cpufreq/cpufreq_control.h"
-#include "governor/cpufreq/sysfs_cpufreq.h"
+#include "governor/cpufreq/cpupower.h"
 #include "governor/documents/configuration.h"
 #include "governor/happed/runs/run_condition.h"
 #include "governor/happed/runs/run_facts.h"
@@ -79,7 +79,7 @@ public:
     [[nodiscard]] MachineFacts facts() const { return look_at_machine(cpufreq_, backend()); }
 
 private:
-    SysfsCpufreq cpufreq_;
+    Cpupower cpufreq_;
     std::filesystem::path found_;
     ProcStat proc_stat_;
     Control control_;                            // null while observing

@@ -38,7 +38,7 @@ PACKAGES = [
     # the tests and their tools
     "python3-pytest", "python3-pytest-timeout", "python3-evdev",
     # what HAPPE's programs are linked with
-    "libevdev2", "libsystemd0", "libfmt9", "libsqlite3-0", "libstdc++6", "libtomlplusplus3",
+    "libevdev2", "libcpupower1", "libsystemd0", "libfmt9", "libsqlite3-0", "libstdc++6", "libtomlplusplus3",
     "libsodium23",
     # what the power logger reads measuring cards with
     "libcomedi0",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The kernel's cpufreq through its files in sysfs.
+// The kernel's cpufreq through libcpupower, and directly through sysfs for what libcpupower lacks or does too slowly.
+// Only cpupower.cpp calls libcpupower, because its names differ between versions.
 #pragma once
 
 #include "governor/cpufreq/cpufreq.h"
@@ -12,10 +13,11 @@
 
 namespace happe {
 
-class SysfsCpufreq final : public Cpufreq {
+class Cpupower final : public Cpufreq {
 public:
-    // `root`: /sys/devices/system/cpu
-    explicit SysfsCpufreq(std::filesystem::path root) : root_(std::move(root)) {}
+    // `root`: the directory of the files that we read directly. libcpupower always uses its own, which is the default
+    // here.
+    explicit Cpupower(std::filesystem::path root = "/sys/devices/system/cpu") : root_(std::move(root)) {}
 
     [[nodiscard]] Result<std::vector<CpufreqPolicy>> policies() const override;
     [[nodiscard]] Result<std::optional<CpufreqPolicy>> policy(PolicyId id) const override;
@@ -35,6 +37,7 @@ public:
 private:
     [[nodiscard]] std::filesystem::path directory(PolicyId policy) const;
     [[nodiscard]] std::filesystem::path tunables_of(PolicyId policy, const std::string& governor) const;
+    [[nodiscard]] Result<bool> is_on_line(PolicyId policy) const;
     [[nodiscard]] Result<std::vector<PolicyId>> ids() const;
     [[nodiscard]] sysfs::Attribute& attribute(PolicyId policy, Frequency which) const;
 

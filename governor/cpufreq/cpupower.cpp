@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "governor/cpufreq/sysfs_cpufreq.h"
+#include "governor/cpufreq/cpupower.h"
 
+#include <cpufreq.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 #include <charconv>
 #include <ctime>
 #include <iterator>
+#include <memory>
 #include <sstream>
 #include <system_error>
 
@@ -30,7 +32,7 @@ std::optional<unsigned long> number(std::string_view text) {
     return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-std::optional<Khz> as_khz(unsigned long value) {
+std::optional<Khz> khz(unsigned long value) {
     return value >= 1 && value <= kHighestKhz.value ? std::optional(Khz{static_cast<std::uint32_t>(value)})
                                                     : std::nullopt;
 }
@@ -46,56 +48,54 @@ bool is_name(std::string_view text) {
 constexpr std::array kFiles{"scaling_cur_freq", "cpuinfo_avg_freq", "scaling_setspeed", "scaling_min_freq",
                             "scaling_max_freq"};
 
-// A policy's files. Those that are missing are empty.
-class Lines {
-public:
-    explicit Lines(fs::path directory) : directory_(std::move(directory)) {}
+// libcpupower's lists. Each has its own function to free it.
+template <typename Item, typename Take>
+auto values_of(Item* first, void (*put)(Item*), Take take) {
+    const std::unique_ptr<Item, void (*)(Item*)> owner(first, put);
+    std::vector<decltype(take(*first))> values;
+    for (const Item* item = first; item != nullptr; item = item->next) {
+        values.push_back(take(*item));
+    }
+    return values;
+}
 
-    std::string operator[](const char* name) {
-        auto line = sysfs::read_line(directory_ / name);
-        if (!line && !error_) {
-            error_ = line.error();
+std::vector<Khz> frequencies_of(unsigned cpu) {
+    const auto take = [](const cpufreq_available_frequencies& item) { return item.frequency; };
+    auto listed = values_of(::cpufreq_get_available_frequencies(cpu), ::cpufreq_put_available_frequencies, take);
+    std::ranges::copy(values_of(::cpufreq_get_boost_frequencies(cpu), ::cpufreq_put_boost_frequencies, take),
+                      std::back_inserter(listed));
+    std::vector<Khz> result;
+    for (const unsigned long value : listed) {
+        if (const auto frequency = khz(value)) {
+            result.push_back(*frequency);
         }
-        return line ? std::move(*line).value_or("") : "";
     }
-    std::vector<std::string> words(const char* name) {
-        std::istringstream words((*this)[name]);
-        return {std::istream_iterator<std::string>(words), {}};
-    }
-    std::optional<Khz> frequency(const char* name) { return as_khz(number((*this)[name]).value_or(0)); }
+    std::ranges::sort(result);
+    const auto twice = std::ranges::unique(result);
+    result.erase(twice.begin(), twice.end());
+    return result;
+}
 
-    // Every frequency that the driver lists, ascending.
-    std::vector<Khz> table() {
-        std::vector<Khz> table;
-        for (const char* const name : {"scaling_available_frequencies", "scaling_boost_frequencies"}) {
-            for (const std::string& word : words(name)) {
-                if (const auto frequency = as_khz(number(word).value_or(0))) {
-                    table.push_back(*frequency);
-                }
-            }
-        }
-        std::ranges::sort(table);
-        table.erase(std::ranges::unique(table).begin(), table.end());
-        return table;
-    }
-    std::vector<unsigned> cpus() {
-        std::vector<unsigned> cpus;
-        for (const std::string& word : words("related_cpus")) {
-            cpus.push_back(static_cast<unsigned>(number(word).value_or(0)));
-        }
-        std::ranges::sort(cpus);
-        return cpus;
-    }
+std::vector<std::string> governors_of(unsigned cpu) {
+    return values_of(::cpufreq_get_available_governors(cpu), ::cpufreq_put_available_governors,
+                     [](const cpufreq_available_governors& item) { return std::string(item.governor); });
+}
 
-    // Read this last, because a policy may go off line while we read.
-    bool is_on_line() { return !(*this)["affected_cpus"].empty(); }
+std::vector<std::string> words_of(const std::string& line) {
+    std::istringstream words(line);
+    return {std::istream_iterator<std::string>(words), {}};
+}
 
-    [[nodiscard]] const std::optional<Error>& error() const { return error_; }  // the first one
+std::vector<unsigned> cpus_of(cpufreq_affected_cpus* first, void (*put)(cpufreq_affected_cpus*)) {
+    auto cpus = values_of(first, put, [](const cpufreq_affected_cpus& item) { return item.cpu; });
+    std::ranges::sort(cpus);
+    return cpus;
+}
 
-private:
-    fs::path directory_;
-    std::optional<Error> error_;
-};
+std::string driver_of(unsigned cpu) {
+    const std::unique_ptr<char, void (*)(char*)> driver(::cpufreq_get_driver(cpu), ::cpufreq_put_driver);
+    return driver ? driver.get() : "";
+}
 
 // Text that a document can store and return unchanged: a short line of ASCII.
 bool is_plain(std::string_view text) {
@@ -111,10 +111,10 @@ bool is_writable(const fs::path& path) {
 
 // The kernel shows a limit within the range. A copy of its files may show kNoLimit.
 std::optional<Khz> maximum(unsigned long value) {
-    return as_khz(std::min<unsigned long>(value, kHighestKhz.value));
+    return khz(std::min<unsigned long>(value, kHighestKhz.value));
 }
 
-Result<std::optional<Khz>> frequency_in(sysfs::Attribute& file, std::optional<Khz> (*take)(unsigned long)) {
+Result<std::optional<Khz>> frequency_in(sysfs::Attribute& file, std::optional<Khz> (*take)(unsigned long) = khz) {
     std::array<char, kLongestNumber> buffer{};
     const auto line = file.read(buffer);
     if (!line) {
@@ -130,18 +130,25 @@ Result<std::optional<Khz>> frequency_in(sysfs::Attribute& file, std::optional<Kh
 
 }  // namespace
 
-fs::path SysfsCpufreq::directory(PolicyId policy) const {
+fs::path Cpupower::directory(PolicyId policy) const {
     return root_ / "cpufreq" / fmt::format("policy{}", policy.value);
 }
 
 // Tunables belong to one policy or to all, depending on the driver.
-fs::path SysfsCpufreq::tunables_of(PolicyId policy, const std::string& governor) const {
+fs::path Cpupower::tunables_of(PolicyId policy, const std::string& governor) const {
     std::error_code none;
     const fs::path own = directory(policy) / governor;
     return fs::is_directory(own, none) ? own : root_ / "cpufreq" / governor;
 }
 
-Result<std::vector<PolicyId>> SysfsCpufreq::ids() const {
+// Without libcpupower, which takes a file that does not open for a policy that is off line.
+Result<bool> Cpupower::is_on_line(PolicyId policy) const {
+    return sysfs::read_line(directory(policy) / "affected_cpus").map([](const std::optional<std::string>& cpus) {
+        return cpus && !cpus->empty();
+    });
+}
+
+Result<std::vector<PolicyId>> Cpupower::ids() const {
     constexpr std::string_view kPrefix = "policy";
     std::vector<PolicyId> result;
     std::error_code error;
@@ -160,34 +167,40 @@ Result<std::vector<PolicyId>> SysfsCpufreq::ids() const {
     return result;
 }
 
-Result<std::optional<CpufreqPolicy>> SysfsCpufreq::policy(PolicyId id) const {
-    Lines files(directory(id));
-    CpufreqPolicy found{.id = id,
-                        .cpus = files.cpus(),
-                        .driver = files["scaling_driver"],
-                        .governors = files.words("scaling_available_governors"),
-                        .epps = files.words("energy_performance_available_preferences"),
-                        .frequencies = files.table(),
-                        .lowest = files.frequency("cpuinfo_min_freq").value_or(Khz{}),
-                        .highest = files.frequency("cpuinfo_max_freq").value_or(Khz{}),
-                        .bios_limit = files.frequency("bios_limit")};
-    const bool is_on_line = files.is_on_line();
-    if (files.error()) {
-        return tl::unexpected<Error>(*files.error());
+// A policy's number is the number of one of its CPUs. libcpupower takes such a number.
+Result<std::optional<CpufreqPolicy>> Cpupower::policy(PolicyId id) const {
+    const auto on_line = is_on_line(id);
+    if (!on_line || !*on_line) {
+        return on_line.map([](bool) { return std::optional<CpufreqPolicy>(); });
     }
-    if (!is_on_line) {
-        return std::nullopt;
+    errno = 0;  // libcpupower mistakes an old ERANGE for its own
+    unsigned long lowest = 0;
+    unsigned long highest = 0;
+    static_cast<void>(::cpufreq_get_hardware_limits(id.value, &lowest, &highest));
+    if (!khz(lowest) || !khz(highest) || lowest > highest) {
+        return failure(
+            fmt::format("{}: cpuinfo_min_freq and cpuinfo_max_freq are not a range of frequencies: {} and {}",
+                        directory(id).string(), lowest, highest));
     }
-    if (found.lowest == Khz{} || found.lowest > found.highest) {
-        return failure(fmt::format("{}: cpuinfo_min_freq and cpuinfo_max_freq are not a range of frequencies",
-                                   directory(id).string()));
+    const auto limit = sysfs::read_line(directory(id) / "bios_limit");
+    const auto epps = sysfs::read_line(directory(id) / "energy_performance_available_preferences");
+    if (!limit || !epps) {
+        return tl::unexpected<Error>((limit ? epps : limit).error());
     }
-    std::erase_if(found.frequencies, [&](Khz entry) { return entry > found.highest; });  // boost is off
-    found.highest = found.frequencies.empty() ? found.highest : found.frequencies.back();
-    return found;
+    std::vector<Khz> table = frequencies_of(id.value);
+    std::erase_if(table, [&](Khz entry) { return entry.value > highest; });  // boost is off
+    return CpufreqPolicy{.id = id,
+                         .cpus = cpus_of(::cpufreq_get_related_cpus(id.value), ::cpufreq_put_related_cpus),
+                         .driver = driver_of(id.value),
+                         .governors = governors_of(id.value),
+                         .epps = words_of(epps->value_or("")),
+                         .frequencies = table,
+                         .lowest = *khz(lowest),
+                         .highest = table.empty() ? *khz(highest) : table.back(),
+                         .bios_limit = *limit ? khz(number(**limit).value_or(0)) : std::nullopt};
 }
 
-Result<std::vector<CpufreqPolicy>> SysfsCpufreq::policies() const {
+Result<std::vector<CpufreqPolicy>> Cpupower::policies() const {
     const auto all = ids();
     if (!all) {
         return tl::unexpected<Error>(all.error());
@@ -205,32 +218,33 @@ Result<std::vector<CpufreqPolicy>> SysfsCpufreq::policies() const {
     return result;
 }
 
-std::vector<Khz> SysfsCpufreq::table(PolicyId policy) const {
-    return Lines(directory(policy)).table();
+std::vector<Khz> Cpupower::table(PolicyId policy) const {
+    return frequencies_of(policy.value);
 }
 
-Result<std::optional<CpufreqSettings>> SysfsCpufreq::settings(PolicyId policy) const {
-    Lines files(directory(policy));
-    const std::string governor = files["scaling_governor"];
-    const auto min = files.frequency("scaling_min_freq");
-    const auto max = maximum(number(files["scaling_max_freq"]).value_or(0));
-    const auto speed = files.frequency("scaling_setspeed");  // none while it is "<unsupported>"
-    const bool is_on_line = files.is_on_line();
-    if (files.error()) {
-        return tl::unexpected<Error>(*files.error());
+Result<std::optional<CpufreqSettings>> Cpupower::settings(PolicyId policy) const {
+    errno = 0;
+    const std::unique_ptr<cpufreq_policy, void (*)(cpufreq_policy*)> now(::cpufreq_get_policy(policy.value),
+                                                                         ::cpufreq_put_policy);
+    if (!now) {
+        const int why = errno == 0 ? EIO : errno;
+        return is_on_line(policy).and_then([&](bool on_line) -> Result<std::optional<CpufreqSettings>> {
+            return on_line ? sysfs::refused(directory(policy), why) : Result<std::optional<CpufreqSettings>>();
+        });
     }
-    if (!is_on_line) {
-        return std::nullopt;
+    if (!khz(now->min) || !maximum(now->max)) {
+        return failure(fmt::format("{}: scaling_min_freq and scaling_max_freq are not frequencies: {} and {}",
+                                   directory(policy).string(), now->min, now->max));
     }
-    if (governor.empty() || !min || !max) {
-        return failure(fmt::format("{}: scaling_governor, scaling_min_freq and scaling_max_freq are not settings",
-                                   directory(policy).string()));
-    }
-    return CpufreqSettings{.governor = governor, .min = *min, .max = *max, .speed = speed};
+    sysfs::Attribute speed_file(directory(policy) / "scaling_setspeed");  // not kept open, because reads are rare
+    return frequency_in(speed_file).map([&](const std::optional<Khz>& speed) {
+        return std::optional(CpufreqSettings{
+            .governor = now->governor, .min = *khz(now->min), .max = *maximum(now->max), .speed = speed});
+    });
 }
 
 // Without scaling_boost_frequencies, which lists the same whether boost is on or off: cpuinfo_max_freq shows it.
-Result<std::optional<std::string>> SysfsCpufreq::outline(PolicyId policy) const {
+Result<std::optional<std::string>> Cpupower::outline(PolicyId policy) const {
     if (outlined_ != policy) {
         outline_.clear();
         for (const char* const name :
@@ -256,7 +270,7 @@ Result<std::optional<std::string>> SysfsCpufreq::outline(PolicyId policy) const 
 }
 
 // Keeps the file open while the process may open more files. Opens other files each time.
-sysfs::Attribute& SysfsCpufreq::attribute(PolicyId policy, Frequency which) const {
+sysfs::Attribute& Cpupower::attribute(PolicyId policy, Frequency which) const {
     if (attributes_.size() <= policy.value) {
         attributes_.resize(std::size_t{policy.value} + 1);
     }
@@ -273,11 +287,11 @@ sysfs::Attribute& SysfsCpufreq::attribute(PolicyId policy, Frequency which) cons
     return kept.emplace(std::move(file));
 }
 
-Result<std::optional<Khz>> SysfsCpufreq::frequency(PolicyId policy, Frequency which) const {
-    return frequency_in(attribute(policy, which), which == Frequency::Max ? maximum : as_khz);
+Result<std::optional<Khz>> Cpupower::frequency(PolicyId policy, Frequency which) const {
+    return frequency_in(attribute(policy, which), which == Frequency::Max ? maximum : khz);
 }
 
-Status SysfsCpufreq::set_frequency(PolicyId policy, Frequency which, Khz khz) {
+Status Cpupower::set_frequency(PolicyId policy, Frequency which, Khz khz) {
     std::array<char, kLongestNumber> buffer{};
     char* const end = std::to_chars(buffer.data(), buffer.data() + buffer.size() - 1, khz.value).ptr;
     *end = '\n';
@@ -285,18 +299,24 @@ Status SysfsCpufreq::set_frequency(PolicyId policy, Frequency which, Khz khz) {
     return attribute(policy, which).write(text);
 }
 
-void SysfsCpufreq::wait_for_maximum() {
+void Cpupower::wait_for_maximum() {
     const timespec moment{.tv_sec = 0, .tv_nsec = 20'000'000};
     ::nanosleep(&moment, nullptr);
 }
 
-Status SysfsCpufreq::set_governor(PolicyId policy, const std::string& governor) {
-    const fs::path file = directory(policy) / "scaling_governor";
-    return is_name(governor) ? sysfs::write_line(file, governor)
-                             : failure(fmt::format("{}: \"{}\" is not a governor", file.string(), governor));
+// We avoid cpufreq_set_frequency() and cpufreq_set_policy(), which also write other values.
+Status Cpupower::set_governor(PolicyId policy, const std::string& governor) {
+    std::string name = governor;
+    errno = 0;
+    if (::cpufreq_modify_policy_governor(policy.value, name.data()) == 0) {
+        return {};
+    }
+    const int why = errno == 0 ? EINVAL : errno;  // no errno: libcpupower did not even try
+    return failure(fmt::format("{}: cannot be set to \"{}\": {}", (directory(policy) / "scaling_governor").string(),
+                               governor, std::generic_category().message(why)));
 }
 
-Result<std::optional<std::string>> SysfsCpufreq::epp(PolicyId policy) const {
+Result<std::optional<std::string>> Cpupower::epp(PolicyId policy) const {
     return sysfs::read_line(directory(policy) / kEpp)
         .and_then([&](std::optional<std::string>&& line) -> Result<std::optional<std::string>> {
             const bool known = !line || is_name(*line);
@@ -305,11 +325,11 @@ Result<std::optional<std::string>> SysfsCpufreq::epp(PolicyId policy) const {
         });
 }
 
-Status SysfsCpufreq::set_epp(PolicyId policy, const std::string& epp) {
+Status Cpupower::set_epp(PolicyId policy, const std::string& epp) {
     return sysfs::write_line(directory(policy) / kEpp, epp);
 }
 
-Result<Tunables> SysfsCpufreq::tunables(PolicyId policy, const std::string& governor) const {
+Result<Tunables> Cpupower::tunables(PolicyId policy, const std::string& governor) const {
     Tunables result;
     const fs::path directory = tunables_of(policy, governor);
     std::error_code error;
@@ -331,8 +351,8 @@ Result<Tunables> SysfsCpufreq::tunables(PolicyId policy, const std::string& gove
                                                      : Result<Tunables>(std::move(result));
 }
 
-Status SysfsCpufreq::set_tunable(PolicyId policy, const std::string& governor, const std::string& name,
-                                 const std::string& value) {
+Status Cpupower::set_tunable(PolicyId policy, const std::string& governor, const std::string& name,
+                             const std::string& value) {
     if (!is_name(governor) || !is_name(name)) {
         return failure(fmt::format("\"{}\" of \"{}\" is not a tunable of a governor", name, governor));
     }
