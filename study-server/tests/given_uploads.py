@@ -165,9 +165,10 @@ def _require_nothing_twice(world: World) -> None:
         assert last.chain_sha256 == head.chain_sha256
         stored = session.execute(select(RunRecord.run_id, Run.code, RunRecord.document).join(Run)).all()
         recorded = session.scalar(select(func.count()).where(AuditEntry.action == "run.recorded"))
-        taught = {each.run_id: (len(each.lessons), each.after) for each in session.scalars(select(TaughtRun))}
+        rows = session.scalars(select(TaughtRun)).all()
         arrived = session.scalar(select(func.count()).where(Run.record_us.is_not(None)))
     assert recorded == arrived == len(stored), "one audit entry and one mark for each record"
     documents = {run_id: json.loads(opened(KEY, code, document)) for run_id, code, document in stored}
-    served = {run: each for run, each in documents.items() if each["profile_after"]}
+    taught = {row.run_id: (len(row.lessons), row.after) for row in rows if row.after or row.lessons}
+    served = {run: each for run, each in documents.items() if each["profile_after"] or each["learned"]}
     assert taught == {run: (len(each["learned"]), each["profile_after"]) for run, each in served.items()}
