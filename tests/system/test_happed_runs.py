@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from happed_t61 import T61
 from happed_world import EVERYBODY, ME, MY_NAME, MY_SESSION, PRIVATE, T61_KHZ, Client, Happed, World, somebody
 from patience import until
 from program import HappeSim
+from seals import begin, end
 
 SUBJECT = "subject:p1"
 SLEEP = ("/usr/bin/sleep", "600")
@@ -311,3 +313,16 @@ def test_an_open_run_is_seen_by_the_user_who_is_served(owner: Client, happed: Ha
     run = owner("StartRun", "a{sv}", what(**OPEN))
     assert me.get("User") == SUBJECT
     fetched(owner, run)
+
+
+def test_ondemand_has_its_tunables_and_shows_the_indicator_only_if_told(experimenter: Client, capped_t61: T61) -> None:
+    run = begin(experimenter, "ondemand", sampling_rate_us=20000, up_threshold=80)
+    assert capped_t61["scaling_governor"] == "ondemand"
+    assert (capped_t61.tunable("sampling_rate"), capped_t61.tunable("up_threshold")) == ("20000", "80")
+    assert experimenter.get("Indicator") is False
+    end(experimenter, run)
+    assert experimenter.get("Indicator") is True
+    until(lambda: capped_t61["scaling_max_freq"] == "800000", "HAPPE governs again")
+    run = begin(experimenter, "ondemand", indicator=True)
+    assert experimenter.get("Indicator") is True
+    end(experimenter, run)

@@ -74,22 +74,6 @@ def test_a_key_that_was_told_outlives_any_kill(stopped: Happed) -> None:
 # # happed applies the condition
 
 
-def test_ondemand_has_its_tunables_and_shows_the_indicator_only_if_told(owner: Client, t61: T61) -> None:
-    run = begin(owner, "ondemand", sampling_rate_us=20000, up_threshold=80)
-    assert (t61["scaling_governor"], t61.tunable("sampling_rate"), t61.tunable("up_threshold")) == (
-        "ondemand",
-        "20000",
-        "80",
-    )
-    assert owner.get("Indicator") is False
-    end(owner, run)
-    assert owner.get("Indicator") is True
-    until(lambda: t61["scaling_max_freq"] == "800000", "HAPPE governs again")
-    run = begin(owner, "ondemand", indicator=True)
-    assert owner.get("Indicator") is True
-    end(owner, run)
-
-
 def test_that_the_indicator_is_on_the_screen_is_announced(owner: Client, happed_watcher: Client) -> None:
     run = begin(owner, "O-HAPPE")
     assert happed_watcher.changed("Indicator") is False
