@@ -27,12 +27,18 @@ struct Freed {
 };
 using CString = std::unique_ptr<char, Freed>;
 
-std::ifstream proc(pid_t pid, std::string_view file) {
-    return std::ifstream(fmt::format("/proc/{}/{}", pid, file));
+// The first bytes of a file in /proc, which shows no size: a process can make its own arguments gigabytes long.
+std::istringstream proc(pid_t pid, std::string_view file) {
+    constexpr std::size_t kMost = 4096;
+    std::ifstream opened(fmt::format("/proc/{}/{}", pid, file));
+    std::string text(kMost, '\0');
+    opened.read(text.data(), kMost);
+    text.resize(static_cast<std::size_t>(opened.gcount()));
+    return std::istringstream(text);
 }
 
 // The number at this place, from 1, of the line that begins with "NAME:". Empty if there is none.
-std::optional<long> number_of(std::ifstream file, std::string_view name, int place) {
+std::optional<long> number_of(std::istringstream file, std::string_view name, int place) {
     std::string line;
     while (std::getline(file, line)) {
         if (line.starts_with(name)) {
@@ -53,11 +59,11 @@ std::string last_part(std::string_view path) {
 
 std::string program_of(pid_t pid) {
     std::string name;
-    std::ifstream arguments = proc(pid, "cmdline");
+    std::istringstream arguments = proc(pid, "cmdline");
     std::getline(arguments, name, '\0');
     name = last_part(name);
     if (name.empty()) {
-        std::ifstream comm = proc(pid, "comm");
+        std::istringstream comm = proc(pid, "comm");
         std::getline(comm, name);
     }
     return name;

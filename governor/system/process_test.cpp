@@ -85,6 +85,18 @@ TEST(Describe, WithoutArgumentsTheKernelsNameCounts) {
     EXPECT_EQ(describe(process.get(), sleeper.pid())->program, "sleep");
 }
 
+TEST(Describe, ALongArgumentIsCutAndNoName) {
+    const std::string path = "/opt/";
+    const std::string cut(4096 - path.size(), 'a');
+    Sleeper sleeper((path + std::string(100'000, 'a')).c_str());
+    const FileDescriptor process = pidfd(sleeper.pid());
+    wait_for_program(process, sleeper.pid(), cut);
+    const auto described = describe(process.get(), sleeper.pid());
+    ASSERT_TRUE(described);
+    EXPECT_EQ(described->program, cut);
+    EXPECT_EQ(application_of(*described, ""), "unnamed");
+}
+
 TEST(Describe, AProcessThatEndedMeanwhileIsRefusedThoughItsNumberLives) {
     Sleeper sleeper("sleep");
     const FileDescriptor process = pidfd(sleeper.pid());
