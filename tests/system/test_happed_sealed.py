@@ -260,10 +260,10 @@ def test_who_fights_over_a_sealed_run_is_told_of_it_without_its_frequencies(
     assert owner.get("Reason") == "another program governs"
     assert "scaling" not in stopped.log
     end(owner, run)
-    kept = facts(owner, run)
-    *fights, given_up = (each["reason"] for each in kept["interruptions"])
-    assert (set(fights), given_up) == ({"other"}, "contested")  # on a busy computer happed sees more than one fight
-    assert 'scaling_governor was set to "interact"' in kept["interruptions"][0]["detail"]
+    # On a busy computer happed sees more than one fight: the other program may undo a write before happed has read it.
+    *fights, last, given_up = facts(owner, run)["interruptions"]
+    assert ({each["reason"] for each in [*fights, last]}, given_up["reason"]) == ({"other"}, "contested")
+    assert 'scaling_governor was set to "interact"' in last["detail"]
 
 
 def test_a_limit_of_a_sealed_run_is_in_its_facts_alone(owner: Client, stopped: Happed, t61: T61) -> None:
