@@ -1,6 +1,5 @@
 #!/bin/sh
-# Renews the pictures in docs/img: figures of the simulation, the tests' pictures of pages and windows, and a simulated
-# power trace.
+# Renews the pictures in docs/img: figures of the simulation, and the tests' pictures of pages and windows.
 set -eu
 cd "$(dirname "$0")/.."
 rm -rf build/pictures
@@ -33,7 +32,6 @@ END
 }
 
 HAPPE_PICTURES=1 build/venv/bin/python -m pytest -q -p no:cacheprovider study-server/tests/browser
-picture study-server/participant-rating participant-rating
 picture study-server/study-locked-1280-light study-locked-1280-light
 picture study-server/run-whole-1280-light run-view 1180
 picture study-server/profiles-1280-light profile-map
@@ -60,38 +58,4 @@ HAPPE_PICTURES=1 build/venv/bin/python -m pytest -q -p no:cacheprovider tests/sy
 for page in ready rating experimenter; do
     picture "ui/study-$page" "study-$page"
 done
-
-# Two minutes of a simulated T61 whose load rises in steps. It loses half a second.
-power=build/pictures/power
-mkdir -p $power
-cat >$power/loads.csv <<'LOADS'
-seconds,khz,utilisation
-0,800000,0.2
-20,1200000,0.5
-40,1600000,0.7
-60,2200000,0.9
-80,2300000,1
-100,800000,0.1
-120,800000,0.1
-LOADS
-cat >$power/rig.toml <<'RIG'
-name = "simulated rig"
-date = 2026-01-01
-expires = 2099-01-01
-shunt_ohm = { value = 0.1, standard_uncertainty = 0.0001, source = "simulated" }
-divider = { value = 4.0, standard_uncertainty = 0.004, source = "simulated" }
-wiring = { shunt = "return", supply_measured = "after" }
-RIG
-cat >$power/happe-power.toml <<'LOGGER'
-state = "state"
-[record.source]
-kind = "sim"
-place = "build/pictures/power/loads.csv"
-rate = 2000
-drop = [[70, 0.5]]
-pace = "none"
-LOGGER
-build/bin/happe-power --config $power/happe-power.toml record --study pictures --no-upload --no-zero-check --duration 2m --calibration $power/rig.toml || [ $? -eq 1 ] # 1: it lost samples
-build/bin/happe-power --config $power/happe-power.toml show $power/state/spool/pictures/* $power/power-trace.png
-cp $power/power-trace.png docs/img/power-trace.png
 ls docs/img
