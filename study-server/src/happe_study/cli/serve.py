@@ -33,7 +33,7 @@ while a study is locked with it.
 
 Examples:
   systemctl stop happe-server
-  happe-server backup /var/backups/happe/before-upgrade
+  happe-server backup /var/backups/happe/before-upgrade.tar
   happe-server migrate && systemctl start happe-server"""
 
 
