@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Zero checks by a relay during a recording."""
 
+import itertools
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -63,6 +64,12 @@ def played(bench: Bench, seconds: float, every_s: float) -> tuple[Zeroing, list[
     while zeroing.next_index < seconds * RATE_HZ:
         items += zeroing.read(0.1).items
     return zeroing, [*items, *zeroing.finish().items]
+
+
+def test_a_meter_that_only_loses_samples_does_not_hold_a_recording_up() -> None:
+    gaps = (Reading((Gap(second, second + 1, Reason.INVALID),), None) for second in itertools.count())
+    with pytest.raises(ValueError, match="fewer than two samples"):
+        zero_check.take(Given(gaps, rate_hz=1.0))
 
 
 def test_the_zero_is_read_at_the_beginning_in_between_and_at_the_end_and_is_no_power() -> None:

@@ -56,11 +56,13 @@ def _until(source: Source, wanted: int) -> Iterator[Block]:
     had, idle_s = 0, 0.0
     while had < wanted and idle_s < PATIENCE_S:
         reading = source.read(READ_S)
-        idle_s = 0.0 if reading.items else idle_s + READ_S
+        idle_s += 0.0 if reading.items else READ_S
         for item in reading.items:
             if isinstance(item, Block):
-                had += item.rows
+                had, idle_s = had + item.rows, 0.0
                 yield item
+            else:
+                idle_s += (item.to_index - item.from_index) / source.rate_hz
 
 
 def read(
