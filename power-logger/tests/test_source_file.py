@@ -64,12 +64,14 @@ def test_a_jump_of_the_time_is_a_gap_and_jitter_is_none(tmp_path: Path) -> None:
     assert taken.pairs[-1].index == 62
 
 
-@pytest.mark.parametrize("true_hz", [900.0, 1100.0])
+@pytest.mark.parametrize(
+    ("true_hz", "bound", "most"), [(900.0, "ROWS", 50), (1100.0, "ROWS", 50), (900.0, "CHUNK", 700)]
+)
 def test_a_files_clock_that_is_off_loses_nothing_and_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, true_hz: float
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, true_hz: float, bound: str, most: int
 ) -> None:
     # Given chunks of times that drift by some periods from the nominal thousand a second
-    monkeypatch.setattr(file, "ROWS", 50)
+    monkeypatch.setattr(file, bound, most)
     rows = 300
     text = "".join(f"{number / true_hz:.6f},{number},20\n" for number in range(rows))
     taken = import_all(csv_of(tmp_path, "t,shunt_v,supply_v\n" + text) | {"time": "t"}, first_index=50)

@@ -28,7 +28,8 @@ from happe_power.sources.spec import (
 )
 from happe_power.sources.text import Bad, Shape, Table, tables
 
-ROWS = 1 << 15  # that are read at once
+ROWS = 1 << 15  # that are read at once, if they have no more bytes than these
+CHUNK = 1 << 21
 LONGEST_LINE = 64 * 1024  # bytes; 16 channels need 400
 LARGEST_INDEX = 2**53 - 1  # power-trace.schema.json, index
 MISSED = 1.5  # periods: at this step between two times, a sample is missing between them
@@ -255,16 +256,20 @@ class Csv:
         line = 2
         with _opened(self._path) as file:
             file.readline(LONGEST_LINE)
-            whole = self._lines(file)
-            while lines := list(itertools.islice(whole, ROWS)):
+            while lines := self._lines(file):
                 yield from self._rows(b"".join(lines), line)
                 line += len(lines)
 
-    def _lines(self, file: BinaryIO) -> Iterator[bytes]:
-        while line := file.readline(LONGEST_LINE):
+    def _lines(self, file: BinaryIO) -> list[bytes]:
+        """The next lines, as many as the memory may hold at once; none at the end."""
+        lines: list[bytes] = []
+        size = 0
+        while len(lines) < ROWS and size < CHUNK and (line := file.readline(LONGEST_LINE)):
             if len(line) == LONGEST_LINE:
                 raise FinalError(f"{self._path}: a line is longer than {LONGEST_LINE} bytes; is it a CSV file?")
-            yield line
+            lines.append(line)
+            size += len(line)
+        return lines
 
     def _rows(self, text: bytes, line: int) -> Iterator[Rows | Bad]:
         for found in tables(text, self._shape):
