@@ -121,15 +121,16 @@ def test_a_kind_of_another_package_is_one_of_all(others: Callable[..., Kinds]) -
     ],
 )
 def test_a_kind_that_cannot_be_used_is_told_and_the_others_go_on(
-    others: Callable[..., Kinds], made: object, said: str
+    others: Callable[..., Kinds], monkeypatch: pytest.MonkeyPatch, made: object, said: str
 ) -> None:
     kinds = others(meter=made)
+    monkeypatch.setattr(sources, "kinds", lambda: kinds)
     [found] = kinds.ignored
     assert found.table is None
     assert said in found.says
     assert list(kinds) == list(OWN)
-    with pytest.raises(SourceError):
-        spec.checked({"kind": "meter"}, kinds)
+    with pytest.raises(SourceError, match=re.escape(said)):
+        sources.named({"kind": "meter"})
 
 
 def test_a_search_that_fails_is_told(others: Callable[..., Kinds]) -> None:

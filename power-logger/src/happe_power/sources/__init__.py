@@ -9,7 +9,7 @@ from typing import Any
 
 from happe_power.sources.clock import Clock, SystemClock
 from happe_power.sources.source import Source
-from happe_power.sources.spec import Found, Kind, Option, Spec, SpecError, bare, checked
+from happe_power.sources.spec import KIND_FIELD, Found, Kind, Option, Spec, SpecError, bare, checked
 
 __all__ = [
     "Found",
@@ -28,6 +28,10 @@ __all__ = [
 
 def named(table: Mapping[str, Any], says: Callable[[str, str], str] = bare) -> Spec:
     """Check the table of a source; `says` makes the messages. Raises SpecError."""
+    kind = table.get(KIND_FIELD)
+    for each in kinds().ignored:
+        if each.kind == kind and kind not in kinds():
+            raise SpecError(says(KIND_FIELD, each.says))
     return checked(table, kinds(), says)
 
 
