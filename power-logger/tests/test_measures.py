@@ -149,6 +149,14 @@ def test_a_run_is_cut_by_its_record_where_the_export_has_it(traces: Path, tmp_pa
     assert "crossover-clocks.csv: cannot be read as the table `clocks` of" in ran.err
 
 
+def test_an_export_without_a_record_or_a_clock_has_empty_tables_of_them(traces: Path, tmp_path: Path) -> None:
+    runs = written(tmp_path / "a-runs.jsonl", [RUNS[0]])
+    for name in ("a-records.jsonl", "a-clocks.jsonl"):
+        written(tmp_path / name, [])
+    _, made = measures(traces, runs)
+    assert made["RANK0001"]["to_us"] == RUNS[0]["ended_us"]
+
+
 def test_traces_are_named_by_their_folders_and_every_run_measured_is_status_0(traces: Path, tmp_path: Path) -> None:
     runs, out = written(tmp_path / "runs.csv", RUNS[:1]), tmp_path / "measures.json"
     mine = [each for each in traces.glob("*/*") if Trace.open(each).header["measured"] == power_traces.MEASURED]
@@ -274,6 +282,7 @@ def test_a_bad_row_is_named(traces: Path, tmp_path: Path, changed: Row, said: st
         ("runs.csv", b"run,state\nRANK0001,complete\n"),
         ("runs.jsonl", b"{\n"),
         ("runs.jsonl", b"[]\n"),
+        ("runs.jsonl", b'{"run": "RANK0001", "clock": "monotonic:0b9bd7ac"}\n'),  # of the table `records`
         ("runs.parquet", b"PAR1"),
         ("runs.csv", b"\xff"),
     ],

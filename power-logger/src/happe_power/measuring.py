@@ -173,10 +173,13 @@ def _by_record(run: StudyRun, record: dict[str, Any], clocks: dict[tuple[str, st
 def _table(path: Path, name: str) -> list[dict[str, Any]]:
     """The rows of one of COLUMNS: whole numbers in columns `..._us`, else texts. Raises RunsError, OSError."""
     wanted = pa.schema([(each, pa.int64() if each.endswith("_us") else pa.string()) for each in COLUMNS[name]])
+    of = f"cannot be read as the table `{name}` of `happe-server study export`"
     try:
         match path.suffix:
             case ".parquet":
                 read = parquet.read_table(path)
+            case ".jsonl" if not path.stat().st_size:  # Arrow refuses an export without a row
+                read = wanted.empty_table()
             case ".jsonl":
                 read = json.read_json(path, parse_options=json.ParseOptions(wanted, unexpected_field_behavior="ignore"))
             case _:
@@ -184,8 +187,11 @@ def _table(path: Path, name: str) -> list[dict[str, Any]]:
                 read = csv.read_csv(
                     path, parse_options=csv.ParseOptions(newlines_in_values=True), convert_options=types
                 )
-        rows: list[dict[str, Any]] = read.select(wanted.names).cast(wanted).to_pylist()
-    except (pa.ArrowException, KeyError) as error:
-        of = f"the table `{name}` of `happe-server study export`"
-        raise RunsError(f"{path}: cannot be read as {of}: {first_line(error)}") from None
+        table = read.select(wanted.names).cast(wanted)
+        rows: list[dict[str, Any]] = table.to_pylist()
+    except (pa.ArrowException, ValueError, KeyError) as error:
+        raise RunsError(f"{path}: {of}: {first_line(error)}") from None
+    needed = ["state"] if name == "runs" else [each for each in wanted.names if each.endswith("_us")]
+    if lacking := [each for each in needed if table[each].null_count]:
+        raise RunsError(f"{path}: {of}: a row has no {lacking[0]}")
     return rows
