@@ -91,6 +91,7 @@ def test_a_configuration_is_read_with_paths_from_its_own_folder() -> None:
         (b"server = 3\nkeep = 1", "p.toml:1: server: must be a string\np.toml:2: keep: must be one of "),
         (b"plain_http = 1", "p.toml:1: plain_http: must be a boolean"),
         (b"record = 3", "p.toml:1: record: must be an object"),
+        (b"a" * 300_000, "p.toml: has 300000 bytes, at most 262144 are read; is it TOML?"),
     ],
 )
 def test_what_is_wrong_with_a_configuration_is_said_with_its_line(tmp_path: Path, text: bytes, said: str) -> None:

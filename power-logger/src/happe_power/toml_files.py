@@ -11,6 +11,7 @@ from typing import Any
 from happe_contract import toml_lines
 from happe_contract.faults import Fault
 
+MOST_BYTES = 256 * 1024  # the time to read more grows to minutes, as for a recording named by mistake
 TEXT = {"type": "string", "minLength": 1}  # the schema of a text
 
 
@@ -24,6 +25,8 @@ class TomlFile:
     def __init__(self, content: bytes, name: str) -> None:
         """Read a file's bytes. Raises TomlFileError if they are not TOML."""
         self._name = name
+        if len(content) > MOST_BYTES:
+            raise TomlFileError(f"{name}: has {len(content)} bytes, at most {MOST_BYTES} are read; is it TOML?")
         try:
             self._document = toml_lines.read(content)
         except toml_lines.TomlError as error:
