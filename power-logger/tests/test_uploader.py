@@ -18,6 +18,7 @@ from happe_power.upload import clocks
 from happe_power.upload.outbox import BusyError, Outbox, only_uploader
 from happe_power.upload.server import AddressError, RefusedError, Server, pause_s
 from happe_power.upload.uploader import Uploader, upload, watch
+from power_program import happe_power
 from small_disk import SmallDisk
 
 TRIES = 4
@@ -432,7 +433,13 @@ def test_a_trace_whose_manifest_cannot_be_read_waits_for_a_person_and_the_others
     broken.manifest_file.write_text("{")
     assert bench.upload() == 0
     assert_whole(bench, good)
-    assert "manifest.json: is no JSON" in str(Outbox.open(broken.folder).stopped)
+    reason = str(Outbox.open(broken.folder).stopped)
+    assert "manifest.json: is no JSON" in reason
+    assert "move it away, then `happe-power verify --repair`" in reason
+    broken.manifest_file.unlink()
+    assert happe_power("verify", "--repair", broken.folder).status == 0
+    assert bench.upload() == 0
+    assert_whole(bench, broken)
 
 
 def test_two_uploaders_are_not_at_work_on_one_spool(tmp_path: Path) -> None:

@@ -167,7 +167,7 @@ def opened(folder: Path) -> Outbox | None:
     """The trace in a folder; None if the folder can't be read as one (`happe-power verify` says why)."""
     try:
         return Outbox.open(folder)
-    except (TraceError, OSError, KeyError):
+    except (TraceError, OSError, KeyError, TypeError):
         return None
 
 

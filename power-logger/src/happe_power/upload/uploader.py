@@ -37,6 +37,7 @@ Report = Callable[..., None]  # receives events: a name and facts, never the tok
 Waiting = Callable[[float], bool]  # waits for some seconds; True: a signal has requested the end
 PADDED_BYTES = 1 << 16
 MOST_ASKED = 3  # how often the server may ask for one part before we take a pause
+REMADE = "move it away, then `happe-power verify --repair` makes it again, and `happe-power upload` goes on"
 NOT_THE_SERVER = "the answer does not come from a study server"
 
 
@@ -107,7 +108,7 @@ class Uploader:
             return act(outbox)
         except (StoppedError, TraceError) as error:
             self._stopped.add(outbox.folder)
-            reason = str(error)
+            reason = f"{error}; {REMADE}" if isinstance(error, TraceError) else str(error)
             self._noted(outbox, lambda: outbox.stop(reason))
             self._report("stopped", trace=outbox.id, reason=reason)
             return True
