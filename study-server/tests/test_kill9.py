@@ -4,6 +4,7 @@
 import os
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from http import HTTPStatus
 from pathlib import Path
 from random import Random
@@ -29,9 +30,17 @@ CRASHES, FILLS, TRIES = -(-KILLS // 2), 2, 5
 SMALL = 64 << 20  # bytes
 
 
-def upload(server: ServerProcess, given: Underway) -> Crowd:
-    """Upload records like four laptops, and two streams of parts, without end."""
+@pytest.fixture
+def ending() -> Iterator[ExitStack]:
+    """Ends what a test has begun, the last first: at `ending.close()`, and at the latest when the test fails."""
+    with ExitStack() as stack:
+        yield stack
+
+
+def upload(server: ServerProcess, given: Underway, ending: ExitStack) -> Crowd:
+    """Upload records like four laptops, and two streams of parts, until `ending`."""
     crowd, share = Crowd(), len(given.runs) // 4
+    ending.callback(crowd.end)
     for number in range(4):
         codes = given.runs[number * share : (number + 1) * share]
         crowd.add(server.port, given.laptop.token, record_items(codes))
@@ -49,12 +58,14 @@ def world_of_processes(database_url: str, tmp_path: Path) -> Iterator[tuple[Worl
 
 
 @ON_BOTH
-def test_what_was_acknowledged_outlives_kills(world_of_processes: tuple[World, ServerProcess]) -> None:
+def test_what_was_acknowledged_outlives_kills(
+    world_of_processes: tuple[World, ServerProcess], ending: ExitStack
+) -> None:
     # given
     world, server = world_of_processes
     given, random = underway(world, applications=3, participants=4), Random(9)
     server.start()
-    crowd = upload(server, given)
+    crowd = upload(server, given, ending)
     # when
     moments = threading.Event()
     for _ in range(KILLS):
@@ -63,7 +74,7 @@ def test_what_was_acknowledged_outlives_kills(world_of_processes: tuple[World, S
         server.kill()
         server.start()
     crowd.wait_for(more=20)
-    crowd.end()
+    ending.close()
     # then
     there = require_all(world, Folder(world.config.traces_folder), crowd.acknowledged())
     assert there["runs"] > KILLS
@@ -71,7 +82,7 @@ def test_what_was_acknowledged_outlives_kills(world_of_processes: tuple[World, S
     assert crowd.lost() > KILLS, "requests were cut off"
 
 
-def test_a_full_disk_is_answered_with_507_and_nothing_is_half_stored(sqlite_url: str) -> None:
+def test_a_full_disk_is_answered_with_507_and_nothing_is_half_stored(sqlite_url: str, ending: ExitStack) -> None:
     # given
     folder = Path(make_url(sqlite_url).database or "").parent
     world = World(folder, sqlite_url)
@@ -79,8 +90,10 @@ def test_a_full_disk_is_answered_with_507_and_nothing_is_half_stored(sqlite_url:
     world.close()
     server = ServerProcess(folder, sqlite_url, limits={"free_bytes": 0})
     server.disk = disk = SmallDisk(folder, SMALL)
+    ending.callback(disk.close)
+    ending.callback(server.stop)
     server.start()
-    crowd = upload(server, given)
+    crowd = upload(server, given, ending)
     crowd.wait_for(more=20)
     # when
     for _ in range(FILLS):
@@ -94,9 +107,7 @@ def test_a_full_disk_is_answered_with_507_and_nothing_is_half_stored(sqlite_url:
     disk.make_room()
     server.start()
     crowd.wait_for(more=20)
-    crowd.end()
-    server.stop()
-    disk.close()
+    ending.close()
     # then
     assert set(crowd.statuses()) <= {HTTPStatus.OK, HTTPStatus.CREATED, HTTPStatus.INSUFFICIENT_STORAGE}
     require_all(world, Folder(world.config.traces_folder), crowd.acknowledged())
@@ -111,7 +122,7 @@ def durable_postgres() -> Iterator[Postgres]:
 
 @pytest.mark.long
 def test_crashes_of_postgresql_are_answered_with_503_and_lose_nothing(
-    durable_postgres: Postgres, tmp_path: Path
+    durable_postgres: Postgres, tmp_path: Path, ending: ExitStack
 ) -> None:
     # given
     database = Database(durable_postgres.url())
@@ -119,8 +130,9 @@ def test_crashes_of_postgresql_are_answered_with_503_and_lose_nothing(
     database.dispose()
     world, server = World(tmp_path, durable_postgres.url()), ServerProcess(tmp_path, durable_postgres.url())
     given, random = underway(world, applications=3, participants=2), Random(5)
+    ending.callback(server.stop)
     server.start()
-    crowd = upload(server, given)
+    crowd = upload(server, given, ending)
     # when
     for _ in range(CRASHES):
         crowd.wait_for(more=random.randrange(5, 30))
@@ -128,8 +140,7 @@ def test_crashes_of_postgresql_are_answered_with_503_and_lose_nothing(
         crowd.wait_for_status(HTTPStatus.SERVICE_UNAVAILABLE, more=5)
         start_again(durable_postgres)
     crowd.wait_for(more=20)
-    crowd.end()
-    server.stop()
+    ending.close()
     # then
     assert set(crowd.statuses()) <= {HTTPStatus.OK, HTTPStatus.CREATED, HTTPStatus.SERVICE_UNAVAILABLE}
     world.database.dispose()
