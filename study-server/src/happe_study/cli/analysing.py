@@ -170,7 +170,7 @@ def plan(  # noqa: PLR0913, PLR0917 - an option each
     participants: tuple[int, ...],
     studies: int,
     as_json: bool,  # noqa: FBT001 - click's flag
-    register: bool,  # noqa: FBT001
+    register: bool,  # noqa: FBT001 - the same
     like: Path | None,
     **assumed: float,
 ) -> None:

@@ -4,7 +4,7 @@
 import re
 from dataclasses import dataclass
 
-_PLACEHOLDER = re.compile(r"<([A-Z][A-Z,\s-]*)>")
+_COMMENT_OR_PLACEHOLDER = re.compile(r"^[ \t]*#.*|<([A-Z][A-Z,\s-]*)>", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,9 @@ class Placeholder:
 
 def left(text: str) -> list[Placeholder]:
     """The placeholders left in a protocol's TOML text, in order. Those in comments do not count."""
-    return [
-        Placeholder(text.count("\n", 0, each.start()) + 1, " ".join(each[1].split()))
-        for each in _PLACEHOLDER.finditer(text)
-        if not text[text.rfind("\n", 0, each.start()) + 1 :].lstrip().startswith("#")
-    ]
+    found, line, at = [], 1, 0
+    for each in _COMMENT_OR_PLACEHOLDER.finditer(text):
+        line, at = line + text.count("\n", at, each.start()), each.start()
+        if each[1]:
+            found.append(Placeholder(line, " ".join(each[1].split())))
+    return found
