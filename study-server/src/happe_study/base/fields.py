@@ -13,7 +13,10 @@ PRINTABLE = rf"[^{_CONTROL}]"
 
 Code = Annotated[str, Field(pattern=CODE_PATTERN)]
 BINARY = {"schema": {"type": "string", "format": "binary"}}  # of an answer that is a file
-Reason = Annotated[str, Field(min_length=1, max_length=500, pattern=rf"^{PRINTABLE}*[^\s{_CONTROL}]{PRINTABLE}*$")]
+LONGEST_REASON = 500
+Reason = Annotated[
+    str, Field(min_length=1, max_length=LONGEST_REASON, pattern=rf"^{PRINTABLE}*[^\s{_CONTROL}]{PRINTABLE}*$")
+]
 
 
 class Closed(BaseModel):

@@ -18,6 +18,7 @@ from markupsafe import Markup
 from werkzeug.wrappers import Response as AnyResponse
 
 from happe_study.base.clock import now_us
+from happe_study.base.fields import LONGEST_REASON
 from happe_study.base.problems import FieldError, Problem, unprocessable
 from happe_study.model.rights import Right
 from happe_study.model.rules import Who, caller, check, rule_of
@@ -152,6 +153,11 @@ def field(name: str, *, shortest: int = 1, longest: int = 200, what: str = "") -
     if not text.isprintable():
         raise mistake(name, f"{what or 'This'} must be one line of text.")
     return text
+
+
+def reason() -> str:
+    """The reason from the form, as the API takes it. Raises Problem 422."""
+    return field("reason", longest=LONGEST_REASON, what="The reason")
 
 
 def require_tick(name: str, asked: str) -> None:

@@ -28,7 +28,6 @@ from happe_study.study.people.holding import hold
 
 LONGEST_NOTE = 2000
 MOST_BYTES = 12 * LONGEST_NOTE + 4096  # of a request: the longest code of a character in a form and in JSON has 12
-LONGEST_REASON = 500
 ACTIONS = {
     kind: f"profile.{word}" for kind, word in zip(ReviewKind, ("noted", "flagged", "unflagged", "passed"), strict=True)
 }

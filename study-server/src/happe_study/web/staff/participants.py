@@ -23,11 +23,10 @@ from happe_study.study.runs import participation as services
 from happe_study.study.studies.services import find, protocol_of
 from happe_study.web.api.participants import MOST_INVITED, link_of, shown
 from happe_study.web.api.runs import shown as shown_runs
-from happe_study.web.staff_page import Input, done, field, form_page, mistake, or_again, page
+from happe_study.web.staff_page import Input, done, field, form_page, mistake, or_again, page, reason
 
 pages = Blueprint("participant_staff", __name__)
 
-LONGEST_REASON = 500
 INVITE = Markup(
     "<p>Each participant gets their own link, which leads through the whole study. The next page shows it once. The "
     "server knows participants only by a random code. Do not write down which person has which code, unless the "
@@ -116,9 +115,9 @@ def replace_form(study: str, code: str, problem: Problem | None = None) -> Respo
 @or_again(replace_form)
 def replace(study: str, code: str) -> AnyResponse:
     """Replace a participant who dropped out: the next one gets the place."""
-    reason = field("reason", longest=LONGEST_REASON, what="The reason")
+    why = reason()
     with parts().database.writing() as session:
-        services.replace(session, services.find(session, g.happe_study_ids(study), code), reason, caller())
+        services.replace(session, services.find(session, g.happe_study_ids(study), code), why, caller())
     return done_with(f"Participant {code} is replaced: the place is free again.", study)
 
 

@@ -35,7 +35,7 @@ from happe_study.study.records.lessons import LEVELS
 from happe_study.study.studies.services import find, protocol_of, seed_of
 from happe_study.study.window import around
 from happe_study.web.api.profiles import BLINDED, attached
-from happe_study.web.staff_page import counted, done, field, mistake, or_again, page
+from happe_study.web.staff_page import counted, done, mistake, or_again, page, reason
 
 pages = Blueprint("profile_pages", __name__)
 pages.add_app_template_filter(key_name)
@@ -362,7 +362,7 @@ def _text(kind: ReviewKind) -> str:
     """The text of a review: a note, or a reason; empty for a pass."""
     if kind is ReviewKind.PASS:
         return ""
-    return _note() if kind is ReviewKind.NOTE else field("reason", longest=reviews.LONGEST_REASON, what="The reason")
+    return _note() if kind is ReviewKind.NOTE else reason()
 
 
 def _note() -> str:

@@ -38,11 +38,10 @@ from happe_study.web.api.runs import shown
 from happe_study.web.staff.run_page import figure
 from happe_study.web.staff.run_page.power import Measured, measured
 from happe_study.web.staff.run_page.series import RunSeries, run_series
-from happe_study.web.staff_page import Input, done, field, form_page, or_again, page
+from happe_study.web.staff_page import Input, done, form_page, or_again, page, reason
 
 pages = Blueprint("run_view", __name__)
 
-LONGEST_REASON = 500
 COLUMNS = 1000  # columns of a chart of power
 
 ABORT = Markup(
@@ -201,10 +200,10 @@ def abort_form(study: str, code: str, problem: Problem | None = None) -> Respons
 @or_again(abort_form)
 def abort(study: str, code: str) -> AnyResponse:
     """Abort a run, with the reason why it doesn't count."""
-    reason = field("reason", longest=LONGEST_REASON, what="The reason")
+    why = reason()
     with parts().database.writing() as session:
         run = services.find(session, g.happe_study_ids(study), code)
-        services.abort(session, run, reason, caller())
+        services.abort(session, run, why, caller())
         return _back(session, run, study, f"Run {code} is aborted. You can plan it again.")
 
 
