@@ -17,9 +17,6 @@ class Reading(IntEnum):
     LIMIT = 0x00  # P-state: 0 (2.3 GHz) to 4 (0.8 GHz)
     MAINS = 0x04  # 1: plugged in
     BATTERY = 0x08  # 1 discharging, 2 charging, 4 critical
-    RATE_MW = 0x0C
-    REMAINING_MWH = 0x10
-    VOLTAGE_MV = 0x14
     WITHOUT_BOOST = 0x1C  # 1: no 2.3 GHz, for processors that come on line later; only with a policy for each processor
 
 
