@@ -5,6 +5,7 @@ import configparser
 import os
 import re
 import subprocess
+from pathlib import Path
 
 from desktop import program
 from patience import PATIENCE_S
@@ -41,6 +42,17 @@ def unit_file() -> configparser.ConfigParser:
     file = configparser.ConfigParser(interpolation=None, strict=False)
     file.read(ROOT / "packaging/systemd/happe-indicator.service")
     return file
+
+
+def test_systemd_knows_every_word_of_it(tmp_path: Path) -> None:
+    """No test starts it under a user's systemd, which would ignore a word that it does not know, such as a limit."""
+    unit = tmp_path / "happe-indicator.service"
+    text = (ROOT / "packaging/systemd/happe-indicator.service").read_text()
+    unit.write_text(text.replace("/usr/bin/happe-indicator", "/bin/true"))
+    command = ["systemd-analyze", "--user", "--man=no", "verify", str(unit)]
+    environment = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment, timeout=PATIENCE_S)
+    assert done.stderr == ""
 
 
 def test_it_does_not_keep_the_session_running() -> None:
