@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent
-# They import what `make setup-test` does not install: a driver of browsers.
+# They import what `make setup-test` does not install: a driver of browsers, and a reader of Markdown.
 SLOW = (
     "study-server/tests/browser",
     "tests/architecture/test_documents.py",

@@ -34,5 +34,5 @@ def of_these_machines(self: PyPIRepository, wanted: InstallRequirement) -> set[I
     return wheels if anywhere else wheels | {each for each in found if not each.link.filename.endswith(".whl")}
 
 
-PyPIRepository._get_matching_candidates = of_these_machines  # noqa: SLF001
+PyPIRepository._get_matching_candidates = of_these_machines  # noqa: SLF001 - the same
 cli()
