@@ -159,12 +159,12 @@ def test_readings_that_find_no_room_are_a_gap_and_the_recording_goes_on(
     assert recorder.rows + recorder.lost == trace.end_index == 60_000
 
 
-def writer_in(folder: Path) -> Writer:
+def writer_in(folder: Path, *, behind: bool = False) -> Writer:
     """A writer of parts of a second."""
     header = header_of(Given([]), Purpose("a-study", part_seconds=1), "x", pair_at(0, RATE), "monotonic:x")
     for name in FOLDERS:
         (folder / name).mkdir()
-    return Writer(closing.Open(Trace(folder, header), ExitStack()), (SHUNT, SUPPLY), lambda: True)
+    return Writer(closing.Open(Trace(folder, header), ExitStack()), (SHUNT, SUPPLY), lambda: True, lambda: behind)
 
 
 def put_all(writer: Writer, readings: Iterable[Reading]) -> None:
@@ -189,6 +189,15 @@ def test_parts_that_the_disk_refuses_wait_and_later_ones_find_no_room(
     put_all(writer, [Reading((samples(seconds * 1000, 500),), None)])
     assert (writer.trouble, writer.rows) == ("", MOST_WAITING * 1000 + 500)
     assert len(list((tmp_path / "parts").iterdir())) == MOST_WAITING
+
+
+def test_samples_that_wait_in_memory_are_written_before_parts_are_closed(tmp_path: Path) -> None:
+    writer = writer_in(tmp_path, behind=True)
+    put_all(writer, steady(RATE, 500, MOST_WAITING + 2))
+    writer.tend()
+    assert (writer.rows, writer.lost) == ((MOST_WAITING + 2) * 1000, 0)
+    assert len(list((tmp_path / "open").glob("*.raw"))) == MOST_WAITING - 1
+    assert len(list((tmp_path / "parts").iterdir())) == 3
 
 
 @pytest.fixture

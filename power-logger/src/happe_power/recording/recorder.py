@@ -28,6 +28,7 @@ SYNC_S = 1.0
 RETRY_S = 1.0
 LAST_TRIES = 3  # at the end, if the disk refuses a write
 MOST_READINGS, MOST_PATIENT = 256, 4  # in the queue to the writer; of a source that can wait for it
+MOST_LATE = 5  # readings in the queue; with more, writing them goes before closing parts
 KEPT_FREE = 16 << 20  # free bytes for manifest, seal and the uploader's notes: without these, no part is ever deleted
 KEPT_SHARE = 20  # the same on a small disk: a twentieth of it
 
@@ -222,7 +223,11 @@ class Recorder:
         header = header_of(source, purpose, name, started, self._clock)
         self._open = closing.create(Trace(self._study / name, header), self._beside)
         self.folders.append(self._open.trace.folder)
-        self._writers.append(Writer(self._open, source.channels, self._has_room))
+        self._writers.append(Writer(self._open, source.channels, self._has_room, self._behind))
+
+    def _behind(self) -> bool:
+        """Whether readings of a real instrument wait for the writer."""
+        return not self._patient and self._queue.qsize() >= MOST_LATE
 
     def _has_room(self) -> bool:
         """Whether the disk has room for one more part. Raises OSError."""

@@ -27,12 +27,21 @@ class Writer:
     `failed` lists why parts or the manifest were given up; the next recovery makes them.
     """
 
-    def __init__(self, trace: Open, channels: Sequence[Channel], has_room: Callable[[], bool]) -> None:
-        """Begin at the trace's first index. `channels` are the source's. `has_room`: for one more part on the disk."""
+    def __init__(
+        self,
+        trace: Open,
+        channels: Sequence[Channel],
+        has_room: Callable[[], bool],
+        behind: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Begin at the trace's first index. `channels` are the source's. `has_room`: for one more part on the disk.
+
+        `behind`: readings wait in memory, where a kill loses them, so they go before the making of parts.
+        """
         self._open, self._trace, self._channels = trace, trace.trace, channels
         self.number = self.rows = self.lost = self.gaps = 0
         self.failed: list[str] = []
-        self._has_room = has_room
+        self._has_room, self._behind = has_room, behind
         self._hold = round(self._trace.rate_hz * HOLD_S)
         self._next_index = self._trace.started.index
         self._boundary = self._part_end(self._trace.started.index)
@@ -179,8 +188,10 @@ class Writer:
                 self._refused["write"] = _said(error)
 
     def _close_parts(self) -> bool:
-        """Make parts of the files that wait, in order. False: the disk refuses one."""
+        """Make parts of the files that wait, in order. False: the disk refuses one, or there is no time now."""
         while self._waiting:
+            if self._behind() and len(self._waiting) < MOST_WAITING:
+                return False
             close = partial(closing.close_part, self._trace, self._waiting[0], self._records)
             self._records = None
             if not self._insist(close):
