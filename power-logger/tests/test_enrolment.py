@@ -38,6 +38,11 @@ def test_enrolling_keeps_the_token_where_only_its_owner_reads_it(fake: FakeStudy
     assert TOKEN not in ran.out + ran.err + repr(identity.load(kept.parent))
 
 
+def test_a_token_is_on_the_disk_before_its_name_is(tmp_path: Path, on_disk: list[str]) -> None:
+    identity.store(tmp_path, Identity("https://localhost", "M3TERAAA", "paper-a3", TOKEN))
+    assert on_disk == ["fsync .device.json", "replace .device.json", f"fsync {tmp_path.name}"]
+
+
 def test_root_leaves_the_token_to_the_folders_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[tuple[str, int, int]] = []
 

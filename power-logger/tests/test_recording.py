@@ -191,6 +191,17 @@ def test_parts_that_the_disk_refuses_wait_and_later_ones_find_no_room(
     assert len(list((tmp_path / "parts").iterdir())) == MOST_WAITING
 
 
+def test_a_part_is_on_the_disk_before_its_name_is_and_its_samples_before_that(
+    tmp_path: Path, on_disk: list[str]
+) -> None:
+    writer = writer_in(tmp_path)
+    put_all(writer, steady(RATE, 500, 1.5))
+    writer.tend()
+    closed = ["fsync .000000.parquet.unfinished", "rename .000000.parquet.unfinished", "fsync parts"]
+    assert on_disk[:2] == ["fsync open", "fdatasync 000000.raw"]
+    assert on_disk[2:] == ["fsync digests.jsonl", *closed, "fsync open", "fdatasync 000001.raw"]
+
+
 def test_samples_that_wait_in_memory_are_written_before_parts_are_closed(tmp_path: Path) -> None:
     writer = writer_in(tmp_path, behind=True)
     put_all(writer, steady(RATE, 500, MOST_WAITING + 2))

@@ -6,6 +6,8 @@ import os
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
+from happe_cli.disk import sync_folder
+
 NAME = "device.json"
 OTHERS = 0o077
 
@@ -59,6 +61,7 @@ def store(state: Path, identity: Identity) -> None:
         file.flush()
         os.fsync(file.fileno())
     (state / f".{NAME}").replace(state / NAME)
+    sync_folder(state)
 
 
 def _open(state: Path) -> int:
