@@ -38,6 +38,8 @@ class Case:
     rate_hz: float = 50.0
     off_ppm: float | None = None  # the error of the rate; None: anything up to 100
     switched_hz: float = 0.0  # how often the load switches; each state lasts half of a period
+    duty: float | None = None  # instead, the load takes current for this share of a period, and then none
+    ripple_v: float | None = 0.0  # what the record states for an instrument that averages; None: nothing
     in_time: bool = False  # the switching rate is an exact multiple of the sampling rate
     samples_at_instants: bool = False  # not means over their periods
     filter_hz: float | None = None  # a filter of two poles before the sampling, which the record states
@@ -203,8 +205,8 @@ def _edges(case: Case, clock: _Clock, begin: float, end: float) -> tuple[Values,
     if case.switched_hz:
         hertz = round(case.switched_hz / clock.hz) * clock.hz if case.in_time else case.switched_hz
         origin = clock.begins_s - clock.phase / hertz
-        halves = np.arange(math.floor((begin - origin) * 2 * hertz), math.ceil((end - origin) * 2 * hertz) + 1)
-        times = np.concatenate([times, origin + halves / (2 * hertz)])
+        periods = np.arange(math.floor((begin - origin) * hertz), math.ceil((end - origin) * hertz) + 1)
+        times = np.concatenate([times, *(origin + (periods + share) / hertz for share in (0.0, case.duty or 0.5))])
     times = np.unique(np.clip(times, begin, end))
     times = np.unique(np.concatenate([[begin], times, [end]]))
     middles = (times[1:] + times[:-1]) / 2
@@ -212,7 +214,8 @@ def _edges(case: Case, clock: _Clock, begin: float, end: float) -> tuple[Values,
         clock.size * np.array([amperes for _, amperes in STEPS])[np.searchsorted(steps, middles, side="right") - 1]
     )
     if case.switched_hz:
-        amperes = amperes * np.where(np.floor((middles - origin) * 2 * hertz) % 2 == 0, 1.5, 0.5)
+        high, low = (1.5, 0.0) if case.duty else (1.5, 0.5)
+        amperes = amperes * np.where((middles - origin) * hertz % 1 < (case.duty or 0.5), high, low)
     return times, amperes
 
 
@@ -282,7 +285,9 @@ def _rig(case: Case, rng: np.random.Generator, clock: _Clock, zero: _Zero) -> Ma
     if case.filter_hz is not None:
         filter_ = {"filter": {"bandwidth_hz": case.filter_hz, "poles": 2, "source": "drawn", "ripple": RIPPLE_V}}
     elif not case.samples_at_instants:
-        filter_ = {"filter": {"mean_s": 1 / case.rate_hz, "source": "drawn", "ripple": 0}}
+        filter_ = {"filter": {"mean_s": 1 / case.rate_hz, "source": "drawn"}}
+        if case.ripple_v is not None:
+            filter_["filter"]["ripple"] = case.ripple_v
     corrections: dict[str, dict[str, Any]] = {
         "shunt": {"gain": stated(*of["gain"]), "zero": stated(*of["zero"])},
         "supply": {"gain": stated(*of["supply gain"]), "zero": stated(*of["supply zero"])},

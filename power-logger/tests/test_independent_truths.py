@@ -23,7 +23,7 @@ from happe_contract.traces import Block, ClockEstimate, Gap, Reason, TimePair
 from happe_power import figures
 from happe_power.compare import Comparison, difference, improvement
 from happe_power.trace import Trace
-from independent_truths import Case, Session, session
+from independent_truths import RIPPLE_V, Case, Session, session
 
 pytestmark = pytest.mark.slow
 
@@ -34,6 +34,9 @@ CHANCE = 1e-3  # the chance that too few draws hold the truth although each hold
 
 LOAD = Case("a load that steps, 16 bits, two zero checks", checks=2)
 FAST = replace(LOAD, rate_hz=200.0, switched_hz=1000.0)
+PULSES = replace(
+    LOAD, switched_hz=200.0, duty=0.05, name="3 A at 200 Hz, 5 % of the time, means of 20 ms", ripple_v=None
+)
 UNTIMED = replace(LOAD, name="20 s after 30 min, no times, 120 ppm", off_ppm=120.0, starts_at_s=1800.0, timed=False)
 CASES = [  # with the reason why HAPPE refuses their figures; empty: it gives figures
     (LOAD, ""),
@@ -71,6 +74,8 @@ CASES = [  # with the reason why HAPPE refuses their figures; empty: it gives fi
     (replace(FAST, name="1 kHz at 200 S/s, 120 ppm off", samples_at_instants=True, off_ppm=120.0), "aliasing"),
     (replace(FAST, name="1 kHz at 200 S/s, in time, two poles of 5 Hz", in_time=True, filter_hz=5.0), ""),
     (replace(FAST, name="1 kHz at 200 S/s, 120 ppm off, two poles of 5 Hz", off_ppm=120.0, filter_hz=5.0), ""),
+    (PULSES, "aliasing"),
+    (replace(PULSES, name=f"{PULSES.name}, ripple stated", ripple_v=RIPPLE_V), ""),
     (UNTIMED, "clock"),
     (replace(UNTIMED, name="the same, cuts of 1 s let pass", limits={"clock_us": 1e6, "clock_share": 1.0}), ""),
     (Case("floats in steps of 0.1 W, stated", step_w=0.1, states_step=True), ""),

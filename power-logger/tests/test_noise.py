@@ -191,6 +191,11 @@ def test_a_mean_over_whole_periods_hides_nothing_and_one_over_a_part_of_it_misse
     [
         (None, "nothing states a filter of shunt"),
         (Filter("a box", 20.0), "(20 Hz, 1 pole) is too weak: if the load switches"),
+        (Filter("a box", RATE_HZ / 20), "(2.5 Hz, 1 pole) is too weak: if the load switches"),
+        (
+            Filter("a meter", mean_s=1 / RATE_HZ),
+            "nothing states the `ripple` of shunt behind its filter (means of 0.02 s)",
+        ),
     ],
 )
 def test_a_figure_is_refused_if_a_load_could_hide_from_the_samples(by: Filter | None, says: str) -> None:
@@ -203,7 +208,7 @@ def test_a_figure_is_refused_if_a_load_could_hide_from_the_samples(by: Filter | 
 
 def test_what_a_filter_lets_through_and_its_delay_are_in_the_budget() -> None:
     given = session(1)
-    made = rig(record=stating(filter=Filter("two RC", 1.0, 2)))
+    made = rig(record=stating(filter=Filter("two RC", 1.0, 2, ripple=0.02)))
     found = figure(made, given.interval, [given.block])
     lines = {line.name: line for line in found.budget.lines}
     leak = 2 * sum(1 / (1 + (k * found.interval.rate_hz) ** 2) for k in range(1, 1000))
@@ -226,14 +231,15 @@ def test_the_supply_costs_its_ripple_if_nobody_states_its_filter() -> None:
     assert line.source == "no filter is stated, for a ripple of 5 %"
 
 
-def test_bandwidth_and_resolution_of_a_source_are_in_its_traces_header() -> None:
-    source = sources.make({"kind": "sim", "bandwidth": [160, 40], "poles": [2, 1], "resolution": [1e-6]})
+def test_bandwidth_ripple_and_resolution_of_a_source_are_in_its_traces_header() -> None:
+    ripple = {"ripple": [0.02, 0]}
+    source = sources.make({"kind": "sim", "bandwidth": [160, 40], "poles": [2, 1], "resolution": [1e-6]} | ripple)
     started = source.start(0)
     header = header_of(source, Purpose("a-study"), "2b1e5a52-0000-4000-8000-000000000000", started, "monotonic:x")
     made = channels_of(header)
     assert [(each.filter, each.resolution) for each in made] == [
-        (Filter("bandwidth of the source", 160.0, 2), 1e-6),
-        (Filter("bandwidth of the source", 40.0, 1), 1e-6),
+        (Filter("bandwidth of the source", 160.0, 2, ripple=0.02), 1e-6),
+        (Filter("bandwidth of the source", 40.0, 1, ripple=0.0), 1e-6),
     ]
 
 

@@ -197,7 +197,7 @@ def _header(  # noqa: PLR0913 - what can be otherwise
     record |= {"wiring": {"shunt": "return", "supply_measured": "after"}}
     channel = header["channels"][0] | {"scale": SCALE}
     if bandwidth_hz:
-        channel["filter"] = {"bandwidth_hz": bandwidth_hz, "poles": 2, "source": "made up"}
+        channel["filter"] = {"bandwidth_hz": bandwidth_hz, "poles": 2, "source": "made up", "ripple": 0}
     power = channel | {"measures": "power", "unit": "W", "scale": SCALE / OHM * VOLT}
     return header | {
         "channels": [channel if calibrated else power],

@@ -185,9 +185,10 @@ class Spec:
             channels = [replace(each, resolution=step) for each, step in zip(channels, steps, strict=True)]
         if "bandwidth" in self.given:
             poles = self.numbers("poles", count)
+            ripples = self.numbers("ripple", count) if "ripple" in self.given else [None] * count
             filters = [
-                Filter("bandwidth of the source", hertz, int(number))
-                for hertz, number in zip(self.numbers("bandwidth", count), poles, strict=True)
+                Filter("bandwidth of the source", hertz, int(number), ripple=ripple)
+                for hertz, number, ripple in zip(self.numbers("bandwidth", count), poles, ripples, strict=True)
             ]
             channels = [replace(each, filter=one) for each, one in zip(channels, filters, strict=True)]
         return tuple(channels)
@@ -212,6 +213,9 @@ COMMON = (
         list_of(number() | {"exclusiveMinimum": 0}),
     ),
     Option("poles", [1], "the filter's poles, each with that bandwidth", list_of(number(1, 8, whole=True))),
+    Option(
+        "ripple", OPTIONAL, "a list of the rms that each filter takes away, in the channel's unit", list_of(number(0))
+    ),
     Option("resolution", OPTIONAL, "a list of the step of each channel's values, in its unit", list_of(number(1e-9))),
 )
 

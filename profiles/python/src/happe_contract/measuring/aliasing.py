@@ -14,8 +14,9 @@ from happe_contract.rig import Rig
 from happe_contract.server_time import Part
 from happe_contract.traces import Channel, Filter, Measures
 
-MOST_LEAK = 0.5  # of the mean; with more, the samples say little about it
+MOST_LEAK = 0.1  # of the mean; with more, the samples say little about it
 SUPPLY_OHM = 0.1  # of a laptop's supply and its cable, at most
+PRODUCT = (Measures.SHUNT, Measures.CURRENT)  # power is the product of their samples and the supply's
 SUPPLY_RIPPLE = 0.05  # of its voltage: the limit for laptops' supplies, for load steps and ripple together
 
 
@@ -36,6 +37,13 @@ def hidden(rig: Rig, rate_hz: float) -> Refusal | None:
             f"the filter of {name} ({said(found[1])}) is too weak: if the load switches in step with the {rate_hz:.6g} "
             f"samples a second, its power can be wrong by {100 * found[0]:.0f} %; sample faster, or filter more",
         )
+    if found[1].ripple is None and rig.channel.measures in PRODUCT:
+        return Refusal(
+            Why.ALIASING,
+            f"nothing states the `ripple` of {name} behind its filter ({said(found[1])}): pulses of current take power "
+            f"in the wires that smoothed samples do not show; state it in the calibration record's `filter`, or as "
+            f"ripple= of the source: {rig.channel.unit} rms by an oscilloscope, or half of the highest value",
+        )
     return None
 
 
@@ -55,23 +63,21 @@ def contributions(rig: Rig, rate_hz: float, mean_w: float) -> Iterator[Contribut
         yield _line(rig.supply, limit, mean_w, f"{_called(by)}, for a ripple of {100 * SUPPLY_RIPPLE:g} %")
 
 
-def ripple(rig: Rig, rate_hz: float) -> tuple[Contribution | None, str]:
-    """The error of ripple that is faster than the filter: a line of the budget, or a note why there is none.
+def ripple(rig: Rig, rate_hz: float) -> Iterator[Contribution]:
+    """The budget's line for ripple that is faster than the filter, for a rig that `hidden` has not refused.
 
     The laptop's voltage falls by the current times the resistance of shunt, cable and supply. So a ripple of the
     current takes that resistance times its mean square off the mean power, which a product of filtered values misses.
     """
     channel = rig.channel
     by = (_leak(rig, channel, rate_hz) or (0.0, None))[1]
-    if by is None or channel.measures not in (Measures.SHUNT, Measures.CURRENT):
-        return None, ""
-    if by.ripple is None:
-        return None, f"nothing states the `ripple` behind the filter of {channel.name}: it is not in the uncertainty"
+    if by is None or by.ripple is None or channel.measures not in PRODUCT:
+        return
     shunt_ohm = rig.ohm.value if channel.measures is Measures.SHUNT else 0.0
     amperes = rig.gain.value * by.ripple / rig.ohm.value
     limit = (shunt_ohm + SUPPLY_OHM) * amperes**2
     name, source = f"ripple of {channel.name}", f"{by.ripple:.3g} {channel.unit} rms behind the filter"
-    return Contribution(f"ripple/{channel.name}", name, Kind.B, 1.0, limit / math.sqrt(3), "W", source), ""
+    yield Contribution(f"ripple/{channel.name}", name, Kind.B, 1.0, limit / math.sqrt(3), "W", source)
 
 
 def delay(rig: Rig, rate_hz: float) -> Part | None:

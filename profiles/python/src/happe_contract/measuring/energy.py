@@ -107,17 +107,9 @@ def measure(
         *_zeros(rig, interval, moments, checks),
         *_missing(interval, seen.inside.coverage, noise),
         *([] if counter else aliasing.contributions(rig, interval.rate_hz, mean)),
+        *aliasing.ripple(rig, interval.rate_hz),
     ]
-    line, note = aliasing.ripple(rig, interval.rate_hz)
-    lines += [line] if line else []
-    return Figure(
-        interval,
-        mean,
-        budget_of(lines),
-        seen.inside.coverage,
-        noise,
-        (*_notes(rig, seen, checks), *([note] if note else [])),
-    )
+    return Figure(interval, mean, budget_of(lines), seen.inside.coverage, noise, _notes(rig, seen, checks))
 
 
 def _bad_cuts(interval: Interval, limits: Limits) -> Refusal | None:
