@@ -22,8 +22,8 @@ from happe_study.base.codes import digest
 from happe_study.base.problems import Problem
 from happe_study.model.accounts import Account, Token
 from happe_study.model.audit.models import AuditDetail
-from happe_study.model.rights import APART, Right, Role
-from happe_study.model.rules import FRESH_US, Caller, Who
+from happe_study.model.rights import APART, Role
+from happe_study.model.rules import FRESH_US
 from happe_study.study.people import accounts as services
 from happe_study.study.people import callers
 from postgres import ON_BOTH
@@ -255,28 +255,6 @@ def test_giving_roles_takes_a_password_given_lately(world: World) -> None:
     assert "bob@example.org is analyst of every study." in client.get(path).text
 
 
-def test_an_old_token_can_neither_unblind_nor_give_roles_nor_make_tokens(world: World) -> None:
-    study = given_studies.study(world, protocol=given_studies.small())
-    secret = world.account(Role.CUSTODIAN, Role.ADMINISTRATOR, email=ADA)
-    given_accounts.account(world, email="bob@example.org")
-    client = world.client(secret)
-    requests: tuple[tuple[str, dict[str, str]], ...] = (
-        (f"/api/v1/studies/{study.name}/unblinding", {"reason": "because of the test", "confirmation": study.name}),
-        ("/api/v1/accounts/bob@example.org/grants", {"role": "analyst"}),
-        ("/api/v1/accounts/bob@example.org/revoke", {"role": "analyst"}),
-        ("/api/v1/me/tokens", {}),
-    )
-    with world.database.writing() as session:
-        aged = now_us() - FRESH_US - MINUTE_US
-        session.execute(update(Token).where(Token.sha256 == digest(secret)).values(proven_us=aged))
-    for path, body in requests:
-        answer = client.post(path, json=body)
-        assert (answer.status_code, answer.get_json()["type"]) == (403, "urn:happe:problem:sign-in-again")
-    with world.database.writing() as session:
-        session.execute(update(Token).where(Token.sha256 == digest(secret)).values(proven_us=aged + 2 * MINUTE_US))
-    assert {client.post(path, json=body).status_code for path, body in requests} == {200, 201}
-
-
 def test_a_token_made_with_a_token_is_no_fresher_than_that_one(world: World) -> None:
     # Given a token whose owner gave the password four minutes ago
     secret = world.account(Role.ADMINISTRATOR, email=ADA)
@@ -430,17 +408,6 @@ def test_a_password_that_an_administrator_gives_ends_what_was_open(world: World)
     assert sign_in(bob, "bob@example.org").status_code == HTTPStatus.OK
     assert sign_in(bob, "bob@example.org", password).status_code == HTTPStatus.FOUND
     assert bob.get("/me").headers["Location"].startswith("/password")
-
-
-def test_a_role_reaches_as_far_as_its_grant() -> None:
-    who = Caller(Who.STAFF, 1, ADA, roles=frozenset({(Role.ANALYST, 1), (Role.AUDITOR, None)}))
-    assert who.may(Right.EXPORT, 1)
-    assert not who.may(Right.EXPORT, 2)
-    assert not who.may(Right.EXPORT, None)
-    assert who.may(Right.AUDIT_READ, 2)
-    assert who.may(Right.AUDIT_READ, None)
-    assert who.may_anywhere(Right.EXPORT)
-    assert not who.may_anywhere(Right.UNBLIND)
 
 
 def test_a_token_of_another_length_is_nobody_s(world: World) -> None:

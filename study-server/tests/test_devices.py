@@ -273,9 +273,3 @@ def test_nobody_sits_with_a_token_of_another_study_or_kind_or_before_enrolling(w
     assert sit(world, laptop, laptop.token).status_code == 422
     assert sit(world, laptop, "nobody's").status_code == 422
     assert sit(world, laptop, participant(world, within, enrolled=False)[1]).status_code == 409
-
-
-def test_a_meter_has_nobody_before_it(world: World) -> None:
-    within = study(world, protocol=small())
-    meter = device(world, within, "meter")
-    assert sit(world, meter, participant(world, within)[1]).status_code == 403

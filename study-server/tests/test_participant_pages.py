@@ -204,11 +204,10 @@ def test_a_withdrawal_takes_the_word(player: Visit) -> None:
     assert player.world.client().get(f"/p/{player.token}").status_code == HTTPStatus.NOT_FOUND
 
 
-def test_a_laptops_token_and_a_members_of_staff_are_no_participants(player: Visit) -> None:
+def test_a_laptops_token_and_a_members_of_staff_are_no_links(player: Visit) -> None:
     laptop = people.laptop_with(player.world, player.study, player.participant)
     for token in (laptop.token, player.world.account()):
         assert player.world.client().get(f"/p/{token}").status_code == HTTPStatus.NOT_FOUND
-        assert player.world.client(token).get("/p/run").status_code == HTTPStatus.FORBIDDEN
 
 
 def test_participants_behind_one_address_have_a_count_each(tmp_path: Path, sqlite_url: str) -> None:

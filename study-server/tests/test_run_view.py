@@ -18,11 +18,11 @@ from sqlalchemy import delete, update
 import given_power
 import given_studies
 import given_traces
+from callers import LIMITS
 from given_power import MeasuredRun
 from happe_study.model.devices import ClockEstimate
 from happe_study.model.rights import Role
 from happe_study.model.traces import Trace
-from test_rules import LIMITS
 from world import World
 
 

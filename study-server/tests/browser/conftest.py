@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
+from callers import LIMITS
 from serve import WorldServer, chromium
-from test_rules import LIMITS
 from world import World, sqlite_copy
 
 
