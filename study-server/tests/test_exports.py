@@ -2,26 +2,32 @@
 """Exports: the dictionary has every column, nobody gets blinded data, and many rows take little memory."""
 
 import csv
+import hashlib
 import io
 import json
 from collections.abc import Iterator
 from typing import Any
+from uuid import uuid4
 
 import pyarrow.parquet as pq
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import delete, select, update
 
+import given_devices
+import given_participants
 import given_studies
-from enrolled import enrol
+import records
 from happe_study.base.tables import Column, Format, Kind, encoded
 from happe_study.model.audit.models import AuditEntry
+from happe_study.model.devices import ClockEstimate, Device
 from happe_study.model.participants import Participant
 from happe_study.model.rights import RIGHTS, Right, Role
 from happe_study.model.runs import Run, RunRecord
 from happe_study.model.studies import Study
+from happe_study.model.traces import Trace, TracePart
 from happe_study.results.exports import services
 from happe_study.results.exports.tables import Table
-from happe_study.study.records.stored import opened
+from happe_study.study.records.stored import sealed
 from test_erasure import played, trace
 from world import World, fixed_secrets
 
@@ -50,6 +56,10 @@ def as_csv(content: bytes) -> list[dict[str, str]]:
 
 def as_json(content: bytes) -> list[dict[str, Any]]:
     return [json.loads(line) for line in content.decode().splitlines()]
+
+
+def as_parquet(content: bytes) -> list[dict[str, Any]]:
+    return pq.read_table(io.BytesIO(content)).to_pylist()  # type: ignore[no-any-return]
 
 
 @pytest.fixture
@@ -81,8 +91,8 @@ def test_before_unblinding_nobody_gets_what_is_blinded(world: World, role: Role)
 
 @pytest.mark.parametrize("state", ["draft", "locked", "unblinded"])
 @pytest.mark.parametrize("role", Role)
-def test_columns_are_given_by_table_state_and_right_alone(world: World, state: str, role: Role) -> None:
-    made = given_studies.study(world, protocol=given_studies.small())
+def test_columns_are_given_by_table_state_and_right_alone(state: str, role: Role) -> None:
+    made = Study(protocol=given_studies.small(), protocol_sha256="small")
     for name, table in services.tables(made).items():
         seen = {column.name for column in table.seen(state, RIGHTS[role])}
         every = {column.name for column in table.columns}
@@ -94,46 +104,123 @@ def test_columns_are_given_by_table_state_and_right_alone(world: World, state: s
             assert seen == every
 
 
-def test_every_column_is_in_the_dictionary_and_every_format_has_the_columns(world: World, study: Study) -> None:
+PROTOCOL, HZ, LEVELS = given_studies.small(), 1500.5, range(10)
+PLACE = {"run": "R0000001", "participant": "P0000001", "application": "quake3", "condition": "T-HAPPE"}
+RECORD: dict[str, Any] = {
+    "id": "a record", "clock": "monotonic:laptop", "started_us": 401, "ended_us": 402, "indicator": True,
+    "observations": [
+        {"t_us": 410, "user": "somebody", "app": "an app", "source": "battery", "keys": [{"t_us": 411, "key": "power"}],
+         "policies": [{"id": 412, "cur_khz": 413, "util_ppm": [414, 415]}]},
+    ],
+    "interruptions": [{}, {}],
+    "machine": {
+        "backend": "cap", "governor": "userspace", "driver": "acpi", "cpu": "T7700", "epp": "power", "kernel": "6.1",
+    },
+    "profile_before": [*range(420, 430)], "profile_after": [*range(430, 440)],
+    "learned": [
+        {"t_us": 441, "key": "performance", "policy": 442, "level": 443, "from_khz": 444, "to_khz": 445, "cur_khz": 446,
+         "util_ppm": 447},
+        {"probe": True},
+    ],
+}  # fmt: skip
+# Every table, with all columns in their order, as `distinct` fills the database.
+EXPORTED: dict[str, list[dict[str, Any]]] = {
+    "participants": [
+        {"participant": "P0000001", "state": "done", "stratum": "a stratum", "consent_version": "a version",
+         "on_withdrawal": "deidentify", "created_us": 101, "consent_us": 102, "enrolled_us": 103, "handout_us": 104,
+         "done_us": 105, "ended_us": 106, "answer_computer_experience": "much", "answer_game_experience": "little",
+         "answer_field_of_study": "physics"},
+    ],
+    "runs": [
+        {"run": "R0000001", "participant": "P0000001", "position": 201, "attempt": 202, "application": "quake3",
+         "phase": "training", "condition": "T-HAPPE", "seconds": 203, "state": "aborted", "laptop": "L0000001",
+         "started_us": 204, "ended_us": 205, "record_us": 206, "completed_us": 207, "aborted_us": 208,
+         "abort_reason": "a reason"},
+    ],
+    "ratings": [
+        {**PLACE, "rating": 4, "rated_us": 209, "guess": "learning", "guessed_us": 210, "guess_correct": True},
+    ],
+    "records": [
+        {"run": "R0000001", "record": "a record", "clock": "monotonic:laptop", "started_us": 401, "ended_us": 402,
+         "indicator": True, "samples": 1, "interruptions": 2, "backend": "cap", "governor": "userspace",
+         "driver": "acpi", "cpu": "T7700", "epp": "power", "kernel": "6.1"},
+    ],
+    "samples": [
+        {"run": "R0000001", "t_us": 410, "policy": 412, "cpu": cpu, "cur_khz": 413, "util_ppm": 414 + cpu,
+         "served": True, "app": "an app", "source": "battery"}
+        for cpu in (0, 1)
+    ],
+    "keys": [{"run": "R0000001", "t_us": 411, "key": "power"}],
+    "profiles": [
+        {**PLACE, "moment": moment} | {f"khz_{level}": first + level for level in LEVELS}
+        for moment, first in (("after", 430), ("before", 420))
+    ],
+    "learning_events": [{**PLACE, **RECORD["learned"][0]}],
+    "clocks": [
+        {"device": "L0000001", "clock": "realtime", "device_us": 301, "server_us": 302, "offset_us": 303,
+         "uncertainty_us": 304, "probes": 305},
+    ],
+    "traces": [
+        {"trace": "00000000-0000-4000-8000-000000000001", "meter": "M0000001", "laptop": "L0000001", "created_us": 501,
+         "sealed_us": 502, "parts": 2, "bytes": 507, "clock": "monotonic:meter", "rate_hz": HZ, "source": "a source",
+         "calibration": "a calibration", "started_us": 503, "ended_us": 504, "samples": 505},
+    ],
+    "study": [
+        {"study": "small", "title": "a title", "state": "unblinded", "locked_us": 601, "unblinded_us": 602,
+         "protocol_sha256": hashlib.sha256(PROTOCOL.encode()).hexdigest(), "protocol": PROTOCOL},
+    ],
+}  # fmt: skip
+
+
+def distinct(world: World) -> None:
+    """An unblinded study with a row or two in each table, and another value in each column."""
+    study = given_studies.study(world, protocol=PROTOCOL)
+    people, runs = EXPORTED["participants"][0], EXPORTED["runs"][0] | EXPORTED["ratings"][0]
+    given_participants.participant(world, study)
+    laptop, meter = (given_devices.device(world, study, kind).device.id for kind in ("laptop", "meter"))
     given_studies.unblind(world)
+    answers = {name.removeprefix("answer_"): value for name, value in people.items() if name.startswith("answer_")}
+    header = {
+        "clock": "monotonic:meter", "rate_hz": HZ, "started": {"monotonic_us": 503},
+        "source": {"kind": "a source"}, "calibration": {"name": "a calibration"},
+    }  # fmt: skip
+    manifest = {"ended": {"monotonic_us": 504}, "samples": 505}
+    with world.database.writing() as session:
+        session.execute(update(Study).values(title="a title", locked_us=601, unblinded_us=602))
+        for device, code in ((laptop, "L0000001"), (meter, "M0000001")):
+            session.execute(update(Device).where(Device.id == device).values(code=code))
+        values = {name: value for name, value in people.items() if hasattr(Participant, name)}
+        session.execute(update(Participant).values(values | {"code": "P0000001", "answers": answers}))
+        session.execute(delete(Run).where(Run.position > 1))
+        values = {name: value for name, value in runs.items() if hasattr(Run, name)}
+        session.execute(update(Run).values(values | {"code": "R0000001", "device_id": laptop}))
+        run = session.scalars(select(Run.id)).one()
+        document = sealed(fixed_secrets().allocation, "R0000001", records.encode(RECORD), 4096)
+        trace = Trace(
+            study_id=study.id, device_id=meter, laptop_id=laptop, client_id=EXPORTED["traces"][0]["trace"],
+            header=header, header_sha256="", key_sealed=b"", created_us=501, sealed_us=502, manifest=manifest, parts=3,
+        )  # fmt: skip
+        session.add(trace)
+        session.flush()
+        parts = ({"number": number, "bytes": 253 + number} for number in (0, 1))
+        session.add_all(TracePart(trace_id=trace.id, **part, sha256="", digest="", received_us=0) for part in parts)
+        client = {"client_id": str(uuid4())}
+        session.add(RunRecord(run_id=run, **client, digest="", document=document, received_us=0, taken_out=True))
+        clock = {name: value for name, value in EXPORTED["clocks"][0].items() if name != "device"}
+        session.add(ClockEstimate(device_id=laptop, **client, **clock))
+
+
+def test_each_column_of_each_table_has_its_own_value_in_each_format(world: World) -> None:
+    distinct(world)
     dictionary = as_csv(fetch(world, "dictionary"))
-    for name in services.tables(study):
-        described = [row["column"] for row in dictionary if row["table"] == name]
-        rows = as_json(fetch(world, name, "jsonl"))
-        parquet = pq.read_table(io.BytesIO(fetch(world, name, "parquet")))
-        assert rows, name
-        assert next(csv.reader(io.StringIO(fetch(world, name).decode()))) == described
-        assert {tuple(row) for row in rows} <= {tuple(described)}
-        assert parquet.column_names == described
-        assert [{field: row[field] for field in described} for row in parquet.to_pylist()] == rows
     assert all(row["about"] and row["type"] in set(Kind) for row in dictionary)
-
-
-@pytest.mark.usefixtures("study")
-def test_after_unblinding_the_exports_say_what_is_in_the_database(world: World) -> None:
-    given_studies.unblind(world)
-    with world.database.reading() as session:
-        conditions = dict(session.execute(select(Run.code, Run.condition)).all())
-        stored = select(Run.code, RunRecord.document).join(RunRecord).order_by(RunRecord.id)
-        code, document = session.execute(stored).first() or ("", b"")
-        record = json.loads(opened(fixed_secrets().allocation, code, document))
-    runs = as_json(fetch(world, "runs", "jsonl"))
-    assert {row["run"]: row["condition"] for row in runs} == conditions
-    assert [row["run"] for row in runs] == sorted(conditions)
-    samples = [row for row in as_json(fetch(world, "samples", "jsonl")) if row["run"] == record["run"]]
-    assert len(samples) == 30 * 2
-    assert [row["t_us"] for row in samples[::2]] == [line["t_us"] for line in record["observations"]]
-    keys = [row for row in as_json(fetch(world, "keys", "jsonl")) if row["run"] == record["run"]]
-    assert [row["t_us"] for row in keys] == [press["t_us"] for line in record["observations"] for press in line["keys"]]
-    profiles = as_json(fetch(world, "profiles", "jsonl"))
-    [after] = [row for row in profiles if (row["run"], row["moment"]) == (record["run"], "after")]
-    assert [after[f"khz_{level}"] for level in range(10)] == record["profile_after"]
-    lessons = [row for row in as_json(fetch(world, "learning_events", "jsonl")) if row["run"] == record["run"]]
-    place = {name: after[name] for name in ("run", "participant", "application", "condition")}
-    assert lessons == [place | lesson for lesson in record["learned"]]
-    assert lessons
-    power = as_json(fetch(world, "traces", "jsonl"))
-    assert [(row["parts"], row["bytes"], row["rate_hz"]) for row in power] == [(1, 12, 100000.0)]
+    described = {name: [row["column"] for row in dictionary if row["table"] == name] for name in EXPORTED}
+    assert described == {name: list(rows[0]) for name, rows in EXPORTED.items()}
+    assert {row["table"] for row in dictionary} == {*EXPORTED, "dictionary"}
+    for name, rows in EXPORTED.items():
+        texts = [{column: "true" if value is True else str(value) for column, value in row.items()} for row in rows]
+        assert as_csv(fetch(world, name)) == texts
+        assert as_json(fetch(world, name, "jsonl")) == as_parquet(fetch(world, name, "parquet")) == rows
 
 
 @pytest.mark.usefixtures("study")
@@ -150,30 +237,12 @@ def test_a_guess_is_right_if_the_condition_is_one_of_those_it_stands_for(world: 
     assert [correct[position] for position in range(1, 9)] == [False, False, False, False, None, None, True, True]
 
 
-def test_participants_have_a_column_for_each_answer(world: World) -> None:
-    made = given_studies.study(world, protocol=given_studies.small())
-    enrol(world, made.id)
-    (row,) = as_json(fetch(world, "participants", "jsonl"))
-    assert {name: value for name, value in row.items() if name.startswith("answer_")} == {
-        "answer_computer_experience": None,
-        "answer_game_experience": None,
-        "answer_field_of_study": "physics",
-    }
-
-
-FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx"]
-
-
-@pytest.mark.parametrize("value", FORMULAS)
-def test_a_spreadsheet_takes_no_text_for_a_formula(world: World, value: str) -> None:
-    made = given_studies.study(world, protocol=given_studies.small())
-    enrol(world, made.id)
-    with world.database.writing() as session:
-        session.execute(update(Participant).values(answers={"field_of_study": value}))
-    assert as_csv(fetch(world, "participants"))[0]["answer_field_of_study"] == f"'{value}"
-    assert as_json(fetch(world, "participants", "jsonl"))[0]["answer_field_of_study"] == value
-    parquet = pq.read_table(io.BytesIO(fetch(world, "participants", "parquet"))).to_pylist()
-    assert parquet[0]["answer_field_of_study"] == value
+@pytest.mark.parametrize("value", ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx"])
+def test_a_spreadsheet_takes_no_text_for_a_formula(value: str) -> None:
+    column = (Column("a", Kind.TEXT, "x"),)
+    files = {form: b"".join(encoded(form, column, [(value,)])) for form in Format}
+    assert as_csv(files[Format.CSV]) == [{"a": f"'{value}"}]
+    assert as_json(files[Format.JSON_LINES]) == as_parquet(files[Format.PARQUET]) == [{"a": value}]
 
 
 def test_cells_are_quoted_and_numbers_stay_numbers() -> None:

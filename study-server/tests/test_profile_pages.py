@@ -250,6 +250,23 @@ def test_another_profile_is_drawn_beside_one(lab: Lab) -> None:
         assert (answer.status_code, 'id="other-error"' in answer.text) == (422, True), text
 
 
+OF_PROFILE = (
+    "participant", "application", "runs", "performance", "power", "hit_top", "hit_bottom", "changed", "agrees",
+    "flagged", "notes",
+)  # fmt: skip
+OF_LESSON = ("since_us", "key", "policy", "level", "util_ppm", "cur_khz", "from_khz", "to_khz")
+
+
+def texts(*names: str, of: Json) -> dict[str, str]:
+    """The cells of these fields in a CSV file."""
+    return {name: str(of[name]).lower() if isinstance(of[name], bool) else str(of[name]) for name in names}
+
+
+def levels(profile: Json) -> dict[str, str]:
+    """The cells of a profile's levels."""
+    return {f"khz_{level}": str(khz) for level, khz in enumerate(profile["khz"])}
+
+
 def test_a_download_is_the_document_or_a_table_of_what_is_looked_for(lab: Lab) -> None:
     wanted = lab.every(application="torcs")
     document = lab.reviewer.post(f"{API}/file?format=json&application=torcs").data
@@ -263,8 +280,8 @@ def test_a_download_is_the_document_or_a_table_of_what_is_looked_for(lab: Lab) -
     answer = lab.reviewer.post(f"{PAGES}/download", data={"format": "csv", "application": "torcs"})
     assert answer.headers["Content-Disposition"] == 'attachment; filename="small-uafps.csv"'
     rows = list(csv.DictReader(io.StringIO(answer.text)))
-    assert [row["participant"] for row in rows] == [p["participant"] for p in wanted]
-    assert [[int(row[f"khz_{n}"]) for n in range(10)] for row in rows] == [p["khz"] for p in wanted]
+    others = [{"f_max_khz": "2300000", "last_us": str(p["last_us"] or 0)} for p in wanted]
+    assert rows == [texts(*OF_PROFILE, of=p) | levels(p) | more for p, more in zip(wanted, others, strict=True)]
     assert lab.reviewer.post(f"{PAGES}/download", data={"format": "xls"}).status_code == 422
     one = max(lab.every(), key=lambda p: p["power"])
     code, application = key(one).split("/")
@@ -273,8 +290,16 @@ def test_a_download_is_the_document_or_a_table_of_what_is_looked_for(lab: Lab) -
     )
     assert f'filename="small-{code}-{application}-uafps.json"' in answer.headers["Content-Disposition"]
     lessons = csv.DictReader(io.StringIO(lab.reviewer.post(f"{PAGES}/{key(one)}/lessons").text))
-    every = [lesson for run in lab.told(one)["taught_runs"] for lesson in run["lessons"]]
-    assert [[int(row[f"khz_{n}"]) for n in range(10)] for row in lessons] == [lesson["khz"] for lesson in every]
+    assert list(lessons) == [
+        {
+            "lesson": str(lesson["number"]),
+            **texts("run", "condition", of=run),
+            **texts(*OF_LESSON, of=lesson),
+            **levels(lesson),
+        }
+        for run in lab.told(one)["taught_runs"]
+        for lesson in run["lessons"]
+    ]
 
 
 def test_a_document_is_not_made_of_two_machines(world: World) -> None:
