@@ -119,4 +119,17 @@ private:
     Khz cap_;
 };
 
+// schedutil under a limit that somebody sets who knows the person.
+class KnownCap : public Schedutil {
+public:
+    explicit KnownCap(Khz cap) : cap_(cap) {}
+    [[nodiscard]] Khz next(const Ladder& ladder, Khz current, Ppm load) override {
+        return std::min(cap_, Schedutil::next(ladder, current, load));
+    }
+    void limit(Khz cap) { cap_ = cap; }
+
+private:
+    Khz cap_;
+};
+
 }  // namespace happe::sim

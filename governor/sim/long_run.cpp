@@ -109,15 +109,27 @@ constexpr Micros kSitting = std::chrono::minutes{20};       // with one applicat
 constexpr Micros kFirstContact = std::chrono::minutes{10};  // the first time with an application
 constexpr double kNeedDriftSeconds = 2 * 3600.0;            // correlation time
 constexpr double kSceneSeconds = 120.0;                     // mean length
+constexpr double kDissatisfied = 0.1;                       // a shortfall that counts as dissatisfaction (assumed)
+constexpr double kKnownMargin = 1.16;
+constexpr Micros kHour = std::chrono::hours{1};
 
-constexpr std::array kContenders{
-    Contender::Ondemand,   Contender::OndemandNow, Contender::Schedutil, Contender::Conservative, Contender::FixedCap,
-    Contender::LearnedCap, Contender::Udfs,        Contender::Happe,     Contender::Extended,     Contender::Oracle};
-constexpr std::array kContenderNames{"ondemand",    "ondemand-now", "schedutil", "conservative", "fixed-cap",
-                                     "learned-cap", "UDFS",         "HAPPE",     "extended",     "oracle"};
+constexpr std::array kContenders{Contender::Ondemand,     Contender::OndemandNow, Contender::Schedutil,
+                                 Contender::Conservative, Contender::FixedCap,    Contender::LearnedCap,
+                                 Contender::Udfs,         Contender::Happe,       Contender::Extended,
+                                 Contender::Floor,        Contender::KnownCap,    Contender::Oracle};
+constexpr std::array kContenderNames{"ondemand",  "ondemand-now", "schedutil", "conservative",
+                                     "fixed-cap", "learned-cap",  "UDFS",      "HAPPE",
+                                     "extended",  "floor",        "known-cap", "oracle"};
 
 // The purposes of a long run's random streams, which differ from a study's.
-enum HoursStream : std::uint8_t { kHoursTaste = 20, kHoursPerson, kHoursSitting, kHoursWorkload, kHoursPlayer };
+enum HoursStream : std::uint8_t {
+    kHoursTaste = 20,
+    kHoursPerson,
+    kHoursSitting,
+    kHoursWorkload,
+    kHoursPlayer,
+    kHoursSlips
+};
 
 // One person's state with an application.
 struct Familiar {
@@ -138,9 +150,11 @@ public:
           who_(who),
           person_(person),
           random_(stream(kHoursPerson)),
+          slips_(stream(kHoursSlips)),
           hardware_(plan.machine.hardware()),
           world_people_(sim::people_of(plan.world, plan.people, speed())),
-          machine_(hardware_, governors(), 0.0) {
+          machine_(hardware_, governors(), 0.0),
+          faster_by_hour_(static_cast<std::size_t>((plan.time + kHour - kHoursStep) / kHour)) {
         const bool never_saves = random_.uniform() < plan.world.never_save;
         for (sim::ApplicationParameters& application : world_people_.applications) {
             application.thrift = never_saves ? 0.0 : application.thrift;
@@ -150,9 +164,11 @@ public:
                               .cap = machine_.ladder().lowest(),
                               .player = {}};
             familiar.taste.follows_khz = plan.world.need_follows ? application.workload.busy_khz : 0.0;
-            familiar.player.emplace(person, familiar.taste, application, world_people_.people,
-                                    sim::Player::Run{.has_keys = has_keys(), .has_indicator = false},
-                                    stream(kHoursPlayer, sim::label(application.name)));
+            familiar.player.emplace(
+                person, familiar.taste, application, world_people_.people,
+                sim::Player::Run{
+                    .has_keys = has_keys(contender_), .has_indicator = false, .top = machine_.ladder().top()},
+                stream(kHoursPlayer, sim::label(application.name)));
             familiar_.push_back(familiar);
         }
     }
@@ -163,11 +179,15 @@ public:
         }
         const double seconds = std::chrono::duration<double>(now_.time_since_epoch()).count();
         const double hours = seconds / 3600.0;
+        const double later_seconds = std::max(seconds - 3600.0, kHoursStepSeconds);
         return {.watts = joules_ / seconds,
                 .dissatisfied = 60.0 * dissatisfied_ / seconds,
                 .first_dissatisfied = 60.0 * first_dissatisfied_ / first_seconds_,
+                .later_dissatisfied = 60.0 * later_dissatisfied_ / later_seconds,
+                .severity = 100.0 * shortfall_ / seconds,
                 .performance_presses = presses_[0] / hours,
-                .power_presses = presses_[1] / hours};
+                .power_presses = presses_[1] / hours,
+                .faster_by_hour = faster_by_hour_};
     }
 
 private:
@@ -180,10 +200,6 @@ private:
     }
 
     [[nodiscard]] bool serves() const { return contender_ == Contender::Happe || contender_ == Contender::Extended; }
-
-    [[nodiscard]] bool has_keys() const {
-        return serves() || contender_ == Contender::LearnedCap || contender_ == Contender::Udfs;
-    }
 
     std::unique_ptr<sim::KernelGovernor> governor() const {
         const Ladder& ladder = hardware_.policies.front().ladder;
@@ -205,6 +221,10 @@ private:
             case Contender::Happe:
             case Contender::Extended:
                 return std::make_unique<sim::Fixed>(ladder.lowest());
+            case Contender::Floor:
+                return std::make_unique<sim::Fixed>(ladder.top());
+            case Contender::KnownCap:
+                return std::make_unique<sim::KnownCap>(ladder.top());
             case Contender::Oracle:
                 return std::make_unique<sim::Oracle>(sim::Taste());
         }
@@ -242,11 +262,16 @@ private:
                 capped.limit(familiar.cap);
             }
         });
+        each<sim::KnownCap>([&](sim::KnownCap& capped) {
+            const double need = kKnownMargin * familiar.taste.need_khz;
+            capped.limit(machine_.ladder().at_or_above(Khz{static_cast<std::uint32_t>(need)}, machine_.ladder().top()));
+        });
+        familiar.player->sit_down();
         sim::Workload workload(application.workload, familiar.taste.style, stream(kHoursWorkload, sitting));
         const double other_watts = plan_.machine.is_t61 ? application.other_watts : 0.0;
         for (Micros sat{0}; sat < kSitting && now_.time_since_epoch() < plan_.time; sat += kHoursStep) {
             need(familiar, chance);
-            step(workload.next(kHoursStepSeconds), chance);
+            step(workload.next(kHoursStepSeconds));
             count(familiar, other_watts);
         }
     }
@@ -268,15 +293,15 @@ private:
         each<sim::Oracle>([&](sim::Oracle& oracle) { oracle.feel(taste); });
     }
 
-    void step(const sim::Demand& threads, sim::Random& chance) {
+    void step(const sim::Demand& threads) {
         const sim::Demand demand{threads[0], threads[1] * speed()};
         each<sim::Oracle>([&](sim::Oracle& oracle) { oracle.tell(demand[0]); });
         machine_.run(kHoursStep, demand);
         now_ += kHoursStep;
         bool pressed = player().live(now_, kHoursStepSeconds, machine_.khz(), demand[0]);
-        if (plan_.world.slips_an_hour > 0.0 && has_keys() &&
-            chance.happens(plan_.world.slips_an_hour / 3600.0, kHoursStepSeconds)) {
-            player().slip(chance.uniform() < 0.5 ? Key::Performance : Key::Power, now_);
+        if (plan_.world.slips_an_hour > 0.0 && has_keys(contender_) &&
+            slips_.happens(plan_.world.slips_an_hour / 3600.0, kHoursStepSeconds)) {
+            player().slip(slips_.uniform() < 0.5 ? Key::Performance : Key::Power, now_);
             pressed = true;
         }
         if (pressed) {
@@ -290,8 +315,10 @@ private:
 
     void count(Familiar& familiar, double other_watts) {
         joules_ += (machine_.watts() + other_watts) * kHoursStepSeconds;
-        const double felt = player().dissatisfied() ? kHoursStepSeconds : 0.0;
+        const double felt = player().felt() >= kDissatisfied ? kHoursStepSeconds : 0.0;
         dissatisfied_ += felt;
+        later_dissatisfied_ += now_.time_since_epoch() > kHour ? felt : 0.0;
+        shortfall_ += player().felt() * kHoursStepSeconds;
         if (familiar.spent < kFirstContact) {
             first_dissatisfied_ += felt;
             first_seconds_ += kHoursStepSeconds;
@@ -311,11 +338,13 @@ private:
         if (!turn.counted) {
             return;
         }
-        ++presses_.at(*turn.counted == Key::Performance ? 0 : 1);
+        const bool faster = *turn.counted == Key::Performance;
+        ++presses_.at(faster ? 0 : 1);
+        faster_by_hour_[static_cast<std::size_t>((turn.at.time_since_epoch() - kHoursStep) / kHour)] += faster ? 1 : 0;
         each<sim::Udfs>([&](sim::Udfs& udfs) { udfs.pressed(*turn.counted); });
         if (contender_ == Contender::LearnedCap) {
             Khz& cap = familiar_[application_].cap;
-            cap = *turn.counted == Key::Performance ? machine_.ladder().above(cap) : machine_.ladder().below(cap);
+            cap = faster ? machine_.ladder().above(cap) : machine_.ladder().below(cap);
             each<sim::Capped>([&](sim::Capped& capped) { capped.limit(cap); });
         }
     }
@@ -328,6 +357,7 @@ private:
     std::size_t who_;
     sim::Person person_;
     sim::Random random_;
+    sim::Random slips_;
     sim::Hardware hardware_;
     Participants world_people_;
     std::vector<std::unique_ptr<sim::KernelGovernor>> governors_;
@@ -346,9 +376,12 @@ private:
                MonoTime()};
     double joules_ = 0.0;
     double dissatisfied_ = 0.0;
+    double later_dissatisfied_ = 0.0;
+    double shortfall_ = 0.0;
     double first_dissatisfied_ = 0.0;
     double first_seconds_ = 0.0;
     std::array<double, 2> presses_{};
+    std::vector<double> faster_by_hour_;
 };
 
 }  // namespace
@@ -361,6 +394,26 @@ std::string_view name_of(Contender contender) {
     return kContenderNames.at(static_cast<std::size_t>(contender));
 }
 
+bool has_keys(Contender contender) {
+    switch (contender) {
+        case Contender::LearnedCap:
+        case Contender::Udfs:
+        case Contender::Happe:
+        case Contender::Extended:
+        case Contender::Floor:
+            return true;
+        case Contender::Ondemand:
+        case Contender::OndemandNow:
+        case Contender::Schedutil:
+        case Contender::Conservative:
+        case Contender::FixedCap:
+        case Contender::KnownCap:
+        case Contender::Oracle:
+            return false;
+    }
+    throw std::logic_error("no such contender");
+}
+
 Hours live_hours(const LongRunPlan& plan, Contender contender, std::uint64_t seed) {
     Hours mean;
     const auto people = sim::people(plan.count, plan.people.people, seed);
@@ -370,8 +423,14 @@ Hours live_hours(const LongRunPlan& plan, Contender contender, std::uint64_t see
         mean.watts += share * one.watts;
         mean.dissatisfied += share * one.dissatisfied;
         mean.first_dissatisfied += share * one.first_dissatisfied;
+        mean.later_dissatisfied += share * one.later_dissatisfied;
+        mean.severity += share * one.severity;
         mean.performance_presses += share * one.performance_presses;
         mean.power_presses += share * one.power_presses;
+        mean.faster_by_hour.resize(one.faster_by_hour.size());
+        for (std::size_t hour = 0; hour < one.faster_by_hour.size(); ++hour) {
+            mean.faster_by_hour[hour] += share * one.faster_by_hour[hour];
+        }
     }
     return mean;
 }

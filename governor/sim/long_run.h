@@ -7,9 +7,11 @@
 #include "governor/sim/machine.h"
 #include "governor/sim/participants_document.h"
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace happe::sim {
 
@@ -21,7 +23,7 @@ struct World {
     double scenes = 0.0;         // the same between scenes of about two minutes
     bool need_follows = false;   // a person needs a share of the demand
     double mains_need = 1.0;     // factor for the need on mains: in a random half of the sittings
-    double slips_an_hour = 0.0;  // accidental presses per hour, of either key
+    double slips_an_hour = 0.0;  // accidental presses per hour, of either key; from a random stream of their own
     double calm_share = 0.0;     // above 0: share of the time, in spells of `calm_seconds`
     double calm_seconds = 0.0;
     double calm_of_busy = 0.0;  // demand in a calm spell, as a share of that in a busy one
@@ -56,11 +58,14 @@ enum class Contender : std::uint8_t {
     Udfs,
     Happe,
     Extended,  // HAPPE in mode `extended`: middle start, hold and descent
+    Floor,     // always the top frequency, with keys: the presses and the discomfort that no governor avoids
+    KnownCap,  // schedutil below one number for each application: the person's need and 16 % more
     Oracle,
 };
 
 std::span<const Contender> contenders();
 std::string_view name_of(Contender contender);
+bool has_keys(Contender contender);  // its people
 
 struct LongRunPlan {
     Participants people;  // as fitted
@@ -73,10 +78,13 @@ struct LongRunPlan {
 // Means over the people of one seed.
 struct Hours {
     double watts = 0.0;
-    double dissatisfied = 0.0;         // seconds a minute in which the person felt a shortfall
+    double dissatisfied = 0.0;         // seconds a minute in which the person felt a shortfall of 10 % or more
     double first_dissatisfied = 0.0;   // the same in the first ten minutes with each application
+    double later_dissatisfied = 0.0;   // the same after the first hour
+    double severity = 0.0;             // the mean of the felt shortfall over all seconds, in percent
     double performance_presses = 0.0;  // per hour; a burst counts once
     double power_presses = 0.0;
+    std::vector<double> faster_by_hour;  // performance presses in each hour; the last one may be shorter
 };
 
 // A seed draws the same people, needs and demands for every contender, and the same people for every world.

@@ -14,6 +14,7 @@ namespace {
 constexpr double kSeriousShortfall = 0.1;   // half of the way to full impatience (assumed)
 constexpr double kFeelsNothing = 0.02;      // below this a participant calls it satisfied (assumed)
 constexpr double kUnsatisfiedPoints = 1.5;  // off the rating of a participant whom no frequency satisfies (assumed)
+constexpr int kGivesUp = 3;                 // after this many presses without effect (assumed)
 constexpr Micros kBurstGap{250'000};
 constexpr int kLongestBurst = 3;
 
@@ -125,16 +126,14 @@ bool Player::live(MonoTime now, double seconds, Khz khz, double demand_khz) {
     if (resting_ > 0.0) {
         return false;
     }
-    const bool faster = wants(Key::Performance, seconds);
+    const bool at_top = khz >= run_.top;
+    const bool faster = !(at_top && in_vain_ >= kGivesUp) && wants(Key::Performance, seconds);
     if (!faster && !wants(Key::Power, seconds)) {
         return false;
     }
+    in_vain_ += faster && at_top ? 1 : 0;
     press(faster ? Key::Performance : Key::Power, now);
     return true;
-}
-
-bool Player::dissatisfied() const {
-    return felt_ >= kFeelsNothing;
 }
 
 bool Player::wants(Key key, double seconds) {

@@ -142,6 +142,8 @@ public:
     struct Run {
         bool has_keys = false;
         bool has_indicator = false;
+        Khz top =
+            kHighestKhz;  // where "faster" has no effect. Only people of whom this is known give up pressing there
     };
 
     Player(const Person& person, const Taste& taste, ApplicationParameters application,
@@ -154,10 +156,13 @@ public:
     // Changes the person's needs.
     void feel(const Taste& taste) { taste_ = taste; }
 
+    // Begins another sitting: tries the keys again.
+    void sit_down() { in_vain_ = 0; }
+
     // Presses a key by accident.
     void slip(Key key, MonoTime now) { waiting_.push_back({key, now}); }
 
-    [[nodiscard]] bool dissatisfied() const;  // feels a shortfall now
+    [[nodiscard]] double felt() const { return felt_; }  // the shortfall, 0 to 1
 
     void take(std::vector<Press>& presses) override;
 
@@ -178,6 +183,7 @@ private:
     double felt_seconds_ = 0.0;
     double seconds_ = 0.0;
     double resting_ = 0.0;
+    int in_vain_ = 0;         // presses of "faster" at the top in this sitting
     bool was_power_ = false;  // the last press
     double wish_to_save_ = 1.0;
     std::vector<Press> waiting_;

@@ -35,10 +35,13 @@ ApplicationParameters application() {
 struct Lived {
     Player player;
     std::vector<Press> presses;
+    MonoTime now{};
 
     Lived(const Taste& taste, Khz khz, Player::Run run)
         : player(Person{}, taste, application(), steady(), run, Random({1})) {
-        MonoTime now;
+        live(khz);
+    }
+    void live(Khz khz) {
         for (int step = 0; step < 3'000; ++step) {
             now += std::chrono::milliseconds(40);
             player.live(now, kStep, khz, 2e6);
@@ -122,6 +125,17 @@ TEST(Player, presses_in_bursts_that_the_governor_counts_as_one) {
     }
     EXPECT_GT(static_cast<int>(presses.size()), counted);
     EXPECT_TRUE(std::ranges::is_sorted(presses, {}, &Press::at));
+}
+
+TEST(Player, gives_up_faster_at_the_top_until_the_next_sitting) {
+    const Player::Run at_top{.has_keys = true, .has_indicator = false, .top = k08};
+    Lived lived(Taste{.need_khz = 1.6e6}, k08, at_top);
+    EXPECT_EQ(lived.pressed(Key::Performance), 3);
+    lived.player.sit_down();
+    lived.live(k08);
+    EXPECT_EQ(lived.pressed(Key::Performance), 6);
+    lived.live(Khz{k08.value - 1});
+    EXPECT_GT(lived.pressed(Key::Performance), 7) << "below the top it may have an effect";
 }
 
 TEST(Player, rates_slowness_down_and_stays_on_the_scale) {

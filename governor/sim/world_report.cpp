@@ -16,6 +16,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// The mean of the hours after the first one; 0 if there are none.
+double later(const std::vector<double>& by_hour) {
+    const double sum = std::accumulate(by_hour.begin() + 1, by_hour.end(), 0.0);
+    return by_hour.size() > 1 ? sum / static_cast<double>(by_hour.size() - 1) : 0.0;
+}
+
 // A column of the table: the figure of one row and seed.
 struct WorldColumn {
     const char* name;   // in JSON
@@ -30,6 +36,8 @@ constexpr std::array kColumns{
                 [](const WorldRow& row, std::size_t seed) { return row.saving_percent[seed]; }},
     WorldColumn{"oracle_share_percent", "of oracle %", 0,
                 [](const WorldRow& row, std::size_t seed) { return row.oracle_share_percent[seed]; }},
+    WorldColumn{"severity_percent", "severity %", 2,
+                [](const WorldRow& row, std::size_t seed) { return row.by_seed[seed].severity; }},
     WorldColumn{"dissatisfied_seconds_a_minute", "dissat. s/min", 2,
                 [](const WorldRow& row, std::size_t seed) { return row.by_seed[seed].dissatisfied; }},
     WorldColumn{"first_dissatisfied_seconds_a_minute", "first 10 min", 1,
@@ -38,7 +46,31 @@ constexpr std::array kColumns{
                 [](const WorldRow& row, std::size_t seed) { return row.by_seed[seed].performance_presses; }},
     WorldColumn{"power_presses_an_hour", "save/h", 2,
                 [](const WorldRow& row, std::size_t seed) { return row.by_seed[seed].power_presses; }},
+    WorldColumn{"later_dissatisfied_above_floor", "later dissat. +", 2,
+                [](const WorldRow& row, std::size_t seed) { return row.above_floor[seed].later_dissatisfied; }},
+    WorldColumn{"first_hour_performance_presses_above_floor", "first hour +", 2,
+                [](const WorldRow& row, std::size_t seed) { return row.above_floor[seed].faster_by_hour.front(); }},
+    WorldColumn{"later_performance_presses_above_floor_an_hour", "later faster/h +", 2,
+                [](const WorldRow& row, std::size_t seed) { return later(row.above_floor[seed].faster_by_hour); }},
 };
+
+// "Faster" above the floor in this hour, over the seeds.
+Estimate in_hour(const WorldRow& row, std::size_t hour) {
+    std::vector<double> presses;
+    for (const Hours& above : row.above_floor) {
+        presses.push_back(above.faster_by_hour[hour]);
+    }
+    return Estimate::of(presses);
+}
+
+// People without keys press nothing, which is no merit: their difference in presses is 0.
+Hours difference(Hours hours, const Hours& from, bool has_keys) {
+    hours.later_dissatisfied -= from.later_dissatisfied;
+    for (std::size_t hour = 0; has_keys && hour < hours.faster_by_hour.size(); ++hour) {
+        hours.faster_by_hour[hour] -= from.faster_by_hour[hour];
+    }
+    return hours;
+}
 
 Estimate estimate(const WorldColumn& column, const WorldRow& row) {
     std::vector<double> figures;
@@ -50,15 +82,17 @@ Estimate estimate(const WorldColumn& column, const WorldRow& row) {
 
 // Fills in the comparisons of the rows of one machine and world.
 void compare(std::span<WorldRow> rows) {
-    const auto watts = [&](Contender contender, std::size_t seed) {
-        return std::ranges::find(rows, contender, &WorldRow::contender)->by_seed[seed].watts;
+    const auto of = [&](Contender contender, std::size_t seed) -> const Hours& {
+        return std::ranges::find(rows, contender, &WorldRow::contender)->by_seed[seed];
     };
     for (WorldRow& row : rows) {
         for (std::size_t seed = 0; seed < row.by_seed.size(); ++seed) {
-            const double most = watts(Contender::Ondemand, seed);
+            const double most = of(Contender::Ondemand, seed).watts;
             const double saved = most - row.by_seed[seed].watts;
             row.saving_percent.push_back(100.0 * saved / most);
-            row.oracle_share_percent.push_back(100.0 * saved / (most - watts(Contender::Oracle, seed)));
+            row.oracle_share_percent.push_back(100.0 * saved / (most - of(Contender::Oracle, seed).watts));
+            row.above_floor.push_back(
+                difference(row.by_seed[seed], of(Contender::Floor, seed), has_keys(row.contender)));
         }
     }
 }
@@ -69,6 +103,27 @@ void add_heading(std::string& text, const WorldRow& row) {
         fmt::format_to(std::back_inserter(text), "{:>16}", column.title);
     }
     text += '\n';
+}
+
+// The table of presses hour by hour, of the governors whose people have keys.
+void add_hours(std::string& text, std::span<const WorldRow> rows) {
+    auto out = std::back_inserter(text);
+    fmt::format_to(out, "\n{:17}", "faster + in hour");
+    for (std::size_t hour = 0; hour < rows.front().by_seed.front().faster_by_hour.size(); ++hour) {
+        fmt::format_to(out, "{:>16}", hour + 1);
+    }
+    text += '\n';
+    for (const WorldRow& row : rows) {
+        if (!has_keys(row.contender) || row.contender == Contender::Floor) {
+            continue;
+        }
+        fmt::format_to(out, "{:17}", name_of(row.contender));
+        for (std::size_t hour = 0; hour < row.by_seed.front().faster_by_hour.size(); ++hour) {
+            const auto [mean, error] = in_hour(row, hour);
+            fmt::format_to(out, "{:>16}", fmt::format("{:.2f} +- {:.2f}", mean, error));
+        }
+        text += '\n';
+    }
 }
 
 }  // namespace
@@ -95,6 +150,7 @@ std::vector<WorldRow> run_worlds(const WorldsRequest& request) {
                                 contender,
                                 std::vector<Hours>(request.seeds.size()),
                                 {},
+                                {},
                                 {}});
             }
         }
@@ -119,6 +175,9 @@ std::string worlds_text(const WorldsRequest& request, const std::vector<WorldRow
     fmt::format_to(out, "Seeds {}..{}, {} people each, {:g} hours. Mean +- standard error over seeds.\n",
                    request.seeds.front(), request.seeds.back(), request.people,
                    std::chrono::duration<double, std::ratio<3600>>(request.time).count());
+    text +=
+        "+: above the floor, which is always the top frequency, with keys. Dissatisfied: a shortfall of 10 % or more.\n"
+        "Severity: the mean shortfall. Later: after the first hour.\n";
     for (std::size_t i = 0; i < rows.size(); ++i) {
         if (i % request.contenders.size() == 0) {
             add_heading(text, rows[i]);
@@ -129,6 +188,9 @@ std::string worlds_text(const WorldsRequest& request, const std::vector<WorldRow
             fmt::format_to(out, "{:>16}", fmt::format("{:.{}f} +- {:.{}f}", mean, column.digits, error, column.digits));
         }
         text += '\n';
+        if (i % request.contenders.size() == request.contenders.size() - 1) {
+            add_hours(text, std::span(rows).subspan(i + 1 - request.contenders.size(), request.contenders.size()));
+        }
     }
     return text;
 }
@@ -140,6 +202,10 @@ std::string worlds_json(const WorldsRequest& request, const std::vector<WorldRow
         for (const WorldColumn& column : kColumns) {
             const auto [mean, error] = estimate(column, row);
             result[column.name] = {{"mean", mean}, {"standard_error", error}};
+        }
+        for (std::size_t hour = 0; hour < row.by_seed.front().faster_by_hour.size(); ++hour) {
+            const auto [mean, error] = in_hour(row, hour);
+            result["performance_presses_above_floor_by_hour"].push_back({{"mean", mean}, {"standard_error", error}});
         }
         results.push_back(result);
     }

@@ -18,10 +18,15 @@ struct Estimate {
     static Estimate of(const std::vector<double>& by_seed);
 };
 
+// Every comparison needs these.
+constexpr bool is_baseline(Contender contender) {
+    return contender == Contender::Ondemand || contender == Contender::Floor || contender == Contender::Oracle;
+}
+
 struct WorldsRequest {
     std::vector<sim::World> worlds;
     std::vector<sim::MachineKind> machines;
-    std::vector<Contender> contenders;  // ondemand, HAPPE and the oracle among them
+    std::vector<Contender> contenders;  // the baselines among them
     std::size_t people = 8;             // of each seed
     Micros time = std::chrono::hours{10};
     std::vector<std::uint64_t> seeds;
@@ -37,6 +42,7 @@ struct WorldRow {
     std::vector<Hours> by_seed;
     std::vector<double> saving_percent;        // percent of ondemand's power
     std::vector<double> oracle_share_percent;  // percent of the oracle's saving
+    std::vector<Hours> above_floor;            // difference from the floor's hours of the same seed
 };
 
 std::vector<WorldRow> run_worlds(const WorldsRequest& request);

@@ -31,6 +31,22 @@ TEST(Estimate, is_a_mean_with_its_standard_error) {
     EXPECT_DOUBLE_EQ(Estimate::of({4}).error, 0.0);
 }
 
+// Presses are no part of the hours: at the floor, where the keys do nothing, accidental ones change only their number.
+TEST(Worlds, give_every_governor_the_same_hours) {
+    WorldsRequest request = minutes("t61", "plausible");
+    request.contenders = {Contender::Ondemand, Contender::Floor, Contender::Oracle};
+    request.worlds.front().drift = 1.0;
+    request.people = 6;
+    request.worlds.push_back(request.worlds.front());
+    request.worlds.front().slips_an_hour = 60.0;
+    const auto rows = run_worlds(request);
+    const Hours& slips = rows.at(1).by_seed.front();
+    const Hours& none = rows.at(4).by_seed.front();
+    EXPECT_GT(slips.power_presses, none.power_presses + 10.0);
+    EXPECT_GT(slips.severity, 0.0);
+    EXPECT_EQ(slips.severity, none.severity);
+}
+
 // The oracle draws the least power of the governors that satisfy people. Without keys nobody presses.
 TEST(Worlds, compare_everyone_on_every_machine) {
     for (const sim::MachineKind& machine : sim::machine_kinds()) {
@@ -40,6 +56,15 @@ TEST(Worlds, compare_everyone_on_every_machine) {
         EXPECT_LT(oracle.dissatisfied, of(rows, Contender::FixedCap).dissatisfied) << machine.name;
         EXPECT_GT(of(rows, Contender::Happe).performance_presses, 0.0) << machine.name;
         EXPECT_EQ(of(rows, Contender::Schedutil).performance_presses, 0.0) << machine.name;
+        for (const WorldRow& row : rows) {
+            EXPECT_GE(row.by_seed.front().severity, of(rows, Contender::Floor).severity) << name_of(row.contender);
+            EXPECT_GE(row.by_seed.front().dissatisfied, of(rows, Contender::Floor).dissatisfied);
+            EXPECT_NEAR(row.by_seed.front().faster_by_hour.front() * 5.0, row.by_seed.front().performance_presses,
+                        1e-9);
+        }
+        const Hours& known = of(rows, Contender::KnownCap);
+        EXPECT_LT(known.watts, of(rows, Contender::Schedutil).watts) << machine.name;
+        EXPECT_LT(known.severity, of(rows, Contender::FixedCap).severity) << machine.name;
         EXPECT_EQ(rows.front().saving_percent.front(), 0.0);
         EXPECT_EQ(rows.back().oracle_share_percent.front(), 100.0);
     }
@@ -48,7 +73,7 @@ TEST(Worlds, compare_everyone_on_every_machine) {
 TEST(Worlds, differ_as_their_names_say) {
     const auto happe = [](std::string_view world) {
         WorldsRequest request = minutes("t61", world);
-        request.contenders = {Contender::Ondemand, Contender::Happe, Contender::Oracle};
+        request.contenders = {Contender::Ondemand, Contender::Happe, Contender::Floor, Contender::Oracle};
         request.people = 4;
         return run_worlds(request);
     };

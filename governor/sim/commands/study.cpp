@@ -96,6 +96,7 @@ struct StudyOptions {
     bool quiet = false;
     std::vector<std::string> worlds;
     std::vector<std::string> machines;
+    std::vector<std::string> governors;
     double hours = 10.0;
 };
 
@@ -186,11 +187,15 @@ int study_worlds(const StudyOptions& options) {
     if (!worlds || !machines || !wanted) {
         return complain(!worlds ? worlds.error() : !machines ? machines.error() : wanted.error(), EX_USAGE);
     }
-    const auto everybody = contenders();
+    std::vector<Contender> everybody(contenders().begin(), contenders().end());
+    std::erase_if(everybody, [&](Contender contender) {
+        return !options.governors.empty() && !is_baseline(contender) &&
+               std::ranges::find(options.governors, name_of(contender)) == options.governors.end();
+    });
     WorldsRequest request{
         .worlds = *worlds,
         .machines = *machines,
-        .contenders = {everybody.begin(), everybody.end()},
+        .contenders = everybody,
         .people = options.participants != 0 ? options.participants : 8,
         .time = std::chrono::duration_cast<Micros>(std::chrono::duration<double, std::ratio<3600>>(options.hours)),
         .seeds = *wanted,
@@ -280,6 +285,15 @@ void add_study(CLI::App& program, int& status) {
     command
         ->add_option("--machines", options->machines,
                      "The same, on these machines [t61]: " + all_names(sim::machine_kinds()))
+        ->delimiter(',');
+    std::vector<std::string> governors;
+    for (const Contender contender : contenders()) {
+        governors.emplace_back(name_of(contender));
+    }
+    command
+        ->add_option("--governors", options->governors,
+                     "The same, under these governors beside the baselines ondemand, floor and oracle [all]")
+        ->check(CLI::IsMember(governors))
         ->delimiter(',');
     command->add_option("--hours", options->hours, "The simulated hours of each person in a world")
         ->check(CLI::Range(0.1, 1000.0))
