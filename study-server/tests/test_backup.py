@@ -4,23 +4,18 @@
 import io
 import json
 import os
-import resource
 import shutil
-import signal
 import tarfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any
 
 import pytest
 from sqlalchemy import select, text
 
-import dying
 import given_studies
 import given_traces
-from forked import Program
 from happe_study.base.database import Database
 from happe_study.base.identity import identity
 from happe_study.model.runs import Run, RunRecord
@@ -345,66 +340,3 @@ def test_the_audit_log_of_what_was_restored_must_end_as_the_manifest_says(
     ran = Elsewhere(tmp_path / "elsewhere", None).run("restore", place)
     assert ran.status == 1
     assert "truncated" in ran.err
-
-
-def limited(size: int, *arguments: str | Path) -> tuple[int, str]:
-    """Run `happe-server` where no file can be longer than `size` bytes, and return its exit status and output."""
-    with NamedTemporaryFile() as log:
-        ran = Program(dying.limited, size, list(map(str, arguments)), log=Path(log.name))
-        return ran.wait(PATIENCE_S), log.read().decode()
-
-
-@pytest.mark.parametrize("size", [50_000, 400_000])
-def test_a_full_disk_leaves_no_backup(operated: Operated, place: Path, tmp_path: Path, size: int) -> None:
-    meter = given_traces.uploaded(operated.world, 1)
-    meter.put(1, 1_000_000)
-    before = sorted(path.name for path in tmp_path.iterdir())
-    status, said = limited(size, "--config", operated.file, "backup", place)
-    assert (status, said[:14]) == (os.EX_IOERR, "happe-server: "), said
-    assert sorted(path.name for path in tmp_path.iterdir()) == before
-    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != size
-
-
-def test_a_full_disk_leaves_no_restored_server(operated: Operated, place: Path, tmp_path: Path) -> None:
-    given_traces.uploaded(operated.world, 1).put(1, 1_000_000)
-    operated.done("backup", place, "--with-secrets")
-    elsewhere = Elsewhere(tmp_path / "elsewhere", None)
-    status, said = limited(500_000, "--config", elsewhere.file, "restore", place)
-    assert status == os.EX_IOERR, said
-    assert {path.name for path in elsewhere.data.iterdir()} == {restoring.STAGE}
-    assert elsewhere.run("restore", place).status == 0
-    assert elsewhere.run("check", "--deep").status == 0
-
-
-def killed_at(fsync: int, *arguments: str | Path) -> int:
-    """Run `happe-server`, kill it before its n-th fsync, and return its exit status."""
-    return Program(dying.killed, fsync, list(map(str, arguments)), log=Path(os.devnull)).wait(PATIENCE_S)
-
-
-def test_a_backup_killed_at_any_moment_is_none(operated: Operated, place: Path, tmp_path: Path) -> None:
-    given_traces.uploaded(operated.world, 2)
-    for moment in range(1, 60, 3):
-        status = killed_at(moment, "--config", operated.file, "backup", place)
-        if place.exists():
-            break
-        assert status == -signal.SIGKILL
-        for left in tmp_path.glob(f".{place.name}-*/backup"):
-            with pytest.raises((backups.NoBackupError, OSError)):
-                restoring.restore(operated.world.config, left)
-    assert moment > 1, "it was killed"
-    elsewhere = Elsewhere(tmp_path / "elsewhere", None)
-    assert elsewhere.run("restore", place).status == 0
-
-
-def test_a_restoring_killed_at_any_moment_can_be_done_again(operated: Operated, tmp_path: Path, place: Path) -> None:
-    given_traces.uploaded(operated.world, 2)
-    operated.done("backup", place, "--with-secrets")
-    for moment in range(1, 60, 4):
-        elsewhere = Elsewhere(tmp_path / f"elsewhere{moment}", None)
-        if killed_at(moment, "--config", elsewhere.file, "restore", place) == 0:
-            break
-        whole = (elsewhere.data / "server.db").exists()
-        again = elsewhere.run("restore", place)
-        assert again.status == (os.EX_CANTCREAT if whole else 0), again.err
-        assert elsewhere.run("check", "--deep").status == 0
-    assert moment > 1, "it was killed"

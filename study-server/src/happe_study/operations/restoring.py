@@ -157,7 +157,11 @@ def _put_secrets(found: Manifest, stage: Path, config: Config) -> str:
         return "missing"
     shutil.copytree(stage / "secrets", config.secrets_folder, dirs_exist_ok=True)
     config.secrets_folder.chmod(0o700)
-    sync_folder(config.secrets_folder)
+    for path in config.secrets_folder.iterdir():
+        with path.open("rb") as file:
+            sync_file(file)
+    for folder in (config.secrets_folder, config.secrets_folder.parent):
+        sync_folder(folder)
     return "restored"
 
 

@@ -122,6 +122,7 @@ def making(wish: Wish, config: Config) -> Iterator[None]:
                 _write_private(wish.data / "database-url", wish.database_url)
             config.traces_folder.mkdir(mode=0o700)
             yield
+            sync_folder(wish.data)
         with wish.config.open("x", encoding="utf-8") as file:
             undo.callback(wish.config.unlink)
             os.fchmod(file.fileno(), 0o644)
@@ -213,8 +214,9 @@ def _make_folder(folder: Path, undo: ExitStack, mode: int) -> None:
     missing = [each for each in (folder, *folder.parents) if not each.exists()]
     for each in reversed(missing):
         each.mkdir(mode=0o700)
-        each.chmod(mode if each == folder else 0o755)
         undo.callback(each.rmdir)
+        each.chmod(mode if each == folder else 0o755)
+        sync_folder(each.parent)
 
 
 def _empty(folder: Path) -> None:

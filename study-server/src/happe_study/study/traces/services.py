@@ -140,7 +140,8 @@ class Uploads:
         try:
             self.storage.put(part, content)
             with self.database.writing() as session:
-                kept = self._keep(session, part, announced, len(content), meter)
+                is_new = self._keep(session, part, announced, len(content), meter)
+            kept = is_new  # the row is committed
         finally:
             if not kept:
                 self._tidy(part)
