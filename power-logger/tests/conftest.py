@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Hypothesis without deadlines, a study server for tests, a host that it knows, and what goes to the disk when."""
+"""Hypothesis without deadlines, a study server for tests, and a host that it knows."""
 
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -15,24 +13,6 @@ from happe_power.upload.identity import Identity
 
 settings.register_profile("power-logger", deadline=None)  # the machine's load does not matter
 settings.load_profile("power-logger")
-
-
-@pytest.fixture
-def on_disk(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The calls that sync a file or give it its name, in their order, each with the file's name."""
-    found: list[str] = []
-
-    def noted(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
-        def noting(file: int | Path, *more: Any) -> Any:  # noqa: ANN401 - as os has it
-            place = Path(f"/proc/self/fd/{file}").readlink() if isinstance(file, int) else file
-            found.append(f"{name} {place.name}")
-            return call(file, *more)
-
-        return noting
-
-    for name in ("fsync", "fdatasync", "rename", "replace"):
-        monkeypatch.setattr(os, name, noted(name, getattr(os, name)))
-    return found
 
 
 @pytest.fixture

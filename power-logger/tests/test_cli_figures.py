@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import power_traces
+from disk import on_full_disks
 from given_sources import Given
 from given_truths import RECORD, known
 from happe_contract.calibration import Correction
@@ -357,7 +358,11 @@ def test_calibrate_overwrites_nothing_unless_forced(tmp_path: Path, rig: list[st
     ended = happe_power("calibrate", file, *rig, *WIRED, *LOADED, "--no-wait")
     assert (ended.status, file.read_text()) == (os.EX_CANTCREAT, "precious")
     assert "--force" in ended.err
-    assert happe_power("calibrate", file, *rig, *WIRED, *LOADED, "--no-wait", "--force").status == 0
+    forced = ("calibrate", file, *rig, *WIRED, *LOADED, "--no-wait", "--force")
+    before = sorted(tmp_path.iterdir())
+    for _ in on_full_disks(tmp_path, lambda _disk: happe_power(*forced)):
+        assert sorted(tmp_path.iterdir()) == before
+        assert file.read_text() == "precious" or calibration.parse(file.read_bytes(), "rig.toml")
     assert calibration.parse(file.read_bytes(), "rig.toml").name == "rig"
 
 

@@ -5,11 +5,13 @@ import json
 import os
 import ssl
 import threading
+from contextlib import suppress
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
+from disk import Disk, on_full_disks
 from fake_study_server import TOKEN, FakeStudyServer, Said
 from happe_power.upload import identity
 from happe_power.upload.identity import Identity, IdentityError
@@ -38,9 +40,14 @@ def test_enrolling_keeps_the_token_where_only_its_owner_reads_it(fake: FakeStudy
     assert TOKEN not in ran.out + ran.err + repr(identity.load(kept.parent))
 
 
-def test_a_token_is_on_the_disk_before_its_name_is(tmp_path: Path, on_disk: list[str]) -> None:
-    identity.store(tmp_path, Identity("https://localhost", "M3TERAAA", "paper-a3", TOKEN))
-    assert on_disk == ["fsync .device.json", "replace .device.json", f"fsync {tmp_path.name}"]
+def test_a_token_is_on_the_disk_when_it_is_stored_and_on_a_full_disk_nothing_of_it(tmp_path: Path) -> None:
+    def store(disk: Disk) -> None:
+        with suppress(OSError):
+            identity.store(tmp_path, Identity("https://localhost", "M3TERAAA", "paper-a3", TOKEN))
+        assert disk.was_full or not disk.lost()
+
+    for _ in on_full_disks(tmp_path, store):
+        assert {path.name for path in tmp_path.iterdir()} <= {"device.json"}
 
 
 def test_root_leaves_the_token_to_the_folders_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

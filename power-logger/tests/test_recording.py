@@ -4,15 +4,18 @@
 import errno
 import hashlib
 import json
+import shutil
 import threading
 from collections.abc import Iterable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from itertools import pairwise
 from pathlib import Path
+from uuid import uuid4
 
 import numpy as np
 import pytest
 
+from disk import Disk, on_full_disks
 from given_sources import SHUNT, SUPPLY, Given, joined, pair_at, record, samples, steady
 from happe_contract import schemas
 from happe_contract.traces import Gap, Reason, TimePair
@@ -191,15 +194,36 @@ def test_parts_that_the_disk_refuses_wait_and_later_ones_find_no_room(
     assert len(list((tmp_path / "parts").iterdir())) == MOST_WAITING
 
 
-def test_a_part_is_on_the_disk_before_its_name_is_and_its_samples_before_that(
-    tmp_path: Path, on_disk: list[str]
-) -> None:
+def test_a_part_is_on_the_disk_before_its_name_is_and_its_samples_before_that(tmp_path: Path) -> None:
     writer = writer_in(tmp_path)
-    put_all(writer, steady(RATE, 500, 1.5))
-    writer.tend()
+    with Disk(tmp_path) as disk:
+        put_all(writer, steady(RATE, 500, 1.5))
+        writer.tend()
+    assert disk.lost() == []
     closed = ["fsync .000000.parquet.unfinished", "rename .000000.parquet.unfinished", "fsync parts"]
-    assert on_disk[:2] == ["fsync open", "fdatasync 000000.raw"]
-    assert on_disk[2:] == ["fsync digests.jsonl", *closed, "fsync open", "fdatasync 000001.raw"]
+    assert disk.calls[:2] == ["fsync open", "fdatasync 000000.raw"]
+    assert disk.calls[2:4] == ["fsync digests.jsonl", f"fsync {tmp_path.name}"]
+    assert disk.calls[4:] == [*closed, "unlink 000000.raw", "fsync open", "fdatasync 000001.raw"]
+
+
+def test_a_trace_is_on_the_disk_when_it_begins_and_ends_and_a_full_disk_leaves_nothing_unfinished(
+    tmp_path: Path,
+) -> None:
+    name = str(uuid4())
+    header = header_of(Given([]), Purpose("a-study"), name, pair_at(0, RATE), f"monotonic:{name}")
+    folder = tmp_path / "a-study"
+    folder.mkdir()
+
+    def record(disk: Disk) -> None:
+        shutil.rmtree(folder / name, ignore_errors=True)
+        with suppress(OSError):
+            opened = closing.create(Trace(folder / name, header), {"rig.toml": b"x"})
+            assert disk.lost() == []
+            opened.end()
+            assert disk.lost() == []
+
+    for _ in on_full_disks(tmp_path, record):
+        assert [path.name for path in folder.rglob(".*")] == []
 
 
 def test_samples_that_wait_in_memory_are_written_before_parts_are_closed(tmp_path: Path) -> None:

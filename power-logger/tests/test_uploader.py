@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import power_traces
+from disk import Disk
 from fake_study_server import TOKEN, FakeStudyServer, Said, problem
 from happe_contract.traces import Gap, Reason
 from happe_power.config import ALWAYS, UNTIL_MEASURED, UNTIL_SEALED
@@ -90,7 +91,11 @@ def assert_whole(bench: Bench, trace: power_traces.Given) -> None:
 
 def test_a_trace_is_sent_and_sealed_and_its_parts_go_last(bench: Bench) -> None:
     trace = power_traces.ended(bench.spool, 3)
-    assert bench.upload() == 0
+    with Disk(bench.spool) as disk:
+        assert bench.upload() == 0
+    assert disk.lost() == []
+    named = disk.calls.index("rename .seal.json.unfinished")
+    assert disk.calls[named + 1 :] == [f"fsync {trace.id}", *(f"unlink {number:06}.parquet" for number in range(3))]
     assert_whole(bench, trace)
     assert not list(trace.folder.glob("parts/*"))
     last = [line.rpartition("/")[2] for line in bench.fake.requests]

@@ -23,6 +23,7 @@ from happe_power.cli.host import Host, from_option, opened, pass_host, to_option
 from happe_power.cli.sources import SourceFile
 from happe_power.known_load import Load, LoadError, Readings, outcome
 from happe_power.recording import zero_check
+from happe_power.recording.files import write_whole
 from happe_power.sources import make
 from happe_power.toml_files import TomlFileError
 
@@ -104,7 +105,7 @@ def calibrate(file: Path, **chosen: Any) -> None:  # noqa: ANN401 - click's opti
         loads = _readings(make(chosen["load_source"]) if chosen["load_source"] else source, chosen["seconds"])
     both = [Readings(each, zeros[each.name], loads.get(each.name)) for each in measured]
     record = _record(chosen["name"], wiring, both, load, chosen["days"])
-    _write(file, record, force=chosen["force"])
+    _write(file, record)
     _show(file, record, both, as_json=chosen["as_json"])
 
 
@@ -176,17 +177,14 @@ def _record(
     )
 
 
-def _write(file: Path, record: Calibration, *, force: bool) -> None:
+def _write(file: Path, record: Calibration) -> None:
     """Write a record, after a check that `parse` accepts it. Raises OSError, Failure."""
     content = calibration.to_toml(record).encode()
     try:
         calibration.parse(content, str(file))
     except TomlFileError as error:
         raise Failure(os.EX_DATAERR, *str(error).splitlines()) from None
-    with file.open("wb" if force else "xb") as out:
-        out.write(content)
-        out.flush()
-        os.fsync(out.fileno())
+    write_whole(file, content)
 
 
 def _show(file: Path, record: Calibration, readings: Sequence[Readings], *, as_json: bool) -> None:

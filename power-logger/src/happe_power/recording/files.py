@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from happe_cli.disk import UNFINISHED, sync_folder, whole
+from happe_cli.disk import UNFINISHED, sync_file, sync_folder, whole
 from happe_contract.strict_json import Json
 
 PIECE = 16 * 1024  # bytes; a write of megabytes at once takes the kernel several times as long
@@ -35,10 +35,11 @@ def append_line(path: Path, document: Json) -> None:
     """Append a line to a JSON Lines file, without a line that a crash cut off, and sync it. Raises OSError."""
     with path.open("ab+") as file:
         file.seek(0)
-        file.truncate(file.read().rfind(b"\n") + 1)
+        is_new = file.truncate(file.read().rfind(b"\n") + 1) == 0
         file.write(json.dumps(document, separators=(",", ":")).encode() + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
+        sync_file(file)
+    if is_new:
+        sync_folder(path.parent)
 
 
 def remove_temporary(folder: Path) -> None:

@@ -6,7 +6,7 @@ import os
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
-from happe_cli.disk import sync_folder
+from happe_cli.disk import sync_file, sync_folder
 
 NAME = "device.json"
 OTHERS = 0o077
@@ -56,11 +56,14 @@ def prepare(state: Path) -> None:
 
 def store(state: Path, identity: Identity) -> None:
     """Store an identity, in place of an earlier one. Raises OSError."""
-    with os.fdopen(_open(state), "w") as file:
-        json.dump(asdict(identity), file, indent=2)
-        file.flush()
-        os.fsync(file.fileno())
-    (state / f".{NAME}").replace(state / NAME)
+    unfinished = state / f".{NAME}"
+    try:
+        with os.fdopen(_open(state), "w") as file:
+            json.dump(asdict(identity), file, indent=2)
+            sync_file(file)
+        unfinished.replace(state / NAME)
+    finally:
+        unfinished.unlink(missing_ok=True)
     sync_folder(state)
 
 
