@@ -3,6 +3,7 @@
 
 #include "governor/core/loop.h"
 #include "governor/core/memory_profiles.h"
+#include "governor/sim/office.h"
 
 #include <array>
 #include <cmath>
@@ -26,7 +27,16 @@ constexpr std::array kWorlds{
         .name = "plausible", .save_presses = 0.2, .never_save = 0.3, .drift = 0.2, .scenes = 0.1, .slips_an_hour = 0.3},
     World{.name = "mostly-idle", .calm_share = 0.9, .calm_seconds = 54.0, .calm_of_busy = 0.05},
     World{.name = "load-jump", .calm_share = 0.5, .calm_seconds = 20.0, .calm_of_busy = 0.1, .busy = 1.5},
+    World{.name = "office",
+          .save_presses = 0.2,
+          .never_save = 0.3,
+          .drift = 0.2,
+          .scenes = 0.1,
+          .slips_an_hour = 0.3,
+          .office = true},
 };
+
+constexpr double kOfficeNeedSpread = 0.3;  // of people's needs, a standard deviation of the logarithm (assumed)
 
 constexpr std::uint32_t kModernSteps = 32;
 constexpr Khz kModernTop{4'800'000};
@@ -94,6 +104,14 @@ Participants people_of(const World& world, Participants people, double speed) {
             workload.calm_seconds = world.calm_seconds;
             workload.calm_khz = workload.busy_khz * world.calm_of_busy;
         }
+    }
+    for (std::size_t i = 0; world.office && i < office_applications().size(); ++i) {
+        ApplicationParameters& application = people.applications.at(i);
+        application.name = office_applications()[i].name;
+        application.need_khz = office_applications()[i].need() * speed * t61_ladder().top().value;
+        application.need_spread = kOfficeNeedSpread;
+        application.unsatisfied_share = 0.0;
+        application.other_watts = 0.0;
     }
     return people;
 }
@@ -268,6 +286,11 @@ private:
         });
         familiar.player->sit_down();
         sim::Workload workload(application.workload, familiar.taste.style, stream(kHoursWorkload, sitting));
+        office_.reset();
+        if (plan_.world.office) {
+            office_.emplace(sim::office_applications()[application_], machine_.ladder().top().value,
+                            stream(kHoursWorkload, sitting));
+        }
         const double other_watts = plan_.machine.is_t61 ? application.other_watts : 0.0;
         for (Micros sat{0}; sat < kSitting && now_.time_since_epoch() < plan_.time; sat += kHoursStep) {
             need(familiar, chance);
@@ -289,16 +312,24 @@ private:
         sim::Taste taste = familiar.taste;
         taste.need_khz *= std::exp(world.drift * familiar.drift + world.scenes * scene_);
         taste.need_khz *= on_mains_ ? world.mains_need : 1.0;
+        if (office_) {
+            office_->next(kHoursStepSeconds, taste.need_khz / world_people_.applications[application_].need_khz);
+            taste.need_khz = office_->need_khz();
+        }
         familiar.player->feel(taste);
         each<sim::Oracle>([&](sim::Oracle& oracle) { oracle.feel(taste); });
     }
 
     void step(const sim::Demand& threads) {
-        const sim::Demand demand{threads[0], threads[1] * speed()};
-        each<sim::Oracle>([&](sim::Oracle& oracle) { oracle.tell(demand[0]); });
+        const sim::Demand demand{office_ ? office_->demand_khz(kHoursStepSeconds) : threads[0], threads[1] * speed()};
+        each<sim::Oracle>([&](sim::Oracle& oracle) { oracle.tell(office_ ? office_->need_khz() : demand[0]); });
         machine_.run(kHoursStep, demand);
         now_ += kHoursStep;
-        bool pressed = player().live(now_, kHoursStepSeconds, machine_.khz(), demand[0]);
+        if (office_) {
+            office_->ran(kHoursStepSeconds, machine_.khz().value);
+        }
+        bool pressed = office_ ? player().notice(now_, kHoursStepSeconds, machine_.khz(), office_->annoyance())
+                               : player().live(now_, kHoursStepSeconds, machine_.khz(), demand[0]);
         if (plan_.world.slips_an_hour > 0.0 && has_keys(contender_) &&
             slips_.happens(plan_.world.slips_an_hour / 3600.0, kHoursStepSeconds)) {
             player().slip(slips_.uniform() < 0.5 ? Key::Performance : Key::Power, now_);
@@ -315,10 +346,11 @@ private:
 
     void count(Familiar& familiar, double other_watts) {
         joules_ += (machine_.watts() + other_watts) * kHoursStepSeconds;
-        const double felt = player().felt() >= kDissatisfied ? kHoursStepSeconds : 0.0;
+        const double shortfall = office_ ? office_->shortfall() : player().felt();
+        const double felt = shortfall >= kDissatisfied ? kHoursStepSeconds : 0.0;
         dissatisfied_ += felt;
         later_dissatisfied_ += now_.time_since_epoch() > kHour ? felt : 0.0;
-        shortfall_ += player().felt() * kHoursStepSeconds;
+        shortfall_ += shortfall * kHoursStepSeconds;
         if (familiar.spent < kFirstContact) {
             first_dissatisfied_ += felt;
             first_seconds_ += kHoursStepSeconds;
@@ -331,6 +363,10 @@ private:
     void take(std::vector<Press>& presses) override { player().take(presses); }
 
     [[nodiscard]] bool present() const override { return true; }
+
+    [[nodiscard]] Micros idle() const override {
+        return office_ ? std::chrono::duration_cast<Micros>(std::chrono::duration<double>(office_->idle())) : Micros{0};
+    }
 
     [[nodiscard]] const Served* served() const override { return serves() ? &whom_ : nullptr; }
 
@@ -365,6 +401,7 @@ private:
     std::vector<Familiar> familiar_;
     std::size_t application_ = 0;
     double scene_ = 0.0;  // standard normal
+    std::optional<sim::Office> office_;
     bool on_mains_ = false;
     Served whom_;
     MonoTime now_;

@@ -28,6 +28,7 @@ struct World {
     double calm_seconds = 0.0;
     double calm_of_busy = 0.0;  // demand in a calm spell, as a share of that in a busy one
     double busy = 1.0;          // factor for the fitted demand
+    bool office = false;        // other applications, and lag instead of shortfalls: office.h
 };
 
 std::span<const World> worlds();

@@ -106,9 +106,9 @@ Player::Player(const Person& person, const Taste& taste, ApplicationParameters a
       run_(run),
       random_(random) {}
 
-bool Player::live(MonoTime now, double seconds, Khz khz, double demand_khz) {
+bool Player::notice(MonoTime now, double seconds, Khz khz, double shortfall) {
     const double forget = std::exp(-seconds / parameters_.notice_seconds);
-    felt_ = forget * felt_ + (1.0 - forget) * taste_.shortfall(khz, demand_khz);
+    felt_ = forget * felt_ + (1.0 - forget) * shortfall;
     felt_seconds_ += felt_ * seconds;
     seconds_ += seconds;
     resting_ -= seconds;

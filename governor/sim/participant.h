@@ -151,7 +151,12 @@ public:
 
     // Simulates the step of time that ends at `now`: the game wanted `demand_khz`, the machine ran at `khz`. True if
     // the person pressed a key.
-    bool live(MonoTime now, double seconds, Khz khz, double demand_khz);
+    bool live(MonoTime now, double seconds, Khz khz, double demand_khz) {
+        return notice(now, seconds, khz, taste_.shortfall(khz, demand_khz));
+    }
+
+    // The same, with this shortfall.
+    bool notice(MonoTime now, double seconds, Khz khz, double shortfall);
 
     // Changes the person's needs.
     void feel(const Taste& taste) { taste_ = taste; }

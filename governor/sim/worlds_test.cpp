@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/sim/world_report.h"
 
+#include "governor/sim/office.h"
+
 #include <gtest/gtest.h>
 #include <algorithm>
 #include <cmath>
@@ -84,6 +86,29 @@ TEST(Worlds, differ_as_their_names_say) {
     EXPECT_GT(of(happe("load-jump"), Contender::Oracle).watts, of(happe("mostly-idle"), Contender::Oracle).watts);
     EXPECT_GT(of(happe("mains-and-battery"), Contender::Oracle).watts, of(fitted, Contender::Oracle).watts);
     EXPECT_NE(of(happe("need-follows-demand"), Contender::Oracle).watts, of(fitted, Contender::Oracle).watts);
+}
+
+TEST(Office, has_a_lag_where_an_interaction_takes_longer_than_the_person_tolerates) {
+    constexpr double kTop = 1e6;
+    constexpr double kStep = 0.04;
+    const auto lagging = [](const sim::OfficeApplication& application, double share, double impatience) {
+        sim::Office office(application, kTop, sim::Random({1}));
+        double lag = 0.0;
+        for (int step = 0; step < 30'000; ++step) {
+            office.next(kStep, impatience);
+            office.ran(kStep, share * kTop);
+            lag += office.shortfall();
+        }
+        return lag / 30'000;
+    };
+    for (const sim::OfficeApplication& application : sim::office_applications()) {
+        const double need = application.need();
+        EXPECT_LT(lagging(application, 1.0, 1.0), 0.01) << application.name;
+        EXPECT_GT(lagging(application, 0.5 * need, 1.0), 0.02) << application.name;
+        if (application.name != "video") {  // nobody wants a film sooner
+            EXPECT_GT(lagging(application, need, 1.5), lagging(application, need, 1.0)) << application.name;
+        }
+    }
 }
 
 TEST(Worlds, are_a_function_of_their_seeds_on_any_number_of_threads) {
