@@ -24,6 +24,7 @@ from happe_power import calibration, config
 from happe_power.cli.program import Commands
 from happe_power.cli.record import SEAL_S, SECOND_S
 from happe_power.recording import live, zero_check
+from happe_power.recording.header import boot_clock
 from happe_power.recording.live import Figures, Wattmeter
 from happe_power.recording.recorder import LAST_TRIES, RETRY_S
 from happe_power.sources.source import Reading
@@ -93,23 +94,32 @@ def test_a_signal_ends_a_recording_cleanly(tmp_path: Path, calibrated: Path, num
     assert figures[1]["note"] == ""
 
 
-@pytest.mark.parametrize(
-    ("rows", "status", "said"),
-    [
-        ("2026-11-21T14:00:00Z,1,20\n2026-11-21T14:00:00Z,1,20\n", 0, ["2 samples, 0 lost"]),
-        ("0,1,20\n1,1,20\n0.5,1,20\n", os.EX_DATAERR, ["0 samples, 0 lost", "rig.csv:4: the time does not follow"]),
-        ("half past two,1,20\n", 1, ["0 samples, 1 lost", "rig.csv:2: cannot be read", "nothing was recorded"]),
-        ("", 1, ["0 samples, 0 lost", "nothing was recorded"]),
-    ],
-)
-def test_a_recording_of_a_file_ends_with_it_and_says_what_is_wrong_with_it(
-    tmp_path: Path, rows: str, status: int, said: list[str]
-) -> None:
-    (tmp_path / "rig.csv").write_text(f"t,shunt_v,supply_v\n{rows}")
-    table = {"kind": "file", "place": f"{tmp_path}/rig.csv", "channels": ["shunt_v", "supply_v"], "time": "t"}
-    done = run(*command(tmp_path / "spool", **table))
-    assert (done.returncode, done.stdout) == (status, "")
-    assert [each for each in said if each not in done.stderr] == []
+def test_a_file_is_imported_after_a_yes_and_the_trace_has_what_the_sentence_says(tmp_path: Path) -> None:
+    # Given a file of yesterday's boot with a gap, an overload and a row that nobody can read
+    values = ["20", *["21"] * 5, "OVLD", "no", *["22"] * 5]
+    rows = [f"2026-01-02 10:00:{row + 5 * (row > 9):02}Z;{value}" for row, value in enumerate(values)]
+    file = tmp_path / "rig.csv"
+    file.write_text("time;P (W)\n" + "\n".join(rows) + "\n")
+    words: list[str | Path] = [*PROGRAM, "import", file, "--study", "a", "--no-upload", "--spool", tmp_path / "spool"]
+    # When nobody says yes, then there is no trace
+    asked = run(*words)
+    says = "11 rows, 18 s at 1 S/s, 7 lost (2 invalid, 5 stall), 20 to 22 W, begins 2026-01-02 10:00:00 UTC"
+    assert (asked.returncode, asked.stdout.splitlines()[-1]) == (1, f"# {says}: right?")
+    assert not (tmp_path / "spool").exists()
+    # When a script says yes, then the trace and the last line have the numbers of the sentence, and the file's times
+    done = run(*words, "--json", "--yes")
+    first, *_, last = map(json.loads, done.stdout.splitlines())
+    trace = Trace.open(only_trace(tmp_path / "spool"))
+    assert (first["rows"], sum(first["lost"].values())) == (last["samples"], last["lost"]) == (11, 7)
+    assert sum(block.rows for block in trace.blocks()) == 11
+    assert sum(gap.to_index - gap.from_index for gap in trace.gaps) == 7
+    assert trace.started.realtime_us == 1_767_348_000_000_000
+    assert trace.header["clock"] != boot_clock()
+    # And the printed table is a source
+    table = tmp_path / "table.toml"
+    table.write_text(asked.stdout)
+    again = run(*PROGRAM, "record", "--source", table, "--study", "b", "--no-upload", "--spool", tmp_path / "again")
+    assert "11 samples, 7 lost" in again.stderr
 
 
 def test_systemd_is_told_that_it_is_ready_alive_and_ending(tmp_path: Path) -> None:

@@ -44,7 +44,6 @@ def test_every_kind_of_ours_keeps_to_what_others_have_to(name: str) -> None:
         ({"kind": "sim", "drop": [[5]]}, "drop: "),
         ({"kind": "sim", "drop": [[5, 2], [6, 1]]}, "drop: stretches must ascend, must not overlap"),
         ({"kind": "sim", "place": "nowhere.json"}, "nowhere.json: No such file"),
-        ({"kind": "file"}, 'kind: lacks "channels"'),
         ({"kind": "file", "channels": ["a", "b"]}, "place: which file?"),
         (FILE | {"time": "t", "index": "i"}, "index: `time` or `index`, not both"),
         ({"kind": "comedi", "channels": [0, 0]}, "channels: has an item twice"),

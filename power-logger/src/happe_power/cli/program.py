@@ -30,6 +30,7 @@ computes watts with their uncertainty."""
 MORE = """Examples:
   happe-power sources                                         the instruments of this machine
   happe-power record --source rig.toml --measured T61CODE     a trace, until Ctrl-C
+  happe-power import rig.csv --measured T61CODE               a trace from a file of another program
   happe-power status                                          the traces in the spool, and what is left to upload
   happe-power show 2b1e5a52 trace.png                         a picture of a trace
 
@@ -51,6 +52,7 @@ COMMANDS = {
     "sources": ("happe_power.cli.sources", "List the instruments of this machine, and missing drivers or packages"),
     "calibrate": ("happe_power.cli.calibrate", "Measure zeros and a known load, and write a calibration record"),
     "record": ("happe_power.cli.record", "Sample an instrument into a trace, and upload it"),
+    "import": ("happe_power.cli.importing", "Bring a file of another program into a trace, after a look at it"),
     "measure": ("happe_power.cli.measure", "Mean power and energy of an interval, with its uncertainty"),
     "measures": ("happe_power.cli.measure", "Mean power of every run of a study, for `happe-server analyse`"),
     "align": ("happe_power.cli.align", "Check the clocks by the laptop's markers"),

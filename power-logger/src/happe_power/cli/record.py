@@ -24,7 +24,7 @@ from happe_power import calibration, sources
 from happe_power.cli.host import ENROL, Ending, Host, pass_host
 from happe_power.cli.sources import SourceFile
 from happe_power.recording import closing, live, zero_check
-from happe_power.recording.header import LOCAL, NOBODY, Purpose, fitting_part_seconds
+from happe_power.recording.header import LOCAL, NOBODY, PART_SECONDS, Purpose, fitting_part_seconds
 from happe_power.recording.recorder import Limits, Recorder
 from happe_power.recording.tending import Tended
 from happe_power.recording.zero_check import Relay, SwitchError, Zeroing
@@ -84,30 +84,34 @@ class Duration(click.ParamType[float]):
         return float(found[1]) * UNITS[found[2]]
 
 
+def trace_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of commands that make a trace."""
+    record, spool = (click.Path(dir_okay=each, file_okay=not each, path_type=Path) for each in (False, True))
+    for option in (
+        click.option("--no-upload", is_flag=True, help="Keep the trace on this host"),
+        click.option("--spool", type=spool, help="Where to keep the trace  [the configuration's]"),
+        click.option("--calibration", type=record, help="The calibration record, from `happe-power calibrate`"),
+        click.option("--meter", metavar="CODE", help="This host's code  [the one it enrolled with]"),
+        click.option("--measured", metavar="CODE", help="The code of the measured laptop"),
+        click.option("--study", metavar="NAME", help="The study  [the one that this host enrolled in]"),
+    ):
+        command = option(command)
+    return command
+
+
 @click.command(cls=Command, epilog=MORE)
 @click.option(
     "--source", type=SourceFile(), required=True, help="The instrument's TOML file, as `happe-power sources` prints it"
 )
-@click.option("--study", metavar="NAME", help="The study  [the one that this host enrolled in]")
-@click.option("--measured", metavar="CODE", help="The code of the measured laptop")
-@click.option("--meter", metavar="CODE", help="This host's code  [the one it enrolled with]")
-@click.option(
-    "--calibration",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="The calibration record, from `happe-power calibrate`",
-)
-@click.option(
-    "--spool", type=click.Path(file_okay=False, path_type=Path), help="Where to keep the trace  [the configuration's]"
-)
+@trace_options
 @click.option("--duration", type=Duration(), metavar="TIME", help="How long: 90s, 15m, 8h")
-@click.option("--no-upload", is_flag=True, help="Keep the trace on this host")
 @click.option("--no-zero-check", is_flag=True, help="Ask for no zero check")
 @click.option("--zero-switch", metavar="COMMAND", help="The command that shorts (on) and opens (off) the inputs")
 @click.option("--zero-every", type=Duration(), metavar="TIME", help="How often to check the zero in between")
 @click.option(
     "--part-seconds",
     type=click.IntRange(1, 60),
-    default=10,
+    default=PART_SECONDS,
     show_default=True,
     metavar="SECONDS",
     help="Length of a part",
@@ -117,7 +121,11 @@ class Duration(click.ParamType[float]):
 @click.pass_context
 def record(context: click.Context, host: Host, /, **typed: Any) -> None:  # noqa: ANN401 - click's options
     """Sample an instrument into a trace, and upload it."""
-    wanted = Wanted(**typed)
+    carry_out(context, host, Wanted(**typed))
+
+
+def carry_out(context: click.Context, host: Host, wanted: Wanted) -> None:
+    """Make a trace, and end with its exit status."""
     study = _study(host, wanted)
     meter, measured = _codes(host, wanted)
     if measured and not wanted.no_upload:
@@ -202,11 +210,11 @@ class Wanted:
     meter: str | None
     calibration: Path | None
     spool: Path | None
-    duration: float | None
     no_upload: bool
-    no_zero_check: bool
-    part_seconds: int
     as_json: bool
+    no_zero_check: bool
+    duration: float | None = None
+    part_seconds: int = PART_SECONDS
     zero_switch: str | None = None
     zero_every: float | None = None
 

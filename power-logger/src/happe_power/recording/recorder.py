@@ -89,8 +89,8 @@ class Recorder:
 
     def start(self) -> None:
         """Start the instrument and the first trace. Raises SourceError, OSError, BadDocumentError."""
-        self._clock = boot_clock()
         started = self.tended.start(0)
+        self._clock = getattr(self.tended.source, "clock", None) or boot_clock()
         self.reached = (0, started.monotonic_us)
         try:
             self._begin(started)

@@ -42,8 +42,9 @@ class Source(Protocol):
     can know (`overflow`, `stall`, `invalid` for short reads). The recorder itself finds values out of range and NaN,
     for all sources alike.
 
-    Two more attributes are optional: `notes`, lines for the person who records, whose number may grow (`notes_of`); and
-    `patient`, for a source that loses nothing while nobody reads it, such as a file.
+    Three more attributes are optional: `notes`, lines for the person who records, whose number may grow (`notes_of`);
+    `patient`, for a source that loses nothing while nobody reads it, such as a file; and, once it has begun, `clock`,
+    the name of the clock of its monotonic times, if that is not this boot's.
     """
 
     kind: str  # of profiles/schema/power-trace.schema.json, source.kind

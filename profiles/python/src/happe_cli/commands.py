@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
+from keyword import iskeyword
 from typing import Any
 
 import click
@@ -68,7 +69,7 @@ class LazyGroup(Group):
     def loaded(self, name: str) -> click.Command:
         """Import and return the command of this name."""
         module, _summary = self.lazy[name]
-        command: click.Command = getattr(import_module(module), name)
+        command: click.Command = getattr(import_module(module), f"{name}_" if iskeyword(name) else name)
         return command
 
     def summaries(self) -> list[tuple[str, str]]:
