@@ -59,6 +59,7 @@ run() { # PART
                 build/venv/bin/python -m pytest -p no:cacheprovider -m long
             HAPPE_TRACES=960 nice -n 19 build/venv/bin/python -m pytest -s -p no:cacheprovider tests/contract/test_replay.py \
                 -k test_long_traces
+            HAPPE_HISTORIES=15000 build/bin/core_test --gtest_filter='Extended.*'
             HAPPE_HISTORIES=10000 build/bin/store_test --gtest_filter='UndoTest.*'
             HAPPE_KILLS=30 build/venv/bin/python -m pytest -p no:cacheprovider study-server/tests/test_kill9.py
             tools/versitygw.sh build/versitygw

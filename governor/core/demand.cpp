@@ -12,8 +12,14 @@ Khz Running::speed() const {
     return ran ? std::min(*ran, set) : set;
 }
 
+Khz Running::most() const {
+    return within ? ladder->speed(*within) : kHighestKhz;
+}
+
 NormalisedUtilisation Running::normalised() const {
-    return {.work = std::uint64_t{utilisation.value} * speed().value, .f_max = ladder->f_max()};
+    return {
+        .work = std::min(std::uint64_t{utilisation.value} * speed().value, std::uint64_t{kOne.value} * most().value),
+        .f_max = ladder->f_max()};
 }
 
 Demands::Demands(std::span<const PolicyLadder> policies, const Domains& domains) : domain_of_(policies.size()) {
@@ -36,17 +42,18 @@ Demands::Demands(std::span<const PolicyLadder> policies, const Domains& domains)
 }
 
 // Rounded down for each CPU, as docs/traces.md says. The speed is at most f_max, so sums fit into 64 bits.
-std::uint64_t work_of(std::span<const Ppm> cpus, Khz speed, Khz f_max) {
+std::uint64_t work_of(std::span<const Ppm> cpus, Khz speed, Khz f_max, Khz most) {
     const Khz within = std::min(speed, f_max);
+    const std::uint64_t all = std::uint64_t{kOne.value} * most.value;
     std::uint64_t work = 0;
     for (const Ppm cpu : cpus) {
-        work += cpu >= Demands::kIdle ? std::uint64_t{cpu.value} * within.value / f_max.value : 0;
+        work += cpu >= Demands::kIdle ? std::min(std::uint64_t{cpu.value} * within.value, all) / f_max.value : 0;
     }
     return work;
 }
 
 void Demands::Load::add(const Running& policy) {
-    work += work_of(policy.cpus, policy.speed(), policy.ladder->f_max());
+    work += work_of(policy.cpus, policy.speed(), policy.ladder->f_max(), policy.most());
     for (const Ppm cpu : policy.cpus) {
         utilisation += cpu >= kIdle ? cpu.value : 0;
     }

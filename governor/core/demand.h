@@ -24,14 +24,16 @@ struct Running {
     std::size_t index = 0;   // the policy's place among the machine's policies
     std::size_t domain = 0;  // the index of its domain
     const Ladder* ladder = nullptr;
-    Khz current;                // the frequency or cap in force
-    std::optional<Khz> ran;     // with a cap: the measured speed
-    std::optional<Khz> limit;   // the lowest limit that is not HAPPE's
-    std::span<const Ppm> cpus;  // the utilisation of each CPU
-    Ppm utilisation;            // of the busiest CPU
-    Level level;                // its domain's, from Demands::measure()
+    Khz current;                  // the frequency or cap in force
+    std::optional<Khz> ran;       // with a cap: the measured speed
+    std::optional<Khz> limit;     // the lowest limit that is not HAPPE's
+    std::optional<Khz> within{};  // where HAPPE begins: the frequency that it would have set
+    std::span<const Ppm> cpus;    // the utilisation of each CPU
+    Ppm utilisation;              // of the busiest CPU
+    Level level;                  // its domain's, from Demands::measure()
 
     [[nodiscard]] Khz speed() const;
+    [[nodiscard]] Khz most() const;  // the highest speed that counts
     [[nodiscard]] NormalisedUtilisation normalised() const;
 };
 
@@ -43,8 +45,9 @@ struct Demand {
     NormalisedUtilisation normalised;
 };
 
-// The work of these CPUs, in ppm of f_max: docs/traces.md, "Demand". Idle CPUs count as 0.
-[[nodiscard]] std::uint64_t work_of(std::span<const Ppm> cpus, Khz speed, Khz f_max);
+// The work of these CPUs, in ppm of f_max: docs/traces.md, "Demand". Idle CPUs count as 0, and none as busier than it
+// could be at the speed `most`.
+[[nodiscard]] std::uint64_t work_of(std::span<const Ppm> cpus, Khz speed, Khz f_max, Khz most = kHighestKhz);
 
 class Demands {
 public:

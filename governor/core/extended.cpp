@@ -44,10 +44,11 @@ std::optional<ProbeEvent> Descent::stop(ProbeEvent how, Uafp& uafp) {
     return how;
 }
 
-std::optional<ProbeEvent> Descent::quiet(Level level, Khz lower, Micros idle, Uafp& uafp, Patience& patience) {
+std::optional<ProbeEvent> Descent::quiet(const Chance& chance, Uafp& uafp, Patience& patience) {
+    const auto& [level, lower, binds, idle] = chance;
     if (probe_) {
         const bool tried = probe_->lower.at(level) == probe_->lower.at(probe_->level);
-        probe_->quiet += tried ? passed_ : Micros{0};
+        probe_->quiet += tried && binds ? passed_ : Micros{0};
         if (probe_->quiet < kAccepted || *now_ - idle < probe_->begun) {
             return std::nullopt;
         }
@@ -55,7 +56,7 @@ std::optional<ProbeEvent> Descent::quiet(Level level, Khz lower, Micros idle, Ua
         return ProbeEvent::Accepted;
     }
     patience.quiet = std::min(patience.quiet + passed_, Patience::kMost);
-    if (patience.quiet < patience.wait || lower >= uafp.at(level) || (begun_ && *now_ - *begun_ < kApart)) {
+    if (!binds || patience.quiet < patience.wait || lower >= uafp.at(level) || (begun_ && *now_ - *begun_ < kApart)) {
         return std::nullopt;
     }
     probe_ = Probe{.before = uafp, .lower = uafp, .level = level, .begun = *now_};

@@ -73,6 +73,14 @@ public:
         Micros quiet{0};
     };
 
+    // What a period has for a probe.
+    struct Chance {
+        Level level;
+        Khz lower;    // what a probe would learn at this level
+        bool binds;   // the machine would run faster without HAPPE
+        Micros idle;  // the longest time since somebody used the machine
+    };
+
     // Call first in a period that ends at `at`. Then call one of the three functions below, or none.
     void pass(MonoTime at);
     void forget();
@@ -83,9 +91,8 @@ public:
     // Call in a period without such a press in which nobody could feel a probe. Ends it, as above.
     std::optional<ProbeEvent> stop(ProbeEvent how, Uafp& uafp);
 
-    // Call in any other period without such a press. `lower`: what a probe would learn at this level. `idle`: the
-    // longest time since somebody used the machine. Accepts no probe that nobody may have felt.
-    std::optional<ProbeEvent> quiet(Level level, Khz lower, Micros idle, Uafp& uafp, Patience& patience);
+    // Call in any other period without such a press. Accepts no probe that nobody may have felt.
+    std::optional<ProbeEvent> quiet(const Chance& chance, Uafp& uafp, Patience& patience);
 
     [[nodiscard]] const std::optional<Probe>& probe() const { return probe_; }
 

@@ -21,6 +21,10 @@ public:
     // tell. HAPPE accepts a probe only if it knows that somebody used them after it began.
     [[nodiscard]] virtual Micros idle() const { return Micros{0}; }
 
+    // The CPU time that the application in front has used since the last turn, in ppm of one CPU. Where others use
+    // more, HAPPE does not probe. `lasted`: the time since the last turn.
+    [[nodiscard]] virtual Ppm front(Micros /*lasted*/) const { return kMostWork; }
+
     virtual ~FocusSource() = default;
 };
 

@@ -10,6 +10,29 @@ namespace {
 
 constexpr std::uint16_t kUnknown = std::numeric_limits<std::uint16_t>::max();
 
+// Whether the application in front has used half of the used CPU time, or less.
+bool is_work_of_others(const Observation& seen) {
+    std::uint64_t used = 0;
+    for (const PolicySample& sample : seen.policies) {
+        for (const Ppm cpu : sample.cpus) {
+            used += cpu.value;
+        }
+    }
+    return 2 * std::uint64_t{seen.front.value} <= used;
+}
+
+// Whether the policy would run faster without HAPPE. Its kernel's governor takes a higher frequency for a CPU that is
+// busy for 80 % of the time (kernel/sched/cpufreq_schedutil.c, get_next_freq). Below a cap, the measured speed tells.
+bool is_bound(const Running& policy) {
+    constexpr Ppm kBusy{800'000};
+    constexpr Ppm kUsed{100'000};
+    if (!policy.ran) {
+        return policy.utilisation >= kBusy;
+    }
+    const Khz lower = policy.ladder->below(policy.current);
+    return policy.utilisation >= kUsed && (lower >= policy.current || policy.speed() > policy.ladder->speed(lower));
+}
+
 // Ties go to the domain with the lowest id, which comes first.
 const Demand* greatest(std::span<const Demand> demands) {
     const auto found =
@@ -31,12 +54,9 @@ const Demand* greatest(std::span<const Demand> demands) {
 // and steps from its fastest policy; the other domains look up their levels. w_map is Uafp::learn.
 Decision Governor::step(const Observation& seen, Uafp* uafp, Patience* patience) {
     targets_.clear();
-    running_.clear();
     power_saver_ = seen.power_saver;
-    for (const PolicySample& sample : seen.policies) {
-        running_.push_back(running(sample));
-    }
-    const std::span<const Demand> demands = demands_.measure(running_);
+    const std::span<const Demand> demands = measure(seen, uafp);
+    governs_ = uafp != nullptr;
     if (uafp == nullptr) {
         forget_levels();
         return {.released = true, .targets = {}, .lesson = {}, .probe = {}, .running = running_};
@@ -52,16 +72,40 @@ Decision Governor::step(const Observation& seen, Uafp* uafp, Patience* patience)
     if (settings_.descent && most != nullptr) {
         lesson = descend(seen, *most, *uafp, *patience, probe);
     }
-    if (pressed != nullptr) {
+    const bool top = pressed != nullptr && at_top(*seen.key, *pressed, *uafp);
+    if (pressed != nullptr && !top) {
         lesson = learn(*seen.key, *pressed, *uafp);
     }
     for (const Demand& demand : demands) {
-        wanted_[demand.domain] = &demand == pressed ? lesson->to : uafp->at(level_in_use(demand));
+        wanted_[demand.domain] = uafp->at(level_in_use(demand));
     }
     for (const Running& policy : running_) {
         decide(policy, wanted_[policy.domain]);
     }
-    return {.released = false, .targets = targets_, .lesson = lesson, .probe = probe, .running = running_};
+    return {.targets = targets_, .lesson = lesson, .probe = probe, .at_top = top, .running = running_};
+}
+
+// With `begin_low`, where HAPPE begins: the kernel has run the machine, perhaps at its top, where a busy CPU has the
+// highest level. The level that counts is the one to which HAPPE would have come by itself, from the lowest one.
+std::span<const Demand> Governor::measure(const Observation& seen, const Uafp* uafp) {
+    const bool begins = settings_.begin_low && uafp != nullptr && !governs_;
+    std::ranges::fill(wanted_, begins ? uafp->at(Level{}) : kHighestKhz);
+    std::span<const Demand> demands;
+    for (bool rises = true; rises;) {
+        running_.clear();
+        for (const PolicySample& sample : seen.policies) {
+            Running& policy = running_.emplace_back(running(sample));
+            policy.within = begins ? std::optional(entry(*policy.ladder, wanted_[policy.domain])) : std::nullopt;
+        }
+        demands = demands_.measure(running_);
+        rises = false;
+        for (const Demand& demand : demands) {
+            const Khz wanted = begins ? uafp->at(demand.normalised.level()) : kHighestKhz;
+            rises = rises || wanted > wanted_[demand.domain];
+            wanted_[demand.domain] = wanted;
+        }
+    }
+    return demands;
 }
 
 // Mode `extended`: probes a lower frequency in the domain of highest demand, where a person can feel it. Returns the
@@ -74,14 +118,17 @@ std::optional<Lesson> Governor::descend(const Observation& seen, const Demand& d
     }
     const std::optional<Descent::Probe> probe = descent_.probe();
     const Level level = level_in_use(demand);
-    if (!seen.present || limited(probe ? probe->before.at(probe->level) : uafp.at(level))) {
+    const bool binds = !settings_.felt || is_bound(*demand.busiest);
+    const bool others = settings_.felt && binds && is_work_of_others(seen);
+    if (!seen.present || others || limited(probe ? probe->before.at(probe->level) : uafp.at(level))) {
         event = descent_.stop(ProbeEvent::Ended, uafp);
         return std::nullopt;
     }
     if (seen.power_saver) {
         return std::nullopt;
     }
-    event = descent_.quiet(level, less(*demand.fastest->ladder, uafp.at(level), patience), seen.idle, uafp, patience);
+    const Khz lower = less(*demand.fastest->ladder, uafp.at(level), patience);
+    event = descent_.quiet({.level = level, .lower = lower, .binds = binds, .idle = seen.idle}, uafp, patience);
     if (event != ProbeEvent::Accepted) {
         return std::nullopt;
     }
@@ -99,7 +146,7 @@ Khz Governor::less(const Ladder& ladder, Khz value, const Patience& patience) co
     for (std::size_t step = 0; step < steps; ++step) {
         lower = ladder.below(lower);
     }
-    return in_reference_khz(ladder, lower);
+    return in_reference_khz(ladder, std::max(lower, ladder.at_or_above(settings_.floor, f_ref_)));
 }
 
 // Whether somebody else's limit is lower than the frequency for this value of the UAFP.
@@ -109,14 +156,27 @@ bool Governor::limited(Khz value) const {
     });
 }
 
-// In mode `extended` "faster" lowers no value of the UAFP, and "save power" raises none. The frequency that runs may be
-// far from the UAFP's: another program limits it, or HAPPE has only begun.
+// Whether somebody else's limit is reached, so that it may have decided the frequency that runs.
+bool Governor::at_limit() const {
+    return std::ranges::any_of(running_,
+                               [](const Running& policy) { return policy.limit && *policy.limit <= policy.current; });
+}
+
+// With `silent_top`: the profile has nothing faster.
+bool Governor::at_top(Key key, const Demand& demand, const Uafp& uafp) const {
+    const Ladder& ladder = *demand.fastest->ladder;
+    return settings_.silent_top && key == Key::Performance &&
+           ladder.at_or_above(uafp.at(level_in_use(demand)), f_ref_) == ladder.top();
+}
+
+// "Faster" lowers no value of the UAFP, and "save power" raises none: in mode `extended` always, and in mode `paper`
+// where somebody else's limit binds. The frequency that runs may then be far from the UAFP's.
 Lesson Governor::learn(Key key, const Demand& demand, Uafp& uafp) {
     const Running& stepped = *demand.fastest;
     const Level level = level_in_use(demand);
     const Khz before = uafp.at(level);
     Khz next = in_reference_khz(*stepped.ladder, taught(key, stepped));
-    if (settings_ != Settings{}) {
+    if (settings_ != Settings{} || limited(before) || at_limit()) {
         next = key == Key::Performance ? std::max(next, before) : std::min(next, before);
     }
     uafp.learn(level, next);
@@ -137,11 +197,12 @@ Lesson Governor::lesson(Key key, const Demand& demand, Level level, Khz from, Kh
 // press then teaches one step more, so that frequency and profile both move by one step.
 Khz Governor::taught(Key key, const Running& stepped) const {
     const Ladder& ladder = *stepped.ladder;
+    const Khz current = std::min(stepped.current, stepped.within.value_or(stepped.current));
     if (key == Key::Performance) {
-        const Khz asked = ladder.above(stepped.current);
+        const Khz asked = ladder.above(current);
         return power_saver_ ? ladder.above(asked) : asked;
     }
-    const Khz ran = std::min(stepped.current, stepped.ran.value_or(stepped.current));
+    const Khz ran = std::min(current, stepped.ran.value_or(current));
     return power_saver_ ? ladder.at_or_above(ran, ladder.top()) : ladder.below(ran);
 }
 
@@ -196,6 +257,7 @@ Running Governor::running(const PolicySample& sample) const {
             .current = sample.current.value_or(decided_[index].value_or(ladder.lowest())),
             .ran = sample.ran,
             .limit = sample.limit,
+            .within = {},
             .cpus = sample.cpus,
             .utilisation = sample.utilisation(),
             .level = {}};

@@ -24,11 +24,21 @@ struct Settings {
     bool middle_start = false;  // otherwise start at half of the top frequency
     bool hold = false;          // see Hold
     bool descent = false;       // see Descent
+    bool felt = false;          // probes only where a person can feel them
+    Khz floor{0};               // probes go no lower, in kHz of the fastest ladder
+    bool begin_low = false;     // where HAPPE begins, take the level to which it would have come by itself
+    bool silent_top = false;    // "faster" at the top teaches nothing
     bool operator==(const Settings&) const = default;
 };
 
 // Mode `extended` for owners of laptops.
-inline constexpr Settings kExtended{.extended = true, .middle_start = true, .hold = true, .descent = true};
+inline constexpr Settings kExtended{.extended = true,
+                                    .middle_start = true,
+                                    .hold = true,
+                                    .descent = true,
+                                    .felt = true,
+                                    .begin_low = true,
+                                    .silent_top = true};
 
 // One policy's period.
 struct PolicySample {
@@ -48,6 +58,7 @@ struct Observation {
     MonoTime at{};                           // the end of the period
     bool present = false;                    // somebody is there and can refuse a probe
     Micros idle{0};                          // if present: the longest time since somebody used keyboard or pointer
+    Ppm front{0};                            // the application in front used so much CPU time, in ppm of one CPU
 };
 
 struct Target {
@@ -79,6 +90,7 @@ struct Decision {
     std::span<const Target> targets;   // policies whose frequency changes, ascending ids; valid until the next step
     std::optional<Lesson> lesson;      // the UAFP already contains it
     std::optional<ProbeEvent> probe;   // its effect is already in the UAFP
+    bool at_top = false;               // with `silent_top`: a press of "faster" found the top, and taught nothing
     std::span<const Running> running;  // the observed policies with their domains' levels; valid as long as `targets`
 };
 
@@ -108,11 +120,14 @@ public:
     [[nodiscard]] Khz f_ref() const { return f_ref_; }  // top of the fastest ladder; a UAFP is in kHz of that ladder
 
 private:
+    std::span<const Demand> measure(const Observation& seen, const Uafp* uafp);
     [[nodiscard]] Running running(const PolicySample& sample) const;
     std::optional<Lesson> descend(const Observation& seen, const Demand& demand, Uafp& uafp, Patience& patience,
                                   std::optional<ProbeEvent>& event);
     [[nodiscard]] Khz less(const Ladder& ladder, Khz value, const Patience& patience) const;
     [[nodiscard]] bool limited(Khz value) const;
+    [[nodiscard]] bool at_limit() const;
+    [[nodiscard]] bool at_top(Key key, const Demand& demand, const Uafp& uafp) const;
     Lesson learn(Key key, const Demand& demand, Uafp& uafp);
     [[nodiscard]] Lesson lesson(Key key, const Demand& demand, Level level, Khz from, Khz to) const;
     [[nodiscard]] Khz taught(Key key, const Running& stepped) const;
@@ -128,6 +143,7 @@ private:
     std::vector<std::optional<Khz>> decided_;  // the last decision for each policy
     Demands demands_;
     bool power_saver_ = false;  // in the present step
+    bool governs_ = false;      // HAPPE has set the frequencies of the present period
     std::vector<Hold> holds_;   // of each domain
     Descent descent_;
     // Members so that their memory is reused.

@@ -41,12 +41,14 @@ void Loop::turn(MonoTime now) {
     const bool saving = ports_.focus.saves_power();
     const bool present = ports_.focus.present();
     const Micros idle = ports_.focus.idle();
+    const Ppm front = ports_.focus.front(now - last_);
     const Decision decision = governor_.step({.policies = samples_,
                                               .key = settings_.sham ? std::nullopt : counted,
                                               .power_saver = saving,
                                               .at = now,
                                               .present = present,
-                                              .idle = idle},
+                                              .idle = idle,
+                                              .front = front},
                                              uafp_ ? &*uafp_ : nullptr, served_ ? book_.patience(*served_) : nullptr);
     apply(decision);
     const Patience* const patience = settings_.algorithm.descent && served_ ? book_.patience(*served_) : nullptr;
@@ -63,6 +65,7 @@ void Loop::turn(MonoTime now) {
                             .power_saver = saving,
                             .present = present,
                             .idle = idle,
+                            .front = front,
                             .counted = counted,
                             .decision = decision,
                             .uafp = uafp_ ? &*uafp_ : nullptr,

@@ -20,6 +20,7 @@ struct Turn {
     bool power_saver;            // the decision is one step lower than learned
     bool present = false;        // somebody was present
     Micros idle{0};              // FocusSource::idle()
+    Ppm front{0};                // FocusSource::front()
     std::optional<Key> counted;  // the key of a new series, even if HAPPE serves nobody or presses are sham
     const Decision& decision;
     const Uafp* uafp;                    // after the decision, with a running probe's values; null if nobody is served

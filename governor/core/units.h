@@ -24,6 +24,8 @@ struct Ppm {
 
 inline constexpr Ppm kOne{1'000'000};
 
+inline constexpr Ppm kMostWork{4'096 * kOne.value};  // of many CPUs
+
 // The number of a cpufreq policy: CPUs that share a frequency.
 struct PolicyId {
     std::uint16_t value = 0;

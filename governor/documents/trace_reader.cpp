@@ -118,13 +118,18 @@ Settings settings(const Field& header) {
     if (!extended) {
         given->refuse("only with \"mode\":\"extended\"");
     }
-    static_cast<void>(given->object({"warm_start", "middle_start", "hold", "descent"}));
+    static_cast<void>(given->object(
+        {"warm_start", "middle_start", "hold", "descent", "felt", "floor_khz", "begin_low", "silent_top"}));
     for (const auto& [name, setting] :
          {std::pair{"warm_start", &Settings::warm_start}, std::pair{"middle_start", &Settings::middle_start},
-          std::pair{"hold", &Settings::hold}, std::pair{"descent", &Settings::descent}}) {
+          std::pair{"hold", &Settings::hold}, std::pair{"descent", &Settings::descent},
+          std::pair{"felt", &Settings::felt}, std::pair{"begin_low", &Settings::begin_low},
+          std::pair{"silent_top", &Settings::silent_top}}) {
         const auto field = given->find(name);
         result.*setting = field && field->boolean();
     }
+    const auto floor = given->find("floor_khz");
+    result.floor = Khz{static_cast<std::uint32_t>(floor ? floor->integer(0, kHighestKhz.value) : 0)};
     return result;
 }
 
@@ -282,8 +287,8 @@ Result<std::optional<TraceObservation>> TraceReader::next() try {
     }
     const nlohmann::json parsed = json::parse(line_);
     const Field line(parsed, "");
-    static_cast<void>(
-        line.object({"t_us", "user", "app", "source", "policies", "keys", "power_saver", "present", "idle_us"}));
+    static_cast<void>(line.object(
+        {"t_us", "user", "app", "source", "policies", "keys", "power_saver", "present", "idle_us", "front_ppm"}));
     const MonoTime at = instant(line.at("t_us"));
     if (last_ && at <= *last_) {
         line.at("t_us").refuse("must be later than the line before");
@@ -292,6 +297,7 @@ Result<std::optional<TraceObservation>> TraceReader::next() try {
     const auto saver = line.find("power_saver");
     const auto present = line.find("present");
     const auto idle = line.find("idle_us");
+    const auto front = line.find("front_ppm");
     TraceObservation seen{.at = at,
                           .served = served(line),
                           .policies = traced_policies(line.at("policies"), known_),
@@ -299,7 +305,8 @@ Result<std::optional<TraceObservation>> TraceReader::next() try {
                           .presses = keys ? presses(*keys, at, last_performance_, last_power_) : std::vector<Press>(),
                           .power_saver = saver && saver->boolean(),
                           .present = present && present->boolean(),
-                          .idle = Micros(idle ? idle->integer(0, kLongestPeriodUs) : 0)};
+                          .idle = Micros(idle ? idle->integer(0, kLongestPeriodUs) : 0),
+                          .front = Ppm{static_cast<std::uint32_t>(front ? front->integer(0, kMostWork.value) : 0)}};
     last_ = at;
     return seen;
 } catch (const json::FieldError& error) {

@@ -45,6 +45,7 @@ struct TraceObservation {
     bool power_saver = false;
     bool present = false;
     Micros idle{0};
+    Ppm front{0};
 };
 
 class TraceReader {

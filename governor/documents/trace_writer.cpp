@@ -74,7 +74,11 @@ std::string header_line(const TraceHeader& header) {
         json["settings"] = {{"warm_start", header.settings.warm_start},
                             {"middle_start", header.settings.middle_start},
                             {"hold", header.settings.hold},
-                            {"descent", header.settings.descent}};
+                            {"descent", header.settings.descent},
+                            {"felt", header.settings.felt},
+                            {"floor_khz", header.settings.floor.value},
+                            {"begin_low", header.settings.begin_low},
+                            {"silent_top", header.settings.silent_top}};
     }
     for (const auto& [whom, patience] : header.patience) {
         json["patience"].push_back({{"user", whom.user},
@@ -121,6 +125,9 @@ std::string observation_line(const Turn& turn, std::optional<PowerSource> source
     }
     if (turn.present && turn.idle > Micros{0}) {
         json["idle_us"] = turn.idle.count();
+    }
+    if (turn.present && turn.front > Ppm{0}) {
+        json["front_ppm"] = turn.front.value;
     }
     return line(json);
 }

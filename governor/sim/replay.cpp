@@ -50,6 +50,7 @@ public:
     [[nodiscard]] bool saves_power() const override { return seen_.power_saver; }
     [[nodiscard]] bool present() const override { return seen_.present; }
     [[nodiscard]] Micros idle() const override { return seen_.idle; }
+    [[nodiscard]] Ppm front(Micros /*lasted*/) const override { return seen_.front; }
 
 private:
     [[nodiscard]] const TracedPolicy* listed(PolicyId policy) const {

@@ -20,10 +20,12 @@ Name = tuple[str, str]  # user, app
 SERIES_US = 1_000_000  # section A.4: a burst is "intervals smaller than one second"
 IDLE_PPM = 10_000  # a CPU below this adds nothing to a domain of several policies
 MILLION = 1_000_000
+FASTEST_KHZ = 20_000_000  # of the format
 
 # Settings beyond the paper, in microseconds.
 HELD_US = 30 * MILLION
 FIRST_WAIT_US, LEAST_PRESSED_US, MOST_WAIT_US = 120 * MILLION, 600 * MILLION, 3_600 * MILLION
+BUSY_PPM, USED_PPM = 800_000, 100_000
 ACCEPTED_US, APART_US, LONGEST_LINE_US = 60 * MILLION, 120 * MILLION, 10 * MILLION
 
 
@@ -72,6 +74,7 @@ class Measured:
     ran_khz: int | None
     limit_khz: int | None
     cpus: list[int]
+    within: int | None = None  # where HAPPE begins: the frequency that it would have set
 
     @property
     def speed(self) -> int:
@@ -82,7 +85,35 @@ class Measured:
     @property
     def normalised(self) -> Fraction:
         """Return the busiest CPU's normalised utilisation."""
-        return self.ladder.normalised(max(self.cpus), self.speed)
+        normalised = self.ladder.normalised(max(self.cpus), self.speed)
+        return normalised if self.most is None else min(normalised, self.ladder.normalised(MILLION, self.most))
+
+    @property
+    def most(self) -> int | None:
+        """Return the highest speed that counts, if there is one."""
+        return None if self.within is None else self.ladder.speed(self.within)
+
+    @property
+    def bound(self) -> bool:
+        """Return whether the policy would run faster without HAPPE."""
+        if self.ran_khz is None:
+            return max(self.cpus) >= BUSY_PPM
+        lower = self.ladder.step(self.khz, up=False)
+        return max(self.cpus) >= USED_PPM and (lower >= self.khz or self.speed > self.ladder.speed(lower))
+
+    @property
+    def stepped(self) -> int:
+        """Return the frequency from which a press steps."""
+        return self.khz if self.within is None else min(self.khz, self.within)
+
+    @property
+    def at_limit(self) -> bool:
+        """Return whether somebody else's limit is reached."""
+        return self.limit_khz is not None and self.limit_khz <= self.khz
+
+    def limited(self, value: int) -> bool:
+        """Return whether somebody else's limit is lower than what a UAFP's `value` gives."""
+        return self.limit_khz is not None and self.limit_khz < self.ladder.entry(value)
 
     @property
     def counted(self) -> list[int]:
@@ -92,7 +123,9 @@ class Measured:
     @property
     def work(self) -> int:
         """Return the sum of the CPUs' normalised utilisations, each rounded down."""
-        return sum(cpu * min(self.speed, self.ladder.f_max) // self.ladder.f_max for cpu in self.counted)
+        each = (cpu * min(self.speed, self.ladder.f_max) for cpu in self.counted)
+        most = MILLION * (FASTEST_KHZ if self.most is None else self.most)
+        return sum(min(work, most) // self.ladder.f_max for work in each)
 
 
 @dataclass(frozen=True)
@@ -100,6 +133,7 @@ class Demand:
     """A domain's demand on one line: its listed policies, the fastest of them, and the demand in ppm."""
 
     policies: list[Measured]
+    busiest: Measured
     fastest: Measured  # the busiest of the policies with the highest top: a press steps from its frequency
     normalised: Fraction
 
@@ -118,10 +152,11 @@ def at_mean_speed(listed: list[Measured]) -> list[Measured]:
 def demand_of(domain: list[int], listed: list[Measured]) -> Demand:
     """Return a domain's demand. `listed`: its policies on the line, by ascending ids."""
     listed = at_mean_speed(listed)
-    fastest = max(listed, key=lambda seen: (seen.ladder.khz[-1], seen.normalised))  # the first of equals: the lowest id
+    busiest = max(listed, key=lambda seen: seen.normalised)  # the first of equals: the lowest id
+    fastest = max(listed, key=lambda seen: (seen.ladder.khz[-1], seen.normalised))
     if len(domain) == 1:
-        return Demand(listed, fastest, fastest.normalised)
-    return Demand(listed, fastest, Fraction(min(MILLION, sum(seen.work for seen in listed))))
+        return Demand(listed, busiest, fastest, fastest.normalised)
+    return Demand(listed, busiest, fastest, Fraction(min(MILLION, sum(seen.work for seen in listed))))
 
 
 def level_of(normalised: Fraction) -> int:
@@ -171,6 +206,7 @@ class Governor:
     held: dict[int, dict[int, int]] = field(default_factory=dict)  # a domain's lowest policy -> level -> t_us
     probe: Probe | None = None
     probed_us: int | None = None  # when the last probe began
+    governs: bool = False  # the previous line served somebody
     last_us: int | None = None  # of the previous line, if it served the same user and application
     lasted_us: int = 0  # duration of the present line's period
 
@@ -212,6 +248,25 @@ class Governor:
         khz = seen.get("cur_khz", self.decided.get(policy, ladder.khz[0]))
         return Measured(policy, ladder, khz, seen.get("ran_khz"), seen.get("limit_khz"), seen["util_ppm"])
 
+    def demands_of(self, listed: list[Measured]) -> dict[int, Demand]:
+        """Return the demands of domains with a listed policy, by their lowest policies."""
+        demands: dict[int, Demand] = {}
+        for domain in self.domains:
+            if members := [seen for seen in listed if seen.policy in domain]:
+                demands[domain[0]] = demand_of(domain, members)
+        return demands
+
+    def demands_from_lowest(self, levels: list[int], listed: list[Measured]) -> dict[int, Demand]:
+        """Return the demands at which HAPPE, which begins, would have come to rest."""
+        reached = {policy: 0 for domain in self.domains for policy in domain}
+        while True:
+            within = [replace(seen, within=self.entry(seen.ladder, levels[reached[seen.policy]])) for seen in listed]
+            demands = self.demands_of(within)
+            now = {seen.policy: level_of(each.normalised) for each in demands.values() for seen in each.policies}
+            if all(levels[now[policy]] <= levels[reached[policy]] for policy in now):
+                return demands
+            reached |= now
+
     def level_in_use(self, domain: int, demand: Demand, t_us: int) -> int:
         """Return the level at which a domain looks up."""
         if self.settings.get("hold", False):
@@ -223,7 +278,7 @@ class Governor:
         khz = ladder.entry(value)
         for _ in range(max(1, len(ladder.khz) // 8) if wait_us == FIRST_WAIT_US else 1):
             khz = ladder.step(khz, up=False)
-        return ladder.share(khz)
+        return ladder.share(max(khz, ladder.entry(self.settings.get("floor_khz", 0))))
 
     def pressed_on(self, patience: Patience, *, up: bool) -> str | None:
         """Note a press that counts; return its effect on a probe."""
@@ -233,24 +288,27 @@ class Governor:
         stopped, self.probe = self.probe, None
         return None if stopped is None else "refused" if up else "ended"
 
-    def is_felt(self, name: Name, level: int, line: Json) -> bool:
-        """Return whether somebody is there, and no other limit is lower than what the UAFP gives without a probe."""
+    def may_probe(self, name: Name, level: int, line: Json, *, bound: bool) -> bool:
+        """Return whether somebody is there, and neither others' limits nor others' work are in the way."""
         value = self.uafp(name)[level if self.probe is None else self.probe.level]
         listed = map(self.measure, line["policies"])
-        limited = any(seen.limit_khz is not None and seen.limit_khz < seen.ladder.entry(value) for seen in listed)
-        return bool(line.get("present", False)) and not limited
+        used = sum(sum(seen["util_ppm"]) for seen in line["policies"])
+        others = self.settings.get("felt", False) and bound and 2 * line.get("front_ppm", 0) <= used
+        limited = any(seen.limited(value) for seen in listed)
+        return bool(line.get("present", False)) and not others and not limited
 
-    def try_less(self, name: Name, level: int, ladder: Ladder, line: Json) -> str | None:
+    def try_less(self, name: Name, level: int, demand: Demand, line: Json) -> str | None:
         """Count quiet time; begin, end or accept a probe."""
         t_us = line["t_us"]
-        if not self.is_felt(name, level, line):
+        bound = not self.settings.get("felt", False) or demand.busiest.bound
+        if not self.may_probe(name, level, line, bound=bound):
             ended, self.probe = self.probe, None
             return None if ended is None else "ended"
         if self.power_saver:
             return None
         patience = self.patience[name]
         if self.probe is not None:
-            if self.probe.levels[level] == self.probe.levels[self.probe.level]:
+            if bound and self.probe.levels[level] == self.probe.levels[self.probe.level]:
                 self.probe.quiet_us += self.lasted_us
             if self.probe.quiet_us < ACCEPTED_US or t_us - line.get("idle_us", 0) < self.probe.begun_us:
                 return None
@@ -258,27 +316,34 @@ class Governor:
             return "accepted"
         patience.quiet_us = min(patience.quiet_us + self.lasted_us, MOST_WAIT_US)
         known = self.uafp(name)
-        lower = self.lower_step(ladder, known[level], patience.wait_us)
+        lower = self.lower_step(demand.fastest.ladder, known[level], patience.wait_us)
         apart = self.probed_us is None or t_us - self.probed_us >= APART_US
-        if patience.quiet_us < patience.wait_us or not apart or lower >= known[level]:
+        if not bound or patience.quiet_us < patience.wait_us or not apart or lower >= known[level]:
             return None
         patience.quiet_us, self.probed_us = 0, t_us
         self.probe = Probe(learn(known, level, lower), level, t_us)
         return "begun"
 
-    def press(self, demand: Demand, name: Name, level: int, *, up: bool) -> Json:
+    def press(self, demand: Demand, name: Name, level: int, line: Json, *, up: bool) -> Json:
         """Step on the domain's fastest ladder; return the decision's `learned`."""
+        listed = list(map(self.measure, line["policies"]))
         seen = demand.fastest
-        ran_khz = seen.khz if seen.ran_khz is None else min(seen.khz, seen.ran_khz)
-        target = seen.ladder.step(seen.khz if up else ran_khz, up=up)
+        ran_khz = seen.stepped if seen.ran_khz is None else min(seen.stepped, seen.ran_khz)
+        target = seen.ladder.step(seen.stepped if up else ran_khz, up=up)
         if self.power_saver:  # the learned value whose next lower entry is the target
             above = (khz for khz in seen.ladder.khz if (khz > target if up else khz >= ran_khz))
             target = next(above, seen.ladder.khz[-1])
         value = seen.ladder.share(target)
-        if self.extended:
-            value = (max if up else min)(value, self.uafp(name)[level])
+        known = self.uafp(name)[level]
+        if self.extended or any(seen.limited(known) or seen.at_limit for seen in listed):
+            value = (max if up else min)(value, known)
         self.uafps[name] = learn(self.uafp(name), level, value)
         return self.learned(name, level)
+
+    def is_top(self, name: Name, level: int, demand: Demand) -> bool:
+        """Return whether the UAFP has nothing faster."""
+        ladder = demand.fastest.ladder
+        return ladder.entry(self.uafp(name)[level]) == ladder.khz[-1]
 
     def learned(self, name: Name, level: int) -> Json:
         """Return a decision's `learned`."""
@@ -294,13 +359,11 @@ class Governor:
             self.probe = self.last_us = None
         self.served = name
         self.power_saver = line.get("power_saver", False)
+        begins, self.governs = self.settings.get("begin_low", False) and not self.governs, name is not None
         if name is None:
             return {"t_us": line["t_us"], "released": True}
         listed = sorted(map(self.measure, line["policies"]), key=lambda seen: seen.policy)
-        demands: dict[int, Demand] = {}  # by the domain's lowest policy
-        for domain in self.domains:
-            if members := [seen for seen in listed if seen.policy in domain]:
-                demands[domain[0]] = demand_of(domain, members)
+        demands = self.demands_from_lowest(self.uafp(name), listed) if begins else self.demands_of(listed)
         for lowest, demand in demands.items():
             self.held.setdefault(lowest, {})[level_of(demand.normalised)] = line["t_us"]
         self.lasted_us = 0 if self.last_us is None else min(line["t_us"] - self.last_us, LONGEST_LINE_US)
@@ -313,11 +376,8 @@ class Governor:
             acts = bool(begun) and not self.sham
             probe, learned = self.teach(name, first, demands[first], line, key if acts else None)
             answer = ({"learned": learned} if learned else {}) | ({"probe": probe} if probe else {})
-            if acts and learned:
-                values[first] = learned["khz"]
         for first, demand in demands.items():
-            if first not in values:
-                values[first] = self.tried(name)[self.level_in_use(first, demand, line["t_us"])]
+            values[first] = self.tried(name)[self.level_in_use(first, demand, line["t_us"])]
         targets = {
             seen.policy: self.entry(seen.ladder, values[first])
             for first, demand in demands.items()
@@ -334,11 +394,13 @@ class Governor:
         if key is not None:
             if self.settings.get("descent", False):
                 probe = self.pressed_on(patience, up=key == "performance")
-            return probe, self.press(demand, name, level, up=key == "performance")
+            if self.settings.get("silent_top", False) and key == "performance" and self.is_top(name, level, demand):
+                return probe, {}
+            return probe, self.press(demand, name, level, line, up=key == "performance")
         if not self.settings.get("descent", False):
             return None, {}
         tried = self.probe
-        probe = self.try_less(name, level, demand.fastest.ladder, line)
+        probe = self.try_less(name, level, demand, line)
         if tried is None or probe != "accepted":
             return probe, {}
         return probe, self.learned(name, tried.level)

@@ -96,6 +96,10 @@ SHAPES = st.builds(
             "middle_start": st.booleans(),
             "hold": st.booleans(),
             "descent": st.booleans(),
+            "felt": st.sampled_from([False, False, True]),
+            "begin_low": st.booleans(),
+            "silent_top": st.booleans(),
+            "floor_khz": st.sampled_from([0, 0, 900_000]),
         },
     ),
 )
@@ -262,6 +266,7 @@ class Author:
         if draw.random() < 0.97:
             line["present"] = draw.random() < 0.98
             line["idle_us"] = draw.choice([0, 0, SECOND, 60 * SECOND, 900 * SECOND])
+            line["front_ppm"] = draw.choice([0, 100_000, FULL, 4_096 * FULL, 4_096 * FULL, 4_096 * FULL])
         if draw.random() < self.restless:
             line["keys"] = [self.press() for _ in range(draw.choice([0, 1, 1, 2, 3]))]
         return line
@@ -316,6 +321,7 @@ def test_long_traces_are_decided_alike(happe_sim: HappeSim) -> None:
     assert all(count >= LINES for count in exercised.values())
     decided, machines, feedbacks, domains, without_settings = 4, 5, 2, 3, 1
     on_or_off = ["capped", "calibrated", "starting", "warm_start", "middle_start", "hold", "descent"]
+    on_or_off += ["felt", "begin_low", "silent_top", "floor_khz"]
     assert len(exercised) == decided + machines + feedbacks + domains + without_settings + 2 * len(on_or_off)
 
 
