@@ -49,8 +49,8 @@ def counted(taken: Taken, offset: int) -> np.ndarray[Any, np.dtype[np.generic]]:
 
 
 def test_every_scan_is_there_in_order_with_its_channels_side_by_side() -> None:
-    source, _, _ = rig()
-    taken = check_source(source, 40)
+    source, _, clock = rig()
+    taken = check_source(source, clock, 40)
     assert taken.gaps == []
     assert taken.end_index == 40 * 5000  # 50 ms at 100 kHz
     assert (taken.column(0) == counted(taken, 0)).all()
@@ -272,15 +272,15 @@ def test_the_real_library_is_there_and_has_every_function_that_is_used() -> None
 
 
 def test_of_ni_every_sample_is_there_as_volts() -> None:
-    source, fake, _ = ni_rig()
-    taken = check_source(source, 20)
+    source, fake, clock = ni_rig()
+    taken = check_source(source, clock, 20)
     assert taken.gaps == []
     assert taken.column(0) == pytest.approx(np.arange(taken.end_index) * 1e-3)
     assert taken.column(1) == pytest.approx((np.arange(taken.end_index) + 1) * 1e-3)
     assert taken.end_index == pytest.approx((taken.pairs[-1].monotonic_us - taken.began.monotonic_us) / 1000, abs=1)
     assert (source.device, source.serial) == ("PCI-6034E (Dev1)", "BEEF")
     assert set(fake.buffers) == {2000}
-    assert fake.opened == fake.closed == 3  # one task to ask for the granted rate, and two starts
+    assert fake.opened == fake.closed == 4  # one task to ask for the granted rate, and three starts
 
 
 def test_of_ni_samples_that_were_overwritten_are_an_overflow_of_the_right_length() -> None:

@@ -49,7 +49,7 @@ def csv_of(tmp_path: Path, text: str) -> Table:
 
 def test_columns_are_taken_by_name_in_the_order_they_are_named(tmp_path: Path) -> None:
     spec = csv_of(tmp_path, '"supply_v", note ,shunt_v\r\n20.0,7,0.1\r\n20.1,8,0.2\r\n')
-    check_source(sources.make(spec, VirtualClock()))
+    check_source(sources.make(spec, clock := VirtualClock()), clock)
     taken = import_all(spec)
     assert taken.column(0).tolist() == [0.1, 0.2]
     assert taken.column(1).tolist() == [20.0, 20.1]

@@ -123,8 +123,10 @@ def test_each_zone_is_a_channel_in_joules(sys: Path) -> None:
 def test_a_zone_can_be_named_and_one_that_is_not_there_is_told(sys: Path) -> None:
     zone_of(sys)
     zone_of(sys, "intel-rapl:0:0", "core")
-    source = sources.make({"kind": "powercap", "zones": ["intel-rapl:0:0", "intel-rapl:0"], "rate": 20}, VirtualClock())
-    check_source(source)
+    source = sources.make(
+        {"kind": "powercap", "zones": ["intel-rapl:0:0", "intel-rapl:0"], "rate": 20}, clock := VirtualClock()
+    )
+    check_source(source, clock)
     assert [channel.name for channel in source.channels] == ["core", "package_0"]
     with pytest.raises(
         SourceError, match="there is no zone 'intel-rapl:7' with a counter; there are intel-rapl:0, intel"
@@ -196,11 +198,11 @@ def battery_in(sys: Path, name: str = "BAT0", **attributes: object) -> Path:
 
 def test_the_gauges_power_is_a_channel(sys: Path) -> None:
     battery_in(sys, power_now=18_500_000, voltage_now=12_000_000, serial_number="  527")
-    source = sources.make({"kind": "power_supply"}, VirtualClock())
+    source = sources.make({"kind": "power_supply"}, clock := VirtualClock())
     assert (source.device, source.serial) == ("BAT0 SANYO 42T4619", "527")
     [channel] = source.channels
     assert (channel.measures, channel.unit) == (Measures.POWER, "W")
-    assert set(check_source(source, 10).column(0) * channel.scale) == {18.5}
+    assert set(check_source(source, clock, 10).column(0) * channel.scale) == {18.5}
 
 
 def test_a_gauge_of_voltage_and_current_is_two_channels_and_a_current_has_no_sign(sys: Path) -> None:

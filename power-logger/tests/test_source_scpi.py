@@ -49,8 +49,8 @@ def spec_of(name: str, model: str, backend: str = SIMULATED, **more: float) -> d
 def test_each_model_gives_what_the_instrument_says(
     name: str, model: str, more: dict[str, Any], device: str, values: dict[str, float]
 ) -> None:
-    source = sources.make(spec_of(name, model, **more), VirtualClock())
-    taken = check_source(source, reads=20, timeout_s=0.5)
+    source = sources.make(spec_of(name, model, **more), clock := VirtualClock())
+    taken = check_source(source, clock, reads=20, timeout_s=0.5)
     assert source.device.startswith(f"{device} (TCPIP::{name}::INSTR")
     assert {each.name: taken.column(number)[0] for number, each in enumerate(source.channels)} == values
     assert taken.gaps == []
@@ -164,7 +164,7 @@ def test_an_hour_with_faults_has_each_reading_at_its_time_and_each_loss_as_a_gap
 def test_beyond_its_range_a_channel_stands_at_its_end(line: Line) -> None:
     source = source_on(line)
     line.fault = "over"
-    taken = check_source(source, reads=10, timeout_s=0.5)
+    taken = check_source(source, line.clock, reads=10, timeout_s=0.5)
     assert set(taken.column(0)) == {source.channels[0].highest}
 
 

@@ -67,7 +67,7 @@ def test_what_is_dropped_is_a_gap_of_exactly_that_and_no_other_sample_changes() 
         noise=0.01,
         drops=tuple(Gap(*each, Reason.OVERFLOW) for each in ((0, 5), (150, 430), (600, 601))),
     )
-    taken = check_source(unpaced(rig), 10)
+    taken = check_source(Sim(rig, clock := VirtualClock(), paced=False), clock, 10)
     assert sum(gap.to_index - gap.from_index for gap in taken.gaps) == 5 + 280 + 1
     assert {gap.reason for gap in taken.gaps} == {Reason.OVERFLOW}
     for block in taken.blocks:

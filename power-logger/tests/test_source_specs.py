@@ -6,18 +6,22 @@ import math
 import re
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
-from given_sources import SHUNT, Given, steady
+from given_sources import MONOTONIC_US, REALTIME_US, SHUNT, Given, pair_at, steady
+from happe_contract.traces import Block
 from happe_power import sources
 from happe_power.source_kit import BrokenError, check_kind, check_source
 from happe_power.sources import GROUP, OWN, Kinds, spec
-from happe_power.sources.source import SourceError
+from happe_power.sources.clock import VirtualClock
+from happe_power.sources.source import Reading, SourceError
 
 FILE = {"kind": "file", "place": "a.csv", "channels": ["a", "b"]}
 
@@ -147,6 +151,31 @@ def test_nobody_takes_the_name_of_a_kind_that_is_there(others: Callable[..., Kin
     ]
 
 
+def shifted(after: int, **by_us: int) -> Given:
+    """Return a source whose times are off by this from an index on."""
+    readings = steady(1000.0, 100, 1.0)
+    late = {
+        index: lambda pair: replace(pair, **{each: getattr(pair, each) + us for each, us in by_us.items()})
+        for index in range(after, 2000, 100)
+    }
+    return Given(
+        [replace(each, at=late.get(each.at.index, lambda pair: pair)(each.at)) for each in readings if each.at]
+    )
+
+
+def reusing() -> Given:
+    """Return a source that gives the same memory each time."""
+    memory = tuple(np.zeros(100, np.int16) for _ in range(2))
+
+    def readings() -> Iterator[Reading]:
+        for first in range(0, 3000, 100):
+            for column in memory:
+                column[:] = first
+            yield Reading((Block(first, memory),), pair_at(first + 100, 1000.0))
+
+    return Given(readings())
+
+
 @pytest.mark.parametrize(
     ("source", "said"),
     [
@@ -154,11 +183,17 @@ def test_nobody_takes_the_name_of_a_kind_that_is_there(others: Callable[..., Kin
         (Given(steady(1000.0, 100, 9.0), rate_hz=900.0), "at 900 Hz"),
         (Given([]), "gave no sample"),
         (Given(steady(1000.0, 100, 1.0), channels=(SHUNT, SHUNT)), "the names of channels repeat"),
+        (Given(steady(1000.0, 100, 99.0)), "lies in the future"),
+        (shifted(500, monotonic_us=-450_000), "times go back"),
+        (shifted(500, monotonic_us=500_000, realtime_us=500_000), "a gap must have the indices of the time it took"),
+        (shifted(500, realtime_us=-1_000_000), "by the wall clock"),
+        (reusing(), "values change after"),
     ],
 )
 def test_the_kit_finds_what_is_wrong_with_a_source(source: Given, said: str) -> None:
+    clock = VirtualClock(MONOTONIC_US + 10_000_000, REALTIME_US + 10_000_000)
     with pytest.raises(BrokenError, match=said):
-        check_source(source, reads=100)
+        check_source(source, clock, reads=200)
 
 
 def test_the_kit_finds_what_is_wrong_with_a_kind() -> None:

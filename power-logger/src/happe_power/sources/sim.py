@@ -60,7 +60,7 @@ class Sim:
     serial: str | None = None
 
     def __init__(self, rig: Rig, clock: Clock, *, paced: bool) -> None:
-        """`clock` gives the times; unpaced, only the first of them."""
+        """`clock` gives the times; unpaced, the source moves it."""
         self.rate_hz = rig.rate_hz
         self.patient = not paced
         scales = [2 * volts / COUNTS for volts in RANGES_V]
@@ -112,6 +112,8 @@ class Sim:
         begin, end = self._made, self._made + count
         columns = self._columns(begin, end)
         self._made = end
+        if not self._paced:
+            self._clock.sleep((self._pair().monotonic_us - self._clock.now().monotonic_us) / MICROS)
         items: list[Block | Gap] = []
         at = begin
         for drop in self._rig.drops:
