@@ -76,26 +76,15 @@ def dialects() -> Iterator[File]:
     yield "tabs, decimal commas", text("Zeit (s)\tLeistung (W)", elapsed, W, by="\t", decimal=","), {}
     yield "bars", text("time_s|power_W", elapsed, W, by="|"), {}
     yield "quoted values", text('"time_s","power_W"', *(lambda row, by=by: f'"{by(row)}"' for by in (elapsed, W))), {}
-    yield (
-        "single quotes",
-        text("'time_s';'power_W'", *(lambda row, by=by: f"'{by(row)}'" for by in (elapsed, W)), by=";"),
-        {},
-    )
+    single = [lambda row, by=by: f"'{by(row)}'" for by in (elapsed, W)]
+    yield "single quotes", text("'time_s';'power_W'", *single, by=";"), {}
     yield "a comma after each row", text(TIMED, elapsed, W, lambda _: ""), {}
     yield "a name with a comma", text('time_s,"power, total (W)"', elapsed, W), {}
     yield "a preamble", text(f"Made by X\n\nOperator: A. B.\n{TIMED}", elapsed, W), {}
     yield "a preamble of pairs", text(f"Sample rate,100\nChannels,1\n{TIMED},n", elapsed, W, lambda row: row), {}
     yield "a line of units", text("time,power\ns,W", elapsed, W), {}
-    yield (
-        "a Campbell TOA5",
-        text(
-            '"TOA5","x","CR6"\n"TIMESTAMP","RECORD","P"\n"TS","RN","W"\n"","","Smp"',
-            lambda row: f'"{iso(row)}"',
-            lambda row: row,
-            W,
-        ),
-        {},
-    )
+    campbell = '"TOA5","x","CR6"\n"TIMESTAMP","RECORD","P"\n"TS","RN","W"\n"","","Smp"'
+    yield "a Campbell TOA5", text(campbell, lambda row: f'"{iso(row)}"', lambda row: row, W), {}
     yield "lines end in CR LF", text(TIMED, elapsed, W, end="\r\n"), {}
     yield "a column of words", text(f"{TIMED},note", elapsed, W, lambda _: "it is so"), {}
     yield "no names", text("", elapsed, W), {}
@@ -103,11 +92,8 @@ def dialects() -> Iterator[File]:
     yield "UTF-8 with a mark", text(TIMED, elapsed, W).encode("utf-8-sig"), {}
     yield "UTF-16", text(TIMED, elapsed, W).encode("utf-16"), {}
     yield "UTF-16 without a mark", text(TIMED, elapsed, W).encode("utf-16-le"), {}
-    yield (
-        "Windows-1252",
-        text("time (s),current (µA),U (V)", elapsed, of("current", 1e6), of("supply")).encode("cp1252"),
-        {},
-    )
+    micro = text("time (s),current (µA),U (V)", elapsed, of("current", 1e6), of("supply"))
+    yield "Windows-1252", micro.encode("cp1252"), {}
 
 
 def units() -> Iterator[File]:
@@ -127,18 +113,14 @@ def times() -> Iterator[File]:
     ms = lambda row: row * 10  # noqa: E731 - a writer
     yield "milliseconds by name", text("time (ms),power_W", ms, W), {}
     yield "milliseconds without a word", text("time,power_W", ms, W), {}
-    yield "milliseconds, rate given", text("time,power_W", ms, W), {"rate": 100}
-    yield "milliseconds called seconds", text(TIMED, ms, W), {"rate": 100}
+    yield "milliseconds without a word, rate given", text("time,power_W", ms, W), {"rate": 100}
     yield "microseconds", text("time_us,power_W", lambda row: row * 10_000, W), {}
     for unit, factor in {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}.items():
         yield f"since 1970 in {unit}", text("time,power_W", since(factor), W), {}
     yield "since 1904 (LabVIEW)", text("time,power_W", since(1, 2_082_844_800), W), {}
     yield "ISO 8601", text("time,power_W", told("%Y-%m-%dT%H:%M:%S.%fZ"), W), {}
-    yield (
-        "ISO 8601, another zone",
-        text("time,power_W", lambda row: f"{iso(row, ZoneInfo('Asia/Kolkata'))}+05:30", W),
-        {},
-    )
+    delhi = ZoneInfo("Asia/Kolkata")
+    yield "ISO 8601, another zone", text("time,power_W", lambda row: f"{iso(row, delhi)}+05:30", W), {}
     yield "ISO 8601 without a zone", text("time,power_W", iso, W), {}
     berlin = {"zone": "Europe/Berlin"}
     yield "the same, zone given", text("time,power_W", lambda row: iso(row, ZoneInfo("Europe/Berlin")), W), berlin
@@ -167,29 +149,21 @@ def faults() -> Iterator[File]:
         yield name, text(TIMED, elapsed, but(words)), {}
     yield "beyond the range", text(TIMED, elapsed, W), {"range": [21.99]}
     yield "50 rows are missing", text(TIMED, elapsed, W, rows=[*range(100), *range(150, ROWS)]), {}
-    yield (
-        "the clock was set",
-        text("time,power_W", lambda row: iso(row, began=BEGAN - timedelta(days=9 * (row in range(5)))), W),
-        {},
-    )
+    years = text("time,power_W", lambda row: iso(row, began=BEGAN - timedelta(days=9 * (row in range(5)))), W)
+    yield "the clock was set", years, {}
     yield "the clock went back", text(TIMED, lambda row: f"{row / RATE - (row in range(100, ROWS)) / 2:.2f}", W), {}
     yield "two acquisitions", text(TIMED, elapsed, W) + text(TIMED, elapsed, W), {}
     berlin, zone = ZoneInfo("Europe/Berlin"), {"zone": "Europe/Berlin"}
-    for season, began in {
-        "autumn": datetime(2026, 10, 24, 23, 30, tzinfo=UTC),
-        "spring": datetime(2026, 3, 29, tzinfo=UTC),
-    }.items():
+    for season, month, day in (("autumn", 10, 24), ("spring", 3, 28)):
+        began = datetime(2026, month, day, 23, 30, tzinfo=UTC)
         local = [iso(row, berlin, began, 30) for row in range(ROWS)]
         made = text("time,power_W", local.__getitem__, W)
         yield f"a night of {season}", made, {}
         yield f"a night of {season}, zone given", made, zone
     night = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
     yield "begins in the hour that comes twice", text("time,power_W", lambda row: iso(row, berlin, night), W), zone
-    yield (
-        "an hour that spring lacks",
-        text("time,power_W", lambda row: iso(row, began=datetime(2026, 3, 29, 2, 30, tzinfo=UTC)), W),
-        {"zone": "Europe/Berlin"},
-    )
+    lacks = datetime(2026, 3, 29, 2, 30, tzinfo=UTC)
+    yield "an hour that spring lacks", text("time,power_W", lambda row: iso(row, began=lacks), W), zone
     yield "a leap second", text("time,power_W", leap, W), {}
     yield "the future", text("time,power_W", lambda row: f"{iso(row, began=BEGAN + timedelta(days=400))}Z", W), {}
     yield "some times with a zone", text("time,power_W", lambda row: iso(row) + "Z" * (row in range(10, ROWS)), W), {}

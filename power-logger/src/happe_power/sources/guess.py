@@ -262,14 +262,7 @@ class Columns:
                 found |= {"time_unit": each, "epoch": epoch}
                 return
         found.setdefault("epoch", "none")
-        found["time_unit"] = fixed or self._by_rate(at)
-
-    def _by_rate(self, at: Values) -> str:
-        if "rate" in self._found and (np.diff(at) > 0).any():
-            for unit in ("s", "ms", "us", "ns"):
-                if 1 / ORDINARY < _rate(at * TIME_SCALES[unit]) / self._found["rate"] < ORDINARY:
-                    return unit
-        return "s"
+        found["time_unit"] = fixed or "s"
 
     def values(self) -> Json:
         """Choose the columns of values, what they measure, and their units. Raises GuessError."""

@@ -40,7 +40,8 @@ class Source(Protocol):
 
     An index counts the instrument's samples at the nominal rate, kept or not. A source reports the gaps that only it
     can know (`overflow`, `stall`, `invalid` for short reads). The recorder itself finds values out of range and NaN,
-    for all sources alike.
+    for all sources alike. No time is later than the begin of the next index, or goes back; it jumps only over a gap of
+    as many indices. `happe_power.source_kit.check_source` checks this.
 
     Three more attributes are optional: `notes`, lines for the person who records, whose number may grow (`notes_of`);
     `patient`, for a source that loses nothing while nobody reads it, such as a file; and, once it has begun, `clock`,
