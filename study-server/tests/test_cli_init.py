@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 import given_accounts
+from happe_study.base import database
 from happe_study.base.config import SECTIONS, Config, ConfigError, load_config, load_secrets
 from happe_study.base.s3 import S3
 from happe_study.operations.setting_up import ABOUT
@@ -212,6 +213,45 @@ def test_a_server_on_postgresql_is_made_in_an_empty_database_alone(tmp_path: Pat
     assert again.status == os.EX_CONFIG
     assert "this database has tables already" in again.err
     assert list((tmp_path / "second").iterdir()) == []
+
+
+@pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
+def test_a_database_that_is_not_utf8_is_refused_with_the_command_that_makes_one(
+    tmp_path: Path, postgres: Postgres, encoding: str
+) -> None:
+    name = f"init_{encoding.lower()}"
+    postgres.execute(f"CREATE DATABASE {name} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0")
+    (tmp_path / "url").write_text(postgres.url(name) + "\n")
+    made = init(tmp_path, "--database-url-file", tmp_path / "url")
+    assert made.status == os.EX_CONFIG, made.err
+    assert f"{name} has the encoding {encoding}, and HAPPE needs UTF8" in made.err
+    assert "createdb --owner happe --encoding UTF8 --template template0" in made.err
+    assert [each.name for each in tmp_path.iterdir()] == ["url"]
+
+
+def test_a_user_who_may_not_make_tables_is_refused_with_the_command_that_allows_it(
+    tmp_path: Path, postgres: Postgres
+) -> None:
+    postgres.execute("CREATE DATABASE init_rights")
+    postgres.execute("CREATE ROLE guest LOGIN")
+    (tmp_path / "url").write_text(postgres.url("init_rights").replace("happe@", "guest@") + "\n")
+    made = init(tmp_path, "--database-url-file", tmp_path / "url")
+    assert made.status == os.EX_CONFIG, made.err
+    assert "guest may not make tables in the database init_rights" in made.err
+    assert """ALTER DATABASE "init_rights" OWNER TO "guest\"""" in made.err
+    postgres.execute("ALTER DATABASE init_rights OWNER TO guest")
+    assert init(tmp_path, "--database-url-file", tmp_path / "url").status == 0
+
+
+def test_a_postgresql_that_is_too_old_is_refused(
+    tmp_path: Path, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "OLDEST_POSTGRESQL", 99)
+    (tmp_path / "url").write_text(postgres.url() + "\n")
+    made = init(tmp_path, "--database-url-file", tmp_path / "url")
+    assert (made.status, "is too old; HAPPE needs 99: upgrade its cluster" in made.err) == (os.EX_CONFIG, True), (
+        made.err
+    )
 
 
 def copied(folder: Path, to: Path) -> None:

@@ -26,6 +26,8 @@ from sqlalchemy import (
 from sqlalchemy.engine import make_url
 from sqlalchemy.orm import DeclarativeBase, Session
 
+from happe_study.base.config import ConfigError
+
 Micros = BigInteger  # microseconds since 1970, UTC
 Code = String(16)
 Name = String(255)
@@ -33,6 +35,7 @@ Digest = String(64)  # SHA-256 in hexadecimal
 Serial = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts up in INTEGER PRIMARY KEY only
 
 BUSY_SECONDS = 30
+OLDEST_POSTGRESQL = 15  # the oldest that its makers maintain and our tests use
 ALONE = "AUTOCOMMIT"  # each statement is its own transaction
 # Locks of PostgreSQL without a row. Their numbers are arbitrary.
 BEGIN_JOB = "SELECT pg_advisory_xact_lock(7310580)"  # for beginning a job of the server
@@ -86,6 +89,9 @@ class Database:
         if self.is_sqlite:
             event.listen(self.engine, "connect", _prepare_sqlite)
             event.listen(self.engine, "begin", _begin_sqlite)
+        else:
+            for engine in (self.engine, self._looking):  # before SQLAlchemy reads texts, which SQL_ASCII gives as bytes
+                event.listen(engine, "connect", _require_fit_postgresql, insert=True)
         self._writing = self.engine.execution_options(happe_begin="BEGIN IMMEDIATE")
 
     @contextmanager
@@ -145,6 +151,25 @@ class _Turns:
         with self._threads, self._path.open("ab") as file:
             fcntl.flock(file, fcntl.LOCK_EX)  # the kernel releases it when the file is closed or the process dies
             yield
+
+
+def _require_fit_postgresql(connection: Any, _record: object) -> None:  # noqa: ANN401 - the driver's type
+    """Raise ConfigError, with advice, if the database is too old or can't keep every text."""
+    info = connection.info
+    encoding, why = info.parameter_status("server_encoding"), ""
+    if info.server_version < OLDEST_POSTGRESQL * 10_000:
+        version = f"{info.server_version // 10_000}"
+        why = (
+            f"PostgreSQL {version} is too old; HAPPE needs {OLDEST_POSTGRESQL}: upgrade its cluster (pg_upgradecluster)"
+        )
+    elif encoding != "UTF8":
+        why = (
+            f"the database {info.dbname} has the encoding {encoding}, and HAPPE needs UTF8; make another database:\n"
+            f"createdb --owner {info.user} --encoding UTF8 --template template0 NAME"
+        )
+    if why:
+        connection.close()
+        raise ConfigError(why)
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401 - the driver's type

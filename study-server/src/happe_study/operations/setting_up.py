@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
-from sqlalchemy import inspect
+from sqlalchemy import inspect, text
 from sqlalchemy.orm import Session
 
 from happe_cli.disk import sync_file, sync_folder
@@ -39,6 +39,7 @@ from happe_study.study.people import accounts
 from happe_study.web.assembly import create_app
 
 DATA = Path("/var/lib/happe-server")
+MAY_MAKE_TABLES = "SELECT current_database(), current_user, has_schema_privilege(current_schema(), 'CREATE')"
 FIRST_PASSWORD_BYTES = 15  # 20 characters
 
 
@@ -178,12 +179,19 @@ def _admit(session: Session, person: Person, password: str, *, chosen: bool) -> 
 
 
 def _require_empty(url: str) -> None:
-    """Raise ConfigError if the PostgreSQL database has tables already."""
+    """Raise ConfigError if the PostgreSQL database has tables already, or its user may not make any."""
     database = Database(url)
     try:
         tables = inspect(database.engine).get_table_names()
+        with database.reading() as session:
+            name, user, may = session.execute(text(MAY_MAKE_TABLES)).one()
     finally:
         database.dispose()
+    if not may:
+        raise ConfigError(
+            f"{user} may not make tables in the database {name}; as PostgreSQL's administrator:\n"
+            f'psql --command \'ALTER DATABASE "{name}" OWNER TO "{user}"\''
+        )
     if tables:
         raise ConfigError(
             "this database has tables already; name an empty one\n"
