@@ -111,7 +111,9 @@ def settled(lines: Sequence[str], given: Json) -> Json:
     lines = lines[:MOST_LINES]
     single = any("'" in line for line in lines) and not any('"' in line for line in lines)
     found: Json = {"quote": "'" if single else '"'} | given
-    delimiters = [found["delimiter"]] if "delimiter" in found else [",", ";", "\t", "|"]
+    delimiters = (
+        [found["delimiter"]] if "delimiter" in found else ["\t", ";", "|", ","]
+    )  # a comma may be a decimal mark
     decimals = [found["decimal"]] if "decimal" in found else [".", ","]
     ways = [_split(lines, *way, found["quote"]) for way in product(delimiters, decimals) if way[0] != way[1]]
     best = max(ways, key=lambda way: way.score)
@@ -200,13 +202,15 @@ class Columns:
         """Choose the columns of times or indices, and how they count. Raises GuessError."""
         found = self._found
         if "time" not in found and "index" not in found:
-            clock = [name for name in self._like(INSTANT, set()) if ":" in "".join(self._texts(name)[:1])]
+            instants = self._like(INSTANT, set())
+            clock = [name for name in instants if ":" in "".join(self._texts(name)[:1])]
             numbers = [name for name in self._like(NUMBER, TIMES) if name not in found.get("channels", ())]
-            rising = [name for name in numbers if (np.diff(self._numbers(name)) >= 0).mean() > 0.5]  # noqa: PLR2004
-            if at := [*clock, *self._like(INSTANT, set()), *rising][:1]:
+            rising = [name for name in numbers if 2 * (np.diff(seen := self._numbers(name)) < 0).sum() <= len(seen)]
+            indices = self._like(NUMBER, INDICES)
+            if at := [*clock, *instants, *rising]:
                 found["time"] = at[0]
-            elif at := self._like(NUMBER, INDICES)[:1]:
-                found["index"] = at[0]
+            elif indices:
+                found["index"] = indices[0]
         if "index" in found:
             self.column(found["index"])
         if "time" in found:
