@@ -85,7 +85,7 @@ class HappeCtl:
             timeout=PATIENCE_S,
             cwd=cwd,
             text=True,
-            env=self.bus.environment(**{"LC_ALL": "C.UTF-8", "TZ": "UTC", **environment}),
+            env=self.bus.environment(**{"LC_ALL": "C.UTF-8", "TZ": "XST-01:30", **environment}),
         )
 
     def start(self, *arguments: str | Path, **popen: Any) -> subprocess.Popen[str]:  # noqa: ANN401 - as Popen takes them
@@ -95,7 +95,7 @@ class HappeCtl:
             "stdout": subprocess.PIPE,
             "stderr": subprocess.PIPE,
             "text": True,
-            "env": self.bus.environment(LC_ALL="C.UTF-8", TZ="UTC", TERM="xterm"),
+            "env": self.bus.environment(LC_ALL="C.UTF-8", TZ="XST-01:30", TERM="xterm"),
             **popen,
         }
         return subprocess.Popen([self.program, *arguments], **options)

@@ -80,6 +80,15 @@ TEST_F(DayTallyTest, BeginsAnewAtMidnight) {
     EXPECT_EQ(tally_.today("alice")->since_us, Micros(now_.time_since_epoch()).count());
 }
 
+// The quick tests run an hour and a half ahead of UTC (tools/test.sh); so does this one, wherever it runs.
+TEST(LocalDayTest, EndsAtMidnightInTheZoneOfTheMachine) {
+    ::setenv("TZ", "XST-01:30", 1);  // NOLINT(concurrency-mt-unsafe) - there is one thread
+    ::tzset();
+    const WallTime midnight{22h + 30min};
+    EXPECT_EQ(DayTally::local_day(midnight - 1s), DayTally::local_day(WallTime{}));
+    EXPECT_EQ(DayTally::local_day(midnight), DayTally::local_day(WallTime{}) + 1);
+}
+
 TEST_F(DayTallyTest, CountsNothingThatCouldNotBeMeasured) {
     add(kAlice, {}, 1s);
     EXPECT_TRUE(tally_.today("alice")->spent.empty());

@@ -9,10 +9,12 @@ import pytest
 from hypothesis import settings
 
 import quicker
+from happe_study.base import clock as base_clock
 from happe_study.base.database import Database
 from happe_study.operations import migrations
 from operated import Operated
 from postgres import Postgres, cluster, memory
+from virtual_clock import Clock
 from world import World, fixed_secrets, sqlite_copy
 
 NUMBERS = itertools.count()
@@ -68,6 +70,14 @@ def postgres_url(postgres: Postgres) -> Iterator[str]:
     name = f"happe_{next(NUMBERS)}"
     yield postgres.copy(name)
     postgres.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def clock(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The server's clock, which stands at the parameter until the test moves it."""
+    made = Clock(request.param)
+    monkeypatch.setattr(base_clock, "time", made)
+    return made
 
 
 @pytest.fixture

@@ -438,12 +438,6 @@ def test_a_number_of_days_begins_with_the_unblinding(operated: Operated) -> None
     given.participant(world, study)
     assert operated.done("study", "retention", "small", "--json").json()["after"] is None
     assert "2 days after the unblinding: 1 as of now" in operated.done("study", "retention", "small").out
-    due = []
-    for days in (2, 3):
-        with world.database.writing() as session:
-            session.get_one(Study, study.id).unblinded_us = now_us() - days * 24 * HOUR_US
-        due.append(operated.done("study", "retention", "small", "--json").json()["due"])
-    assert due == [False, True]
     given_studies.study(world)
     assert operated.run("study", "retention", "paper-a3").status == 66
 

@@ -3,7 +3,6 @@
 
 import io
 import re
-from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 
 from flask.testing import FlaskClient
@@ -294,9 +293,6 @@ def test_the_log_is_searched_by_who_what_when_and_object_among_what_an_auditor_m
     assert len(found(what="study.locked")) == 2
     assert len(found(what="study.locked", who="server")) == 1, "who did it is a detail"
     assert found(about="100%") == found(about="m_ne") == found(who="nobody") == []
-    today = datetime.now(UTC).date()
-    assert found(since=str(today - timedelta(days=1)), until=str(today + timedelta(days=1))) == found()
-    assert found(until=str(today - timedelta(days=2))) == [], "midnight may have passed since the entries"
     for wrong in ({"since": "yesterday"}, {"until": "9999-12-31"}, {"who": "x" * 101}, {"what": "a\0b"}):
         answer = client.get("/audit", query_string=wrong)
         assert answer.status_code == HTTPStatus.UNPROCESSABLE_ENTITY, wrong
@@ -329,6 +325,7 @@ def test_times_and_numbers_are_written_one_way() -> None:
     assert when(None) == "\N{EN DASH}"
     assert when(1_795_258_611_529_370) == '<time datetime="2026-11-21T10:56:51Z">2026-11-21 10:56</time>'
     assert ago(None) == "never"
+    assert 'datetime="2026-11-21T10:56:51Z" title="2026-11-21 10:56:51 UTC"' in ago(1_795_258_611_529_370)
     assert "less than a second ago" in ago(1 << 55)
     assert [duration(seconds * 1_000_000) for seconds in (0, 1, 59, 60, 3599, 7200, 86_400 * 1234)] == [
         "less than a second", "1 second", "59 seconds", "1 minute", "59 minutes", "2 hours", "1\u202f234 days",

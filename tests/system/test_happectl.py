@@ -250,7 +250,7 @@ def test_events_are_listed_page_by_page(happectl: HappeCtl) -> None:
         assert daemon.calls()[0] == ("ListEvents", ["", "torcs", 6, 1000])
     assert [line.split()[0] for line in text.splitlines()] == ["number", "7", "8"]
     assert text.splitlines()[1] == (
-        "7       2026-03-14 03:14:00  faster          3    0.8 GHz -> 1.2 GHz           97 %"
+        "7       2026-03-14 04:44:00  faster          3    0.8 GHz -> 1.2 GHz           97 %"
     )
     assert line == {
         "number": 7,
@@ -286,7 +286,7 @@ def test_explain_names_the_press_and_what_comes_next(happectl: HappeCtl) -> None
         nothing = happectl.run("explain", "--json").stdout
         assert daemon.calls() == []
     assert text.splitlines() == [
-        'HAPPE gives torcs 1.2 GHz at level 3, because you pressed "faster" on 2026-03-14 03:14:00.',
+        'HAPPE gives torcs 1.2 GHz at level 3, because you pressed "faster" on 2026-03-14 04:44:00.',
         "HAPPE tries nothing by itself: only key presses change what it has learned.",
     ]
     assert told["taught"] == {"number": 7, "time": "2026-03-14T03:14:00.000123Z", "key": "performance"}
