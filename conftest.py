@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The two levels of tests: `make test` runs those that are not slow, `make test-all` runs all."""
 
+import re
 import signal
 from pathlib import Path
 
@@ -14,14 +15,24 @@ SLOW = (
     "tests/architecture/test_tutorials.py",
     "tests/system/test_study_wizard.py",
 )
+MAY_BE_SLOW = re.compile(r"mark\.(slow|long)|postgres")  # what a module with a slow test has
 
 # A shell starts a background job with SIGINT ignored, and programs inherit that: no test could interrupt one.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave those modules out where slow tests are left out."""
-    left_out = config.option.markexpr == "not slow" and str(collection_path.relative_to(ROOT)) in SLOW
+    """Leave those modules out of quick tests; and out of slow ones, to save time, the modules that have none."""
+    slow = str(collection_path.relative_to(ROOT)).startswith(SLOW)
+    match config.option.markexpr:
+        case "not slow":
+            left_out = slow
+        case "slow and not long":
+            left_out = (
+                not slow and collection_path.suffix == ".py" and not MAY_BE_SLOW.search(collection_path.read_text())
+            )
+        case _:
+            left_out = False
     return True if left_out else None
 
 
