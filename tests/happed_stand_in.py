@@ -48,6 +48,7 @@ GOVERNING: dict[str, Any] = {
     "Profile": UAFP_KHZ,
     "Sample": [[0, 800_000, 970_000, 3]],
     "Descent": ["", 0, 0],
+    "Fastest": 0,
 }
 
 # Nobody is served, or the caller must not see it.
@@ -58,6 +59,7 @@ HIDDEN: dict[str, Any] = {
     "Profile": [],
     "Sample": [],
     "Descent": ["", 0, 0],
+    "Fastest": 0,
 }
 
 

@@ -64,6 +64,7 @@ struct Properties {
     std::optional<Uafp> profile;
     std::vector<SampledPolicy> sample;
     ShownDescent descent;
+    std::int64_t fastest_us = 0;  // monotonic time of the last press that found the top; 0: none
 };
 
 // How happed announces a change of a property: never, with the new value, or (private) without it.
@@ -102,6 +103,7 @@ inline constexpr std::tuple kDaemonProperties{
     Property<&Properties::profile>{"Profile", Announced::PrivateWithoutValue},
     Property<&Properties::sample>{"Sample", Announced::PrivateNever},
     Property<&Properties::descent>{"Descent", Announced::PrivateNever},
+    Property<&Properties::fastest_us>{"Fastest", Announced::PrivateNever},
 };
 
 // A document of profiles, at most 1 MiB; other strings have at most 255 bytes.
@@ -127,6 +129,7 @@ namespace method {
 inline constexpr Method<void, Key> kFeedback{"Feedback", "key\0"};
 inline constexpr Method<std::string, FileDescriptor, std::string> kSetFocus{"SetFocus", "process\0hint\0application\0"};
 inline constexpr Method<void> kClearFocus{"ClearFocus", ""};
+inline constexpr Method<void, bool> kSetIdle{"SetIdle", "idle\0"};
 inline constexpr Method<std::uint32_t, std::string, std::string> kHold{"Hold", "application\0reason\0cookie\0"};
 inline constexpr Method<std::uint32_t, std::string, std::string> kSavePower{"SavePower",
                                                                             "application\0reason\0cookie\0"};

@@ -30,6 +30,7 @@ struct CpufreqPolicy {
     std::vector<Khz> frequencies;        // scaling_available_ and scaling_boost_frequencies, ascending; empty: no table
     Khz lowest;                          // cpuinfo_min_freq
     Khz highest;                         // cpuinfo_max_freq, or the top of a table that ends below it
+    std::optional<Khz> efficient{};      // amd_pstate_lowest_nonlinear_freq: below it less speed hardly saves power
     std::optional<Khz> bios_limit;       // the firmware's present limit, if the driver reports it
 };
 

@@ -121,6 +121,11 @@ std::optional<Khz> CpufreqControl::limit(PolicyId policy) const {
     return most < known(*held).highest ? std::optional(most) : std::nullopt;
 }
 
+std::optional<Khz> CpufreqControl::efficient(PolicyId policy) const {
+    const CpufreqPolicy* const known = entry_of(known_, policy);
+    return known != nullptr ? known->efficient : std::nullopt;
+}
+
 std::string CpufreqControl::scene() const {
     std::string scene;
     for (const Policy& policy : policies_) {

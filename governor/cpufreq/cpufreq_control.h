@@ -68,6 +68,9 @@ public:
 
     [[nodiscard]] std::optional<Khz> limit(PolicyId policy) const override;
 
+    // CpufreqPolicy::efficient.
+    [[nodiscard]] std::optional<Khz> efficient(PolicyId policy) const;
+
     // While HAPPE controls caps: the speeds below them that the kernel measured. Asks the busiest policies first, and
     // no more once their work alone is the highest level. Does not ask the idle ones.
     void measure_speeds(std::span<PolicySample> domain) override;

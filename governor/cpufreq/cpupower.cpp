@@ -184,6 +184,7 @@ Result<std::optional<CpufreqPolicy>> Cpupower::policy(PolicyId id) const {
     }
     const auto limit = sysfs::read_line(directory(id) / "bios_limit");
     const auto epps = sysfs::read_line(directory(id) / "energy_performance_available_preferences");
+    const auto efficient = sysfs::read_line(directory(id) / "amd_pstate_lowest_nonlinear_freq");
     if (!limit || !epps) {
         return tl::unexpected<Error>((limit ? epps : limit).error());
     }
@@ -197,6 +198,7 @@ Result<std::optional<CpufreqPolicy>> Cpupower::policy(PolicyId id) const {
                          .frequencies = table,
                          .lowest = *khz(lowest),
                          .highest = table.empty() ? *khz(highest) : table.back(),
+                         .efficient = efficient && *efficient ? khz(number(**efficient).value_or(0)) : std::nullopt,
                          .bios_limit = *limit ? khz(number(**limit).value_or(0)) : std::nullopt};
 }
 

@@ -36,6 +36,8 @@ struct Configuration {
     std::string performance_key = "KEY_PROG1";
     std::string power_key = "KEY_PROG2";
     Settings algorithm;
+    std::uint32_t floor_percent = 25;              // of the top: probes go no lower
+    Micros hint_delay = std::chrono::minutes{15};  // after which desktops set logind's idle hint
     Calibration calibration;
     bool operator==(const Configuration&) const = default;
 };

@@ -142,8 +142,9 @@ const std::array kOptions{
         .get = [](const Configuration& c) -> OptionValue { return word("paper", "extended", c.algorithm.extended); },
         .set =
             [](Configuration& c, const OptionValue& value) {
-                c.algorithm.extended = is(value, "extended");
-                c.algorithm.middle_start = c.algorithm.hold = c.algorithm.descent = c.algorithm.extended;
+                const bool warm_start = c.algorithm.warm_start;
+                c.algorithm = is(value, "extended") ? kExtended : Settings{};
+                c.algorithm.warm_start = warm_start;
             },
     },
     ConfigurationOption{
@@ -154,6 +155,31 @@ const std::array kOptions{
         .extended = true,
         .get = [](const Configuration& c) -> OptionValue { return c.algorithm.warm_start; },
         .set = [](Configuration& c, const OptionValue& value) { c.algorithm.warm_start = std::get<bool>(value); },
+    },
+    ConfigurationOption{
+        .name = "algorithm.floor_percent",
+        .accepts = AcceptsNumber{0, 100},
+        .description =
+            "The part of the highest frequency, in percent, below which HAPPE tries nothing by itself, where the "
+            "driver names no efficient frequency. Key presses go lower.",
+        .example = "30",
+        .extended = true,
+        .get = [](const Configuration& c) -> OptionValue { return c.floor_percent; },
+        .set = [](Configuration& c, const OptionValue& value) { c.floor_percent = std::get<std::uint32_t>(value); },
+    },
+    ConfigurationOption{
+        .name = "algorithm.idle_hint_minutes",
+        .accepts = AcceptsNumber{1, 60},
+        .description =
+            "How long at most nobody uses keyboard and pointer before the desktop tells logind. HAPPE keeps what "
+            "it tries only after this time, unless the session agent sees the input.",
+        .example = "5",
+        .extended = true,
+        .get = [](const Configuration& c) -> OptionValue {
+            return static_cast<std::uint32_t>(c.hint_delay / std::chrono::minutes{1});
+        },
+        .set = [](Configuration& c,
+                  const OptionValue& value) { c.hint_delay = std::chrono::minutes{std::get<std::uint32_t>(value)}; },
     },
     ConfigurationOption{
         .name = "calibration",

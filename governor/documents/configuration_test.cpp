@@ -22,10 +22,18 @@ power = "LEFTCTRL+KEY_F11"
 [algorithm]
 mode = "extended"
 warm_start = true
+floor_percent = 30
+idle_hint_minutes = 5
 [calibration]
 800000 = 800000
 2201000 = 2300000
 )";
+
+Settings warm() {
+    Settings settings = kExtended;
+    settings.warm_start = true;
+    return settings;
+}
 
 Configuration whole() {
     return {.observe = true,
@@ -35,7 +43,9 @@ Configuration whole() {
             .ladder_steps = 32,
             .performance_key = "LEFTCTRL+KEY_F12",
             .power_key = "LEFTCTRL+KEY_F11",
-            .algorithm = {.extended = true, .warm_start = true, .middle_start = true, .hold = true, .descent = true},
+            .algorithm = warm(),
+            .floor_percent = 30,
+            .hint_delay = std::chrono::minutes{5},
             .calibration = {{Khz{800'000}, Khz{800'000}}, {Khz{2'201'000}, Khz{2'300'000}}}};
 }
 
@@ -128,7 +138,7 @@ TEST(Configuration, EveryRangeHoldsToItsLimits) {
             }
         }
     }
-    EXPECT_EQ(ranges, 2);
+    EXPECT_EQ(ranges, 4);
 }
 
 TEST(Configuration, EveryWordOfAChoiceIsTakenAndNoOther) {

@@ -66,6 +66,38 @@ std::string cause(const Reasons& reasons, const std::string& time, const Wording
     return (faster ? "you pressed \"faster\" on " : "you pressed \"save power\" on ") + time;
 }
 
+// What a press of a key does.
+std::string on_press(const Reasons& reasons, const Wording& wording) {
+    const std::string now = wording.frequency(reasons.decided);
+    const bool limited = reasons.limits && reasons.limits->most < reasons.decided;
+    const std::string faster = reasons.top ? "\"Faster\" changes nothing, because this is the fastest"
+                               : limited   ? "\"Faster\" changes nothing under this limit"
+                                           : "\"Faster\" goes above " + now;
+    return faster + (reasons.lowest ? "; nothing is below " + now + '.' : ", and \"save power\" below " + now + '.');
+}
+
+// What HAPPE does without a press.
+std::string by_itself(const Reasons& reasons) {
+    const std::string seconds = std::to_string(reasons.descent.seconds) + " s";
+    if (reasons.descent.state == "unattended") {
+        return "HAPPE tries nothing lower, because the desktop does not tell it that somebody is there.";
+    }
+    if (reasons.descent.state != "waiting") {
+        return "HAPPE tries nothing by itself: only key presses change what it has learned.";
+    }
+    if (!reasons.saver.empty()) {
+        return "HAPPE tries nothing lower while " + reasons.saver + " asks for less power.";
+    }
+    if (reasons.limits && reasons.limits->most < reasons.decided) {
+        return "HAPPE tries nothing lower under a limit that is lower already.";
+    }
+    if (reasons.lowest) {
+        return "HAPPE tries nothing lower, because this is the lowest frequency.";
+    }
+    return "HAPPE tries a lower frequency after " + seconds +
+           " more of use without a key press, where you can feel it.";
+}
+
 }  // namespace
 
 std::optional<Reasons> reasons(const Situation& situation, std::span<const LearningEvent> events) {
@@ -81,7 +113,10 @@ std::optional<Reasons> reasons(const Situation& situation, std::span<const Learn
                   .limits = {},
                   .descent = situation.descent,
                   .lowest = target->khz == policy->ladder.lowest(),
+                  .top = {},
                   .saver = situation.saver};
+    found.top =
+        policy->ladder.at_or_above(situation.profile->at(found.level), reference(situation)) == policy->ladder.top();
     found.taught = teacher(events, situation.profile->at(found.level));
     const PolicyLimits* const limits = shown_of(situation.limits, policy->id, &PolicyLimits::policy);
     if (limits != nullptr && (target->khz < limits->least || target->khz > limits->most)) {
@@ -104,28 +139,21 @@ std::string why(const Reasons& reasons, const std::string& application, const st
     return text + '.';
 }
 
+std::string at_the_top(std::span<const PolicyLimits> limits, Khz top,
+                       const std::function<std::string(Khz)>& frequency) {
+    const auto lowest = std::ranges::min_element(limits, {}, &PolicyLimits::most);
+    return lowest == limits.end() || lowest->most >= top
+               ? "This is the fastest."
+               : "This is the fastest: another program or the kernel allows only " + frequency(lowest->most) + '.';
+}
+
 std::string what_next(const Reasons& reasons, const Wording& wording) {
-    const std::string seconds = std::to_string(reasons.descent.seconds) + " s";
     if (reasons.descent.state == "probing") {
         return "If you press \"faster\", HAPPE goes back to at least " + wording.frequency(reasons.descent.restored) +
-               "; otherwise it keeps " + wording.frequency(reasons.decided) + " in " + seconds + '.';
+               "; otherwise it keeps " + wording.frequency(reasons.decided) + " in " +
+               std::to_string(reasons.descent.seconds) + " s.";
     }
-    if (reasons.descent.state == "unattended") {
-        return "HAPPE tries nothing lower, because the desktop does not tell it that somebody is there.";
-    }
-    if (reasons.descent.state != "waiting") {
-        return "HAPPE tries nothing by itself: only key presses change what it has learned.";
-    }
-    if (!reasons.saver.empty()) {
-        return "HAPPE tries nothing lower while " + reasons.saver + " asks for less power.";
-    }
-    if (reasons.limits && reasons.limits->most < reasons.decided) {
-        return "HAPPE tries nothing lower under a limit that is lower already.";
-    }
-    if (reasons.lowest) {
-        return "HAPPE tries nothing lower, because this is the lowest frequency.";
-    }
-    return "HAPPE tries a lower frequency after " + seconds + " more of use without a key press.";
+    return by_itself(reasons) + ' ' + on_press(reasons, wording);
 }
 
 }  // namespace happe

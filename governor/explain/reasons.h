@@ -34,6 +34,7 @@ struct Reasons {
     std::optional<PolicyLimits> limits;   // only limits that forbid the frequency
     ShownDescent descent;
     bool lowest = false;  // the decided frequency is the ladder's lowest
+    bool top = false;     // the profile has the ladder's top at this level
     std::string saver;    // Situation::saver
 };
 
@@ -50,5 +51,10 @@ struct Wording {
 [[nodiscard]] std::string why(const Reasons& reasons, const std::string& application, const std::string& time,
                               const Wording& wording);
 [[nodiscard]] std::string what_next(const Reasons& reasons, const Wording& wording);
+
+// The answer to a press of "faster" where the profile has nothing faster. `top`: of the fastest ladder. Names a limit
+// below it.
+[[nodiscard]] std::string at_the_top(std::span<const PolicyLimits> limits, Khz top,
+                                     const std::function<std::string(Khz)>& frequency);
 
 }  // namespace happe

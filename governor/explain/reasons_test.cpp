@@ -35,7 +35,8 @@ TEST_F(ReasonsTest, NamesTheNewestPressThatTaughtTheFrequency) {
     EXPECT_EQ(
         says(),
         "HAPPE gives torcs 1600 MHz at level 3, because you pressed \"save power\" on Monday. HAPPE tries nothing "
-        "by itself: only key presses change what it has learned.");
+        "by itself: only key presses change what it has learned. \"Faster\" goes above 1600 MHz, and \"save power\" below "
+        "1600 MHz.");
 }
 
 TEST_F(ReasonsTest, LeavesOutALessonThatWasUndone) {
@@ -59,9 +60,11 @@ TEST_F(ReasonsTest, TellsOfAProbeAndWhatEndsIt) {
 TEST_F(ReasonsTest, TellsWhenTheNextProbeComes) {
     state.descent = {.state = "waiting", .seconds = 90};
     events = {lesson(1, Key::Power, Khz{1'600'000}, true)};
-    EXPECT_EQ(says(),
-              "HAPPE gives torcs 1600 MHz at level 3, because HAPPE tried it on Monday, and you did not press "
-              "\"faster\". HAPPE tries a lower frequency after 90 s more of use without a key press.");
+    EXPECT_EQ(
+        says(),
+        "HAPPE gives torcs 1600 MHz at level 3, because HAPPE tried it on Monday, and you did not press "
+        "\"faster\". HAPPE tries a lower frequency after 90 s more of use without a key press, where you can feel "
+        "it. \"Faster\" goes above 1600 MHz, and \"save power\" below 1600 MHz.");
     state.limits = {{PolicyId{0}, Khz{800'000}, Khz{1'200'000}}};
     EXPECT_NE(says().find("HAPPE tries nothing lower under a limit that is lower already."), std::string::npos);
     state.limits.clear();
@@ -70,6 +73,18 @@ TEST_F(ReasonsTest, TellsWhenTheNextProbeComes) {
     EXPECT_NE(says().find("because this is the lowest frequency."), std::string::npos);
     state.descent = {.state = "unattended"};
     EXPECT_NE(says().find("because the desktop does not tell it that somebody is there."), std::string::npos);
+}
+
+TEST_F(ReasonsTest, TellsWhereAPressChangesNothing) {
+    state.limits = {{PolicyId{0}, Khz{800'000}, Khz{1'200'000}}};
+    EXPECT_NE(says().find("\"Faster\" changes nothing under this limit, and"), std::string::npos);
+    EXPECT_EQ(at_the_top(state.limits, Khz{2'300'000}, wording.frequency),
+              "This is the fastest: another program or the kernel allows only 1200 MHz.");
+    state.limits[0].most = Khz{2'300'000};
+    EXPECT_EQ(at_the_top(state.limits, Khz{2'300'000}, wording.frequency), "This is the fastest.") << "it is a floor";
+    state.targets[0].khz = Khz{2'300'000};
+    state.profile = Uafp(Khz{2'250'000});
+    EXPECT_NE(says().find("\"Faster\" changes nothing, because this is the fastest, and"), std::string::npos);
 }
 
 TEST_F(ReasonsTest, NamesALimitThatHoldsAndWhoAsksForLess) {

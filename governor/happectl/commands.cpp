@@ -3,7 +3,10 @@
 #include "governor/happectl/commands.h"
 #include "governor/cli/near_name.h"
 #include "governor/documents/json_document.h"
+#include "governor/explain/reasons.h"
 #include "governor/happectl/view.h"
+#include "governor/happectl/waiter.h"
+#include "governor/system/monotonic_clock.h"
 
 #include <fmt/format.h>
 #include <array>
@@ -36,10 +39,28 @@ CLI::Validator key_name() {
     return {of_configuration, "{faster,performance,power,save}"};
 }
 
+// In mode `extended`, waits until "faster" counts, and says if it found the top.
 Outcome<int> feedback(DaemonProxy& daemon, const std::string& key) {
-    return daemon.call_within(kPrompt, method::kFeedback, key == "power" ? Key::Power : Key::Performance).map([] {
-        return EX_OK;
-    });
+    const auto before = daemon.properties();
+    if (!before) {
+        return pass_on(before);
+    }
+    const bool waits = key != "power" && before->run.empty() && setting(*before, "algorithm.mode") == "extended";
+    Waiter waiter(daemon, {});
+    const auto pressed = daemon.call_within(kPrompt, method::kFeedback, key == "power" ? Key::Power : Key::Performance);
+    if (!pressed) {
+        return pass_on(pressed);
+    }
+    constexpr Micros kLongest = std::chrono::seconds{2};  // a press within a series does not count
+    const MonoTime until = monotonic_now() + kLongest;
+    while (waits && !waiter.has_counted() && waiter.wait(until) != Waiter::Event::Time) {
+    }
+    const auto after = daemon.properties();
+    if (after && after->fastest_us != before->fastest_us) {
+        const Ladder* const fastest = fastest_ladder(*after);
+        say(at_the_top(after->limits, fastest != nullptr ? fastest->top() : Khz{}, gigahertz) + "\n");
+    }
+    return EX_OK;
 }
 
 Outcome<int> show_keys(DaemonProxy& daemon, const KeyOptions& options) {

@@ -125,7 +125,7 @@ Waiter::~Waiter() {
 void Waiter::listen() {
     sd_bus* const bus = daemon_.bus().get();
     properties_ = match(bus, kDaemon.properties(), "PropertiesChanged", changed, this);
-    keys_ = match(bus, kDaemon, "KeyCounted", changed, this);
+    keys_ = match(bus, kDaemon, "KeyCounted", counted, this);
     bus::take(owner_, [&](sd_bus_slot** raw) {
         return sd_bus_add_match(bus, raw, bus::owner_changes(kDaemonName).c_str(), owner_changed, this);
     });
@@ -147,6 +147,11 @@ void Waiter::connect_again() {
 int Waiter::changed(sd_bus_message* /*message*/, void* self, sd_bus_error* /*error*/) {
     static_cast<Waiter*>(self)->changed_ = true;
     return 0;
+}
+
+int Waiter::counted(sd_bus_message* message, void* self, sd_bus_error* error) {
+    static_cast<Waiter*>(self)->counted_ = true;
+    return changed(message, self, error);
 }
 
 int Waiter::owner_changed(sd_bus_message* message, void* self, sd_bus_error* /*error*/) {

@@ -67,6 +67,7 @@ public:
 
     [[nodiscard]] Event wait(MonoTime until, const Child* child = nullptr);
     [[nodiscard]] int signal() const { return signal_; }
+    [[nodiscard]] bool has_counted() const { return counted_; }  // a key has
 
     // Sends the last signal to the command, unless it came from a key: Ctrl-C reaches the command by itself.
     void pass_signal_to(const Child& child) const;
@@ -76,6 +77,7 @@ public:
 
 private:
     static int changed(sd_bus_message* message, void* self, sd_bus_error* error);
+    static int counted(sd_bus_message* message, void* self, sd_bus_error* error);
     static int owner_changed(sd_bus_message* message, void* self, sd_bus_error* error);
 
     void listen();
@@ -92,6 +94,7 @@ private:
     FileDescriptor signals_;
     void (*found_pipe_)(int);
     bool changed_ = false;
+    bool counted_ = false;
     bool left_ = false;
     bool returned_ = false;
     bool broken_ = false;

@@ -12,8 +12,26 @@ constexpr std::size_t kLongestProfileName = 255;  // of a profile, in bytes: doc
 
 void Attention::session(const std::optional<Session>& active) {
     session_ = active;
-    was_idle_ = was_idle_ || (session_ && session_->idle);
+    was_idle_ = was_idle_ || is_idle();
     decide();
+}
+
+void Attention::input(std::optional<bool> idle) {
+    agent_idle_ = idle;
+    agent_of_ = session_ ? std::optional(session_->uid) : std::nullopt;
+    was_idle_ = was_idle_ || is_idle();
+}
+
+std::string Attention::cgroup_in_front() const {
+    return session_ && application_of_ == session_->uid ? cgroup_ : std::string();
+}
+
+// In a run of one application, the participant looks at nothing else.
+Ppm Attention::front(Micros lasted) const {
+    if (has_participant() || front_used_.count() / (kMostWork.value / kOne.value) >= lasted.count()) {
+        return has_participant() || lasted > Micros{0} ? kMostWork : Ppm{0};
+    }
+    return Ppm{static_cast<std::uint32_t>(front_used_.count() * kOne.value / lasted.count())};
 }
 
 void Attention::asleep(bool asleep) {
@@ -21,8 +39,9 @@ void Attention::asleep(bool asleep) {
     decide();
 }
 
-void Attention::application(std::string name) {
+void Attention::application(std::string name, std::string cgroup) {
     application_ = std::move(name);
+    cgroup_ = std::move(cgroup);
     application_of_ = session_ ? std::optional(session_->uid) : std::nullopt;
     decide();
 }

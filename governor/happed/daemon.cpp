@@ -186,6 +186,7 @@ void Daemon::before_turn(MonoTime now) {
     if (hardware_->outdated()) {
         runs_.session()->facts().happened(now, "other", "the machine's cpufreq policies have changed");
     }
+    attention_.front_used(front_time_.used_by(attention_.cgroup_in_front()));
     tell_limits(now);
     tell_epp(now);
     if (hardware_->contested() && attention_.state() != State::Contested) {
@@ -314,6 +315,7 @@ void Daemon::follow_power_profiles() {
 }
 
 void Daemon::follow_source() {
+    attention_.hint_delay(configuration_.hint_delay);
     const bool plugged = power_.source() == PowerSource::Mains;
     attention_.aside(plugged && !configuration_.govern_on_mains);
     attention_.profiles_of(plugged && configuration_.own_profiles_on_mains ? PowerSource::Mains : PowerSource::Both);
@@ -425,7 +427,9 @@ LoopSettings Daemon::loop_settings() const {
     if (const RunSession* const run = runs_.session()) {
         return run->settings();
     }
-    return {.algorithm = configuration_.algorithm,
+    Settings algorithm = configuration_.algorithm;
+    algorithm.floor = algorithm.descent ? hardware_->floor(configuration_.floor_percent) : Khz{0};
+    return {.algorithm = algorithm,
             .feedback = configuration_.immediate ? Feedback::Immediate : Feedback::NextSample,
             .period = configuration_.period,
             .domains = domains_of(hardware_->frequency().policies(), configuration_.together)};

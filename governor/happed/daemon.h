@@ -9,6 +9,7 @@
 #include "governor/happed/attention.h"
 #include "governor/happed/contest_wait.h"
 #include "governor/happed/day_tally.h"
+#include "governor/happed/front_time.h"
 #include "governor/happed/hardware.h"
 #include "governor/happed/loop_timer.h"
 #include "governor/happed/presses.h"
@@ -131,6 +132,7 @@ private:
     SettingsRequests settings_requests_;
     DayTally day_;
     TurnRecorder recorder_;
+    FrontTime front_time_;
     LoopTimer timer_;
     ContestWait contest_wait_;
     std::vector<PolicyLimits> told_limits_;

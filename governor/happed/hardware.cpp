@@ -2,6 +2,7 @@
 #include "governor/happed/hardware.h"
 
 #include <unistd.h>
+#include <algorithm>
 #include <utility>
 
 namespace happe {
@@ -45,6 +46,14 @@ const char* Hardware::backend() const {
         return "observe";
     }
     return control_->backend() == Backend::Cap ? "cap" : "setspeed";
+}
+
+Khz Hardware::floor(std::uint32_t percent) const {
+    const auto policies = frequency().policies();
+    const Policy& fastest =
+        *std::ranges::max_element(policies, {}, [](const Policy& policy) { return policy.ladder.top(); });
+    const auto known = control_ ? control_->efficient(fastest.id) : std::nullopt;
+    return known.value_or(Khz{static_cast<std::uint32_t>(std::uint64_t{fastest.ladder.top().value} * percent / 100)});
 }
 
 void Hardware::prefer(const std::string& epp, bool required) {

@@ -44,6 +44,10 @@ public:
     [[nodiscard]] bool observes() const { return borrowed_ != nullptr; }
     [[nodiscard]] const char* backend() const;  // its name on the bus
 
+    // In kHz of the fastest ladder, the frequency below which less speed hardly saves power: its driver's, or else this
+    // part of its top.
+    [[nodiscard]] Khz floor(std::uint32_t percent) const;
+
     // As in CpufreqControl. While happed only observes, all of these report that nothing is wrong.
     [[nodiscard]] Status keep_up(MonoTime now) { return control_ ? control_->keep_up(now) : Status(); }
     [[nodiscard]] bool contested() const { return control_ && control_->contested(); }

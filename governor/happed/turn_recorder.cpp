@@ -45,6 +45,9 @@ void TurnRecorder::turned(const Turn& turn) {
         }
     }
     show(turn);
+    if (turn.decision.at_top) {
+        shown_.fastest_us = turn.at.time_since_epoch().count();
+    }
     if (turn.counted && (turn.served != nullptr || run != nullptr)) {
         counted_(*turn.counted);
     }

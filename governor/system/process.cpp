@@ -69,14 +69,25 @@ std::string program_of(pid_t pid) {
     return name;
 }
 
-// The program of the process with the lowest number in this process's cgroup: the unit's first, while it lives.
-std::string first_program_of_unit(pid_t pid) {
-    char* path = nullptr;
-    if (sd_pid_get_cgroup(pid, &path) < 0) {
+// Of version 2, the line "0::PATH". Empty if unknown.
+std::string cgroup_of(pid_t pid) {
+    constexpr std::string_view kUnified = "0::";
+    std::istringstream file = proc(pid, "cgroup");
+    std::string line;
+    while (std::getline(file, line)) {
+        if (line.starts_with(kUnified)) {
+            return line.substr(kUnified.size());
+        }
+    }
+    return {};
+}
+
+// The program of the process with the lowest number in this cgroup: the unit's first, while it lives.
+std::string first_program_of_unit(const std::string& cgroup) {
+    if (cgroup.empty()) {
         return {};
     }
-    const CString owned(path);
-    std::ifstream members(fmt::format("/sys/fs/cgroup{}/cgroup.procs", path));
+    std::ifstream members(fmt::format("/sys/fs/cgroup{}/cgroup.procs", cgroup));
     long first = 0;
     for (long member = 0; members >> member;) {
         first = first == 0 ? member : std::min(first, member);
@@ -118,9 +129,12 @@ Result<Process> describe(int pidfd, pid_t pid) {
     const auto uid = number_of(proc(pid, "status"), "Uid:", 2);  // the effective one
     process.uid = static_cast<uid_t>(uid.value_or(0));
     process.program = program_of(pid);
+    process.cgroup = cgroup_of(pid);
     if (char* unit = nullptr; sd_pid_get_user_unit(pid, &unit) >= 0) {
         process.unit = CString(unit).get();
-        process.unit_runs = first_program_of_unit(pid);
+        process.unit_runs = first_program_of_unit(process.cgroup);
+    } else if (sd_pid_get_session(pid, nullptr) >= 0) {
+        process.cgroup.clear();  // the whole session's
     }
     pollfd ended{.fd = pidfd, .events = POLLIN, .revents = 0};
     if (!uid || ::poll(&ended, 1, 0) != 0) {  // it has ended, so we may have read another process of this number

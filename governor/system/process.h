@@ -16,6 +16,7 @@ struct Process {
     uid_t uid = 0;          // the effective one
     std::string program;    // the last part of argv[0], or the kernel's comm; empty if both are missing
     std::string unit;       // its unit of the user's systemd, unescaped; empty if it has none
+    std::string cgroup;     // empty if unknown, or if it belongs to the whole session
     std::string unit_runs;  // the program of that unit's first process; empty if unknown
 };
 

@@ -159,9 +159,9 @@ def turns(happed: Happed, count: int, policies: int = 1) -> None:
     until(lambda: reads() >= before + count * policies * MOST_READS_A_TURN, "happed turns")
 
 
-def always_wants(me: Client, khz: int, top: int = 2_300_000) -> None:
+def always_wants(me: Client, khz: int, top: int = 2_300_000, application: str = "desktop") -> None:
     """Teach this frequency for every level. `top` is the top of the fastest ladder."""
-    profile = {"user": "me", "app": "desktop", "khz": [khz] * 10}
+    profile = {"user": "me", "app": application, "khz": [khz] * 10}
     document = {"format": "happe-profile/1", "f_max_khz": top, "profiles": [profile]}
     me("ImportProfiles", "ss", "", json.dumps(document))
 

@@ -287,7 +287,7 @@ def test_explain_names_the_press_and_what_comes_next(happectl: HappeCtl) -> None
         assert daemon.calls() == []
     assert text.splitlines() == [
         'HAPPE gives torcs 1.2 GHz at level 3, because you pressed "faster" on 2026-03-14 04:44:00.',
-        "HAPPE tries nothing by itself: only key presses change what it has learned.",
+        "HAPPE tries nothing by itself: only key presses change what it has learned. " + ON_PRESS,
     ]
     assert told["taught"] == {"number": 7, "time": "2026-03-14T03:14:00.000123Z", "key": "performance"}
     assert (told["khz"], told["level"], told["probing"], told["seconds"]) == (1_200_000, 3, False, None)
@@ -295,6 +295,9 @@ def test_explain_names_the_press_and_what_comes_next(happectl: HappeCtl) -> None
     assert "goes back to at least 1.6 GHz" in tries["next"]
     assert hidden == "HAPPE does not show you its decisions: they are another user's, or of a blind run.\n"
     assert nothing == "null\n"
+
+
+ON_PRESS = '"Faster" goes above 1.2 GHz, and "save power" below 1.2 GHz.'
 
 
 def test_explain_says_why_there_is_no_decision(happectl: HappeCtl) -> None:

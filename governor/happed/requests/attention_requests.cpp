@@ -59,9 +59,16 @@ Answer<std::string> AttentionRequests::set_focus(const Caller& caller, const Fil
     }
     std::string application = application_of(*process, hint);
     focus_owner_ = caller.bus_name;
-    attention_.application(application);
+    attention_.application(application, process->cgroup);
     hooks_.changed();
     return application;
+}
+
+Answer<void> AttentionRequests::set_idle(const Caller& caller, bool idle) {
+    return at_the_machine(caller).map([&] {
+        idle_owner_ = caller.bus_name;
+        attention_.input(idle);
+    });
 }
 
 Answer<void> AttentionRequests::clear_focus(const Caller& caller) {
@@ -112,6 +119,10 @@ Answer<void> AttentionRequests::release(const Caller& caller, std::uint32_t cook
 }
 
 void AttentionRequests::left(const std::string& bus_name) {
+    if (bus_name == idle_owner_) {
+        idle_owner_.clear();
+        attention_.input(std::nullopt);
+    }
     const bool held = std::erase_if(holds_, [&](const auto& entry) { return entry.second.bus_name == bus_name; }) > 0;
     if (bus_name == focus_owner_) {
         focus_owner_.clear();

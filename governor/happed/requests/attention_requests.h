@@ -25,6 +25,7 @@ public:
 
     Answer<void> feedback(const Caller& caller, Key key);
     Answer<std::string> set_focus(const Caller& caller, const FileDescriptor& pidfd, const std::string& hint);
+    Answer<void> set_idle(const Caller& caller, bool idle);
     Answer<void> clear_focus(const Caller& caller);
     Answer<std::uint32_t> hold(const Caller& caller, const std::string& program, const std::string& reason);
     Answer<std::uint32_t> save_power(const Caller& caller, const std::string& program, const std::string& reason);
@@ -54,6 +55,7 @@ private:
     std::map<std::uint32_t, Held> holds_;  // by cookie
     std::uint32_t last_cookie_ = 0;
     std::string focus_owner_;
+    std::string idle_owner_;
 };
 
 }  // namespace happe

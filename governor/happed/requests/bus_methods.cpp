@@ -236,6 +236,7 @@ std::vector<sd_bus_vtable> method_entries() {
         method_entry<method::kFeedback, kAsk<&AttentionRequests::feedback>, kNone>(),
         method_entry<method::kSetFocus, kAskWatched<&AttentionRequests::set_focus>, kNone>(),
         method_entry<method::kClearFocus, kAsk<&AttentionRequests::clear_focus>, kNone>(),
+        method_entry<method::kSetIdle, kAskWatched<&AttentionRequests::set_idle>, kNone>(),
         method_entry<method::kHold, kAskWatched<&AttentionRequests::hold>, kToHold>(),
         method_entry<method::kSavePower, kAskWatched<&AttentionRequests::save_power>, kToHold>(),
         method_entry<method::kRelease, kAsk<&AttentionRequests::release>, kNone>(),

@@ -85,6 +85,7 @@ Result<std::unique_ptr<RunSession>> RunRequests::make(RunSession::Terms terms) {
     return (training ? erase(terms.plan) : Status())
         .and_then([&] { return known(terms.plan); })
         .and_then([&](std::vector<RunSession::Known> known) {
+            terms.floor = hardware_.floor(Configuration().floor_percent);
             return RunSession::begin(traces_, std::move(terms), hardware_.frequency().policies(), std::move(known),
                                      monotonic_now());
         });

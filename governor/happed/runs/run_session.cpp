@@ -64,6 +64,8 @@ LoopSettings RunSession::settings() const {
     LoopSettings settings{.sham = terms_.plan.sham && is_happe(), .domains = domains_};
     if (terms_.condition.extended) {
         settings.algorithm = kExtended;
+        settings.algorithm.floor = terms_.floor;
+        settings.algorithm.silent_top = false;  // every press is a lesson of the study
     }
     return settings;
 }

@@ -28,6 +28,7 @@ public:
         RunPlan plan;
         RunCondition condition;  // the plan's
         Sight sight = Sight::Blind;
+        Khz floor{0};  // of probes
     };
 
     // HAPPE's knowledge of the subject's use of an application at the start of the run.
