@@ -72,11 +72,13 @@ class Demonstration:
             self.paper.await_traces(step)
             self.crossover.await_traces(step)
         self.time.catch_up()
+        with Step("the investigator looks whether anything is unfinished"):
+            ana = person_of(self.people, "investigator")
+            self._ana = signed_in(self.url, ana.email, ana.password)
+            results.await_gate(self._ana, STUDY)
         with Step("the custodian unblinds the first study, on the record"):
             self._unblind()
         with Step("the server measures every run, from the traces and the clocks"):
-            ana = person_of(self.people, "investigator")
-            self._ana = signed_in(self.url, ana.email, ana.password)
             results.await_watts(self._ana, STUDY)
         with Step("the report, made by the server"):
             self._conclude()

@@ -52,6 +52,18 @@ def await_watts(browser: Browser, study: str) -> None:
         time.sleep(0.2)
 
 
+def await_gate(browser: Browser, study: str) -> None:
+    """Let the server check the data, and wait until nothing is unfinished. Raises DemoError if something is."""
+    browser.open(f"/studies/{study}/checks")
+    browser.send(f"/studies/{study}/checks")
+    place = f"/studies/{study}/unblinding"
+    deadline = time.monotonic() + REPORT_S
+    while "Nobody has checked the data" in (page := browser.open(place)) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    if "Nothing is unfinished" not in page:
+        raise DemoError(f"the study is unfinished: {place} says why")
+
+
 def report(browser: Browser, study: str, file: Path) -> Json:
     """Let the server write its report, as a researcher does, and download it. Return the report's figures."""
     place = f"/studies/{study}/report"

@@ -73,7 +73,8 @@ def unblind(world: World, name: str | None = None) -> Check:
     """Unblind the study of this name, by default the only one, as its custodian."""
     with world.database.writing() as session:
         found = services.find(session, name) if name else session.scalars(select(Study)).one()
-        return unblinding.unblind(session, found, fixed_secrets(), Order(None, "Everything is complete.", found.name))
+        order = Order(None, "Everything is complete.", found.name, "A test is short.")
+        return unblinding.unblind(session, found, fixed_secrets(), order)
 
 
 def hold_roles(world: World, name: str) -> None:

@@ -25,6 +25,7 @@ from world import fixed_secrets
 
 CARL = "carl@example.org"
 WHY = "every run is complete"
+OVERRIDE = "nobody else came"
 
 
 def account(server: Operated, email: str, *roles: Role) -> None:
@@ -54,7 +55,8 @@ def password(tmp_path: Path) -> Path:
 
 def unblind(server: Operated, *options: str | Path, typed: str = "small\n") -> Ran:
     """Unblind the study as the custodian."""
-    return server.run("study", "unblind", "small", "--custodian", CARL, "--reason", WHY, *options, typed=typed)
+    given = ("--custodian", CARL, "--reason", WHY, "--override", OVERRIDE)
+    return server.run("study", "unblind", "small", *given, *options, typed=typed)
 
 
 def refused(server: Operated, password: Path) -> str:
@@ -82,12 +84,14 @@ def test_a_custodian_unblinds_a_study(operated: Operated, study: int, password: 
         last = session.scalars(select(AuditDetail).order_by(AuditDetail.number.desc())).first()
     assert last is not None
     assert last.detail["by"] == f"staff:{CARL}"
-    assert last.detail["reason"] == WHY
+    assert (last.detail["reason"], last.detail["override"]) == (WHY, OVERRIDE)
+    lacks = [line.partition("unfinished: ")[2] for line in done.err.splitlines() if "unfinished: " in line]
+    assert lacks == done.json()["unfinished"] == last.detail["unfinished"] != []
 
 
 @pytest.mark.usefixtures("study")
 def test_everything_is_asked_for(operated: Operated) -> None:
-    typed = f"{CARL}\n{PASSWORD}\n{WHY}\nsmall\n"
+    typed = f"{CARL}\n{PASSWORD}\n{WHY}\n{OVERRIDE}\nsmall\n"
     done = operated.run("study", "unblind", "small", typed=typed)
     assert (done.status, done.out) == (0, "small is unblinded.\n")
     assert PASSWORD not in done.err
@@ -103,13 +107,24 @@ def test_wrong_answers_are_asked_for_again(operated: Operated) -> None:
         second_factor.set_up(session, fixed_secrets(), who, carl, second_factor.App(secret, before))
     answers = [
         *("karl@example.org", PASSWORD, CARL, "another password", CARL, PASSWORD),
-        *("000", pyotp.TOTP(secret).at(now_us() // 1_000_000), "because", WHY, "large", "small", ""),
+        *(
+            "000",
+            pyotp.TOTP(secret).at(now_us() // 1_000_000),
+            "because",
+            WHY,
+            "",
+            "short",
+            OVERRIDE,
+            "large",
+            "small",
+            "",
+        ),
     ]
     done = operated.run("study", "unblind", "small", typed="\n".join(answers))
     assert (done.status, done.out) == (0, "small is unblinded.\n"), done.err
     assert done.err.count("has this address and password") == 2
     assert "the app does not show this code now" in done.err
-    assert "must have 10 to 1000 characters" in done.err
+    assert done.err.count("must have 10 to 1000 characters") == 2
     assert "this is not small; nothing is unblinded yet" in done.err
 
 
@@ -125,7 +140,9 @@ def test_one_run_is_told_to_the_custodian_and_stored_nowhere(operated: Operated,
 
 
 @pytest.mark.usefixtures("study")
-@pytest.mark.parametrize(("typed", "status"), [("Small\n", 130), ("\n\nlarge\n", 130), ("", 130), ("small", 0)])
+@pytest.mark.parametrize(
+    ("typed", "status"), [("Small\n", 130), ("small \n", 130), ("\n\nlarge\n", 130), ("", 130), ("small", 0)]
+)
 def test_the_name_must_be_typed_out(operated: Operated, password: Path, typed: str, status: int) -> None:
     assert unblind(operated, "--password-file", password, typed=typed).status == status
     assert (None in conditions(operated)) == (status != 0)

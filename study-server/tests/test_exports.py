@@ -167,6 +167,9 @@ EXPORTED: dict[str, list[dict[str, Any]]] = {
     ],
     "study": [
         {"study": "small", "title": "a title", "state": "unblinded", "locked_us": 601, "unblinded_us": 602,
+         "unfinished": "3 of 4 places are free. 1 participant is not done: 1 enrolled. "
+                       "10 of 10 runs are not complete: 10 planned.",
+         "override": "A test is short.",
          "protocol_sha256": hashlib.sha256(PROTOCOL.encode()).hexdigest(), "protocol": PROTOCOL},
     ],
 }  # fmt: skip

@@ -17,19 +17,16 @@ from structlog.testing import capture_logs
 from werkzeug.routing import Rule
 from werkzeug.test import TestResponse
 
+import given_studies
 from given_jobs import work_off
 from happe_study.base.tables import Format
 from happe_study.model.jobs.models import Job
 from happe_study.model.results import FilePiece
 from happe_study.model.rights import Right, Role, roles_with
 from happe_study.model.runs import Run
-from happe_study.model.studies import Study
-from happe_study.results import unblinding
 from happe_study.results.exports import services as exports
 from happe_study.results.exports.job import EXPORT
-from happe_study.results.unblinding import Order
 from leaks import LABELS, SOME_DIFFER, Server, clients, masked, person_codes, run_codes, same_chances, server
-from world import fixed_secrets
 
 pytestmark = pytest.mark.slow
 
@@ -240,9 +237,7 @@ def _every_run_is_listed_without_its_condition(made: Server) -> None:
 def test_this_comparison_would_see_a_condition(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     """After unblinding, the same servers differ in each page that shows conditions, or facts that follow from them."""
     for each in pair:
-        with each.world.database.writing() as session:
-            study = session.scalars(select(Study)).one()
-            unblinding.unblind(session, study, fixed_secrets(), Order(None, "Everything is complete.", "small"))
+        given_studies.unblind(each.world)
     answers = [[(asked[0], asked[2]) for asked in everything_asked(each, monkeypatch, Role.ANALYST)] for each in pair]
     differing = {
         re.sub(r"[0-9A-Z]{8}", "CODE", what.partition(": ")[2])

@@ -101,7 +101,7 @@ def test_the_audit_log_goes_on_while_a_study_is_unblinded(world: World, monkeypa
         return Taken()
 
     monkeypatch.setattr(unblinding, "take_out", wait)
-    order = {"reason": "every run is complete", "confirmation": made.name}
+    order = {"reason": "every run is complete", "confirmation": made.name, "override": "a test is short"}
     with ThreadPoolExecutor(2) as threads:
         told = threads.submit(world.client(custodian).post, f"/api/v1/studies/{made.name}/unblinding", json=order)
         assert under_way.wait(PATIENCE_S)
@@ -216,7 +216,7 @@ class Someone:
 
     def unblind(self, session: Session) -> None:
         """Unblind the study."""
-        order = Order(None, "Everything is complete.", self.study.name)
+        order = Order(None, "Everything is complete.", self.study.name, "A test is short.")
         unblinding.unblind(session, session.get_one(Study, self.study.id), SECRETS, order)
 
     def unblind_run(self, session: Session) -> None:

@@ -110,6 +110,9 @@ def test_a_report_is_made_beside_the_server_and_shown(lab: Lab) -> None:
     assert lab.analyst.get(pictures[0]).content_type.startswith("image/svg+xml")
     results = json.loads(lab.analyst.get(f"{PAGE}/1/results.json").data)
     assert (results["format"], results["study"]) == ("happe-analysis/1", "finished")
+    lacked, _, why = results["warnings"][0].partition(" The custodian's reason to unblind it all the same: ")
+    assert (why, lacked.startswith("Deviation: ")) == ("A test is short.", True)
+    assert lacked.endswith("Nobody has checked the data since the last run was completed.")
     for nothing in ("page.json", "none", "../1/results.json"):
         assert lab.analyst.get(f"{PAGE}/1/{nothing}").status_code == HTTPStatus.NOT_FOUND
     assert lab.analyst.get(f"{PAGE}/2").status_code == HTTPStatus.NOT_FOUND

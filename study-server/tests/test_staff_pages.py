@@ -224,11 +224,18 @@ def test_a_custodian_unblinds_a_study_and_everybody_sees_it(world: World) -> Non
     there = f"/studies/small/participants/{row.code}"
     assert not any(label in analyst.get(there).text for label in labels)
     custodian = browser(world, Role.CUSTODIAN)
-    wrong = post(custodian, "/studies/small/unblinding/study", reason="short", confirmation="other")
-    assert re.findall(r'id="([a-z]+)-error"', wrong.text) == ["reason", "confirmation"]
+    address, lacks = "/studies/small/unblinding/study", "3 of 4 places are free."
+    wrong = post(custodian, address, reason="short", override="x", confirmation="small ")
+    assert re.findall(r'id="([a-z]+)-error"', wrong.text) == ["reason", "override", "confirmation"]
+    refused = post(custodian, address, reason=REASON, confirmation="small")
+    assert (refused.status_code, refused.text.count(lacks)) == (HTTPStatus.CONFLICT, 2)
     assert state(world, "small") == StudyState.LOCKED
-    answer = post(custodian, "/studies/small/unblinding/study", reason=REASON, confirmation="small")
+    assert lacks in analyst.get("/studies/small/unblinding").text
+    answer = post(custodian, address, reason=REASON, override="Nobody else came.", confirmation="small")
     assert "Everything matches the seal" in answer.text
+    after = analyst.get("/studies/small/unblinding").text
+    assert lacks in after
+    assert "Nobody else came." in after
     assert all(f"<td>{label}</td>" in analyst.get(there).text for label in labels)
     assert post(custodian, "/sign-out", page="/me").status_code == HTTPStatus.FOUND
     with world.database.reading() as session:

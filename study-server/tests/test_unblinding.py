@@ -15,21 +15,29 @@ from sqlalchemy import select, update
 
 import given_accounts
 import given_participants as people
+import given_power
+import given_reports
 import given_studies
+import given_traces
 from enrolled import SECRETS, enrol, leave
 from given_accounts import PASSWORD, browser, post
+from given_jobs import work_off
 from happe_study.base.clock import now_us
 from happe_study.base.problems import Problem
 from happe_study.model.accounts import Account, Grant
 from happe_study.model.audit.chain import canonical
 from happe_study.model.audit.models import AuditDetail, AuditEntry
+from happe_study.model.jobs import services as jobs
 from happe_study.model.rights import Role
 from happe_study.model.runs import Run
 from happe_study.model.studies import Slot, Study
 from happe_study.model.studies import Study as StudyRow
+from happe_study.model.traces import Trace
 from happe_study.results import unblinding
+from happe_study.results.gate import unfinished
 from happe_study.results.unblinding import Check, Order
 from happe_study.study.allocation import plan, verify
+from happe_study.study.checks.services import CHECKS
 from happe_study.study.people import accounts
 from happe_study.study.sealing import open_condition, seal_condition
 from happe_study.study.studies import custodians
@@ -39,7 +47,8 @@ from world import World, fixed_secrets
 
 REASON = "All participants have completed their runs."
 LABELS = {"ondemand", "ondemand+indicator", "T-HAPPE", "O-HAPPE", "B-HAPPE"}
-ORDER = Order(None, REASON, "small")
+OVERRIDE = "Nobody else took part."
+ORDER = Order(None, REASON, "small", OVERRIDE)
 
 
 def unblind(world: World, order: Order = ORDER, secrets: str = "test") -> Check:
@@ -69,6 +78,7 @@ def test_unblinding_writes_every_condition_and_reveals_the_seed(world: World, st
         "unreadable_runs": [],
         "unreadable_records": [],
         "unreadable_traces": [],
+        "unfinished": ["4 participants are not done: 4 enrolled.", "40 of 40 runs are not complete: 40 planned."],
     }
     with world.database.reading() as session:
         now = session.get_one(Study, study.id)
@@ -97,6 +107,63 @@ def test_unblinding_is_on_the_record_and_happens_once(world: World, study: Study
         detail = session.get_one(AuditDetail, entry.number)
     assert detail.study_id == study.id
     assert (detail.detail["reason"], detail.detail["agrees"]) == (REASON, True)
+    assert (detail.detail["override"], len(detail.detail["unfinished"])) == (OVERRIDE, 2)
+
+
+@pytest.mark.usefixtures("study")
+def test_an_unfinished_study_needs_a_reason_of_its_own(world: World) -> None:
+    for override, status in (("", 409), ("x", 422), (" " * 20, 422)):
+        with pytest.raises(Problem) as refused:
+            unblind(world, Order(None, REASON, "small", override))
+        assert (refused.value.status, {error.pointer for error in refused.value.errors}) == (status, {"/override"})
+    assert not is_unblinded(world)
+
+
+UNCHECKED = "Nobody has checked the data since the last run was completed."
+
+
+def checked(world: World, study: Study) -> None:
+    """Let a worker check the study, as an experimenter asks for it."""
+    with world.database.writing() as session:
+        jobs.ask(session, CHECKS, "an experimenter", study.id, conditions=False)
+    work_off(world)
+
+
+def lacks(world: World) -> list[str]:
+    """What the only study lacks."""
+    with world.database.reading() as session:
+        return unfinished(session, session.scalars(select(Study)).one())
+
+
+def test_a_finished_study_needs_none(world: World) -> None:
+    study = given_reports.finished(world, unblinded=False)
+    assert lacks(world) == [UNCHECKED]
+    checked(world, study)
+    assert lacks(world) == []
+    unblind(world, Order(None, REASON, study.name, "Not needed, and not kept."))
+    assert [detail["override"] for detail in world.details("study.unblinded")] == [""]
+
+
+def test_each_lack_is_counted(world: World) -> None:
+    run = given_power.measured_run(world, seconds=10, rate_hz=1000, unblinded=False)
+    free, waiting = "3 of 4 places are free.", "1 participant is not done: 1 enrolled."
+    played = [free, waiting, "9 of 10 runs are not complete: 9 planned."]
+    assert lacks(world) == [*played, "1 complete run has no power trace.", UNCHECKED]
+    begin_us = given_power.SERVER_US
+    with world.database.writing() as session:
+        study = session.scalars(select(Study)).one()
+        session.execute(update(Run).where(Run.code == run.code).values(started_us=begin_us, ended_us=begin_us + 10**7))
+        session.execute(update(Trace).values(sealed_us=None))
+    unsealed = "1 power trace is not sealed: a meter may still hold parts."
+    assert lacks(world) == [*played, unsealed, UNCHECKED]
+    given_traces.path_of(world, run.trace, 0).unlink()
+    checked(world, study)
+    faults = "The check of power traces found 1 fault."
+    assert lacks(world) == [*played, unsealed, faults]
+    with world.database.writing() as session:
+        session.execute(update(Run).where(Run.code == run.code).values(state="rated", record_us=None))
+    rated = "10 of 10 runs are not complete: 9 planned, 1 rated."
+    assert lacks(world) == [free, waiting, rated, "1 rated run lacks its record.", unsealed, faults]
 
 
 @pytest.mark.parametrize(
@@ -106,6 +173,7 @@ def test_unblinding_is_on_the_record_and_happens_once(world: World, study: Study
         (" " * 20, "small", {"/reason"}),
         ("x" * 1001, "small", {"/reason"}),
         (REASON, "Small", {"/confirmation"}),
+        (REASON, "small ", {"/confirmation"}),
         (REASON, "", {"/confirmation"}),
         ("", "other", {"/reason", "/confirmation"}),
     ],
@@ -187,15 +255,18 @@ def test_another_commitment_than_at_lock_is_found(world: World, study: StudyRow)
 def test_over_http_the_custodian_unblinds_and_everybody_can_check(world: World, study: StudyRow) -> None:
     custodian = world.staff(Role.CUSTODIAN)
     address = f"/api/v1/studies/{study.name}/unblinding"
-    refused = custodian.post(address, json={"reason": REASON, "confirmation": "smal"})
-    assert refused.status_code == 422
-    answer = custodian.post(address, json={"reason": REASON, "confirmation": "small"})
+    order = {"reason": REASON, "confirmation": "small", "override": OVERRIDE}
+    assert custodian.post(address, json=order | {"confirmation": "smal"}).status_code == 422
+    refused = custodian.post(address, json=order | {"override": ""}).get_json()
+    status = custodian.get(f"/api/v1/studies/{study.name}/status").get_json()
+    assert [each["detail"] for each in refused["errors"]] == status["unfinished"] != []
+    answer = custodian.post(address, json=order)
     assert answer.status_code == 200
     assert answer.get_json()["agrees"] is True
     public = world.client().get(f"/api/v1/studies/{study.name}/commitment").get_json()
     seed, salt = bytes.fromhex(public["seed"]), bytes.fromhex(public["salt"])
     assert verify(public["commitment"], seed, salt)
-    assert custodian.post(address, json={"reason": REASON, "confirmation": "small"}).status_code == 409
+    assert custodian.post(address, json=order).status_code == 409
 
 
 @pytest.mark.usefixtures("study")
@@ -230,7 +301,7 @@ def _a_code(world: World) -> str:
 
 CARL = "carl@example.org"
 HOUR_US = 3600 * 1_000_000
-BODY = {"reason": "every run is complete", "confirmation": "small"}
+BODY = {"reason": "every run is complete", "confirmation": "small", "override": OVERRIDE}
 UNBLINDING = "/studies/small/unblinding"
 FROM = re.compile(r"You may unblind this study from \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC on")
 
@@ -290,7 +361,8 @@ def test_who_became_custodian_after_the_lock_unblinds_neither_the_study_nor_a_ru
     with waiting_world.database.reading() as session:
         code = session.scalars(select(Run.code).limit(1)).one()
     for path, name in ((f"/api/v1{UNBLINDING}", "small"), (f"/api/v1/studies/small/runs/{code}/unblinding", code)):
-        answer = client.post(path, json=BODY | {"confirmation": name})
+        body = BODY if name == "small" else {"reason": BODY["reason"]}
+        answer = client.post(path, json=body | {"confirmation": name})
         assert (answer.status_code, answer.get_json()["type"]) == (403, "urn:happe:problem:custodian-waits")
         assert FROM.match(answer.get_json()["detail"])
     assert not is_unblinded(waiting_world)

@@ -236,19 +236,19 @@ def test_somebody_signs_in_and_locks_a_study_by_keyboard_alone(lab: Lab) -> None
     window.close()
 
 
-EVERY_TAB = "Overview Participants Profiles Devices Checks Report Exports Protocol Roles"
+EVERY_TAB = "Overview Participants Profiles Devices Checks Report Exports Protocol Roles Unblinding"
 
 
 @pytest.mark.parametrize(
     ("who", "of_a_study"),
     [
         (INVESTIGATOR, EVERY_TAB),
-        (EXPERIMENTER, "Overview Participants Devices Checks Protocol Roles"),
+        (EXPERIMENTER, "Overview Participants Devices Checks Protocol Roles Unblinding"),
         (Role.ANALYST, EVERY_TAB.replace("Devices ", "")),
-        (Role.REVIEWER, "Overview Profiles Protocol Roles"),
+        (Role.REVIEWER, "Overview Profiles Protocol Roles Unblinding"),
         (CUSTODIAN, "Overview Protocol Roles Unblinding"),
-        (AUDITOR, "Overview Protocol Roles"),
-        (ADMINISTRATOR, "Overview Devices Protocol Roles"),
+        (AUDITOR, "Overview Protocol Roles Unblinding"),
+        (ADMINISTRATOR, "Overview Devices Protocol Roles Unblinding"),
         (NOBODY, ""),
     ],
 )
@@ -275,6 +275,8 @@ def test_a_custodian_unblinds_a_study_by_keyboard_alone(lab: Lab) -> None:
     window.looks_well("unblind-study")
     window.tab_to("#reason")
     keys.type("the last participant is done")
+    window.tab_to("#override")
+    keys.type("nobody took part")
     window.tab_to("#confirmation")
     keys.type("another")
     with page.expect_navigation():

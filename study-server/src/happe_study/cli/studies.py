@@ -16,6 +16,7 @@ from happe_study.cli import data, exporting, named, unblinding
 from happe_study.cli.named import STANDARD_INPUT, checked, file_argument, protocol_text
 from happe_study.cli.server import Server, pass_server
 from happe_study.model.studies import Study
+from happe_study.results.gate import unfinished
 from happe_study.results.overview import status as counted
 from happe_study.study.allocation import SECRET_BYTES, CommitmentError, recompute
 from happe_study.study.protocol import placeholders, registration
@@ -208,7 +209,7 @@ def status(server: Server, name: str, as_json: bool) -> None:  # noqa: FBT001 - 
     with server.reading() as session:
         found = named.study(session, name)
         holders = custodians.shown(session, found, server.config.custodian_wait_hours)
-        facts = {**counted(session, found), "custodians": holders}
+        facts = {**counted(session, found), "unfinished": unfinished(session, found), "custodians": holders}
     print_answer(facts, _status_rows(facts), as_json=as_json)
 
 
@@ -229,6 +230,8 @@ def _status_rows(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for what in ("participants", "runs"):
         counted = ", ".join(f"{count} {state}" for state, count in facts[what].items() if count)
         yield what, counted or "none yet"
+    for each in facts["unfinished"]:
+        yield "unfinished", each
     for each in facts["devices"]:
         heard = f"last contact {_moment(each['heartbeat_us'])}" if each["heartbeat_us"] else "no contact yet"
         yield "device", f"{each['code']} {each['name']}, {'enrolled' if each['enrolled'] else 'not enrolled'}, {heard}"

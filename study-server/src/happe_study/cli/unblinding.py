@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`happe-server study unblind`: by a custodian, with a password, a reason, and the name typed out."""
+"""`happe-server study unblind`: by a custodian, with a password, a reason, and the name typed out.
+
+A study that is unfinished needs a second reason.
+"""
 
 import os
 from functools import partial
@@ -21,6 +24,7 @@ from happe_study.model.accounts import Account
 from happe_study.model.rights import Right
 from happe_study.model.rules import Caller
 from happe_study.model.studies import Study
+from happe_study.results.gate import unfinished
 from happe_study.results.unblinding import Order, require_reason, revealed_by, unblind_run
 from happe_study.results.unblinding import unblind as unblind_study
 from happe_study.study.people import accounts, second_factor
@@ -31,11 +35,15 @@ from happe_study.study.studies import custodians
 MORE = """Asks for the custodian's address, password and reason, unless they are given. You confirm by typing the
 study's name (or the run's code). This can't be undone. The audit log records who did it and why.
 
+The command first lists what is unfinished: free places, people, runs, records, power and checks. If there is
+anything, it asks why you unblind all the same. The report shows that reason as a deviation.
+
 With --run, the custodian sees the condition of one run, for an emergency. The server does not store it
 unsealed, and everybody else stays blind.
 
 Examples:
   happe-server study unblind paper-a3 --custodian carl@example.org
+  happe-server study unblind paper-a3 --override 'the laptop broke, and nobody can play the last two runs'
   happe-server study unblind paper-a3 --run 7K2M9QXA --custodian carl@example.org"""
 
 
@@ -56,6 +64,7 @@ def _why_given(_context: click.Context, _parameter: click.Parameter, text: str |
 @click.option("--run", "run_code", metavar="CODE", help="Only one run, in an emergency")
 @click.option("--custodian", metavar="EMAIL", help="The custodian's address  [asked for]")
 @click.option("--reason", metavar="TEXT", callback=_why_given, help="Why, for the audit log  [asked for]")
+@click.option("--override", metavar="TEXT", callback=_why_given, help="Why although it is unfinished  [asked for]")
 @passwords.password_file
 @json_option
 @pass_server
@@ -65,6 +74,7 @@ def unblind(  # noqa: PLR0913, PLR0917 - an option each
     run_code: str | None,
     custodian: str | None,
     reason: str | None,
+    override: str | None,
     password_file: Path | None,
     as_json: bool,  # noqa: FBT001 - click's flag
 ) -> None:
@@ -75,15 +85,19 @@ def unblind(  # noqa: PLR0913, PLR0917 - an option each
             reveals = revealed_by(session, study, runs.find(session, study.id, run_code))
             others = f"also reveals the conditions of {', '.join(reveals)}" if reveals else "reveals no other run's"
             PROGRAM.show([f"the condition of {run_code} {others}; the audit log will say so"])
+        lacks = [] if run_code else unfinished(session, study)
+        PROGRAM.show(f"unfinished: {each}" for each in lacks)
     email, password, has_app = _signed_in(server, name, custodian, password_file)
     if has_app:
         click.prompt("The code from your app", value_proc=partial(_accepted, server, email), err=True)
     why = reason or click.prompt("Why", value_proc=_why, err=True)
+    if lacks and not override:
+        override = click.prompt("Why although it is unfinished (Ctrl-C ends this)", value_proc=_why, err=True)
     what, wanted = ("the code of the run", run_code) if run_code else ("the name of the study", name)
     typed = click.prompt(f"Type {what} to unblind it", value_proc=partial(_repeated, wanted), err=True)
     with server.writing() as session:
         study = named.study(session, name)
-        order = Order(_custodian(session, server, email, password, study)[1], why, typed)
+        order = Order(_custodian(session, server, email, password, study)[1], why, typed, override or "")
         found = _unblinded(session, server, study, run_code, order)
     if as_json:
         print_json(found)

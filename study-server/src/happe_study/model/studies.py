@@ -17,6 +17,9 @@ class StudyState(StrEnum):
     UNBLINDED = "unblinded"
 
 
+UNBLINDING = "study.unblinded"  # its entry in the audit log
+
+
 class Study(Base):
     """A study: its protocol, and the seed of its allocation, which stays sealed until unblinding."""
 

@@ -19,10 +19,12 @@ from happe_study.base.config import Secrets
 from happe_study.base.database import FOR_CHANGE
 from happe_study.base.problems import FieldError, conflict, unprocessable
 from happe_study.model.audit.chain import append
+from happe_study.model.audit.models import AuditDetail, AuditEntry
 from happe_study.model.participants import Participant
 from happe_study.model.rules import Caller
 from happe_study.model.runs import Run
-from happe_study.model.studies import Slot, Study, StudyState
+from happe_study.model.studies import UNBLINDING, Slot, Study, StudyState
+from happe_study.results.gate import unfinished
 from happe_study.study.allocation import SlotPlan, plan, verify
 from happe_study.study.measuring.job import begin_by_itself
 from happe_study.study.people.holding import hold
@@ -37,17 +39,22 @@ SHORTEST_REASON = 10
 LONGEST_REASON = 1000
 PARTICIPANTS_AT_ONCE = 50
 MOST_LISTED = 100
+OVERRIDE = "The study is not finished. Finish it, or say why it is unblinded all the same."
 
 Place = tuple[str, int]  # stratum and position of a slot
 
 
 @dataclass(frozen=True)
 class Order:
-    """A request to unblind: by whom (None: the command line), the reason, and the name or code typed to confirm."""
+    """A request to unblind: by whom (None: the command line), the reason, and the name or code typed to confirm.
+
+    `override`: why a study is unblinded although something is unfinished.
+    """
 
     who: Caller | None
     reason: str
     confirmation: str
+    override: str = ""
 
 
 @dataclass
@@ -57,10 +64,11 @@ class Check:
     `commitment`: whether seed and salt match the commitment. `slots`: the number of slots whose sealed plan differs
     from the computed one. `runs`: codes of runs that differ from the plan of their participant's slot (from every plan,
     if the participant has no slot). `unreadable`: runs whose condition's seal does not open. `records`: runs with an
-    unreadable record. `traces`: power traces whose manifest does not open.
+    unreadable record. `traces`: power traces whose manifest does not open. `unfinished`: what the study lacked.
     """
 
     commitment: bool
+    unfinished: list[str] = field(default_factory=list)
     slots: int = 0
     runs: list[str] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
@@ -82,6 +90,7 @@ class Check:
             "unreadable_runs": sorted(self.unreadable)[:MOST_LISTED],
             "unreadable_records": sorted(self.records)[:MOST_LISTED],
             "unreadable_traces": sorted(self.traces)[:MOST_LISTED],
+            "unfinished": self.unfinished,
         }
 
 
@@ -107,15 +116,19 @@ def unblind(session: Session, study: Study, secrets: Secrets, order: Order) -> C
 
     Whatever the check finds, each run gets the condition that was sealed for it, and the audit log gets the check's
     result. Raises Problem 422: the confirmation is not the study's name, or a bad reason; 409: the study is not locked,
-    is unblinded already, or was locked with another allocation key.
+    is unblinded already, was locked with another allocation key, or is unfinished (`unfinished`) and nothing overrides
+    that.
     """
     _require(order, study.name)
     session.refresh(study, with_for_update=FOR_CHANGE)
     if study.state != StudyState.LOCKED:
         raise conflict("not-locked", f"Only a locked study can be unblinded, and this one is {study.state}.")
     hold(session, Participant.study_id == study.id)
+    lacks = unfinished(session, study)
+    if lacks and not order.override:
+        raise conflict("unfinished", OVERRIDE, *(FieldError("/override", each) for each in lacks))
     study.seed, study.salt = seed_of(study, secrets)
-    check = Check(verify(study.commitment or "", study.seed, study.salt))
+    check = Check(verify(study.commitment or "", study.seed, study.salt), lacks)
     plans = _check_slots(session, study, secrets, check)
     for participants in _batches(session, study):
         _write(session, participants, secrets, plans, check)
@@ -124,7 +137,8 @@ def unblind(session: Session, study: Study, secrets: Secrets, order: Order) -> C
     check.traces = open_manifests(session, study.id, secrets.allocation)
     begin_by_itself(session, study, order.who)
     about: dict[str, Any] = {"study": study.name, "reason": order.reason, **check.summary()}
-    append(session, "study.unblinded", order.who, study_id=study.id, **about)
+    about["override"] = order.override if lacks else ""
+    append(session, UNBLINDING, order.who, study_id=study.id, **about)
     return check
 
 
@@ -177,20 +191,29 @@ def revealed_by(session: Session, study: Study, run: Run) -> list[str]:
     return sorted(found)
 
 
+def deviation(session: Session, study: Study) -> dict[str, Any] | None:
+    """What the audit log says of an unblinding with an override: `override` and `unfinished`; None for any other."""
+    said = select(AuditDetail.detail).join(AuditEntry, AuditEntry.number == AuditDetail.number)
+    detail = session.scalar(said.where(AuditEntry.action == UNBLINDING, AuditDetail.study_id == study.id))
+    return detail if detail and detail["override"] else None
+
+
 def require_reason(reason: str) -> None:
     """Raise Problem 422 for a reason that is too short or too long."""
     if wrong := _wrong_reason(reason):
         raise unprocessable("Nothing was unblinded.", *wrong)
 
 
-def _wrong_reason(reason: str) -> list[FieldError]:
+def _wrong_reason(reason: str, name: str = "reason") -> list[FieldError]:
     if SHORTEST_REASON <= len(reason.strip()) <= LONGEST_REASON:
         return []
-    return [FieldError("/reason", f"must have {SHORTEST_REASON} to {LONGEST_REASON} characters")]
+    return [FieldError(f"/{name}", f"must have {SHORTEST_REASON} to {LONGEST_REASON} characters")]
 
 
 def _require(order: Order, name: str) -> None:
     wrong = _wrong_reason(order.reason)
+    if order.override:
+        wrong += _wrong_reason(order.override, "override")
     if order.confirmation != name:
         wrong.append(FieldError("/confirmation", "must repeat the name of the study or the code of the run"))
     if wrong:

@@ -45,6 +45,7 @@ FIXED_ORDER = (
     "Everybody had the conditions in the same order, as in the paper, and knew it: effects of time, like practice or "
     "boredom, can't be separated from the conditions. The report does not show causes."
 )
+DEVIATION = "Deviation: the study was unblinded before it was finished. "
 
 
 RUN = "run "
@@ -69,7 +70,8 @@ def make(given: Given, progress: Callable[[str], None] = lambda _: None) -> Repo
         raise InputError([f"{given.export}: it has no complete run"])
     study, warnings = _study(given, export)
     made, faults = sections(study, progress)
-    return Report(export.study, _title(study), _facts(given, study), [*faults, *warnings], made)
+    deviation = [f"{DEVIATION}{export.deviation}"] if export.deviation else []
+    return Report(export.study, _title(study), _facts(given, study), [*deviation, *faults, *warnings], made)
 
 
 def sections(study: Study, progress: Callable[[str], None] = lambda _: None) -> tuple[list[Section], list[str]]:

@@ -78,7 +78,10 @@ class Sample:
 
 @dataclass(frozen=True)
 class Export:
-    """An export's content. `digests`: SHA-256 of its files by name; `protocol`: the locked protocol's text."""
+    """An export's content. `digests`: SHA-256 of its files by name; `protocol`: the locked protocol's text.
+
+    `deviation`: what was unfinished at the unblinding, and why that did not matter; empty if nothing was.
+    """
 
     study: str
     runs: Runs
@@ -88,6 +91,7 @@ class Export:
     samples: Mapping[str, tuple[Sample, ...]]  # by run
     digests: Mapping[str, str]
     protocol: str | None = None
+    deviation: str = ""
 
 
 def read_export(folder: Path) -> Export:
@@ -111,7 +115,14 @@ def read_export(folder: Path) -> Export:
         samples=_samples(tables.get("samples", ())),
         digests={file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(files.values())},
         protocol=_locked(files["study"], tables["study"]) if "study" in tables else None,
+        deviation=_deviation(tables["study"][0]) if "study" in tables else "",
     )
+
+
+def _deviation(study: Row) -> str:
+    if not study.get("override"):
+        return ""
+    return f"{study['unfinished']} The custodian's reason to unblind it all the same: {study['override']}"
 
 
 def _locked(file: Path, rows: list[Row]) -> str:

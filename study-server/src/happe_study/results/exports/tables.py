@@ -14,11 +14,12 @@ from sqlalchemy.orm import Session, aliased
 from sqlalchemy.sql.elements import ColumnElement
 
 from happe_study.base.tables import Column, Kind, Sql
+from happe_study.model.audit.models import AuditDetail, AuditEntry
 from happe_study.model.devices import ClockEstimate, Device
 from happe_study.model.participants import Participant
 from happe_study.model.rights import Right
 from happe_study.model.runs import Run
-from happe_study.model.studies import Study, StudyState
+from happe_study.model.studies import UNBLINDING, Study, StudyState
 from happe_study.model.traces import Trace, TracePart
 from happe_study.study.protocol.reading import Protocol
 
@@ -248,6 +249,25 @@ def _study(study_id: int) -> Select[Any]:
     return select(Study.id).where(Study.id == study_id)
 
 
+def _within(*path: str) -> Callable[[dict[str, Any] | None], Any]:
+    """A function that gets the value at a path of a JSON document; None if there is none."""
+
+    def find(document: Any) -> Any:  # noqa: ANN401 - JSON
+        for name in path:
+            document = (document or {}).get(name)
+        return document
+
+    return find
+
+
+_ENTRY = select(AuditDetail.detail).join(AuditEntry, AuditEntry.number == AuditDetail.number)
+_UNBLINDING = _ENTRY.where(AuditEntry.action == UNBLINDING, AuditDetail.study_id == Study.id).scalar_subquery()
+
+
+def _sentences(unblinding: dict[str, Any] | None) -> str | None:
+    return " ".join((unblinding or {}).get("unfinished", ())) or None
+
+
 STUDY = Table(
     "study",
     "The study, one row, with the protocol that the lock fixed.",
@@ -257,6 +277,8 @@ STUDY = Table(
         text("state", Study.state, "draft, locked or unblinded."),
         micros("locked_us", Study.locked_us, "When it was locked."),
         micros("unblinded_us", Study.unblinded_us, "When it was unblinded."),
+        text("unfinished", _UNBLINDING, "What was unfinished then. Empty: nothing.", of=_sentences),
+        text("override", _UNBLINDING, "The custodian's reason to unblind it unfinished.", of=_within("override")),
         text("protocol_sha256", Study.protocol_sha256, "SHA-256 of the protocol, as in the audit log."),
         text("protocol", Study.protocol, "The protocol, a TOML document.", blinded=True),
     ),
@@ -272,17 +294,6 @@ def _traces(study_id: int) -> Select[Any]:
 _OF_TRACE = TracePart.trace_id == Trace.id
 _PARTS = select(func.count()).where(_OF_TRACE).correlate(Trace).scalar_subquery()
 _BYTES = select(func.sum(TracePart.bytes)).where(_OF_TRACE).correlate(Trace).scalar_subquery()
-
-
-def _within(*path: str) -> Callable[[dict[str, Any] | None], Any]:
-    """A function that gets the value at a path of a header or manifest; None if there is none."""
-
-    def find(document: Any) -> Any:  # noqa: ANN401 - JSON
-        for name in path:
-            document = (document or {}).get(name)
-        return document
-
-    return find
 
 
 TRACES = Table(

@@ -20,6 +20,7 @@ from happe_study.model.rights import Right
 from happe_study.model.rules import DeviceKind, anybody, caller, staff
 from happe_study.model.studies import Study, StudyState
 from happe_study.results import unblinding
+from happe_study.results.gate import unfinished
 from happe_study.results.overview import status
 from happe_study.results.unblinding import LONGEST_REASON, SHORTEST_REASON, Order
 from happe_study.study.protocol.reading import MOST_BYTES
@@ -30,6 +31,10 @@ api = APIBlueprint("studies", __name__, url_prefix="/api/v1", tag="Studies")
 
 Json = dict[str, Any]
 MAY_NOT = "You are not a custodian, must still wait as a new custodian, or must give your password again."
+NOT_NOW = (
+    "It is not locked, is unblinded already, was locked under another key, or is unfinished (`errors` says what) and "
+    "there is no override."
+)
 NO_CONTROLS = r"^[^\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]*$"  # except tab and newline
 TOML = ("application/toml", "text/plain")
 TOML_BODY = {"requestBody": {"required": True, "content": {kind: {"schema": {"type": "string"}} for kind in TOML}}}
@@ -194,6 +199,7 @@ class StatusOut(BaseModel):
     slots: list[SlotsOut]
     participants: dict[str, int]
     runs: dict[str, int]
+    unfinished: Annotated[list[str], Field(description="what an unblinding now would have to override")]
     devices: list[DeviceLine]
     custodians: list[CustodianOut]
 
@@ -202,14 +208,14 @@ class StatusOut(BaseModel):
 @staff(Right.STUDY_READ)
 @api.output(StatusOut)
 def read_status(study: str) -> dict[str, Any]:
-    """Count participants and runs by state; read devices' last signs of life, and who may unblind the study when."""
+    """Count participants and runs by state; read what is unfinished, devices' last signs, and who may unblind when."""
     with parts().database.reading() as session:
         found = services.find(session, study)
         holders = custodians.shown(session, found, parts().config.custodian_wait_hours)
-        return {**status(session, found), "custodians": holders}
+        return {**status(session, found), "unfinished": unfinished(session, found), "custodians": holders}
 
 
-class Unblinding(Closed):
+class RunUnblinding(Closed):
     """The reason, and the confirmation: the typed name of the study or code of the run."""
 
     reason: Annotated[str, Field(min_length=SHORTEST_REASON, max_length=LONGEST_REASON, pattern=NO_CONTROLS)]
@@ -219,7 +225,13 @@ class Unblinding(Closed):
 
     def order(self) -> Order:
         """The caller's order for the service."""
-        return Order(caller(), self.reason, self.confirmation)
+        return Order(caller(), **self.model_dump())
+
+
+class Unblinding(RunUnblinding):
+    """The same for a study, and why it is unblinded although something is unfinished (`unfinished` in its status)."""
+
+    override: Annotated[str, Field(max_length=LONGEST_REASON, pattern=NO_CONTROLS)] = ""
 
 
 class UnblindedOut(CommitmentOut):
@@ -227,7 +239,7 @@ class UnblindedOut(CommitmentOut):
 
     `other_slots` is the number of slots that differ. The lists have at most a hundred entries: `other_runs` differ from
     the plan, `unreadable_runs` have a condition that does not open, `unreadable_records` a record that does not open,
-    and `unreadable_traces` are power traces whose manifest does not open.
+    and `unreadable_traces` are power traces whose manifest does not open. `unfinished` is what the override was about.
     """
 
     agrees: bool
@@ -237,6 +249,7 @@ class UnblindedOut(CommitmentOut):
     unreadable_runs: list[str]
     unreadable_records: list[str]
     unreadable_traces: list[str]
+    unfinished: list[str]
 
 
 class UnblindedRunOut(BaseModel):
@@ -250,7 +263,7 @@ class UnblindedRunOut(BaseModel):
 @staff(Right.UNBLIND, fresh=True)
 @api.input(Unblinding)
 @api.output(UnblindedOut)
-@api.doc(responses={403: MAY_NOT, 409: "It is not locked, is unblinded already, or was locked under another key."})
+@api.doc(responses={403: MAY_NOT, 409: NOT_NOW})
 def unblind_study(study: str, json_data: Unblinding) -> Json:
     """Unblind a study for everybody, for good. The confirmation is the study's name."""
     with parts().database.writing() as session:
@@ -262,12 +275,12 @@ def unblind_study(study: str, json_data: Unblinding) -> Json:
 
 @api.post("/studies/<study>/runs/<code>/unblinding")
 @staff(Right.UNBLIND, fresh=True)
-@api.input(Unblinding)
+@api.input(RunUnblinding)
 @api.output(UnblindedRunOut)
 @api.doc(
     responses={403: MAY_NOT, 409: "The study is not locked, is unblinded already, or was locked under another key."}
 )
-def unblind_run(study: str, code: str, json_data: Unblinding) -> Json:
+def unblind_run(study: str, code: str, json_data: RunUnblinding) -> Json:
     """Reveal one run's condition to the caller only, in an emergency. The confirmation is the run's code."""
     with parts().database.writing() as session:
         found = services.find(session, study)

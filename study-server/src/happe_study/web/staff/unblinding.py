@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The custodian's pages: unblind a study, or one run in an emergency. Both ask for the password again."""
+"""Unblinding: what is unfinished, for everybody; and the custodian's forms for a study, and one run in an emergency.
+
+Both forms ask for the password again.
+"""
 
 from flask import Blueprint, Response, request, url_for
 from sqlalchemy.orm import Session
@@ -10,6 +13,7 @@ from happe_study.model.rights import Right
 from happe_study.model.rules import caller, staff
 from happe_study.model.studies import Study, StudyState
 from happe_study.results import unblinding as services
+from happe_study.results.gate import unfinished
 from happe_study.results.unblinding import LONGEST_REASON, SHORTEST_REASON, Order
 from happe_study.study.runs import services as runs
 from happe_study.study.studies import custodians
@@ -20,9 +24,9 @@ pages = Blueprint("unblinding_pages", __name__)
 
 
 @pages.get("/studies/<study>/unblinding")
-@staff(Right.UNBLIND)
+@staff(Right.STUDY_READ)
 def unblinding(study: str) -> Response:
-    """The page about the study's unblinding, with links to the forms."""
+    """The page about the study's unblinding: what it still lacks, or lacked, and the custodian's links to the forms."""
     return _page("results/unblinding", "Unblinding", study, None)
 
 
@@ -38,7 +42,7 @@ def unblind_form(study: str, problem: Problem | None = None) -> Response:
 @or_again(unblind_form)
 def unblind(study: str) -> Response:
     """Unblind the study: write every run's condition."""
-    order = _order(study, "the name of the study")
+    order = _order(study, "the name of the study, without anything before or after it")
     with parts().database.writing() as session:
         found = find(session, study)
         _require_custodian(session, found)
@@ -71,7 +75,8 @@ def unblind_run_form(study: str, problem: Problem | None = None) -> Response:
 def unblind_run(study: str) -> Response:
     """Reveal one run's condition to the custodian only."""
     code = field("run", longest=16).upper()
-    order = _order(code, "the code of the run once more")
+    typed = request.form.get("confirmation", "").strip().upper()  # quick: case does not matter
+    order = _order(code, "the code of the run once more", typed)
     with parts().database.writing() as session:
         found = find(session, study)
         _require_custodian(session, found)
@@ -89,19 +94,21 @@ def _require_custodian(session: Session, study: Study) -> None:
     custodians.require(session, study, caller(), parts().config.custodian_wait_hours)
 
 
-def _order(name: str, what: str) -> Order:
-    """Read the form. The service checks it again; this check reports both fields at once, in words for a form."""
-    reason = ""
+def _order(name: str, what: str, typed: str | None = None) -> Order:
+    """Read the form. The service checks it again; this check reports all fields at once, in words for a form."""
+    said = {"reason": "", "override": ""}
     wrong: list[FieldError] = []
-    try:
-        reason = field("reason", shortest=SHORTEST_REASON, longest=LONGEST_REASON, what="The reason")
-    except Problem as problem:
-        wrong.extend(problem.errors)
-    if request.form.get("confirmation", "").strip().upper() != name.upper():
+    for each in said:
+        if each in request.form:
+            try:
+                said[each] = field(each, shortest=SHORTEST_REASON, longest=LONGEST_REASON, what="The reason")
+            except Problem as problem:
+                wrong.extend(problem.errors)
+    if (request.form.get("confirmation") if typed is None else typed) != name:
         wrong.append(FieldError("/confirmation", f"Type {what}: {name}"))
     if wrong:
         raise unprocessable("Nothing was unblinded.", *wrong)
-    return Order(caller(), reason, name)
+    return Order(caller(), confirmation=name, **said)
 
 
 def _page(name: str, title: str, study: str, problem: Problem | None) -> Response:
@@ -109,7 +116,8 @@ def _page(name: str, title: str, study: str, problem: Problem | None) -> Respons
         found = find(session, study)
         holders = custodians.of_study(session, found, parts().config.custodian_wait_hours)
         trail = _above(study) if name != "results/unblinding" else ()
-        return page(name, title, study=found, problem=problem, trail=trail, custodians=holders)
+        lacks = {"unfinished": unfinished(session, found), "deviation": services.deviation(session, found)}
+        return page(name, title, study=found, problem=problem, trail=trail, custodians=holders, **lacks)
 
 
 def _above(study: str) -> tuple[tuple[str, str], ...]:
