@@ -102,6 +102,7 @@ def scene(world: World) -> Scene:
         "profiles/code": target.code,
         "application": "torcs",
         "runs/code": run.code,
+        "exclusions/code": run.code,
         "devices/code": given_devices.device(world, study, name="target").device.code,
         "email": "target@example.org",
         "token": link,

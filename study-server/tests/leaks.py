@@ -30,9 +30,11 @@ import records
 from given_devices import Enrolled
 from happe_study.model.participants import Participant, ParticipantState
 from happe_study.model.rights import Role
-from happe_study.model.runs import Run
+from happe_study.model.runs import ExclusionReason, Run
 from happe_study.model.studies import Study
+from happe_study.results.unblinding import Order, unblind_run
 from happe_study.results.withdrawal import services as withdrawal
+from happe_study.study.runs import exclusions
 from happe_study.study.runs import participation as participants
 from happe_study.study.runs import services as runs
 from happe_study.study.studies.services import protocol_of
@@ -121,6 +123,7 @@ def server(folder: Path, url: str, seed: int, **config: object) -> Server:
     _invite(made)
     _play(made)
     _measure(made)
+    _exclude(made)
     _leave(made)
     _stay(made)
     return made
@@ -210,6 +213,17 @@ def _measure(made: Server) -> None:
         made.ask(made.meter, "PUT", f"/traces/{made.trace}/parts/{number}", data=content, headers=headers)
         manifest["parts"][number] |= {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
     made.ask(made.meter, "PUT", f"/traces/{made.trace}/seal", json=manifest)
+
+
+def _exclude(made: Server) -> None:
+    """Exclude a run, a run whose condition an emergency revealed, and its participant."""
+    with made.world.database.writing() as session:
+        study = session.get_one(Study, made.study.id)
+        revealed = runs.find(session, study.id, made.code(0, 2))
+        order = Order(None, "Somebody fell ill.", revealed.code)
+        unblind_run(session, study, revealed, fixed_secrets(), order)
+        for code in (made.code(0, 1), revealed.code, made.people[0][0].code):
+            exclusions.exclude(session, study, code, ExclusionReason.FAULT, "It crashed.", None)
 
 
 def _leave(made: Server) -> None:

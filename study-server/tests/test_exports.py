@@ -22,7 +22,7 @@ from happe_study.model.audit.models import AuditEntry
 from happe_study.model.devices import ClockEstimate, Device
 from happe_study.model.participants import Participant
 from happe_study.model.rights import RIGHTS, Right, Role
-from happe_study.model.runs import Run, RunRecord
+from happe_study.model.runs import Exclusion, Run, RunRecord
 from happe_study.model.studies import Study
 from happe_study.model.traces import Trace, TracePart
 from happe_study.results.exports import services
@@ -137,6 +137,10 @@ EXPORTED: dict[str, list[dict[str, Any]]] = {
          "started_us": 204, "ended_us": 205, "record_us": 206, "completed_us": 207, "aborted_us": 208,
          "abort_reason": "a reason"},
     ],
+    "exclusions": [
+        {"participant": "P0000001", "run": "R0000001", "reason": "disturbed", "note": "a note", "blind": True,
+         "at_us": 211},
+    ],
     "ratings": [
         {**PLACE, "rating": 4, "rated_us": 209, "guess": "learning", "guessed_us": 210, "guess_correct": True},
     ],
@@ -209,6 +213,9 @@ def distinct(world: World) -> None:
         session.add_all(TracePart(trace_id=trace.id, **part, sha256="", digest="", received_us=0) for part in parts)
         client = {"client_id": str(uuid4())}
         session.add(RunRecord(run_id=run, **client, digest="", document=document, received_us=0, taken_out=True))
+        out = {name: EXPORTED["exclusions"][0][name] for name in ("reason", "note", "blind", "at_us")}
+        who = session.scalars(select(Participant.id)).one()
+        session.add(Exclusion(study_id=study.id, participant_id=who, run_id=run, **out))
         clock = {name: value for name, value in EXPORTED["clocks"][0].items() if name != "device"}
         session.add(ClockEstimate(device_id=laptop, **client, **clock))
 

@@ -30,6 +30,7 @@ from happe_study.model.participants import Participant
 from happe_study.model.profiles import Profile, ReviewKind
 from happe_study.model.rights import Role
 from happe_study.model.rules import Caller, Who
+from happe_study.model.runs import ExclusionReason
 from happe_study.model.studies import Study
 from happe_study.operations import backup as backups
 from happe_study.results import unblinding
@@ -38,6 +39,7 @@ from happe_study.results.withdrawal import services as withdrawal
 from happe_study.study.people import accounts, sittings
 from happe_study.study.profiles import downloads, reviews
 from happe_study.study.profiles.services import Taken, take_out
+from happe_study.study.runs import exclusions
 from happe_study.study.runs import services as runs
 from happe_study.study.studies import services as studies
 from happe_study.study.traces import services as traces
@@ -225,6 +227,11 @@ class Someone:
         run = runs.find(session, self.study.id, self.runs[0])
         unblinding.unblind_run(session, session.get_one(Study, self.study.id), run, SECRETS, order)
 
+    def exclude(self, session: Session) -> None:
+        """Exclude the first run."""
+        mine = session.get_one(Study, self.study.id)
+        exclusions.exclude(session, mine, self.runs[0], ExclusionReason.FAULT, "It crashed.", None)
+
     def leave(self, session: Session) -> None:
         """Leave the laptop."""
         sittings.leave(session, people.as_device(self.laptop))
@@ -256,7 +263,7 @@ def assign(session: Session) -> int:
 
 
 @pytest.mark.parametrize("choice", ["erase", "deidentify"])
-@pytest.mark.parametrize("act", ["take_out", "unblind", "unblind_run", "leave", "note", "download"])
+@pytest.mark.parametrize("act", ["take_out", "unblind", "unblind_run", "exclude", "leave", "note", "download"])
 def test_what_comes_during_a_withdrawal_waits_for_it(world: World, choice: str, act: str) -> None:
     # given
     someone = Someone(world, choice)

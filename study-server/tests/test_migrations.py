@@ -20,8 +20,8 @@ from world import fixed_secrets
 
 pytestmark = ON_BOTH
 TABLES = {  # SHA-256 of the models' tables in SQL
-    "sqlite": "984de71832ea00ae4dadf49b08c7c43c0f8df9a39acc2daf61554255a1e93a8e",
-    "postgresql": "dfc16c4344a29d5bd7e517bd796b7874acb4e6ac77c6d282636849f84ae48a7f",
+    "sqlite": "d1860293f8e2c64a44d96d6bb4cfc6dfea42d2e3538716a4a55372b773079df5",
+    "postgresql": "81397a1a0f64f8ab5891d65446166428facbee4505e3009262c8a9f76c315a38",
 }
 
 

@@ -435,7 +435,7 @@ def test_everybody_who_reads_the_study_sees_who_is_custodian_since_when_and_who_
         early, late = sorted(shown(waiting_world.staff(role)), key=lambda one: one["since_us"])
         assert (early["email"], early["unblinds_from_us"], early["active"]) == ("early@example.org", None, True)
         assert (late["email"], late["unblinds_from_us"] - late["since_us"]) == (CARL, 24 * HOUR_US)
-    page = browser(waiting_world, Role.EXPERIMENTER).get("/studies/small").text
+    page = browser(waiting_world, Role.EXPERIMENTER).get(UNBLINDING).text
     assert re.search(rf"{CARL}</th>.*?<td>from <time", page, re.DOTALL)
     assert re.search(r"early@example\.org</th><td><time [^>]+>[^<]+</time></td>\s*<td>now", page)
 

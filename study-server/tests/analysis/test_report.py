@@ -16,9 +16,13 @@ import html5lib
 import pytest
 
 import given_exports as given
+from happe_study.results.analysis import noninferiority
 from happe_study.results.analysis.making import SECTIONS, Given, make
+from happe_study.results.analysis.noninferiority import Wanted
 from happe_study.results.analysis.report import html, results, warnings
-from happe_study.results.analysis.tidy import Runs
+from happe_study.results.analysis.sections import exclusions
+from happe_study.results.analysis.study import fixed
+from happe_study.results.analysis.tidy import Runs, satisfaction
 from in_process import Ran
 from operated import SOURCES, happe_server
 from small_disk import SmallDisk
@@ -238,6 +242,44 @@ def test_the_flow_tells_of_every_run_and_the_diagnostics_of_the_person_who_is_ap
     ]
     cuts = [each for each in diagnosed["cuts"] if each["condition"] == "O-HAPPE" and each["estimate"] is not None]
     assert {each["above"] for each in cuts} >= {3, 4}
+
+
+def test_exclusions_are_counted_and_the_main_answers_are_there_with_and_without_them(tmp_path: Path) -> None:
+    # Given a run and a person excluded blind, and a run excluded after the unblinding
+    runs = given.crossover_runs().rows
+    person = given.code("P", 23)
+    one, late = [run for run in runs if run.condition == "O-HAPPE" and run.participant == given.code("P", 3)][:2]
+    files = given.paper_files(Runs(runs), "crossover").with_protocol()
+    row = {"reason": "technical fault", "note": "it crashed", "blind": "true"}
+    files.tables["exclusions"] = [
+        {"participant": one.participant, "run": one.run} | row,
+        {"participant": late.participant, "run": late.run} | row | {"blind": "false"},
+        {"participant": person, "run": None} | row,
+    ]
+    with_all = make(Given(files.write(tmp_path), tmp_path / "measures.json"))
+    sections = {each.key: each for each in with_all.sections}
+    # Then the flow and the runs have them, and the run's pair is missing
+    flow = sections["participants"].pictures[0].about
+    assert "1: excluded: technical fault" in flow
+    assert "4: the participant is excluded: technical fault" in flow
+    assert "Participants not analysed: 1 excluded" in flow
+    test = sections["noninferiority"].data
+    assert (test["participants"], test["pairs"], test["missing"]) == (23, 23 * 4 - 1, 1)
+    # And each answer is there three times: as reported, with everything, and without the late one
+    listed, answers = sections["exclusions"].tables
+    assert {row[-1] for row in listed.rows if row[1] == late.run} == {"sensitivity analysis"}
+    verdicts = {row[0]: row[3] for row in answers.rows if row[1].endswith("?")}
+    assert list(verdicts) == [exclusions.REPORTED, exclusions.ALL, exclusions.LESS]
+    assert verdicts[exclusions.REPORTED] == f"{fixed(test['low'], 3)} to {fixed(test['high'], 3)} points"
+    wanted = Wanted(test["margin"], test["alpha"], 4.0)
+    whole = noninferiority.test(Runs(runs).panel(satisfaction), test["treatment"], test["reference"], wanted)
+    assert verdicts[exclusions.ALL] == f"{fixed(whole.low, 3)} to {fixed(whole.high, 3)} points"
+    savings = {row[0]: row[2] for row in answers.rows if "O-HAPPE saves" in row[1]}
+    assert len(set(savings.values())) == len(savings) == 3
+    # And the first page says so
+    [said] = [row[1] for row in sections["answer"].tables[0].rows if row[0] == "What was excluded?"]
+    counted = [f"1 {what}, technical fault" for what in ("participant", "run", "run")]
+    assert said.startswith(f"{'; '.join(counted)} (sensitivity analysis); the verdict ")
 
 
 def test_levels_are_compared_with_the_highest_and_drawn_as_figure_a1(tmp_path: Path) -> None:

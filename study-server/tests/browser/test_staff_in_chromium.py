@@ -15,8 +15,10 @@ import given_studies
 from happe_study.base.clock import now_us
 from happe_study.model.rights import Role
 from happe_study.model.rules import FRESH_US, DeviceKind
+from happe_study.model.runs import ExclusionReason
 from happe_study.model.studies import Study
 from happe_study.study.people import devices
+from happe_study.study.runs import exclusions
 from happe_study.study.runs import participation as participants
 from happe_study.study.runs import services as runs
 from serve import Staff, Watched, WorldServer
@@ -50,6 +52,7 @@ PAGES: dict[str, dict[str, str]] = {
         "participants": "/studies/crossover/participants",
         "participant": "/studies/crossover/participants/{code}",
         "participant-withdraw": "/studies/crossover/participants/{code}/withdraw",
+        "exclusions": "/studies/crossover/exclusions?code={run}",
         "run": "/studies/crossover/runs/{run}",
         "run-abort": "/studies/crossover/runs/{run}/abort",
     },
@@ -68,6 +71,7 @@ MISTAKES: dict[str, tuple[str, str, dict[str, str]]] = {
         "/new-study",
         {"protocol": 'name = "New Study"\nparticipants = "many"\n[orders]\n'},
     ),
+    "exclude-wrong": (EXPERIMENTER, "/studies/crossover/exclusions", {"code": "7K2M9QXA", "note": "it crashed"}),
     "invite-wrong": (EXPERIMENTER, "/studies/crossover/invite", {"count": "1000"}),
     "password-wrong": (INVESTIGATOR, "/password", {"password": "x", "new_password": "y", "new_password_confirm": "z"}),
 }
@@ -129,8 +133,13 @@ def _at_work(world: World, study: Study) -> dict[str, str]:
     """Let one participant be done, one play, one stop, one drop out, and two be on their way. Returns codes by name."""
     done, _link = people.participant(world, study)
     laptop = people.laptop_with(world, study, done)
-    for run in people.runs_of(world, done):
+    played = people.runs_of(world, done)
+    for run in played:
         people.completed(world, run.code, laptop)
+    with world.database.writing() as session:
+        mine, note = session.get_one(Study, study.id), "The game crashed twice, and the second run was 40 s short."
+        for code, reason in ((played[2].code, ExclusionReason.FAULT), (done.code, ExclusionReason.NOT_ELIGIBLE)):
+            exclusions.exclude(session, mine, code, reason, note, None)
     plays, playing = _plays(world, study)
     stopped, _link = people.participant(world, study)
     _abort(
@@ -236,14 +245,14 @@ def test_somebody_signs_in_and_locks_a_study_by_keyboard_alone(lab: Lab) -> None
     window.close()
 
 
-EVERY_TAB = "Overview Participants Profiles Devices Checks Report Exports Protocol Roles Unblinding"
+EVERY_TAB = "Overview Participants Exclusions Profiles Devices Checks Report Exports Protocol Roles Unblinding"
 
 
 @pytest.mark.parametrize(
     ("who", "of_a_study"),
     [
         (INVESTIGATOR, EVERY_TAB),
-        (EXPERIMENTER, "Overview Participants Devices Checks Protocol Roles Unblinding"),
+        (EXPERIMENTER, "Overview Participants Exclusions Devices Checks Protocol Roles Unblinding"),
         (Role.ANALYST, EVERY_TAB.replace("Devices ", "")),
         (Role.REVIEWER, "Overview Profiles Protocol Roles Unblinding"),
         (CUSTODIAN, "Overview Protocol Roles Unblinding"),

@@ -56,7 +56,7 @@ COMMANDS = {
     "user": ("happe_study.cli.users", "Accounts of staff: add, list, roles, passwords, tokens"),
     "study": (
         "happe_study.cli.studies",
-        "Studies: check a protocol, create, lock, show, unblind, repeat the allocation, export, measure, verify",
+        "Studies: check a protocol, create, lock, show, exclude, unblind, compute again, export, measure, verify",
     ),
     "device": ("happe_study.cli.devices", "Laptops and measuring hosts of a study"),
     "participant": ("happe_study.cli.devices", "Participants of a study"),

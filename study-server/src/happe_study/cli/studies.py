@@ -15,11 +15,13 @@ from happe_cli.errors import EX_CHECK_FAILED, Failure
 from happe_study.cli import data, exporting, named, unblinding
 from happe_study.cli.named import STANDARD_INPUT, checked, file_argument, protocol_text
 from happe_study.cli.server import Server, pass_server
+from happe_study.model.runs import ExclusionReason
 from happe_study.model.studies import Study
-from happe_study.results.gate import unfinished
+from happe_study.results.gate import excluded, unfinished
 from happe_study.results.overview import status as counted
 from happe_study.study.allocation import SECRET_BYTES, CommitmentError, recompute
 from happe_study.study.protocol import placeholders, registration
+from happe_study.study.runs import exclusions
 from happe_study.study.studies import custodians, services
 
 PROOF = """Note the commitment when the study is locked. After the unblinding, this command proves that nobody changed
@@ -94,7 +96,7 @@ name_argument = click.argument("name", metavar="STUDY")
 
 @click.group(cls=Group, epilog=MORE)
 def study() -> None:
-    """Studies: check a protocol, create, lock, show, unblind, repeat the allocation, export, measure, verify."""
+    """Studies: check a protocol, create, lock, show, exclude, unblind, compute again, export, measure, verify."""
 
 
 @study.command(epilog=examples("happe-server study check paper-a3.toml", "happe-server study check - <paper-a3.toml"))
@@ -210,7 +212,47 @@ def status(server: Server, name: str, as_json: bool) -> None:  # noqa: FBT001 - 
         found = named.study(session, name)
         holders = custodians.shown(session, found, server.config.custodian_wait_hours)
         facts = {**counted(session, found), "unfinished": unfinished(session, found), "custodians": holders}
+        facts["excluded"] = excluded(session, found)
     print_answer(facts, _status_rows(facts), as_json=as_json)
+
+
+@study.command(
+    epilog=examples(
+        "happe-server study exclude paper-a3 7K2M9QXA --reason 'technical fault' --note 'the game crashed twice'",
+        "happe-server study exclude paper-a3 7K2M9QXA --undo --note 'this was another run'",
+    ),
+)
+@name_argument
+@click.argument("code")
+@click.option("--reason", type=click.Choice([str(each) for each in ExclusionReason]), help="Why")
+@click.option("--note", metavar="TEXT", required=True, help="Why, in words, for the audit log; names nobody")
+@click.option("--undo", is_flag=True, help="Count it again")
+@json_option
+@pass_server
+def exclude(  # noqa: PLR0913, PLR0917 - an option each
+    server: Server,
+    name: str,
+    code: str,
+    reason: str | None,
+    note: str,
+    undo: bool,  # noqa: FBT001 - click's flag
+    as_json: bool,  # noqa: FBT001 - click's flag
+) -> None:
+    """Exclude the run or the participant of this code from the analysis.
+
+    Allocation and slots stay as they are, and nobody is replaced. You can undo it until a condition may be known.
+    After the unblinding, or after an emergency that revealed the run, an exclusion is a sensitivity analysis only.
+    """
+    if (reason is None) != undo:
+        raise click.UsageError("give either --reason, or --undo")
+    with server.writing() as session:
+        found = named.study(session, name)
+        if reason is None:
+            exclusions.undo(session, found, code, note, None)
+        else:
+            exclusions.exclude(session, found, code, ExclusionReason(reason), note, None)
+    said = f"{code} counts again." if undo else f"{code} is excluded."
+    print_answer({"code": code, "excluded": not undo}, said, as_json=as_json)
 
 
 study.add_command(unblinding.unblind)
@@ -230,8 +272,8 @@ def _status_rows(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for what in ("participants", "runs"):
         counted = ", ".join(f"{count} {state}" for state, count in facts[what].items() if count)
         yield what, counted or "none yet"
-    for each in facts["unfinished"]:
-        yield "unfinished", each
+    for what in ("unfinished", "excluded"):
+        yield from ((what, each) for each in facts[what])
     for each in facts["devices"]:
         heard = f"last contact {_moment(each['heartbeat_us'])}" if each["heartbeat_us"] else "no contact yet"
         yield "device", f"{each['code']} {each['name']}, {'enrolled' if each['enrolled'] else 'not enrolled'}, {heard}"

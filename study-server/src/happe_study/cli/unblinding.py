@@ -24,7 +24,7 @@ from happe_study.model.accounts import Account
 from happe_study.model.rights import Right
 from happe_study.model.rules import Caller
 from happe_study.model.studies import Study
-from happe_study.results.gate import unfinished
+from happe_study.results.gate import excluded, unfinished
 from happe_study.results.unblinding import Order, require_reason, revealed_by, unblind_run
 from happe_study.results.unblinding import unblind as unblind_study
 from happe_study.study.people import accounts, second_factor
@@ -35,8 +35,9 @@ from happe_study.study.studies import custodians
 MORE = """Asks for the custodian's address, password and reason, unless they are given. You confirm by typing the
 study's name (or the run's code). This can't be undone. The audit log records who did it and why.
 
-The command first lists what is unfinished: free places, people, runs, records, power and checks. If there is
-anything, it asks why you unblind all the same. The report shows that reason as a deviation.
+The command first lists what is unfinished (free places, people, runs, records, power and checks) and what is
+excluded. If anything is unfinished, it asks why you unblind all the same. The report shows that reason as a
+deviation. After the unblinding, an exclusion is a sensitivity analysis only.
 
 With --run, the custodian sees the condition of one run, for an emergency. The server does not store it
 unsealed, and everybody else stays blind.
@@ -85,8 +86,8 @@ def unblind(  # noqa: PLR0913, PLR0917 - an option each
             reveals = revealed_by(session, study, runs.find(session, study.id, run_code))
             others = f"also reveals the conditions of {', '.join(reveals)}" if reveals else "reveals no other run's"
             PROGRAM.show([f"the condition of {run_code} {others}; the audit log will say so"])
-        lacks = [] if run_code else unfinished(session, study)
-        PROGRAM.show(f"unfinished: {each}" for each in lacks)
+        lacks, out = ([], []) if run_code else (unfinished(session, study), excluded(session, study))
+        PROGRAM.show([*(f"unfinished: {each}" for each in lacks), *(f"excluded: {each}" for each in out)])
     email, password, has_app = _signed_in(server, name, custodian, password_file)
     if has_app:
         click.prompt("The code from your app", value_proc=partial(_accepted, server, email), err=True)

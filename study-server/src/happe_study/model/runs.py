@@ -1,7 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs and their records in the database."""
+"""Runs, their records, and exclusions in the database."""
 
-from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, Text, UniqueConstraint, Uuid, text
+from enum import StrEnum
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    ColumnElement,
+    ForeignKey,
+    Index,
+    Text,
+    UniqueConstraint,
+    Uuid,
+    exists,
+    or_,
+    text,
+)  # fmt: skip
 from sqlalchemy.orm import Mapped, mapped_column
 
 from happe_study.base.database import Base, Code, Digest, Micros, Name, Serial
@@ -52,6 +66,7 @@ class Run(Base):
     completed_us: Mapped[int | None] = mapped_column(Micros)
     aborted_us: Mapped[int | None] = mapped_column(Micros)
     abort_reason: Mapped[str | None] = mapped_column(Text)
+    revealed_us: Mapped[int | None] = mapped_column(Micros)  # when an emergency revealed its condition to a custodian
 
 
 class RunRecord(Base):
@@ -76,3 +91,50 @@ class RunRecord(Base):
     taken_out: Mapped[bool] = mapped_column(
         default=False
     )  # whether its lessons are in tables of their own (study/profiles/services.py)
+
+
+class ExclusionReason(StrEnum):
+    """The list of reasons. Each is a fact that people can know without the condition."""
+
+    FAULT = "technical fault"
+    DISTURBED = "disturbed"
+    PROCEDURE = "not as in the protocol"
+    NOT_ELIGIBLE = "not eligible"
+    STOPPED = "could not go on"
+    OTHER = "other"
+
+
+class Exclusion(Base):
+    """A run or (`run_id` None) a whole participant is excluded. Undoing it deletes the row; the audit log keeps both.
+
+    `blind`: made before anybody could know a condition of what it excludes. Otherwise it is a sensitivity analysis.
+    `note` is None once the participant's identity is erased.
+    """
+
+    __tablename__ = "exclusions"
+    __table_args__ = (
+        CheckConstraint(f"reason IN {tuple(map(str, ExclusionReason))}", "reason"),
+        Index("ix_exclusions_study_id", "study_id"),
+        Index(
+            "ix_exclusions_participant_id",
+            "participant_id",
+            unique=True,
+            sqlite_where=text("run_id IS NULL"),
+            postgresql_where=text("run_id IS NULL"),
+        ),
+    )
+
+    id: Mapped[int] = mapped_column(Serial, primary_key=True)
+    study_id: Mapped[int] = mapped_column(ForeignKey("studies.id", ondelete="CASCADE"))
+    participant_id: Mapped[int] = mapped_column(ForeignKey("participants.id", ondelete="CASCADE"))
+    run_id: Mapped[int | None] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), unique=True)
+    reason: Mapped[str] = mapped_column(Name)
+    note: Mapped[str | None] = mapped_column(Text)  # in the words of whoever excluded it
+    blind: Mapped[bool]
+    at_us: Mapped[int] = mapped_column(Micros)
+
+
+def is_excluded() -> ColumnElement[bool]:
+    """An SQL condition on `Run`: it was excluded blind, or its participant was."""
+    mine = or_(Exclusion.run_id == Run.id, Exclusion.run_id.is_(None))
+    return exists().where(Exclusion.participant_id == Run.participant_id, mine, Exclusion.blind)

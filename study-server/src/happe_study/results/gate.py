@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is unfinished in a locked study: the last look before an unblinding, which can't be undone.
+"""What is unfinished in a locked study, and what is excluded: the last look before an unblinding.
 
 Everybody who reads the study may read it, a custodian too. So it has counts, none by condition, and no codes.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from sqlalchemy import Select, exists, func, select
 from sqlalchemy.orm import Session
@@ -15,15 +15,15 @@ from happe_study.model.jobs import services as jobs
 from happe_study.model.jobs.models import JobState
 from happe_study.model.participants import GONE, Participant, ParticipantState
 from happe_study.model.rules import DeviceKind
-from happe_study.model.runs import Run
-from happe_study.model.studies import Study, StudyState
+from happe_study.model.runs import Exclusion, Run, is_excluded
+from happe_study.model.studies import Slot, Study, StudyState
 from happe_study.model.traces import Trace
-from happe_study.results.overview import status
 from happe_study.results.withdrawal.recordings import span
 from happe_study.study.checks.evidence import Verdict, counted
 from happe_study.study.checks.services import CHECKS
 from happe_study.study.runs.machine import State
 
+UNFINISHED = (State.PLANNED, State.STARTED, State.RATED, State.ABORTED)
 SLACK_US = 2_000_000  # `span` knows the ends of a trace to a second
 
 
@@ -34,20 +34,42 @@ def unfinished(session: Session, study: Study) -> list[str]:
     return [*_people_and_runs(session, study), *_power(session, study), *_checks(session, study)]
 
 
+def excluded(session: Session, study: Study) -> list[str]:
+    """A sentence for the excluded participants and one for the excluded runs, with the numbers of each reason."""
+    columns = (Exclusion.run_id.is_(None).label("person"), Exclusion.reason, Exclusion.blind, func.count())
+    counts = select(*columns).where(Exclusion.study_id == study.id).group_by(*columns[:-1])
+    rows = session.execute(counts.order_by(Exclusion.reason, Exclusion.blind)).all()
+    found = []
+    for what, people in (("participant", True), ("run", False)):
+        mine = {(reason, blind): count for person, reason, blind, count in rows if bool(person) == people}
+        if mine:
+            total = sum(mine.values())
+            said = ", ".join(
+                f"{count} {reason}{'' if blind else ' (sensitivity analysis)'}"
+                for (reason, blind), count in mine.items()
+            )
+            found.append(f"{counted(total, what)} {_are(total)} excluded: {said}.")
+    return found
+
+
 def _people_and_runs(session: Session, study: Study) -> Iterator[str]:
-    now = status(session, study)
-    places, taken = (sum(each[name] for each in now["slots"]) for name in ("slots", "taken"))
+    slots = select(func.count(), func.count(Slot.participant_id)).where(Slot.study_id == study.id)
+    places, taken = session.execute(slots).one()
     if taken < places:
         yield f"{places - taken} of {counted(places, 'place')} {_are(places - taken)} free."
-    waiting = {state: now["participants"][state] for state in (ParticipantState.CONSENTED, ParticipantState.ENROLLED)}
-    if any(waiting.values()):
-        people = sum(waiting.values())
-        yield f"{counted(people, 'participant')} {_are(people)} not done: {_listed(waiting)}."
-    left = {state: now["runs"][state] for state in (State.PLANNED, State.STARTED, State.RATED, State.ABORTED)}
-    if any(left.values()):
-        runs, every = sum(left.values()), sum(left.values()) + now["runs"][State.COMPLETE]
-        yield f"{runs} of {counted(every, 'run')} {_are(runs)} not complete: {_listed(left)}."
-    late = _of_those_here(study, State.RATED).where(Run.record_us.is_(None))
+    waiting = (ParticipantState.CONSENTED, ParticipantState.ENROLLED)
+    people = select(Participant.state, func.count()).where(Participant.study_id == study.id)
+    out = exists().where(Exclusion.participant_id == Participant.id, Exclusion.run_id.is_(None), Exclusion.blind)
+    now = _counts(session, people.where(Participant.state.in_(waiting), ~out).group_by(Participant.state))
+    if here := sum(now.values()):
+        yield f"{counted(here, 'participant')} {_are(here)} not done: {_listed(now, waiting)}."
+    states = _runs(study).with_only_columns(Run.state, func.count()).group_by(Run.state)
+    runs = _counts(session, states.where(Run.state != State.REPLACED))
+    left = sum(runs.values()) - runs.get(State.COMPLETE, 0)
+    if left:
+        every = counted(sum(runs.values()), "run")
+        yield f"{left} of {every} {_are(left)} not complete: {_listed(runs, UNFINISHED)}."
+    late = _runs(study, State.RATED).where(Run.record_us.is_(None))
     if missing := session.scalar(late.with_only_columns(func.count())):
         yield f"{counted(missing, 'rated run')} {'lacks its' if missing == 1 else 'lack their'} record."
 
@@ -65,7 +87,7 @@ def _power(session: Session, study: Study) -> Iterator[str]:
         recorded[trace.laptop_id].append(span(session, trace))
     without = 0
     columns = (Run.device_id, Run.started_us, Run.ended_us)
-    for laptop, begin, end in session.execute(_of_those_here(study, State.COMPLETE).with_only_columns(*columns)):
+    for laptop, begin, end in session.execute(_runs(study, State.COMPLETE).with_only_columns(*columns)):
         begin_us, end_us = (begin or 0) + SLACK_US, (end or 0) - SLACK_US
         without += not any(first <= begin_us and end_us <= last for first, last in recorded[laptop])
     if without:
@@ -76,7 +98,7 @@ def _power(session: Session, study: Study) -> Iterator[str]:
 
 def _checks(session: Session, study: Study) -> Iterator[str]:
     """The faults of the last checks, or that a run was completed after them."""
-    last_us = session.scalar(_of_those_here(study, State.COMPLETE).with_only_columns(func.max(Run.completed_us)))
+    last_us = session.scalar(_runs(study, State.COMPLETE).with_only_columns(func.max(Run.completed_us)))
     every = jobs.of_study(session, study.id, CHECKS, results=False)
     made = next((job for job in every if job.state == JobState.DONE), None)
     if last_us and (made is None or made.requested_us < last_us):
@@ -87,15 +109,20 @@ def _checks(session: Session, study: Study) -> Iterator[str]:
             yield f"The check of {check['title'].lower()} found {faults}."
 
 
-def _of_those_here(study: Study, state: State) -> Select[Run]:
-    """The runs in a state, of participants who have neither withdrawn nor been replaced."""
+def _runs(study: Study, *states: State) -> Select[Run]:
+    """The runs that are not excluded, of participants who have neither withdrawn nor been replaced."""
     runs = select(Run).join(Participant, Participant.id == Run.participant_id)
-    return runs.where(Run.study_id == study.id, Run.state == state, Participant.state.not_in(GONE))
+    runs = runs.where(Run.study_id == study.id, Participant.state.not_in(GONE), ~is_excluded())
+    return runs.where(Run.state.in_(states)) if states else runs
+
+
+def _counts(session: Session, query: Select[str, int]) -> dict[str, int]:
+    return {state: count for state, count in session.execute(query)}  # noqa: C416 - rows
 
 
 def _are(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
-def _listed(counts: Mapping[State, int] | Mapping[ParticipantState, int]) -> str:
-    return ", ".join(f"{count} {state}" for state, count in counts.items() if count)
+def _listed(counts: Mapping[str, int], states: Sequence[str]) -> str:
+    return ", ".join(f"{counts[state]} {state}" for state in states if counts.get(state))

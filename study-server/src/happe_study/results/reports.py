@@ -34,7 +34,7 @@ from happe_study.study.documents import InputError
 from happe_study.study.profiles.services import take_out
 
 REPORT = "report"
-TABLES = ("runs", "ratings", "participants", "records", "keys", "samples", "study")
+TABLES = ("runs", "ratings", "participants", "exclusions", "records", "keys", "samples", "study")
 SECTIONS = 12  # steps of the analysis, including reading
 PAGE = "page.json"
 BLINDED = "A report must wait until the study is unblinded."

@@ -24,7 +24,7 @@ from happe_study.model.participants import Participant
 from happe_study.model.rules import Caller
 from happe_study.model.runs import Run
 from happe_study.model.studies import UNBLINDING, Slot, Study, StudyState
-from happe_study.results.gate import unfinished
+from happe_study.results.gate import excluded, unfinished
 from happe_study.study.allocation import SlotPlan, plan, verify
 from happe_study.study.measuring.job import begin_by_itself
 from happe_study.study.people.holding import hold
@@ -137,7 +137,7 @@ def unblind(session: Session, study: Study, secrets: Secrets, order: Order) -> C
     check.traces = open_manifests(session, study.id, secrets.allocation)
     begin_by_itself(session, study, order.who)
     about: dict[str, Any] = {"study": study.name, "reason": order.reason, **check.summary()}
-    about["override"] = order.override if lacks else ""
+    about |= {"override": order.override if lacks else "", "excluded": excluded(session, study)}
     append(session, UNBLINDING, order.who, study_id=study.id, **about)
     return check
 
@@ -145,7 +145,7 @@ def unblind(session: Session, study: Study, secrets: Secrets, order: Order) -> C
 def unblind_run(session: Session, study: Study, run: Run, secrets: Secrets, order: Order) -> str:
     """Open one run's condition in an emergency, and return its label. The module's docstring says why nobody stores it.
 
-    The audit log names the other runs whose conditions follow from this one.
+    The audit log names the other runs whose conditions follow from this one. Nobody can exclude any of them blind now.
 
     Raises Problem 422: the confirmation is not the run's code, or a bad reason; 404: a withdrawal has just given the
     run another code; 409: the study is not locked, or the seal does not open.
@@ -160,6 +160,8 @@ def unblind_run(session: Session, study: Study, run: Run, secrets: Secrets, orde
         raise wrong_key() from None
     about = {"study_id": study.id, "participant_id": run.participant_id}
     reveals = revealed_by(session, study, run)
+    known = update(Run).where(Run.participant_id == run.participant_id, Run.code.in_([run.code, *reveals]))
+    session.execute(known.where(Run.revealed_us.is_(None)).values(revealed_us=now_us()))
     append(session, "run.unblinded", order.who, **about, run=run.code, reason=order.reason, reveals=reveals)
     return label
 

@@ -40,6 +40,7 @@ SITE = (
 OF_A_STUDY = (
     ("overview_pages.study", "Overview"),
     ("participant_staff.participants", "Participants"),
+    ("exclusion_pages.exclusions", "Exclusions"),
     ("profile_pages.profiles", "Profiles"),
     ("device_pages.devices", "Devices"),
     ("check_pages.checks", "Checks"),

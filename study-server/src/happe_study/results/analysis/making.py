@@ -12,6 +12,7 @@ from happe_study.results.analysis.report import Report, Section, Weight
 from happe_study.results.analysis.sections import (
     answer,
     diagnostics,
+    exclusions,
     methods,
     paper,
     participants,
@@ -28,6 +29,7 @@ from happe_study.study.protocol.reading import Protocol, ProtocolError, read_pro
 SECTIONS: dict[str, Callable[[Study], Section]] = {
     "participants": participants.section,
     "runs": participants.runs_section,
+    "exclusions": exclusions.section,
     "table-a1": paper.section,
     "savings": power.saving_section,
     "noninferiority": ratings.noninferiority_section,
@@ -98,10 +100,14 @@ def _made(key: str, make: Callable[[], Section]) -> Section:
 
 def _study(given: Given, export: Export) -> tuple[Study, list[str]]:
     measures = read_measures(given.power) if given.power else {}
-    measured, notes = with_power(export.runs, measures) if given.power else (export.runs, _NO_POWER)
+    every = Runs((*export.runs.rows, *export.excluded))
+    measured, notes = with_power(every, measures) if given.power else (every, _NO_POWER)
     protocol = _protocol(given, export)
     model = read_model(given.machine) if given.machine else T61
     study, faults = _on_scale(Study(export, measured, protocol, measures, model))
+    excluded = {run.run for run in export.excluded}
+    counting, out = (tuple(run for run in study.runs.rows if (run.run in excluded) == there) for there in (False, True))
+    study = study._replace(runs=Runs(counting), excluded=out)
     return study, [*faults, *_order_warnings(study), *_folded(notes)]
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """From a folder that `happe-server study export` wrote to the tidy table of runs, every run that is left out named.
 
-A run counts if it is complete and its participant has neither withdrawn nor been replaced. Of presses less than a
+A run counts if it is complete, nobody excluded it or its participant blind, and the participant has neither withdrawn
+nor been replaced. Of presses less than a
 second apart, of one key, the first counts (docs/traces.md).
 """
 
@@ -24,7 +25,9 @@ from happe_study.results.analysis.tidy import Run, Runs
 from happe_study.study.documents import InputError, Measure
 
 SERIES_US = 1_000_000
-GONE = ("withdrawn", "replaced")
+LEFT = ("withdrawn", "replaced")
+EXCLUDED = "excluded"  # a participant's state here, beside those of the export
+GONE = (*LEFT, EXCLUDED)
 MOST_W = 400.0  # the largest laptop supplies deliver this much; a T61's delivers 90 W
 TOO_MUCH = (
     "Fault: run {}: power: {:.6g} W is more than any laptop's supply delivers ({:.0f} W), so this run has no power "
@@ -46,12 +49,13 @@ NEEDED: dict[str, dict[str, Callable[[Any], Any]]] = {
     },
     "ratings": {"run": str, "rating": int, "guess": str},
     "participants": {"participant": str, "state": str},
+    "exclusions": {"participant": str, "reason": str, "blind": lambda flag: str(flag).lower() == "true"},
     "records": {"run": str, "started_us": int, "ended_us": int},
     "keys": {"run": str, "t_us": int, "key": str},
     "study": {"study": str, "protocol_sha256": str, "protocol": str},
     "samples": {"run": str, "t_us": int, "policy": int, "cpu": int, "cur_khz": int, "util_ppm": int},
 }
-OPTIONAL = ("records", "keys", "samples", "study")
+OPTIONAL = ("exclusions", "records", "keys", "samples", "study")
 MAY_BE_EMPTY = {"guess", "cur_khz"}
 BLINDED = {"condition", "guess", "protocol"}
 
@@ -65,6 +69,7 @@ class LeftOut:
     condition: str
     why: str
     place: int
+    excluded: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,23 +97,35 @@ class Export:
     digests: Mapping[str, str]
     protocol: str | None = None
     deviation: str = ""
+    exclusions: tuple[Row, ...] = ()  # `run` None: of the whole participant; not `blind`: a sensitivity analysis
+    excluded: tuple[Run, ...] = ()  # the complete runs that would count without exclusions
 
 
 def read_export(folder: Path) -> Export:
     """Read an export's folder. Raises InputError, which names file, row and column of each fault."""
     files = _files(folder)
     tables = {name: _table(name, file) for name, file in files.items()}
-    people = {row["participant"]: row["state"] for row in tables["participants"]}
+    exclusions = tuple(tables.get("exclusions", ()))
+    out = {(row["participant"], row.get("run")): row for row in exclusions}
+    people = {row["participant"]: _state(row, out) for row in tables["participants"]}
     places = _places(tables["runs"])
-    counting, left_out = _sorted_out(tables["runs"], people, files["runs"], places)
+    counting, left_out = _sorted_out(tables["runs"], people, files["runs"], places, out)
     ratings = {row["run"]: row for row in tables["ratings"]}
     records = tables.get("records", [])
     presses = _presses(tables["keys"], records) if "keys" in tables else {}
     lengths = {row["run"]: (row["ended_us"] - row["started_us"]) / 1e6 for row in records}
-    runs = [_run(row, ratings.get(row["run"]), presses.get(row["run"]), lengths.get(row["run"])) for row in counting]
+
+    def tidied(rows: Iterable[Row]) -> tuple[Run, ...]:
+        made = [_run(row, ratings.get(row["run"]), presses.get(row["run"]), lengths.get(row["run"])) for row in rows]
+        doubted = [replace(run, doubted=any(out.get((run.participant, of)) for of in (None, run.run))) for run in made]
+        return tuple(_in_order(doubted, places))
+
+    lost = {each.run for each in left_out if each.excluded}
     return Export(
         study=files["runs"].name.removesuffix(f"-runs{files['runs'].suffix}"),
-        runs=Runs(tuple(_in_order(runs, places))),
+        runs=Runs(tidied(counting)),
+        exclusions=exclusions,
+        excluded=tidied(row for row in tables["runs"] if row["run"] in lost and row["state"] == "complete"),
         left_out=tuple(left_out),
         answers=_answers(tables["participants"], people),
         participants=Counter(people.values()),
@@ -117,6 +134,12 @@ def read_export(folder: Path) -> Export:
         protocol=_locked(files["study"], tables["study"]) if "study" in tables else None,
         deviation=_deviation(tables["study"][0]) if "study" in tables else "",
     )
+
+
+def _state(row: Row, out: Mapping[tuple[str, str | None], Row]) -> str:
+    """A participant's state: `excluded` if somebody excluded them blind, and they have not left."""
+    whole = out.get((row["participant"], None))
+    return EXCLUDED if whole and whole["blind"] and row["state"] not in LEFT else str(row["state"])
 
 
 def _deviation(study: Row) -> str:
@@ -227,7 +250,11 @@ def _faults(table: str, row: Row, where: str) -> Iterable[str]:
 
 
 def _sorted_out(
-    rows: Iterable[Row], people: Mapping[str, str], file: Path, places: Mapping[str, Place]
+    rows: Iterable[Row],
+    people: Mapping[str, str],
+    file: Path,
+    places: Mapping[str, Place],
+    out: Mapping[tuple[str, str | None], Row],
 ) -> tuple[list[Row], list[LeftOut]]:
     counting: list[Row] = []
     left_out: list[LeftOut] = []
@@ -235,9 +262,13 @@ def _sorted_out(
     for row in rows:
         if row["participant"] not in people:
             raise InputError([f"{file}: run {row['run']}: the export has no participant {row['participant']}"])
-        why = _why_left_out(row, people[row["participant"]])
+        state = people[row["participant"]]
+        exclusion = out.get((row["participant"], None if state == EXCLUDED else row["run"]))
+        because = exclusion["reason"] if exclusion and exclusion["blind"] else ""
+        why = _why_left_out(row, state, because)
         if why:
-            left_out.append(LeftOut(row["run"], row["participant"], row["condition"], why, places[row["run"]][0]))
+            lost = bool(because) and state not in LEFT
+            left_out.append(LeftOut(row["run"], row["participant"], row["condition"], why, places[row["run"]][0], lost))
             continue
         other = taken.setdefault((row["participant"], row["application"], row["condition"]), row["run"])
         if other != row["run"]:
@@ -246,9 +277,13 @@ def _sorted_out(
     return counting, left_out
 
 
-def _why_left_out(row: Row, state: str) -> str:
+def _why_left_out(row: Row, state: str, excluded: str) -> str:
+    if state == EXCLUDED:
+        return f"the participant is excluded: {excluded}"
     if state in GONE:
         return f"the participant was {state}" if state == "replaced" else "the participant withdrew"
+    if excluded:
+        return f"excluded: {excluded}"
     if row["state"] == "complete":
         return ""
     reason = row.get("abort_reason")

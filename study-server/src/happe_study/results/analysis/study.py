@@ -16,7 +16,7 @@ from happe_study.results.analysis.intervals import Estimate
 from happe_study.results.analysis.paper_tables import rounded
 from happe_study.results.analysis.reading import Export
 from happe_study.results.analysis.refusal import Refusal
-from happe_study.results.analysis.tidy import Runs
+from happe_study.results.analysis.tidy import Run, Runs
 from happe_study.study.documents import Measure, PowerModel
 from happe_study.study.protocol.reading import Protocol
 
@@ -31,13 +31,14 @@ SMALLEST_SHOWN = 0.0005  # a smaller p would be 0 with three decimals
 
 
 class Study(NamedTuple):
-    """Everything that a report's sections use."""
+    """Everything that a report's sections use. `excluded`: the complete runs that would count without exclusions."""
 
     export: Export
     runs: Runs
     protocol: Protocol | None
     measures: dict[str, Measure]
     model: PowerModel
+    excluded: tuple[Run, ...] = ()
 
     @property
     def reference(self) -> str:

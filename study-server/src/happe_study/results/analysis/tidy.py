@@ -17,12 +17,13 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """A run that counts. A missing value is None; only statistics that need the value leave the run out.
+    """A run that counts (or is excluded). A missing value is None; only statistics that need it leave the run out.
 
     `position` is the run's number among the participant's runs, from 1; `place` its number among those of the same
     application; `before` the condition of that application's previous run ("" for the first).
     `mean_w` is the whole machine's mean power in watts, `uncertainty_w` its expanded uncertainty (k = 2).
     `performance` and `power` are numbers of presses; a series with gaps under 1 s counts as one press.
+    `doubted`: excluded when a condition could be known, so it counts except in a sensitivity analysis.
     """
 
     run: str
@@ -39,6 +40,7 @@ class Run:
     guess: str | None = None
     performance: int | None = None
     power: int | None = None
+    doubted: bool = False
 
 
 def watts(run: Run) -> float | None:

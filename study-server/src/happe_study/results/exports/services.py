@@ -19,6 +19,7 @@ from happe_study.model.studies import Study, StudyState
 from happe_study.results.exports.records import KEYS, LEARNING_EVENTS, PROFILES, RECORDS, SAMPLES
 from happe_study.results.exports.tables import (
     CLOCKS,
+    EXCLUSIONS,
     RUNS,
     STUDY,
     TRACES,
@@ -53,6 +54,7 @@ def tables(study: Study) -> dict[str, Table]:
     data = (
         participants(protocol),
         RUNS,
+        EXCLUSIONS,
         ratings(protocol),
         RECORDS,
         SAMPLES,

@@ -18,7 +18,7 @@ from happe_study.model.audit.models import AuditDetail, AuditEntry
 from happe_study.model.devices import ClockEstimate, Device
 from happe_study.model.participants import Participant
 from happe_study.model.rights import Right
-from happe_study.model.runs import Run
+from happe_study.model.runs import Exclusion, ExclusionReason, Run
 from happe_study.model.studies import UNBLINDING, Study, StudyState
 from happe_study.model.traces import Trace, TracePart
 from happe_study.study.protocol.reading import Protocol
@@ -178,6 +178,34 @@ RUNS = Table(
         text("abort_reason", Run.abort_reason, "Why it was aborted."),
     ),
     out_of(_runs),
+    rights=frozenset({Right.EXPORT, Right.RUN_READ}),
+)
+
+
+def _exclusions(study_id: int) -> Select[Any]:
+    rows = select(Exclusion.id).join(Participant, Participant.id == Exclusion.participant_id)
+    rows = rows.outerjoin(Run, Run.id == Exclusion.run_id).where(Exclusion.study_id == study_id)
+    return rows.order_by(Participant.code, func.coalesce(Run.code, ""))
+
+
+EXCLUSIONS = Table(
+    "exclusions",
+    "Runs and participants that are excluded.",
+    (
+        PARTICIPANT,
+        text("run", Run.code, "The run's code. Empty: the whole participant."),
+        text("reason", Exclusion.reason, f"{', '.join(ExclusionReason)}."),
+        text("note", Exclusion.note, "What happened, in words. Empty: erased with the participant's identity."),
+        Column(
+            "blind",
+            Kind.BOOLEAN,
+            "Whether nobody could know a condition. If not: a sensitivity analysis.",
+            "",
+            Exclusion.blind,
+        ),
+        micros("at_us", Exclusion.at_us, "When somebody excluded it."),
+    ),
+    out_of(_exclusions),
     rights=frozenset({Right.EXPORT, Right.RUN_READ}),
 )
 

@@ -30,7 +30,7 @@ from happe_study.model.documents import AnalysisDocument, DocumentKind
 from happe_study.model.jobs import services as jobs
 from happe_study.model.participants import Participant
 from happe_study.model.profiles import Profile, TaughtRun
-from happe_study.model.runs import Run, RunRecord
+from happe_study.model.runs import Exclusion, Run, RunRecord
 from happe_study.results.exports.job import EXPORT
 from happe_study.results.reports import REPORT
 from happe_study.results.withdrawal.recordings import forget, only_during
@@ -62,7 +62,8 @@ def erase(session: Session, participant: Participant) -> list[str]:
     for table in (RunRecord, TaughtRun):
         session.execute(delete(table).where(table.run_id.in_(runs)))
     reviews.forget(session, participant.id)
-    session.execute(delete(Profile).where(Profile.participant_id == participant.id))
+    for own in (Profile, Exclusion):
+        session.execute(delete(own).where(own.participant_id == participant.id))
     session.execute(update(Run).where(Run.participant_id == participant.id).values(_empty(MEASURED + HANDLES)))
     recordings = only_during(session, participant.id)
     forget(session, recordings)
@@ -85,6 +86,7 @@ def deidentify(session: Session, participant: Participant, secrets: Secrets) -> 
     reviews.forget(session, participant.id)
     mine = update(Profile).where(Profile.participant_id == participant.id)
     session.execute(mine.values(participant=participant.code))
+    session.execute(update(Exclusion).where(Exclusion.participant_id == participant.id).values(note=None))
     if not _completed(runs):
         planning.release(session, participant)
     _forget_person(session, participant)

@@ -90,6 +90,8 @@ def _sets() -> Iterator[str]:
         *("", "## Analysis sets and missing data", ""),
         "- Main: all participants who did not withdraw their data; missing pairs as bad as the worst one seen.",
         "- Beside it: all without the missing pairs; participants with every pair (per protocol); the tipping point.",
-        "- Excluded: runs that were not completed. Set aside: ratings off the scale, runs of more than 400 W.",
+        "- Excluded: runs that were not completed; blind and with a reason: runs and people that staff exclude. The",
+        "  report has the main answers with these, too.",
+        "- Set aside: ratings off the scale, runs of more than 400 W.",
         "- No interval if more than a quarter of the pairs are missing, or for fewer than five participants.",
     )

@@ -70,6 +70,7 @@ def another_attempt(run: Run, secrets: Secrets) -> Run:
         seconds=run.seconds,
         condition_sealed=seal_condition(secrets.allocation, code, condition),
         condition=run.condition,
+        revealed_us=run.revealed_us,
     )
 
 

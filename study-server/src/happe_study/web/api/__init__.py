@@ -6,6 +6,7 @@ from happe_study.web.api import (
     audit,
     device_runs,
     devices,
+    exclusions,
     exports,
     participants,
     profiles,
@@ -16,5 +17,5 @@ from happe_study.web.api import (
 
 BLUEPRINTS = (
     accounts.api, studies.api, audit.api, exports.api, participants.api, runs.api, device_runs.api, devices.api,
-    traces.api, profiles.api,
+    traces.api, profiles.api, exclusions.api,
 )  # fmt: skip

@@ -20,7 +20,7 @@ from happe_study.model.rights import Right
 from happe_study.model.rules import DeviceKind, anybody, caller, staff
 from happe_study.model.studies import Study, StudyState
 from happe_study.results import unblinding
-from happe_study.results.gate import unfinished
+from happe_study.results.gate import excluded, unfinished
 from happe_study.results.overview import status
 from happe_study.results.unblinding import LONGEST_REASON, SHORTEST_REASON, Order
 from happe_study.study.protocol.reading import MOST_BYTES
@@ -200,6 +200,7 @@ class StatusOut(BaseModel):
     participants: dict[str, int]
     runs: dict[str, int]
     unfinished: Annotated[list[str], Field(description="what an unblinding now would have to override")]
+    excluded: Annotated[list[str], Field(description="the numbers of excluded participants and runs, by reason")]
     devices: list[DeviceLine]
     custodians: list[CustodianOut]
 
@@ -212,7 +213,8 @@ def read_status(study: str) -> dict[str, Any]:
     with parts().database.reading() as session:
         found = services.find(session, study)
         holders = custodians.shown(session, found, parts().config.custodian_wait_hours)
-        return {**status(session, found), "unfinished": unfinished(session, found), "custodians": holders}
+        gate = {"unfinished": unfinished(session, found), "excluded": excluded(session, found)}
+        return {**status(session, found), **gate, "custodians": holders}
 
 
 class RunUnblinding(Closed):

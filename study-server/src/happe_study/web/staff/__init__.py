@@ -6,6 +6,7 @@ from happe_study.web.staff import (
     audit,
     checks,
     devices,
+    exclusions,
     exports,
     jobs,
     overview,
@@ -22,6 +23,6 @@ BLUEPRINTS = tuple(
     each.pages
     for each in (
         accounts, overview, studies, participants, run, devices, unblinding, audit, checks, planning, reports, exports,
-        jobs, profiles,
+        jobs, profiles, exclusions,
     )
 )  # fmt: skip

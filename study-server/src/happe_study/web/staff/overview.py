@@ -17,7 +17,7 @@ from happe_study.model.studies import Study
 from happe_study.results.overview import progress as progress_of
 from happe_study.results.overview import status
 from happe_study.results.withdrawal import retention
-from happe_study.study.studies import custodians, services
+from happe_study.study.studies import services
 from happe_study.web.staff_page import page
 
 pages = Blueprint("overview_pages", __name__)
@@ -49,7 +49,6 @@ def study(study: str) -> Response:
             "news": _news(session, found),
             "protocol": services.protocol_of(found),
             "retention": retention.plan(session, found),
-            "custodians": custodians.of_study(session, found, parts().config.custodian_wait_hours),
         }
         return page("study", found.title, study=found, **facts)
 

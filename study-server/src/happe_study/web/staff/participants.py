@@ -20,6 +20,7 @@ from happe_study.model.rules import caller, staff
 from happe_study.model.runs import Run
 from happe_study.results.withdrawal import services as withdrawal
 from happe_study.study.runs import participation as services
+from happe_study.study.runs.exclusions import of_study
 from happe_study.study.studies.services import find, protocol_of
 from happe_study.web.api.participants import MOST_INVITED, link_of, shown
 from happe_study.web.api.runs import shown as shown_runs
@@ -100,6 +101,7 @@ def participant(study: str, code: str) -> Response:
         runs = shown_runs(session, found.id, list(session.scalars(query)))
         names = {application.key: application.name for application in protocol.applications}
         facts: dict[str, Any] = {"participant": shown(session, [one])[0], "runs": runs, "names": names}
+        facts["excluded"] = {run or whose: each.reason for each, whose, run in of_study(session, found.id)}
         return page("participant", f"Participant {code}", study=found, trail=_above(study), **facts)
 
 

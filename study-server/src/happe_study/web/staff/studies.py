@@ -31,7 +31,7 @@ WORDS = {
     Right.STUDY_CREATE: "create it and change its protocol until it is locked",
     Right.STUDY_READ: "see its protocol, its state and its progress",
     Right.STUDY_LOCK: "lock it",
-    Right.PARTICIPANT_MANAGE: "invite, replace and withdraw participants",
+    Right.PARTICIPANT_MANAGE: "invite, replace and withdraw participants; exclude them or runs",
     Right.RUN_READ: "see participants and runs",
     Right.RUN_MANAGE: "abort and repeat runs",
     Right.DEVICE_READ: "see devices",

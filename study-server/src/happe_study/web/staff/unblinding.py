@@ -4,6 +4,8 @@
 Both forms ask for the password again.
 """
 
+from typing import Any
+
 from flask import Blueprint, Response, request, url_for
 from sqlalchemy.orm import Session
 
@@ -13,7 +15,7 @@ from happe_study.model.rights import Right
 from happe_study.model.rules import caller, staff
 from happe_study.model.studies import Study, StudyState
 from happe_study.results import unblinding as services
-from happe_study.results.gate import unfinished
+from happe_study.results.gate import excluded, unfinished
 from happe_study.results.unblinding import LONGEST_REASON, SHORTEST_REASON, Order
 from happe_study.study.runs import services as runs
 from happe_study.study.studies import custodians
@@ -116,7 +118,11 @@ def _page(name: str, title: str, study: str, problem: Problem | None) -> Respons
         found = find(session, study)
         holders = custodians.of_study(session, found, parts().config.custodian_wait_hours)
         trail = _above(study) if name != "results/unblinding" else ()
-        lacks = {"unfinished": unfinished(session, found), "deviation": services.deviation(session, found)}
+        lacks: dict[str, Any] = {
+            "unfinished": unfinished(session, found),
+            "deviation": services.deviation(session, found),
+        }
+        lacks["excluded"] = excluded(session, found)
         return page(name, title, study=found, problem=problem, trail=trail, custodians=holders, **lacks)
 
 

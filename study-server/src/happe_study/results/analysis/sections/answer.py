@@ -9,6 +9,7 @@ from scipy import stats
 
 from happe_study.results.analysis.groups import holm
 from happe_study.results.analysis.report import Section, Table, Weight
+from happe_study.results.analysis.sections.exclusions import REPORTED, said
 from happe_study.results.analysis.study import Study, fixed, listed, percent
 from happe_study.results.analysis.tidy import Run, satisfaction, watts
 
@@ -24,7 +25,7 @@ LEVEL = 0.05
 
 def section(study: Study, data: Sections) -> Section:
     """The answer in a few rows."""
-    rows = (*_saved(data), *_satisfied(data), *_blind(data), *_sure(study, data))
+    rows = (*_saved(data), *_satisfied(data), *_blind(data), *_sure(study, data), *_excluded(study, data))
     return Section(
         "answer",
         "The answer",
@@ -86,6 +87,16 @@ def _sure(study: Study, data: Sections) -> Iterator[tuple[str, str, str]]:
     if study.measures:
         said += f", {percent(sum(run.mean_w is not None for run in study.runs.rows) / wanted, 1)} % have power"
     yield "How sure is it?", said, _stable(_part(data, "diagnostics", "influence"))
+
+
+def _excluded(study: Study, data: Sections) -> Iterator[tuple[str, str, str]]:
+    """What was excluded, and the verdict where it differs with it. The section on exclusions has all answers."""
+    if found := said(study):
+        answers = _part(data, "exclusions", "answers") or ()
+        verdicts = {name: answer for name, question, answer, _ in answers if question.endswith("?")}
+        turned = [f"{answer} ({name})" for name, answer in verdicts.items() if answer != verdicts.get(REPORTED)]
+        same = "; the verdict is the same with and without" if len(verdicts) > 1 else ""
+        yield "What was excluded?", f"{found}{'; the verdict changes: ' + listed(turned) if turned else same}", ""
 
 
 def _stable(influence: list[Any] | None) -> str:

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from happe_study.results.analysis import figures
+from happe_study.results.analysis.reading import GONE
 from happe_study.results.analysis.report import Picture, Section, Table, Weight
 from happe_study.results.analysis.study import Study, plain
 from happe_study.results.analysis.tidy import Run, satisfaction, watts
@@ -29,8 +30,8 @@ def section(study: Study) -> Section:
 
 FLOW = (
     "Every participant is allocated to a sequence of conditions, so an arm is a condition and the same people are in "
-    "all. A period is a run's place among the runs of its application. A run counts if it is complete and its "
-    "participant neither withdrew nor was replaced."
+    "all. A period is a run's place among the runs of its application. A run counts if it is complete, "
+    "not excluded, and its participant neither withdrew nor was replaced nor excluded."
 )
 
 
@@ -55,7 +56,7 @@ def _boxes(study: Study, periods: Sequence[tuple[int, str, int, int]]) -> list[t
         arms = "\n".join(f"{condition}: {kept} of {allocated} runs" for _, condition, allocated, kept in here)
         lost = Counter(each.why for each in out if each.place == period)
         boxes.append((f"Period {period}\n{arms}", "\n".join(_lost(lost))))
-    gone = ", ".join(f"{states[state]} {state}" for state in ("withdrawn", "replaced") if states.get(state))
+    gone = ", ".join(f"{states[state]} {state}" for state in GONE if states.get(state))
     lines = [
         f"{name}: {len(runs.participants)} participants, {len(runs.rows)} runs"
         for name, runs in (

@@ -43,7 +43,7 @@ CLMM = (
 def noninferiority_section(study: Study) -> Section:
     """The study's confirmatory test."""
     refused: list[str] = []
-    found = attempt(refused, "test", lambda: _tested(study))
+    found = attempt(refused, "test", lambda: tested(study))
     return Section(
         "noninferiority",
         "Non-inferiority of ratings",
@@ -55,7 +55,8 @@ def noninferiority_section(study: Study) -> Section:
     )
 
 
-def _tested(study: Study) -> NonInferiority:
+def tested(study: Study) -> NonInferiority:
+    """The test of non-inferiority. Raises Refusal."""
     wanted = study.protocol.analysis if study.protocol else None
     if wanted is None:
         raise Refusal(NO_MARGIN)
