@@ -12,7 +12,7 @@ from happe_contract.calibration import Correction
 from happe_contract.measuring.energy import measure
 from happe_contract.measuring.noise import before_rounding, flicker, rounding, scatter
 from happe_contract.measuring.refusal import Refusal, Why
-from happe_contract.measuring.zeros import ZeroReading, checks_of, judge, read_zero
+from happe_contract.measuring.zeros import MOST_VALUES, ZeroReading, checks_of, judge, read_zero
 from happe_contract.rig import channels_of
 from happe_contract.traces import Block, Channel, Filter, Measures
 from happe_power import sources
@@ -67,6 +67,12 @@ def test_a_zero_reading_knows_its_mean_and_its_noise() -> None:
     assert found.noise == pytest.approx(30 * SHUNT.scale * math.sqrt(tau), rel=0.15)
     assert found.standard_uncertainty == pytest.approx(found.noise / math.sqrt(20_000), rel=0.02)
     assert (found.at_us, found.samples) == (77, 20_000)
+
+
+def test_the_noise_of_a_long_zero_check_is_that_of_a_short_one() -> None:
+    counts = np.rint(30 * np.random.default_rng(8).normal(0, 1, 8 * MOST_VALUES)).astype(np.int16)
+    short, long = (read_zero(SHUNT, 0, [Block(0, (counts[:size],))], 0) for size in (MOST_VALUES, 8 * MOST_VALUES))
+    assert long.noise == pytest.approx(short.noise, rel=0.05)
 
 
 def test_a_channel_that_stands_still_is_somewhere_in_its_step() -> None:

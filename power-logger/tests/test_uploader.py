@@ -398,6 +398,26 @@ def test_a_watching_uploader_tells_the_server_how_the_host_is(bench: Bench) -> N
     assert (bench.fake.heartbeats[0]["gaps"], bench.fake.heartbeats[0]["lost_seconds"]) == (2, 2)  # 1.5 s
 
 
+def test_while_the_server_is_away_the_host_still_reports_once_a_minute(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    power_traces.ended(bench.spool, 1)
+    bench.fake.answers("", *[problem(503, "away")] * 99)
+    began_us = now_us = clocks.now_us()
+    reports: list[tuple[float, int]] = []
+
+    def wait(seconds: float) -> bool:
+        nonlocal now_us
+        reports.append(((now_us - began_us) / 60e6, bench.fake.count("heartbeat")))
+        now_us += int(seconds * 1e6)
+        return now_us - began_us > 300e6
+
+    monkeypatch.setattr(clocks, "now_us", lambda: now_us)
+    watch(bench.uploader(), wait, bench.report)
+    assert all(1 <= count <= minute + 1 for minute, count in reports)
+    assert reports[-1][1] > 1
+
+
 def test_a_full_disk_here_holds_up_the_seal_and_nothing_before_it(bench: Bench) -> None:
     bench.spool.mkdir()
     disk = SmallDisk(bench.spool, SMALL)

@@ -7,6 +7,7 @@
 #include <QTcpSocket>
 #include <QTemporaryDir>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
@@ -14,7 +15,7 @@ namespace happe::study {
 namespace {
 
 // A fake study server. It refuses each sitting, or answers without one. It answers a heartbeat only when the test says
-// so.
+// so, and not the tenth question for its clock.
 class SlowServer {
 public:
     SlowServer() {
@@ -28,28 +29,30 @@ public:
     [[nodiscard]] QUrl address() const { return {QStringLiteral("http://127.0.0.1:%1").arg(listener_.serverPort())}; }
     void answer_heartbeats() {
         for (QTcpSocket* const socket : std::exchange(held_, {})) {
-            answer(*socket);
+            answer(*socket, refuses);
         }
     }
     std::vector<QByteArray> heartbeats;
     bool refuses = false;
+    int clocks = 0;
 
 private:
     void read(QTcpSocket& socket) {
         QByteArray& request = requests_[&socket];
         request += socket.readAll();
-        if (!request.endsWith('}')) {
+        const bool asks_for_clock = request.startsWith("GET /api/v1/clock");
+        if (!request.endsWith(asks_for_clock ? "\r\n\r\n" : "}")) {
             return;
         }
         if (request.startsWith("PUT /api/v1/device/heartbeat")) {
             heartbeats.push_back(request.mid(request.indexOf('{')));
             held_.push_back(&socket);
         } else {
-            answer(socket);
+            answer(socket, asks_for_clock ? ++clocks == 10 : refuses);
         }
         request.clear();
     }
-    void answer(QTcpSocket& socket) const {
+    static void answer(QTcpSocket& socket, bool refuses) {
         const QByteArray body = refuses ? R"({"type": "urn:happe:problem:unknown-participant"})" : "{}";
         socket.write("HTTP/1.1 " + QByteArray(refuses ? "404 Not Found" : "200 OK") +
                      "\r\nContent-Type: application/json\r\nContent-Length: " + QByteArray::number(body.size()) +
@@ -91,6 +94,16 @@ TEST(Wizard, SendsASignOfLifeOnlyWhenTheOneBeforeItHasArrived) {
     slow.answer_heartbeats();
     until([&] { return slow.heartbeats.size() == 2; });
     EXPECT_TRUE(slow.heartbeats.back().contains(R"("state":"idle")")) << slow.heartbeats.back().toStdString();
+}
+
+TEST(Clocks, ProbesBeforeAFailureDoNotCountBecauseTheNetworkMayBeAnother) {
+    SlowServer slow;
+    Server server(slow.address(), {});
+    std::string compared;
+    compare_clocks(server, [&](const Upload& upload) { compared = upload.body; });
+    until([&] { return !compared.empty(); });
+    EXPECT_EQ(nlohmann::json::parse(compared)["probes"].size(), 16);
+    EXPECT_EQ(slow.clocks, 10 + 16);
 }
 
 }  // namespace
