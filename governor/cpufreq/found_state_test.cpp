@@ -3,6 +3,7 @@
 
 #include "governor/cpufreq/cpufreq_fake.h"
 #include "governor/system/temporary_directory_fixture.h"
+#include "tests/disk.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -86,7 +87,9 @@ protected:
 };
 
 TEST_F(FoundFile, HoldsWhatWasSavedForItsOwnerAlone) {
+    const Disk disk(directory.path());
     ASSERT_TRUE(save_found(path, {ondemand(0)}));
+    EXPECT_EQ(disk.lost(), std::vector<std::string>());
     EXPECT_EQ(loaded(), FoundState{ondemand(0)});
     EXPECT_EQ(std::filesystem::status(path).permissions(),
               std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // How the store treats damaged files, its copy of them, and files of other programs.
 #include "governor/store/sqlite_store_fixture.h"
+#include "tests/disk.h"
 
 #include <map>
 
@@ -155,14 +156,16 @@ TEST_F(DamagedPages, ACopyIsMadeADayAfterTheLastOneIfSomethingChangedAndIsSound)
     EXPECT_LT(fs::last_write_time(copy), fs::file_time_type::clock::now() - std::chrono::hours(24)) << "no change";
 }
 
-TEST_F(DamagedPages, OfADamagedDatabaseNoCopyIsMade) {
+TEST_F(DamagedPages, OfADamagedDatabaseNoCopyIsMadeAndTheCopyThatIsTakenIsOnTheDisk) {
     fs::last_write_time(path.string() + ".copy", fs::file_time_type::clock::now() - std::chrono::hours(25));
     damage_root_of("learning_event_of_profile");
+    const Disk disk(directory);
     const auto store = open();
 
     ASSERT_TRUE(store->copy_if_due());
 
     EXPECT_TRUE(says(store->take_notice().value(), "HAPPE goes on with the copy"));
+    EXPECT_EQ(disk.lost(), std::vector<std::string>());
     EXPECT_EQ(all(*store), then);
 }
 

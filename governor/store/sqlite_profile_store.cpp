@@ -252,10 +252,15 @@ void SqliteProfileStore::renew_copy(sqlite::Database& database) {
     const sqlite::DirectoryLock lock(path_.parent_path());
     const std::filesystem::path fresh = copy_path().string() + ".new";
     sqlite::remove_files(fresh);
-    sqlite::create_private(fresh);
-    database.copy_to(fresh);
-    sqlite::finish_copy(fresh, path_);
-    std::filesystem::rename(fresh, copy_path());
+    try {
+        sqlite::create_private(fresh);
+        database.copy_to(fresh);
+        sqlite::finish_copy(fresh, path_);
+        std::filesystem::rename(fresh, copy_path());
+    } catch (const std::exception&) {
+        sqlite::remove_files(fresh);  // a disk that is full needs the room
+        throw;
+    }
     lock.sync();
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/store/sqlite_store_fixture.h"
+#include "tests/disk.h"
 
 #include <unistd.h>
 #include <array>
@@ -267,32 +268,50 @@ TEST_F(SqliteProfileStoreTest, AUserKeepsTheThousandProfilesThatWereTaughtLast) 
     EXPECT_EQ(raw("SELECT count(*) FROM learning_event WHERE who NOT IN (SELECT id FROM uafp)"), 0);
 }
 
+TEST_F(SqliteProfileStoreTest, ALessonAndACopyAreOnTheDiskWhenTheStoreSaysSo) {
+    const Disk disk(directory);
+    const auto store = open();
+    ASSERT_TRUE(teach(*store, kAlice, 9, 2'200'000));
+    EXPECT_EQ(disk.lost(), std::vector<std::string>());
+    ASSERT_TRUE(store->copy_if_due());
+    ASSERT_TRUE(store->erase(kAlice));
+    EXPECT_EQ(disk.lost(), std::vector<std::string>());
+}
+
 TEST_F(SqliteProfileStoreTest, OnAFullDiskLessonsWaitInOrderAndAreStoredOnceThereIsSpace) {
     const auto store = open();
-    sqlite3* const connection = newest_connection;
-    sqlite3_exec(connection, "PRAGMA max_page_count = 1", nullptr, nullptr, nullptr);  // all that there are
-    std::uint32_t taught = 1;  // with the lesson that does not fit
-    while (taught < 5000 && teach_nth(*store, kAlice, taught - 1)) {
-        ++taught;
-    }
-    ASSERT_LT(taught, 5000U);
+    ASSERT_TRUE(teach_nth(*store, kAlice, 0));
+    std::uint32_t taught = 1;
+    const auto teach_next = [&] { return teach_nth(*store, kAlice, taught++); };
+    on_full_disks(directory, teach_next, [&] {
+        EXPECT_EQ(raw("SELECT count(*) FROM learning_event") + static_cast<std::int64_t>(store->waiting()), taught);
+        EXPECT_EQ(profile(*store, kAlice).at(Level{9}).value, nth_khz(taught).back());
+        EXPECT_EQ(learned_khz(*store, kAlice), nth_khz(taught));
+    });
+    EXPECT_EQ(store->waiting(), 0U);
 
-    const Status second = teach_nth(*store, kAlice, taught++);
+    Disk full(directory);
+    full.full_at(0);
+    EXPECT_FALSE(teach_next());
+    const Status second = teach_next();
     EXPECT_TRUE(says(second.error().message, "no space is left: free some on its file system"))
         << second.error().message;
     EXPECT_TRUE(says(second.error().message, "2 lessons wait in memory"));
-    EXPECT_EQ(store->waiting(), 2U);
-    EXPECT_EQ(profile(*store, kAlice).at(Level{9}).value, nth_khz(taught).back());
     EXPECT_EQ(store->of_user("alice").value().at(0).uafp, profile(*store, kAlice));
-    EXPECT_EQ(learned_khz(*store, kAlice), nth_khz(taught));
-    EXPECT_EQ(raw("SELECT count(*) FROM learning_event"), taught - 2);
+}
 
-    sqlite3_exec(connection, "PRAGMA max_page_count = 100000", nullptr, nullptr, nullptr);
-    ASSERT_TRUE(teach_nth(*store, kAlice, taught++));
-
-    EXPECT_EQ(store->waiting(), 0U);
-    EXPECT_EQ(raw("SELECT count(*) FROM learning_event"), taught);
-    EXPECT_EQ(learned_khz(*store, kAlice), nth_khz(taught));
+TEST_F(SqliteProfileStoreTest, OnAFullDiskTheEarlierCopyStaysAndNoOtherFile) {
+    const auto store = open();
+    ASSERT_TRUE(teach(*store, kAlice, 9, 2'200'000));
+    ASSERT_TRUE(store->copy_if_due());
+    const auto before = files();
+    const fs::path copy = path.string() + ".copy";
+    const auto renew = [&] {
+        fs::last_write_time(copy, fs::file_time_type::min());
+        static_cast<void>(store->copy_if_due());
+    };
+    EXPECT_GT(on_full_disks(directory, renew, [&] { EXPECT_EQ(files(), before); }), 5);
+    EXPECT_EQ(SQLite::Database(copy.string()).execAndGet("SELECT count(*) FROM uafp").getInt(), 1);
 }
 
 TEST_F(SqliteProfileStoreTest, WhileAnotherProgramHasItLockedLessonsWaitUntilAnyLaterCall) {

@@ -3,6 +3,7 @@
 #include "governor/core/fakes.h"
 #include "governor/core/loop.h"
 #include "governor/store/sqlite_store_fixture.h"
+#include "tests/disk.h"
 
 #include <array>
 #include <cstdlib>
@@ -221,6 +222,18 @@ TEST_F(UndoTest, EveryEarlierProfileOfARandomHistoryComesBack) {
         SCOPED_TRACE(seed);
         History(*store, seed).run();
     }
+}
+
+TEST_F(UndoTest, OnAFullDiskUndoesAllOrNothing) {
+    const auto store = open();
+    for (std::uint32_t n = 0; n < 3; ++n) {
+        ASSERT_TRUE(teach_nth(*store, kAlice, n));
+    }
+    const Uafp taught = profile(*store, kAlice);
+    const auto is_undone = [&] { return store->events_of(kAlice).value().size() == 5; };
+    const auto undo = [&] { static_cast<void>(is_undone() || store->undo("alice", "", 2)); };
+    EXPECT_GT(on_full_disks(directory, undo, [&] { EXPECT_EQ(profile(*store, kAlice) == taught, !is_undone()); }), 3);
+    EXPECT_TRUE(is_undone());
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A really full disk: a small tmpfs in a mount namespace. Only processes that enter the namespace see it."""
 
-import ctypes
 import os
 import shutil
 import subprocess
@@ -9,7 +8,6 @@ from contextlib import suppress
 from pathlib import Path
 
 CHUNK = 64 << 10
-SPACES = ["mnt"] if os.geteuid() == 0 else ["user", "mnt"]  # root in a chroot may be unable to make a user namespace
 UNSHARE = ["unshare", "--mount"] + ([] if os.geteuid() == 0 else ["--map-root-user"])
 
 
@@ -24,8 +22,7 @@ class SmallDisk:
         self._holder = subprocess.Popen([*UNSHARE, *command], stdout=subprocess.PIPE)
         assert self._holder.stdout is not None
         assert self._holder.stdout.read(1), "no mount namespace: unshare says why"
-        self.pid = self._holder.pid
-        self.inside = Path(f"/proc/{self.pid}/root{folder}")
+        self.inside = Path(f"/proc/{self._holder.pid}/root{folder}")
         shutil.copytree(folder, self.inside, dirs_exist_ok=True)
 
     def fill(self) -> None:
@@ -46,13 +43,3 @@ class SmallDisk:
         shutil.copytree(self.inside, self._folder, dirs_exist_ok=True)  # removing a mount point would unmount the disk
         self._holder.kill()
         self._holder.communicate()
-
-
-def enter(holder: int) -> None:
-    """Let this process see the disk of the SmallDisk with this pid. The process must have only one thread."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    for name in SPACES:
-        space = os.open(f"/proc/{holder}/ns/{name}", os.O_RDONLY)
-        if libc.setns(space, 0):
-            raise OSError(ctypes.get_errno(), f"setns: {name}")
-        os.close(space)

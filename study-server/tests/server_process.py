@@ -12,11 +12,9 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 import forked
-import small_disk
 from happe_demo.ports import reserved_port
 from happe_study.base.config import Config, load_secrets
 from patience import PATIENCE_S, until
-from small_disk import SmallDisk
 from world import fixed_secrets
 
 
@@ -29,13 +27,12 @@ class ServerProcess:
         fields = {"data": folder, "database_url": database_url, "listen": f"127.0.0.1:{self.port}", **config}
         self.config = Config.model_validate({"metrics_listen": "off", "log_level": "error", "jobs": 0, **fields})
         self.log = folder.with_suffix(".log")
-        self.disk: SmallDisk | None = None  # over `folder`; only the server sees it
         self._process: ForkServerProcess | None = None
         _write_secrets(self.config.secrets_folder)
 
     def start(self) -> None:
         """Start the server, and wait until it answers."""
-        process = self._process = forked.begun(_serve, self.config, self.log, self.disk.pid if self.disk else None)
+        process = self._process = forked.begun(_serve, self.config, self.log)
         until(lambda: not process.is_alive() or self._answers(), "an answer")
         assert process.is_alive(), self.log.read_text()
 
@@ -88,18 +85,12 @@ class ServerProcess:
         return False
 
 
-def _serve(config: Config, log: Path, disk: int | None) -> None:
-    """Serve in the new process, which leads a process group, logs to a file, and sees the disk."""
-    from gunicorn.config import Group, User  # noqa: PLC0415 - as the next
-
+def _serve(config: Config, log: Path) -> None:
+    """Serve in the new process, which leads a process group and logs to a file."""
     from happe_study.operations import serving  # noqa: PLC0415 - heavy; `forked` has imported it
 
     os.setsid()
     forked.log_to(log)
-    if disk is not None:
-        small_disk.enter(disk)
-        # gunicorn asked for the user at its import, but a user who enters a namespace is root there.
-        User.default, Group.default = os.geteuid(), os.getegid()
     serving.run(config, load_secrets(config.secrets_folder))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""No acknowledged upload is lost, whatever fails meanwhile: the server, the database, or room on the disk."""
+"""No acknowledged upload is lost, whatever fails meanwhile: the server or the database."""
 
 import os
 import threading
@@ -10,7 +10,6 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from sqlalchemy.engine import make_url
 
 from given_uploads import Underway, part_items, record_items, require_all, underway
 from happe_study.base.database import Database
@@ -18,7 +17,6 @@ from happe_study.operations import migrations
 from happe_study.study.traces.storage import Folder
 from postgres import ON_BOTH, Postgres, cluster
 from server_process import ServerProcess
-from small_disk import SmallDisk
 from uploader import Crowd
 from world import World, fixed_secrets
 
@@ -26,8 +24,7 @@ pytestmark = pytest.mark.slow
 
 KILLS = int(os.environ.get("HAPPE_KILLS", "5"))  # on each kind of database; `tools/validate.sh long` has more
 LONGEST_MOMENT = 0.06  # seconds: some uploads
-CRASHES, FILLS, TRIES = -(-KILLS // 2), 2, 5
-SMALL = 64 << 20  # bytes
+CRASHES, TRIES = -(-KILLS // 2), 5
 
 
 @pytest.fixture
@@ -80,38 +77,6 @@ def test_what_was_acknowledged_outlives_kills(
     assert there["runs"] > KILLS
     assert there["traces"] > KILLS
     assert crowd.lost() > KILLS, "requests were cut off"
-
-
-def test_a_full_disk_is_answered_with_507_and_nothing_is_half_stored(sqlite_url: str, ending: ExitStack) -> None:
-    # given
-    folder = Path(make_url(sqlite_url).database or "").parent
-    world = World(folder, sqlite_url)
-    given = underway(world, applications=3, participants=2)
-    world.close()
-    server = ServerProcess(folder, sqlite_url, limits={"free_bytes": 0})
-    server.disk = disk = SmallDisk(folder, SMALL)
-    ending.callback(disk.close)
-    ending.callback(server.stop)
-    server.start()
-    crowd = upload(server, given, ending)
-    crowd.wait_for(more=20)
-    # when
-    for _ in range(FILLS):
-        disk.fill()
-        crowd.wait_for_status(HTTPStatus.INSUFFICIENT_STORAGE, more=10)
-        disk.make_room()
-        crowd.wait_for(more=20)
-    disk.fill()
-    crowd.wait_for_status(HTTPStatus.INSUFFICIENT_STORAGE, more=10)
-    server.kill()
-    disk.make_room()
-    server.start()
-    crowd.wait_for(more=20)
-    ending.close()
-    # then
-    assert set(crowd.statuses()) <= {HTTPStatus.OK, HTTPStatus.CREATED, HTTPStatus.INSUFFICIENT_STORAGE}
-    require_all(world, Folder(world.config.traces_folder), crowd.acknowledged())
-    world.close()
 
 
 @pytest.fixture

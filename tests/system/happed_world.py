@@ -6,7 +6,6 @@ import fcntl
 import os
 import pwd
 import re
-import resource
 import shutil
 import signal
 import socket
@@ -303,11 +302,6 @@ def press(keyboard: int, code: int, seconds_ago: int = 0) -> None:
         os.write(keyboard, struct.pack("@llHHi", now // 1_000_000, now % 1_000_000, 1, code, value))
 
 
-def full_disks_kill_nobody() -> None:
-    """Ignore SIGXFSZ: a write beyond the file size limit fails and does not kill. For a process about to begin."""
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-
-
 @dataclass
 class Happed:
     """The daemon under test, and its files."""
@@ -372,7 +366,6 @@ class Happed:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                preexec_fn=full_disks_kill_nobody,  # noqa: PLW1509 - the tests have one thread
             )
         return self.process
 
@@ -414,10 +407,6 @@ class Happed:
         self.process.kill()
         self.process.wait(PATIENCE_S)
         until(lambda: not self.world.there(NAME), "its name is gone")
-
-    def room_on_disk(self, size: int) -> None:
-        """Limit the size of its files to this; -1: no limit."""
-        resource.prlimit(self.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
     def hang_up(self) -> None:
         """Send SIGHUP."""

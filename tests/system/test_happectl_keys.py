@@ -5,14 +5,12 @@ import contextlib
 import fcntl
 import json
 import os
-import resource
-import signal
 from pathlib import Path
 
 import pytest
 
 from happed_stand_in import HappeCtl, error
-from happed_world import IS_ROOT, ME, QUICK, Client, Happed, full_disks_kill_nobody
+from happed_world import IS_ROOT, ME, QUICK, Client, Happed
 from patience import PATIENCE_S, until
 from test_happectl_setup import two_pressed_keys
 
@@ -116,34 +114,6 @@ def test_a_file_with_mistakes_is_named_with_its_line(happectl: HappeCtl, root: P
     file.mkdir()
     ran = happectl.run("keys", "set", "--root", root, *BOTH)
     assert (ran.returncode, ran.stderr) == (EX_IOERR, f"happectl: {file}: cannot read: Is a directory\n")
-
-
-def half_a_file() -> None:
-    """Let no file of this process grow beyond half of the new one. A process calls this right before it begins."""
-    resource.setrlimit(resource.RLIMIT_FSIZE, (len(WRITTEN) // 2, resource.RLIM_INFINITY))
-
-
-def full_disk() -> None:
-    """Make the disk full after half of the file."""
-    half_a_file()
-    full_disks_kill_nobody()
-
-
-def test_a_full_disk_leaves_the_old_file(happectl: HappeCtl, root: Path) -> None:
-    process = happectl.start("keys", "set", "--root", root, *BOTH, preexec_fn=full_disk)
-    _, said = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == EX_IOERR
-    assert "etc/happe/happe.toml: cannot write: " in said
-    assert text_of(root) == TEXT
-
-
-def test_who_is_killed_while_writing_leaves_the_old_file(happectl: HappeCtl, root: Path) -> None:
-    process = happectl.start("keys", "set", "--root", root, *BOTH, preexec_fn=half_a_file)
-    process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == -signal.SIGXFSZ  # it had written half of the new file
-    assert (root / "etc/happe/happe.toml").read_text() == TEXT
-    assert happectl.run("keys", "set", "--root", root, *BOTH).returncode == 0
-    assert text_of(root) == WRITTEN
 
 
 def test_they_can_be_pressed(happectl: HappeCtl, root: Path) -> None:

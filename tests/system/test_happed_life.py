@@ -303,18 +303,3 @@ def test_a_profile_that_cannot_be_read_can_be_forgotten(stopped: Happed) -> None
     me("ResetProfile", "ss", "", "desktop")
 
     assert me("ListProfiles", "s", "") == []
-
-
-# Full disks
-
-
-@pytest.mark.parametrize("room", [0, 100])  # 100: the file beside the trace fits, the trace's first line does not
-def test_without_room_for_a_trace_no_run_begins(happed: Happed, world: World, room: int) -> None:
-    world.allow("run-study")
-    me = happed.serves()
-    happed.room_on_disk(room)
-    name, message = me.refused("StartRun", "a{sv}", RUN)
-    assert name == "Failed"
-    assert message.endswith("File too large")
-    assert list((happed.folder / "runs").iterdir()) == []
-    assert (me.get("State"), me.get("Run"), me.get("User")) == ("observing", "", MY_NAME)

@@ -4,8 +4,6 @@
 import csv
 import json
 import os
-import resource
-import signal
 import subprocess
 from pathlib import Path
 from statistics import fmean
@@ -205,20 +203,6 @@ def test_an_application_is_named_for_files_and_tables(happe_sim: HappeSim, tmp_p
     assert ran.returncode == EX_DATAERR
     assert f"{file}: applications[".encode() in ran.stderr
     assert b"].name: " in ran.stderr
-
-
-def test_a_file_that_may_not_grow_is_an_error_and_leaves_no_half(happe_sim: HappeSim, tmp_path: Path) -> None:
-    """The write fails after some bytes, as on a full disk."""
-
-    def limit() -> None:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-
-    command = [str(happe_sim.program), "study", "--participants", "2", "--out", str(tmp_path)]
-    ran = subprocess.run(command, capture_output=True, check=False, timeout=PATIENCE_S, preexec_fn=limit)
-    assert ran.returncode == EX_IOERR
-    assert b"cannot write: File too large" in ran.stderr
-    assert [file for file in tmp_path.rglob("*") if file.is_file()] == []
 
 
 def shell(happe_sim: HappeSim, script: str, cwd: Path) -> subprocess.CompletedProcess[bytes]:

@@ -2,10 +2,9 @@
 #include "governor/happed/runs/run_session.h"
 
 #include "governor/system/temporary_directory_fixture.h"
+#include "tests/disk.h"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
-#include <csignal>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -97,13 +96,15 @@ struct RunSessionTest : testing::Test {
     }
 };
 
-TEST_F(RunSessionTest, LeavesATraceOfItsTurnsAndItsFacts) {
+TEST_F(RunSessionTest, LeavesATraceOfItsTurnsAndItsFactsOnTheDisk) {
+    const Disk disk(directory.path());
     const auto run = begin(plan_of("O-HAPPE"));
     EXPECT_EQ(traces.kept(run->code())->facts, "") << "while it is on";
     ASSERT_TRUE(turn(*run, 2'000'000));
     run->facts().happened(at(2'500'000), "keyboard-lost", "");
     ASSERT_TRUE(turn(*run, 3'000'000));
     ASSERT_TRUE(run->end(at(3'500'000)));
+    EXPECT_EQ(disk.lost(), std::vector<std::string>());
 
     const auto lines = trace_of(run->code());
     ASSERT_EQ(lines.size(), 3U);
@@ -203,31 +204,12 @@ TEST_F(RunSessionTest, IsKeptAsBlindUnlessEverybodyMaySee) {
     }
 }
 
-// Limits the size of files. For the program this is like a full disk.
-class FullDisk {
-public:
-    explicit FullDisk(rlim_t bytes) {
-        getrlimit(RLIMIT_FSIZE, &found_);
-        const rlimit limit{.rlim_cur = bytes, .rlim_max = found_.rlim_max};
-        setrlimit(RLIMIT_FSIZE, &limit);
-    }
-    FullDisk(const FullDisk&) = delete;
-    FullDisk& operator=(const FullDisk&) = delete;
-    ~FullDisk() {
-        setrlimit(RLIMIT_FSIZE, &found_);
-        std::signal(SIGXFSZ, handler_);
-    }
-
-private:
-    void (*handler_)(int) = std::signal(SIGXFSZ, SIG_IGN);
-    rlimit found_{};
-};
-
 TEST_F(RunSessionTest, WhoseTraceCannotBeWrittenSaysSoOnceAndAtItsEnd) {
     const auto run = begin(plan_of("O-HAPPE"));
     const std::size_t lines = trace_of(run->code()).size();
     {
-        const FullDisk full(1);
+        Disk full(directory.path());
+        full.full_at(0);
         EXPECT_FALSE(turn(*run, 2'000'000));
         EXPECT_TRUE(turn(*run, 3'000'000)) << "told once";
     }

@@ -54,7 +54,9 @@ fs::path RunTraces::file(const std::string& run, std::string_view suffix) const 
 
 Result<RunTraces::Begun> RunTraces::begin(const KeptRun& kept) {
     std::error_code trouble;
-    fs::create_directories(folder_, trouble);
+    if (fs::create_directories(folder_, trouble)) {
+        static_cast<void>(sync_directory_of(folder_));  // a disk that refuses this refuses the run, too
+    }
     fs::permissions(folder_, fs::perms::owner_all, trouble);
     std::uint64_t random = 0;
     if (trouble || getrandom(&random, sizeof random, 0) != sizeof random) {
@@ -62,13 +64,14 @@ Result<RunTraces::Begun> RunTraces::begin(const KeptRun& kept) {
     }
     prune();
     std::string run = fmt::format("{:016x}", random);
-    if (const Status beside = keep(run, kept); !beside) {
-        return tl::unexpected<Error>(beside.error());
-    }
+    const Status beside = keep(run, kept);
     const fs::path path = file(run, kTrace);
-    FileDescriptor trace(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
+    constexpr int kNew = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+    FileDescriptor trace(beside ? ::open(path.c_str(), kNew, S_IRUSR | S_IWUSR) : -1);
     if (!trace) {
-        return failure(fmt::format("{}: {}", path.string(), std::generic_category().message(errno)));
+        const std::string why = fmt::format("{}: {}", path.string(), std::generic_category().message(errno));
+        remove(run);
+        return failure(beside ? why : beside.error().message);
     }
     return Begun{std::move(run), std::move(trace)};
 }

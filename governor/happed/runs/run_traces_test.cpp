@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "governor/happed/runs/run_traces.h"
 #include "governor/system/temporary_directory_fixture.h"
+#include "tests/disk.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -57,6 +58,7 @@ TEST_F(RunTracesTest, ACodeIsNoPath) {
 }
 
 TEST_F(RunTracesTest, WhatIsKeptOfARunIsWhatWasPutThereLast) {
+    const Disk disk(directory.path());
     const std::string run = traces.begin(kMine)->run;
     EXPECT_EQ(traces.kept(run)->uid, 1000U);
     EXPECT_TRUE(traces.kept(run)->blind);
@@ -64,6 +66,7 @@ TEST_F(RunTracesTest, WhatIsKeptOfARunIsWhatWasPutThereLast) {
 
     ASSERT_TRUE(traces.keep(run, {.uid = 0, .blind = false, .facts = R"({"a":"\\ü"})"}));
 
+    EXPECT_EQ(disk.lost(), std::vector<std::string>());
     EXPECT_EQ(traces.kept(run)->uid, 0U);
     EXPECT_FALSE(traces.kept(run)->blind);
     EXPECT_EQ(traces.kept(run)->facts, R"({"a":"\\ü"})");
@@ -101,6 +104,11 @@ TEST_F(RunTracesTest, TheNewestAreKept) {
     EXPECT_FALSE(traces.kept(first));
     const auto files = static_cast<std::ptrdiff_t>(2 * RunTraces::kMostKept);  // a trace and the file beside it
     EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), files);
+}
+
+TEST_F(RunTracesTest, ARunThatCannotBeginOnAFullDiskLeavesNothing) {
+    const auto begin = [&] { static_cast<void>(traces.begin(kMine)); };
+    EXPECT_GE(on_full_disks(directory.path(), begin, [&] { EXPECT_TRUE(fs::is_empty(folder)); }), 4);
 }
 
 TEST_F(RunTracesTest, AFolderThatCannotBeIsAnError) {

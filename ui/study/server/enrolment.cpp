@@ -3,10 +3,13 @@
 
 #include "ui/study/server/server.h"
 
+#include <fcntl.h>
+#include <unistd.h>
 #include <QFile>
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QSaveFile>
+#include <cerrno>
 
 namespace happe::study {
 namespace {
@@ -62,6 +65,13 @@ tl::expected<void, QString> write_enrolment(const QString& state, const Enrolmen
     if (!file.open(QIODevice::WriteOnly) || !file.setPermissions(QFile::ReadOwner | QFile::WriteOwner) ||
         file.write(QJsonDocument(object).toJson()) < 0 || !file.commit()) {
         return tl::unexpected(file.fileName() + QStringLiteral(": ") + file.errorString());
+    }
+    const int folder = ::open(QFile::encodeName(state).constData(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool is_synced = folder >= 0 && ::fsync(folder) == 0;  // the code that enrolled this laptop works only once
+    const int why = errno;
+    ::close(folder);
+    if (!is_synced) {
+        return tl::unexpected(file.fileName() + QStringLiteral(": ") + qt_error_string(why));
     }
     return {};
 }

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/study/server/server.h"
 
+#include "tests/disk.h"
+#include "ui/study/server/enrolment.h"
+
 #include <gtest/gtest.h>
+#include <QTemporaryDir>
 
 namespace happe::study {
 namespace {
@@ -53,6 +57,13 @@ TEST(Answer, IsARefusalOnlyIfTheStudyServerSaysSoForGood) {
     EXPECT_EQ(answer_of(problem(401, "bad-token")).verdict, Verdict::Later);
     EXPECT_EQ(answer_of(problem(429, "too-many-requests")).verdict, Verdict::Later);
     EXPECT_EQ(answer_of(problem(507, "storage-full")).verdict, Verdict::Later);
+}
+
+TEST(Enrolment, IsOnTheDiskWhenItIsWritten) {
+    const QTemporaryDir folder;
+    const Disk disk(folder.path().toStdString());
+    ASSERT_TRUE(write_enrolment(folder.path(), {.server = {}, .study = "a", .device = "b", .token = "c"}));
+    EXPECT_EQ(disk.lost(), std::vector<std::string>());
 }
 
 }  // namespace

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/study/sitting/journal.h"
 
+#include "tests/disk.h"
+
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
-#include <array>
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -138,65 +136,32 @@ TEST_F(JournalTest, NothingOfATraceIsLeftInTheFileWhenTheServerHasIt) {
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
 }
 
-TEST_F(JournalTest, AFullDiskIsAnErrorThatNamesTheFileAndChangesNothing) {
+TEST_F(JournalTest, AChangeIsOnTheDiskWhenItReturnsAndOnAFullDiskAllOfItOrNothing) {
     Journal journal(path_);
     journal.begin(kRun, "start");
     journal.ended(kRun, {.trace = "trace", .facts = "facts"});
-    rlimit before{};
-    ::getrlimit(RLIMIT_FSIZE, &before);
-    const auto ignored = std::signal(SIGXFSZ, SIG_IGN);
-    const rlimit full{.rlim_cur = std::filesystem::file_size(path_), .rlim_max = before.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &full);
-    const std::vector<Upload> uploads{rating_of(kRun, "id", 4), record_of(kRun, "id", std::string(1'000'000, 'x'))};
-    try {
-        journal.settle(kRun, Step::Answered, uploads);
-        ADD_FAILURE() << "there was room";
-    } catch (const JournalError& error) {
-        EXPECT_EQ(std::string(error.what()).rfind(path_, 0), 0U) << error.what();
-    }
-    ::setrlimit(RLIMIT_FSIZE, &before);
-    std::signal(SIGXFSZ, ignored);
-    EXPECT_EQ(journal.runs().front().step, Step::Ended);
-    EXPECT_EQ(journal.recording(kRun).trace, "trace");
-    EXPECT_EQ(journal.waiting(), 1);
-    journal.settle(kRun, Step::Answered, uploads);
-    EXPECT_EQ(journal.waiting(), 3);
-}
-
-// A child process settles one run after the other and is killed at some moment after the first. Every run in the file
-// is complete.
-TEST_F(JournalTest, KillLeavesEachRunBeforeOrAfterItsChange) {
-    static_cast<void>(Journal(path_));
-    for (int round = 0; round < 10; ++round) {
-        std::array<int, 2> settled{};
-        ASSERT_EQ(::pipe(settled.data()), 0);
-        const pid_t child = ::fork();
-        if (child == 0) {
-            Journal journal(path_);
-            for (int i = 0;; ++i) {
-                const std::string run = std::to_string(round) + "-" + std::to_string(i);
-                journal.begin(run, "start");
-                journal.ended(run, {.trace = "trace", .facts = "facts"});
-                journal.settle(run, Step::Answered, {rating_of(run, "id", 4), record_of(run, "id", "record")});
-                static_cast<void>(::write(settled[1], "x", 1) + 1);
+    std::string said;
+    const auto is_settled = [&] { return journal.runs().front().step == Step::Answered; };
+    const auto settle = [&] {
+        try {
+            if (!is_settled()) {
+                journal.settle(kRun, Step::Answered, {rating_of(kRun, "id", 4), record_of(kRun, "id", "record")});
             }
+        } catch (const JournalError& error) {
+            said = error.what();
         }
-        ::close(settled[1]);
-        char byte = 0;
-        EXPECT_EQ(::read(settled[0], &byte, 1), 1);
-        ::close(settled[0]);
-        ::usleep(static_cast<unsigned>(round) * 3000);
-        ::kill(child, SIGKILL);
-        ::waitpid(child, nullptr, 0);
-    }
-    Journal journal(path_);
-    std::int64_t expected = 0;
-    for (const KnownRun& run : journal.runs()) {
-        expected += run.step == Step::Answered ? 3 : run.step == Step::Ended ? 1 : 0;
-        EXPECT_EQ(journal.recording(run.code).trace.empty(), run.step != Step::Ended);
-    }
-    EXPECT_GT(expected, 0);
-    EXPECT_EQ(journal.waiting(), expected);
+    };
+    const int calls = on_full_disks(folder_, settle, [&] {
+        EXPECT_TRUE(said.starts_with(path_)) << said;
+        EXPECT_EQ(journal.recording(kRun).trace, is_settled() ? "" : "trace");
+        EXPECT_EQ(journal.waiting(), is_settled() ? 3 : 1);
+    });
+    EXPECT_GT(calls, 5);
+    EXPECT_EQ(journal.waiting(), 3);
+
+    const Disk disk(folder_);
+    journal.begin("second", "start");
+    EXPECT_EQ(disk.lost(), std::vector<std::string>());
 }
 
 TEST_F(JournalTest, OfAnotherVersionIsRefusedAndNotChanged) {
