@@ -68,6 +68,7 @@ void Loop::turn(MonoTime now) {
                             .front = front,
                             .counted = counted,
                             .decision = decision,
+                            .before = before ? &*before : nullptr,
                             .uafp = uafp_ ? &*uafp_ : nullptr,
                             .patience = patience,
                             .probe = governor_.probe() ? &*governor_.probe() : nullptr,

@@ -23,6 +23,7 @@ struct Turn {
     Ppm front{0};                // FocusSource::front()
     std::optional<Key> counted;  // the key of a new series, even if HAPPE serves nobody or presses are sham
     const Decision& decision;
+    const Uafp* before = nullptr;        // the profile before a lesson or probe of this turn; null if nobody is served
     const Uafp* uafp;                    // after the decision, with a running probe's values; null if nobody is served
     const Patience* patience = nullptr;  // after the decision, with the setting `descent`; null if nobody is served
     const Descent::Probe* probe = nullptr;  // the probe that runs after the decision

@@ -78,12 +78,13 @@ nlohmann::ordered_json numbers(const Values& values) {
     return array;
 }
 
-// A lesson as in profiles/schema/run-record.schema.json.
-inline nlohmann::ordered_json lesson_json(MonoTime at, const Lesson& lesson) {
+// A lesson as in profiles/schema/run-record.schema.json, and the UAFP after it.
+inline nlohmann::ordered_json lesson_json(MonoTime at, const Lesson& lesson, const Uafp& uafp) {
     nlohmann::ordered_json json = {{"t_us", at.time_since_epoch().count()}, {"key", name_of(lesson.key)},
                                    {"policy", lesson.policy.value},         {"level", lesson.level.value},
                                    {"from_khz", lesson.from.value},         {"to_khz", lesson.to.value},
-                                   {"cur_khz", lesson.current.value},       {"util_ppm", lesson.utilisation.value}};
+                                   {"cur_khz", lesson.current.value},       {"util_ppm", lesson.utilisation.value},
+                                   {"uafp_khz", numbers(uafp.values())}};
     if (lesson.probe) {
         json["probe"] = true;
     }

@@ -287,8 +287,8 @@ Result<std::optional<TraceObservation>> TraceReader::next() try {
     }
     const nlohmann::json parsed = json::parse(line_);
     const Field line(parsed, "");
-    static_cast<void>(line.object(
-        {"t_us", "user", "app", "source", "policies", "keys", "power_saver", "present", "idle_us", "front_ppm"}));
+    static_cast<void>(line.object({"t_us", "user", "app", "source", "policies", "keys", "power_saver", "present",
+                                   "idle_us", "front_ppm", "targets"}));
     const MonoTime at = instant(line.at("t_us"));
     if (last_ && at <= *last_) {
         line.at("t_us").refuse("must be later than the line before");

@@ -40,6 +40,14 @@ Json domains(const TraceHeader& header) {
     return result;
 }
 
+Json targets(const Decision& decision) {
+    auto result = Json::array();
+    for (const Target& target : decision.targets) {
+        result.push_back({{"policy", target.policy.value}, {"khz", target.khz.value}});
+    }
+    return result;
+}
+
 }  // namespace
 
 std::string header_line(const TraceHeader& header) {
@@ -113,7 +121,8 @@ std::string observation_line(const Turn& turn, std::optional<PowerSource> source
                  {"user", turn.served != nullptr ? Json(turn.served->user) : Json(nullptr)},
                  {"app", turn.served != nullptr ? Json(turn.served->app) : Json(nullptr)},
                  {"policies", policies},
-                 {"keys", keys}};
+                 {"keys", keys},
+                 {"targets", targets(turn.decision)}};
     if (turn.power_saver) {
         json["power_saver"] = true;
     }
@@ -138,10 +147,7 @@ std::string decision_line(const Turn& turn) {
         json["released"] = true;
         return line(json);
     }
-    json["targets"] = Json::array();
-    for (const Target& target : turn.decision.targets) {
-        json["targets"].push_back({{"policy", target.policy.value}, {"khz", target.khz.value}});
-    }
+    json["targets"] = targets(turn.decision);
     if (const auto& lesson = turn.decision.lesson) {
         json["learned"] = {{"user", turn.served->user},
                            {"app", turn.served->app},

@@ -66,8 +66,8 @@ def make(  # noqa: PLR0913 - callers name all but the first three
         "ended_us": started_us + seconds * SECOND + 350,
         "header": header() | {"uafp": [{"user": SUBJECT, "app": "torcs", "khz": before}] if before else []},
         "observations": lines,
-        "profile_before": before,
-        "profile_after": person.levels if person and person.learned else before,
+        "profile_before": person and (before or [LADDER[0]] * 10),
+        "profile_after": person and person.levels,
         "learned": person.learned if person else [],
         "indicator": random.random() < 0.5,  # noqa: PLR2004 - a fair coin
         "rating": random.randint(1, 5),
@@ -118,7 +118,7 @@ class _Person:
         lesson |= {"to_khz": target, "cur_khz": self.khz, "util_ppm": max(seen["util_ppm"])}
         self.learned.append(lesson)
         below = [min(khz, target) for khz in self.levels[:level]]
-        self.levels = [*below, target, *(max(khz, target) for khz in self.levels[level + 1 :])]
+        self.levels = lesson["uafp_khz"] = [*below, target, *(max(khz, target) for khz in self.levels[level + 1 :])]
         self.khz = target
 
 
@@ -133,9 +133,11 @@ def _line(random: Random, t_us: int, person: _Person | None) -> Json:
         "app": "torcs" if person else None,
         "policies": [{"id": 0, "cur_khz": khz, "util_ppm": util}],
         "keys": person.presses(t_us) if person else [],
+        "targets": [],
     }
     if person:
         person.decide(line)
+        line["targets"] += [{"policy": 0, "khz": person.khz}] if person.khz != khz else []
     return line
 
 

@@ -10,7 +10,7 @@ import given_traces
 import records
 from happe_contract.traces import ClockEstimate
 from happe_study.model.studies import Study
-from happe_study.study.checks import clock, parts
+from happe_study.study.checks import clock, conditions, parts
 from happe_study.study.checks.behaviour import behaviour
 from happe_study.study.checks.evidence import Check, Evidence, RunFacts, TraceFacts, Verdict
 from happe_study.study.checks.gathering import Sources
@@ -105,6 +105,22 @@ def test_watts_that_come_late_are_a_clock_unless_its_bound_explains_it(
     mine = trace("T", (BEGIN - SECOND, BEGIN + 100 * SECOND))
     made = evidence(run, traces=(mine,), clocks=clocks, measures={run.code: measure})
     assert found(clock.check(made)) == said
+
+
+def test_a_machine_that_does_not_run_as_decided_is_named() -> None:
+    record = records.make(seconds=SECONDS, seed=3) | {"indicator": False}
+
+    def checked() -> Check:
+        return conditions.check(evidence(replace(played(), behaviour=behaviour(record, None))))
+
+    assert (checked().findings, checked().not_told) == ((), ())
+    for line in record["observations"][10:20]:
+        line["targets"] = [{"policy": 0, "khz": 2_300_000}]
+    assert found(checked()) == ["run RUN1: T-HAPPE: 10 of 59 periods were at another frequency than decided"]
+    for line in record["observations"]:
+        del line["targets"]
+    assert found(checked()) == []
+    assert "took effect in 1 run" in " ".join(checked().not_told)
 
 
 def test_power_traces_are_not_ok_where_no_run_could_be_compared() -> None:

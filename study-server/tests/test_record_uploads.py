@@ -64,7 +64,7 @@ def test_a_record_is_kept_as_it_came_with_what_was_learned(world: World) -> None
     assert opened(key, run.code, row.document) == raw
     assert row.digest == record_digest(key, sha256(raw).hexdigest())
     assert taught.lessons == [lesson | {"probe": False} for lesson in record["learned"]]
-    assert (taught.before, taught.after) == (None, record["profile_after"])
+    assert (taught.before, taught.after) == (record["profile_before"], record["profile_after"])
     assert run.code == record["run"]
     assert run.record_us is not None
 

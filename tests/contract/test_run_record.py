@@ -50,7 +50,9 @@ def test_a_record_of_a_run_is_what_the_server_takes(experimenter: Client, condit
     acts = condition.endswith("-HAPPE") and "keys" not in changes
     assert len(read.learned) == acts
     assert read.served == ((f"subject:{seals.SUBJECT}", seals.APPLICATION) if condition.endswith("-HAPPE") else None)
-    assert (read.profile_before, read.profile_after is not None) == (None, acts)
+    assert (read.profile_before is not None, read.knew_profile) == (condition.endswith("-HAPPE"), False)
+    assert (read.profile_after != read.profile_before) == acts
+    assert all("targets" in line for line in document["observations"])
     assert document["indicator"] is (condition == "B-HAPPE")
 
 
@@ -77,6 +79,7 @@ def test_a_raised_run_begins_a_step_higher_and_teaches_no_later_run(experimenter
     pressed(experimenter, "power")
     learned = record(experimenter, first)
     second = begin(experimenter, condition, raised=True)
+    pressed(experimenter, "power")
 
     document = record(experimenter, second)
 

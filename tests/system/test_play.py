@@ -23,12 +23,17 @@ def test_profiles_stay_from_run_to_run_and_times_are_those_asked_for(happe_sim: 
     assert (ran.returncode, ran.stderr) == (0, b"")
     who, training, operating, ondemand = (json.loads(line) for line in ran.stdout.splitlines())
     assert len(who["people"]) == 3
-    assert training["profile_before"] is None
+    assert (training["header"]["uafp"], training["profile_before"]) == ([], [800_000] * 10)
     assert training["profile_after"] == operating["profile_before"]
     assert operating["header"]["uafp"] == [{"user": "alice", "app": "torcs", "khz": operating["profile_before"]}]
     assert operating["observations"][-1]["t_us"] == 320_000_000
     assert ondemand["observations"][0]["user"] is ondemand["profile_after"] is None
     for run in (training, operating, ondemand):
+        replayed = happe_sim.replay(
+            b"".join(json.dumps(line).encode() + b"\n" for line in (run["header"], *run["observations"]))
+        )
+        decided = [json.loads(line).get("targets", []) for line in replayed.stdout.splitlines()]
+        assert decided == [line["targets"] for line in run["observations"]]
         mean_w = sum(run["milliwatts"]) / len(run["milliwatts"]) / 1000
         assert len(run["milliwatts"]) * run["step_us"] == 120_000_000
         assert mean_w == pytest.approx(run["mean_w"], abs=0.001)

@@ -97,11 +97,11 @@ MachineFacts look_at_machine(const Cpufreq& cpufreq, const std::string& backend)
 }
 
 void RunFacts::turned(const Turn& turn) {
+    if (one_profile_ && !before_ && turn.before != nullptr) {
+        before_ = *turn.before;
+    }
     if (turn.decision.lesson) {
-        learned_.push_back({turn.at, *turn.decision.lesson});
-        if (one_profile_) {
-            after_ = *turn.uafp;
-        }
+        learned_.push_back({turn.at, *turn.decision.lesson, *turn.uafp});
     }
 }
 
@@ -135,13 +135,13 @@ std::string RunFacts::document(MonoTime ended, const std::string& version) const
                      {"started_us", micros(started_)},
                      {"ended_us", micros(ended)},
                      {"profile_before", levels(before_)},
-                     {"profile_after", levels(after_)},
+                     {"profile_after", levels(before_ && !learned_.empty() ? learned_.back().after : before_)},
                      {"learned", Json::array()},
                      {"indicator", indicator_},
                      {"machine", json_of(machine_.value_or(MachineFacts()))},
                      {"software", {{"happed", version}}}};
-    for (const auto& [at, lesson] : learned_) {
-        document["learned"].push_back(lesson_json(at, lesson));
+    for (const auto& [at, lesson, after] : learned_) {
+        document["learned"].push_back(lesson_json(at, lesson, after));
     }
     if (raised_) {
         document["raised"] = true;

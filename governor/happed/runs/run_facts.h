@@ -5,6 +5,7 @@
 
 #include "governor/core/turn_observer.h"
 #include "governor/cpufreq/cpufreq.h"
+#include "governor/documents/run_plan.h"
 
 #include <optional>
 #include <string>
@@ -31,15 +32,13 @@ class RunFacts {
 public:
     static constexpr std::size_t kMostInterruptions = 1000;  // drops later ones
 
-    // `indicator` and `raised` are the plan's.
-    RunFacts(MonoTime started, bool indicator, bool raised = false)
-        : started_(started), indicator_(indicator), raised_(raised) {}
+    // A run of every application has no profile in its facts.
+    RunFacts(MonoTime started, const RunPlan& plan)
+        : started_(started),
+          indicator_(plan.indicator),
+          raised_(plan.raised),
+          one_profile_(!plan.application.empty()) {}
 
-    // For a run of one application. Other runs have no profile in their facts.
-    void begins_with(const std::optional<Uafp>& profile) {
-        before_ = after_ = profile;
-        one_profile_ = true;
-    }
     void runs_on(MachineFacts machine) { machine_ = std::move(machine); }
     [[nodiscard]] bool knows_machine() const { return machine_.has_value(); }
 
@@ -64,14 +63,14 @@ private:
     struct Learned {
         MonoTime at;
         Lesson lesson;
+        Uafp after;
     };
 
     MonoTime started_;
     bool indicator_;
     bool raised_;
-    bool one_profile_ = false;
+    bool one_profile_;
     std::optional<Uafp> before_;
-    std::optional<Uafp> after_;
     std::optional<MachineFacts> machine_;
     std::vector<Learned> learned_;
     std::vector<Interruption> interruptions_;

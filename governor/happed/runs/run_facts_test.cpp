@@ -14,7 +14,7 @@ MonoTime at(std::int64_t micros) {
 }
 
 struct RunFactsTest : testing::Test {
-    RunFacts facts{at(1'000'000), true};
+    RunFacts facts{at(1'000'000), {.application = "torcs", .indicator = true}};
     json document() const { return json::parse(facts.document(at(9'000'000), "1.2.3")); }
 };
 
@@ -48,18 +48,16 @@ TEST_F(RunFactsTest, ALessonIsKeptWithTheProfileItLeadsTo) {
                                              .current = {1'600'000},
                                              .utilisation = {970'000}}};
     const Served whom{"subject:p", "torcs"};
-    facts.begins_with(before);
 
-    facts.turned({.at = at(2'000'000), .served = &whom, .decision = decision, .uafp = &after});
-    facts.turned({.at = at(3'000'000), .served = &whom, .decision = Decision(), .uafp = &before});
+    facts.turned({.at = at(2'000'000), .served = &whom, .decision = decision, .before = &before, .uafp = &after});
+    facts.turned({.at = at(3'000'000), .served = &whom, .decision = Decision(), .before = &after, .uafp = &before});
 
     const json seen = document();
     EXPECT_EQ(seen["profile_before"], json(std::vector<int>(10, 800'000)));
-    EXPECT_EQ(seen["profile_after"],
-              json::parse("[800000,800000,800000,1200000,1200000,1200000,1200000,1200000,1200000,"
-                          "1200000]"));
+    EXPECT_EQ(seen["profile_after"], seen["learned"][0]["uafp_khz"]);
     EXPECT_EQ(seen["learned"], json::parse(R"([{"t_us":2000000,"key":"power","policy":0,"level":3,"from_khz":800000,
-        "to_khz":1200000,"cur_khz":1600000,"util_ppm":970000}])"));
+        "to_khz":1200000,"cur_khz":1600000,"util_ppm":970000,
+        "uafp_khz":[800000,800000,800000,1200000,1200000,1200000,1200000,1200000,1200000,1200000]}])"));
 }
 
 TEST_F(RunFactsTest, AnInterruptionLastsUntilTheNextOrTheEnd) {

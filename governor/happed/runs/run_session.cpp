@@ -44,9 +44,6 @@ Result<std::unique_ptr<RunSession>> RunSession::begin(RunTraces& traces, Terms t
         run->own_.profiles.emplace(each.whom, *each.profile);
         run->own_.waits.emplace(each.whom, each.patience);
     }
-    if (!run->terms_.plan.application.empty()) {
-        run->facts_.begins_with(known.front().profile);
-    }
     if (const Status headed = run->record(header_line(run->header(policies, known))); !headed) {
         traces.remove(run->code_);
         return tl::unexpected<Error>(headed.error());
@@ -55,10 +52,7 @@ Result<std::unique_ptr<RunSession>> RunSession::begin(RunTraces& traces, Terms t
 }
 
 RunSession::RunSession(RunTraces& traces, Terms terms, std::span<const Policy> policies, MonoTime now)
-    : traces_(traces),
-      terms_(std::move(terms)),
-      domains_(domains_of(policies)),
-      facts_(now, terms_.plan.indicator, terms_.plan.raised) {}
+    : traces_(traces), terms_(std::move(terms)), domains_(domains_of(policies)), facts_(now, terms_.plan) {}
 
 LoopSettings RunSession::settings() const {
     LoopSettings settings{.sham = terms_.plan.sham && is_happe(), .domains = domains_};

@@ -63,26 +63,28 @@ public:
     }
 
     [[nodiscard]] Json document(const RunResult& run) const {
-        const Json before = header_["uafp"].empty() ? Json() : header_["uafp"][0]["khz"];
-        return {{"header", header_},        {"observations", observations_},
-                {"profile_before", before}, {"profile_after", learned_.empty() ? before : after_},
-                {"learned", learned_},      {"rating", run.rating},
-                {"mean_w", run.watts},      {"step_us", kStudyStep.count()},
-                {"milliwatts", milliwatts_}};
+        return {
+            {"header", header_},         {"observations", observations_},
+            {"profile_before", before_}, {"profile_after", learned_.empty() ? before_ : learned_.back()["uafp_khz"]},
+            {"learned", learned_},       {"rating", run.rating},
+            {"mean_w", run.watts},       {"step_us", kStudyStep.count()},
+            {"milliwatts", milliwatts_}};
     }
 
 private:
     void learn(const Turn& turn) {
+        if (before_.is_null() && turn.before != nullptr) {
+            before_ = numbers(turn.before->values());
+        }
         if (turn.decision.lesson) {
-            learned_.push_back(lesson_json(turn.at, *turn.decision.lesson));
-            after_ = numbers(turn.uafp->values());
+            learned_.push_back(lesson_json(turn.at, *turn.decision.lesson, *turn.uafp));
         }
     }
 
     Json header_;
     Json observations_ = Json::array();
     Json learned_ = Json::array();
-    Json after_;
+    Json before_;
     Json milliwatts_ = Json::array();
 };
 

@@ -14,8 +14,7 @@ class TaughtRun(Base):
     """A run in which HAPPE served a participant, by its record. Times are microseconds of the laptop's monotonic clock.
 
     `ladder`: the frequencies that its UAFP can have, ascending, in kHz of the fastest ladder (docs/traces.md). `before`
-    and `after`: the UAFP before and after the run, ten kHz for levels 0 to 9 (A.4); None if untaught. `lessons`: as
-    in the record, without probes.
+    and `after`: the UAFP before and after the run, ten kHz for levels 0 to 9 (A.4). `lessons`: as in the record.
     """
 
     __tablename__ = "taught_runs"
@@ -25,10 +24,10 @@ class TaughtRun(Base):
     )
     started_us: Mapped[int] = mapped_column(Micros)
     ended_us: Mapped[int] = mapped_column(Micros)
-    warm: Mapped[bool]  # it may have begun with levels that its record lacks (docs/traces.md, warm_start)
+    knew_profile: Mapped[bool]  # otherwise `before` is an untaught one
     ladder: Mapped[list[int]]
-    before: Mapped[list[int] | None]
-    after: Mapped[list[int] | None]
+    before: Mapped[list[int]]
+    after: Mapped[list[int]]
     lessons: Mapped[list[dict[str, Any]]] = mapped_column(JSON)
 
 

@@ -7,12 +7,12 @@ Pure. The record has passed the checks of study/records/record.py. Times are mic
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from happe_contract.strict_json import Json
 from happe_study.study.documents import PowerModel
-from happe_study.study.records.lessons import Ladder, ladders, learn, untaught
+from happe_study.study.records.record import knew_profile
 
 EXACT = ("setspeed", "simulated")  # back-ends that set exactly the decided frequency
 OF_ANOTHER = 0.05  # a ladder whose ends differ from the model's by a larger share is another machine's
@@ -21,7 +21,7 @@ FEWEST_LINES = 5  # records with fewer observations never count as alike
 
 @dataclass(frozen=True)
 class Behaviour:
-    """A record's content. `strayed`: the periods that did not follow the profile, and all periods; None if unknown.
+    """A record's content. `strayed`: the periods at another frequency than decided, and all periods; None if unknown.
 
     `watts` has the end of each sample period and the model's watts in it; empty without a model of this machine.
     `digest` is the SHA-256 of the measurements, with times counted from the run's beginning.
@@ -36,8 +36,7 @@ class Behaviour:
     sham: bool
     served: int  # periods in which HAPPE governed
     lessons: int
-    profile_before: tuple[int, ...] | None
-    profile_after: tuple[int, ...] | None
+    knew_profile: bool
     ladder: tuple[int, ...]  # of the first policy, kHz
     periods: Mapping[int, int]  # by frequency of the first policy, kHz
     strayed: tuple[int, int] | None
@@ -47,9 +46,11 @@ class Behaviour:
 
 def behaviour(record: Json, model: PowerModel | None) -> Behaviour:
     """Read a record's behaviour. `model` computes the power that the run should have taken."""
-    known = ladders(record["header"])
-    first = min(known)
-    steps = list(_steps(record, first))
+    header = record["header"]
+    first = min(header["ladders_khz"], key=int)
+    ladder = header["ladders_khz"][first]
+    speeds = dict(zip(ladder, header.get("calibrated_khz", {}).get(first, ladder), strict=True))
+    steps = list(_steps(record, int(first)))
     return Behaviour(
         clock=record["clock"],
         started_us=record["started_us"],
@@ -57,21 +58,16 @@ def behaviour(record: Json, model: PowerModel | None) -> Behaviour:
         indicator=record["indicator"],
         governor=record["machine"]["governor"],
         backend=record["machine"]["backend"],
-        sham=record["header"].get("keys") == "sham",
+        sham=header.get("keys") == "sham",
         served=sum(line["user"] is not None for line in record["observations"]),
         lessons=len(record["learned"]),
-        profile_before=_profile(record["profile_before"]),
-        profile_after=_profile(record["profile_after"]),
-        ladder=known[first].khz,
+        knew_profile=knew_profile(record),
+        ladder=tuple(ladder),
         periods=Counter(khz for _, khz, _ in steps),
-        strayed=_strayed(record, known, first),
-        watts=tuple(_watts(steps, known[first], model)) if model and _is_of(known[first], model) else (),
+        strayed=_strayed(record, int(first)),
+        watts=tuple(_watts(steps, speeds, model)) if model and _is_of([*speeds.values()], model) else (),
         digest=_digest(record),
     )
-
-
-def _profile(khz: list[int] | None) -> tuple[int, ...] | None:
-    return None if khz is None else tuple(khz)
 
 
 def _steps(record: Json, policy: int) -> Iterator[tuple[int, int, int]]:
@@ -86,54 +82,34 @@ def _steps(record: Json, policy: int) -> Iterator[tuple[int, int, int]]:
             yield line["t_us"], khz, max(seen["util_ppm"])
 
 
-def _is_of(ladder: Ladder, model: PowerModel) -> bool:
+def _is_of(speeds: Sequence[int], model: PowerModel) -> bool:
     """Whether the ends of a ladder are near the model's, so that both are of the same machine."""
-    speeds = [ladder.speeds.get(khz, khz) for khz in (ladder.khz[0], ladder.khz[-1])]
     ends = (model.frequencies_khz[0], model.frequencies_khz[-1])
-    return all(abs(speed - end) <= OF_ANOTHER * end for speed, end in zip(speeds, ends, strict=True))
+    return all(abs(speed - end) <= OF_ANOTHER * end for speed, end in zip((speeds[0], speeds[-1]), ends, strict=True))
 
 
-def _watts(steps: list[tuple[int, int, int]], ladder: Ladder, model: PowerModel) -> Iterator[tuple[int, float]]:
+def _watts(
+    steps: list[tuple[int, int, int]], speeds: Mapping[int, int], model: PowerModel
+) -> Iterator[tuple[int, float]]:
     for t_us, khz, ppm in steps:
-        yield t_us, model.at(ladder.speeds.get(khz, khz), ppm / 1e4)
+        yield t_us, model.at(speeds.get(khz, khz), ppm / 1e4)
 
 
-def _strayed(record: Json, known: Mapping[int, Ladder], policy: int) -> tuple[int, int] | None:
-    """Count the periods whose frequency does not follow from the last period, profile and presses (docs/traces.md).
+def _strayed(record: Json, policy: int) -> tuple[int, int] | None:
+    """Count the periods at another frequency than HAPPE decided on the line before, and the periods compared.
 
-    Returns that count and the number of periods compared; None if rules beyond the paper's apply, or the back-end does
-    not set exact frequencies.
+    Returns None if the back-end does not set exact frequencies, or the record has no decisions.
     """
-    header = record["header"]
-    by_the_paper = header["mode"] == "paper" and header["feedback"] == "next-sample"
-    if len(known) > 1 or not by_the_paper or record["machine"]["backend"] not in EXACT:
-        return None
-    lessons = {each["t_us"]: each for each in record["learned"]}
-    levels = list(record["profile_before"] or untaught(header))
     wanted: int | None = None
     strayed = looked = 0
-    for line in record["observations"]:
-        if line["user"] is None or line["app"] is None or not line["policies"]:
-            wanted = None
-            continue
-        seen = line["policies"][0]
-        khz = seen.get("cur_khz", wanted)
-        if khz is None:
-            continue
-        if wanted is not None:
+    for line in record["observations"] if record["machine"]["backend"] in EXACT else ():
+        khz = next((each.get("cur_khz", wanted) for each in line["policies"] if each["id"] == policy), None)
+        if wanted is not None and khz is not None:
             looked += 1
             strayed += khz != wanted
-        if lesson := lessons.get(line["t_us"]):
-            levels = learn(levels, lesson["level"], lesson["to_khz"])
-            wanted = lesson["to_khz"]
-        else:
-            wanted = _up(known[policy], levels[known[policy].level(max(seen["util_ppm"]), khz)])
-    return strayed, looked
-
-
-def _up(ladder: Ladder, khz: int) -> int:
-    """The lowest frequency of a ladder at or above the given one, or its top."""
-    return next((each for each in ladder.khz if each >= khz), ladder.khz[-1])
+        decides = "targets" in line and None not in (line["user"], line["app"])
+        wanted = {each["policy"]: each["khz"] for each in line["targets"]}.get(policy, khz) if decides else None
+    return (strayed, looked) if looked else None
 
 
 def _digest(record: Json) -> str:

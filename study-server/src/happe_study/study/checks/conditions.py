@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Check that each run's record fits its condition, once the study is unblinded."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 
 from happe_contract import conditions as names
 from happe_study.study.checks.behaviour import Behaviour
@@ -19,16 +20,16 @@ def check(evidence: Evidence) -> Check:
         return Check(KEY, TITLE, "no record", not_told=(BLINDED,), told=False)
     runs = [run for run in evidence.single if run.condition is not None]
     trained = {
-        (run.participant, run.application): run.behaviour.profile_after
+        (run.participant, run.application)
         for run in runs
-        if run.condition == names.T_HAPPE and run.behaviour is not None
+        if run.condition == names.T_HAPPE and run.behaviour is not None and run.behaviour.lessons
     }
     found = [Finding(f"run {run.code}", f"{run.condition}: {what}") for run in runs for what in _wrong(run, trained)]
     without = [run.code for run in evidence.runs if run.complete and run.condition is None]
     found += [Finding(f"run {code}", "has no known condition: its seal did not open") for code in without]
     found += [Finding(f"run {code}", "its record does not open") for code in evidence.unread]
     found += [Finding(f"run {code}", f"its profile: {what}") for code, what in evidence.doubts]
-    looked_at = f"{counted(len(runs), 'record')}: governor, keys, indicator, profile, and whether frequencies follow it"
+    looked_at = f"{counted(len(runs), 'record')}: governor, keys, indicator, profile, decided frequencies"
     return Check(KEY, TITLE, looked_at, tuple(found), tuple(_not_told(runs)), told=bool(runs))
 
 
@@ -38,8 +39,8 @@ def _not_told(runs: list[RunFacts]) -> Iterator[str]:
     beyond = sum(_governed(run) and run.behaviour is not None and run.behaviour.strayed is None for run in runs)
     if beyond:
         yield (
-            f"This check can't tell whether frequencies follow the profile in {counted(beyond, 'run')}: "
-            "other rules than the paper's applied, or exact frequencies are missing."
+            f"This check can't tell whether HAPPE's decisions took effect in {counted(beyond, 'run')}: "
+            "decisions or exact frequencies are missing."
         )
 
 
@@ -47,7 +48,7 @@ def _governed(run: RunFacts) -> bool:
     return run.condition is not None and names.is_happe(run.condition)
 
 
-def _wrong(run: RunFacts, trained: Mapping[tuple[str, str], tuple[int, ...] | None]) -> Iterator[str]:
+def _wrong(run: RunFacts, trained: AbstractSet[tuple[str, str]]) -> Iterator[str]:
     """The contradictions between a record and its condition."""
     assert run.condition is not None  # noqa: S101 - chosen so
     assert run.behaviour is not None  # noqa: S101 - chosen so
@@ -90,17 +91,13 @@ def _no_happe(record: Behaviour) -> Iterator[str]:
     if not record.served:
         yield "HAPPE governed in no period"
     if record.strayed is not None and record.strayed[0] > MOST_STRAYED * record.strayed[1]:
-        yield f"{record.strayed[0]} of {record.strayed[1]} periods did not follow the profile"
+        yield f"{record.strayed[0]} of {record.strayed[1]} periods were at another frequency than decided"
 
 
-def _profile(
-    run: RunFacts, record: Behaviour, trained: Mapping[tuple[str, str], tuple[int, ...] | None]
-) -> Iterator[str]:
+def _profile(run: RunFacts, record: Behaviour, trained: AbstractSet[tuple[str, str]]) -> Iterator[str]:
     """A fault unless T-HAPPE began without a profile, and the other conditions with the training's profile."""
     if run.condition == names.T_HAPPE:
-        if record.profile_before is not None:
+        if record.knew_profile:
             yield "it began with a profile, but training must begin without one"
-        return
-    taught = trained.get((run.participant, run.application))
-    if taught is not None and record.profile_before is None:
+    elif (run.participant, run.application) in trained and not record.knew_profile:
         yield "it began without the profile of the training"

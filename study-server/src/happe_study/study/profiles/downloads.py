@@ -151,7 +151,7 @@ def _lesson(history: History, number: int) -> tuple[Any, ...]:
     taught = step.lesson
     about = (step.number, step.chapter.run, step.chapter.condition, step.since_us, taught.key)
     measured = (taught.policy, taught.level, taught.util_ppm, taught.cur_khz, taught.from_khz, taught.to_khz)
-    return (*about, *measured, *(step.levels or (None,) * LEVELS))
+    return (*about, *measured, *taught.uafp_khz)
 
 
 def note_lessons(session: Session, profile: Profile, who: Caller) -> None:

@@ -67,20 +67,16 @@ def heat(khz: int, ladder: Sequence[int]) -> int:
     return round(HEATS * (khz - ladder[0]) / (ladder[-1] - ladder[0])) if ladder[-1] > ladder[0] else 0
 
 
-def steps(key: str, title: str, sides: Sequence[tuple[str, Levels | None]], ladder: Sequence[int]) -> Chart:
-    """A chart of UAFPs, the last one on top. Unknown ones (None) are left out."""
-    known = [
-        (name, levels, look)
-        for (name, levels), look in zip(sides, LOOKS[-len(sides) :], strict=True)
-        if levels is not None
-    ]
-    every = sorted({*ladder, *(khz for _name, levels, _look in known for khz in levels)})
+def steps(key: str, title: str, sides: Sequence[tuple[str, Levels]], ladder: Sequence[int]) -> Chart:
+    """A chart of UAFPs, the last one on top."""
+    every = sorted({*ladder, *(khz for _name, levels in sides for khz in levels)})
     series = tuple(
-        Series(name, [khz / GHZ for khz in (*levels, levels[-1])], look, step=True) for name, levels, look in known
+        Series(name, [khz / GHZ for khz in (*levels, levels[-1])], look, step=True)
+        for (name, levels), look in zip(sides, LOOKS[-len(sides) :], strict=True)
     )
-    rows = [[str(level), *(ghz(levels[level]) for _name, levels, _look in known)] for level in range(LEVELS)]
-    table = Table(["level", *(f"{name}, GHz" for name, _levels, _look in known)], rows)
-    said = "; ".join(f"{name}: {' '.join(map(ghz, levels))} GHz" for name, levels, _look in known)
+    rows = [[str(level), *(ghz(levels[level]) for _name, levels in sides)] for level in range(LEVELS)]
+    table = Table(["level", *(f"{name}, GHz" for name, _levels in sides)], rows)
+    said = "; ".join(f"{name}: {' '.join(map(ghz, levels))} GHz" for name, levels in sides)
     ticks = [khz / GHZ for khz in every]
     return Chart(
         key, title, "GHz", (0, LEVELS), [*range(LEVELS + 1)], series,

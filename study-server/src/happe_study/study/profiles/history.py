@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The history of a UAFP: its state after each lesson, replayed by Algorithm 4, and differences from stored profiles.
+"""The history of a UAFP: its state after each lesson, by the records of its runs, and contradictions between these.
 
 Frequencies are kHz of the fastest ladder, times microseconds of a run's laptop.
 """
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -17,18 +17,16 @@ from happe_study.base.codes import is_code
 from happe_study.model.profiles import Profile, TaughtRun
 from happe_study.model.runs import Run
 from happe_study.study.protocol.conditions import T_HAPPE
-from happe_study.study.records.lessons import LEVELS, learn
 from happe_study.study.records.record import Lesson
 
-Levels = tuple[int, ...]
+Levels = Sequence[int]
 
 
 @dataclass(frozen=True)
 class Chapter:
     """A run in which HAPPE served a participant: the UAFP before it, its lessons by time, and the UAFP after it.
 
-    `before` and `after` are None for an untaught UAFP, which has the ladder's lowest frequency at each level. With
-    `warm` it may have had other levels, which the record lacks. `at_us`: the run's start by the server's clock.
+    `at_us`: the run's start by the server's clock. Without `knew_profile` it began with an untaught UAFP.
     """
 
     run: str
@@ -38,41 +36,26 @@ class Chapter:
     started_us: int
     ended_us: int
     ladder: Levels
-    warm: bool
-    before: Levels | None
-    after: Levels | None
-    lessons: tuple[Lesson, ...] = ()
-
-    @property
-    def untaught(self) -> Levels:
-        """The levels of a UAFP that nobody has taught yet."""
-        return (self.ladder[0],) * LEVELS
-
-    @property
-    def found(self) -> Levels | None:
-        """The levels that the run began with; None if its record does not say."""
-        if self.before is not None:
-            return self.before
-        return None if self.warm and self.lessons else self.untaught
-
-    @property
-    def left(self) -> Levels:
-        """The levels that the run ended with, by its record."""
-        return self.after or self.before or self.untaught
+    knew_profile: bool
+    before: Levels
+    after: Levels
+    lessons: Sequence[Lesson] = ()
 
 
 @dataclass(frozen=True)
 class Step:
-    """A lesson, numbered from 1 through all runs, and the levels after it; None if the levels before are unknown.
-
-    `also`: the other levels that the lesson changed, as (level, from, to).
-    """
+    """A lesson, numbered from 1 through all runs, and the levels before it."""
 
     number: int
     chapter: Chapter
     lesson: Lesson
-    levels: Levels | None
-    also: tuple[tuple[int, int, int], ...] = ()
+    before: Levels
+
+    @property
+    def also(self) -> list[tuple[int, int, int]]:
+        """The other levels that the lesson changed, as (level, from, to)."""
+        moved = enumerate(zip(self.before, self.lesson.uafp_khz, strict=True))
+        return [(at, old, new) for at, (old, new) in moved if old != new and at != self.lesson.level]
 
     @property
     def since_us(self) -> int:
@@ -82,7 +65,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Doubt:
-    """A contradiction between a run's lessons and a stored profile: the run, and a description."""
+    """A contradiction between a run's record and earlier facts: the run, and a description."""
 
     run: str
     says: str
@@ -90,24 +73,24 @@ class Doubt:
 
 @dataclass(frozen=True)
 class History:
-    """A profile's runs, lessons and contradictions, in the order of the runs."""
+    """A profile's runs, lessons by presses, and contradictions, in the order of the runs."""
 
-    chapters: tuple[Chapter, ...]
-    steps: tuple[Step, ...] = ()
-    doubts: tuple[Doubt, ...] = field(default=())
+    chapters: Sequence[Chapter]
+    steps: Sequence[Step]
+    doubts: Sequence[Doubt]
 
     @property
     def levels(self) -> Levels:
         """The UAFP as the last run left it."""
-        return self.chapters[-1].left
+        return self.chapters[-1].after
 
-    def of_run(self, run: str) -> tuple[Step, ...]:
+    def of_run(self, run: str) -> list[Step]:
         """The lessons of a run."""
-        return tuple(step for step in self.steps if step.chapter.run == run)
+        return [step for step in self.steps if step.chapter.run == run]
 
-    def after(self, number: int) -> Levels | None:
-        """The UAFP after `number` lessons; None if unknown."""
-        return self.steps[number - 1].levels if number else self.chapters[0].found
+    def after(self, number: int) -> Levels:
+        """The UAFP after `number` lessons."""
+        return self.steps[number - 1].lesson.uafp_khz if number else self.chapters[0].before
 
 
 def told(chapters: Sequence[Chapter]) -> History:
@@ -115,49 +98,24 @@ def told(chapters: Sequence[Chapter]) -> History:
     steps: list[Step] = []
     doubts = list(_gaps(chapters))
     for chapter in chapters:
-        mine, wrong = _taught(chapter, len(steps))
-        steps += mine
-        doubts += wrong
-    return History(tuple(chapters), tuple(steps), tuple(doubts))
-
-
-def _taught(chapter: Chapter, before: int) -> tuple[list[Step], list[Doubt]]:
-    """A run's lessons as steps, after `before` earlier ones; and the contradictions in them."""
-    steps: list[Step] = []
-    doubts: list[Doubt] = []
-    levels = chapter.found
-    for number, lesson in enumerate(chapter.lessons, start=before + 1):
-        if levels is not None and levels[lesson.level] != lesson.from_khz:
-            says = f"lesson {number} says that level {lesson.level} was {lesson.from_khz} kHz; the lessons before it "
-            doubts.append(Doubt(chapter.run, f"{says}makes that {levels[lesson.level]} kHz"))
-        next_levels = None if levels is None else tuple(learn(list(levels), lesson.level, lesson.to_khz))
-        steps.append(Step(number, chapter, lesson, next_levels, _also(levels, next_levels, lesson.level)))
-        levels = next_levels
-    if levels is not None and levels != chapter.left:
-        other = ", ".join(str(at) for at in range(LEVELS) if levels[at] != chapter.left[at])
-        doubts.append(
-            Doubt(
-                chapter.run,
-                f"its lessons don\N{RIGHT SINGLE QUOTATION MARK}t lead to the profile that it left: see level {other}",
-            )
-        )
-    return steps, doubts
-
-
-def _also(before: Levels | None, after: Levels | None, taught: int) -> tuple[tuple[int, int, int], ...]:
-    if before is None or after is None:
-        return ()
-    moved = ((level, *pair) for level, pair in enumerate(zip(before, after, strict=True)) if pair[0] != pair[1])
-    return tuple(each for each in moved if each[0] != taught)
+        levels = chapter.before
+        for lesson in chapter.lessons:
+            step = Step(len(steps) + 1, chapter, lesson, levels)
+            if lesson.from_khz != levels[lesson.level] or any(new != lesson.to_khz for _at, _old, new in step.also):
+                doubts.append(Doubt(chapter.run, f"lesson {step.number} changed another profile than the run had"))
+            if not lesson.probe:
+                steps.append(step)
+            levels = lesson.uafp_khz
+    return History(chapters, steps, doubts)
 
 
 def _gaps(chapters: Sequence[Chapter]) -> Iterator[Doubt]:
     """Contradictions where a run began with another UAFP than the last run left. Each T-HAPPE run begins untaught."""
-    if (first := chapters[0]).before is not None:
+    if (first := chapters[0]).knew_profile:
         yield Doubt(first.run, "it began with a profile that no earlier run left")
     for earlier, later in pairwise(chapters):
-        fresh = later.before is None and (later.condition == T_HAPPE.label or later.warm)
-        if not fresh and (later.before or later.untaught) != earlier.left:
+        fresh = later.condition == T_HAPPE.label and not later.knew_profile
+        if not fresh and later.before != earlier.after:
             yield Doubt(later.run, f"it began with another profile than run {earlier.run} left")
 
 
@@ -193,9 +151,9 @@ def _chapter(row: Any) -> Chapter:  # noqa: ANN401 - a row
         at_us=row.at_us,
         started_us=row.started_us,
         ended_us=row.ended_us,
-        ladder=tuple(row.ladder),
-        warm=row.warm,
-        before=row.before and tuple(row.before),
-        after=row.after and tuple(row.after),
-        lessons=tuple(Lesson(**lesson) for lesson in row.lessons),
+        ladder=row.ladder,
+        knew_profile=row.knew_profile,
+        before=row.before,
+        after=row.after,
+        lessons=[Lesson(**lesson) for lesson in row.lessons],
     )

@@ -26,7 +26,6 @@ from happe_study.model.profiles import Profile, TaughtRun
 from happe_study.model.runs import Run, RunRecord
 from happe_study.study.people.holding import hold
 from happe_study.study.profiles.history import History, histories
-from happe_study.study.records.lessons import ladders, untaught
 from happe_study.study.records.record import RunRecord as Content
 from happe_study.study.records.record import run_record
 from happe_study.study.records.stored import opened
@@ -54,7 +53,6 @@ class Learned:
     run_id: int
     record: Content
     ladder: list[int]
-    warm: bool
 
 
 def take_out(session: Session, study_id: int, secrets: Secrets) -> Taken:
@@ -109,15 +107,14 @@ def _learned(row: Any, secrets: Secrets) -> Learned | None:  # noqa: ANN401 - a 
     except BadDocumentError as error:
         log.error("a stored record breaks its contract", faults=len(error.faults))  # noqa: TRY400 - as above
         return None
-    header = document["header"]
-    return Learned(row.run_id, record, shared_ladder(header), header.get("settings", {}).get("warm_start", False))
+    return Learned(row.run_id, record, shared_ladder(document["header"]))
 
 
 def shared_ladder(header: Json) -> list[int]:
     """The frequencies that a UAFP can have, ascending: each policy's ladder in kHz of the fastest (docs/traces.md)."""
-    every = [ladder.khz for ladder in ladders(header).values()]
+    every = header["ladders_khz"].values()
     ref = max(khz[-1] for khz in every)
-    return sorted({untaught(header)[0], *(one * ref // khz[-1] for khz in every for one in khz)})
+    return sorted({one * ref // khz[-1] for khz in every for one in khz})
 
 
 def _keep(session: Session, learned: Sequence[Learned]) -> None:
@@ -134,11 +131,11 @@ def _taught_run(learned: Learned) -> dict[str, Any]:
         "run_id": learned.run_id,
         "started_us": record.started_us,
         "ended_us": record.ended_us,
-        "warm": learned.warm,
+        "knew_profile": record.knew_profile,
         "ladder": learned.ladder,
         "before": record.profile_before,
         "after": record.profile_after,
-        "lessons": [vars(lesson) for lesson in record.learned if not lesson.probe],
+        "lessons": [vars(lesson) for lesson in record.learned],
     }
 
 
@@ -216,7 +213,7 @@ def summary(history: History) -> dict[str, Any]:
             s.lesson.key == "performance" and s.lesson.to_khz >= s.chapter.ladder[-1] for s in history.steps
         ),
         "hit_bottom": any(s.lesson.key == "power" and s.lesson.to_khz <= s.chapter.ladder[0] for s in history.steps),
-        "changed": any(chapter.left != (chapter.before or chapter.untaught) for chapter in history.chapters),
+        "changed": any(chapter.after != chapter.before for chapter in history.chapters),
         "agrees": not history.doubts,
         "last_us": (taught[-1].at_us or 0) if taught else 0,
     }

@@ -1,59 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A record's ladders and levels (docs/traces.md, Speed, Demand and Level), and whether its lessons agree with them.
+"""Whether a record's lessons agree with its observations and profiles. The laptop computed them (docs/traces.md)."""
 
-The laptop computed the lessons. Units are the trace's: kHz, ppm and microseconds, all integers.
-"""
-
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 from happe_contract.faults import Fault
 from happe_contract.strict_json import Json
 
 LEVELS = 10
-MILLION = 1_000_000
-
-
-@dataclass(frozen=True)
-class Ladder:
-    """A policy's frequencies in kHz, ascending, and the real speeds of calibrated frequencies."""
-
-    khz: tuple[int, ...]
-    speeds: Mapping[int, int]
-
-    def speed(self, khz: int) -> int:
-        """The real speed at a frequency, in kHz."""
-        return self.speeds.get(khz, khz)
-
-    def level(self, util_ppm: int, cur_khz: int) -> int:
-        """The level, 0 to 9, of a domain that consists of this policy, running at `cur_khz`."""
-        return min(LEVELS - 1, util_ppm * self.speed(cur_khz) * LEVELS // (MILLION * self.speed(self.khz[-1])))
-
-
-def ladders(header: Json) -> dict[int, Ladder]:
-    """Each policy's ladder, from a header without faults."""
-    calibrated = header.get("calibrated_khz", {})
-    return {
-        int(policy): Ladder(tuple(khz), dict(zip(khz, calibrated.get(policy, khz), strict=True)))
-        for policy, khz in header["ladders_khz"].items()
-    }
-
-
-def untaught(header: Json) -> list[int]:
-    """The ten kHz of a new UAFP: docs/traces.md, New UAFPs and middle_start."""
-    known = header["ladders_khz"].values()
-    ref = max(khz[-1] for khz in known)
-    lowest = min(khz[0] * ref // khz[-1] for khz in known)
-    if header.get("settings", {}).get("middle_start", False):
-        fastest = min((int(policy), khz) for policy, khz in header["ladders_khz"].items() if khz[-1] == ref)[1]
-        lowest = max(lowest, next(khz for khz in fastest if khz >= ref // 2))
-    return [lowest] * LEVELS
-
-
-def learn(levels: list[int], at: int, khz: int) -> list[int]:
-    """Algorithm 4: the UAFP (ten kHz) after learning `khz` at level `at`."""
-    below = [min(value, khz) for value in levels[:at]]
-    return [*below, khz, *(max(value, khz) for value in levels[at + 1 :])]
 
 
 def lesson_faults(document: Json) -> Iterator[Fault]:
@@ -90,10 +43,10 @@ def _disagreements(at: str, lesson: Json, line: Json) -> Iterator[Fault]:
 
 
 def profile_faults(document: Json) -> Iterator[Fault]:
-    """The faults where profile_after contradicts what the record says was learned."""
-    before, after, learned = document["profile_before"], document["profile_after"], document["learned"]
-    if learned:
-        if after is None or after[learned[-1]["level"]] != learned[-1]["to_khz"]:
-            yield Fault("/profile_after", "does not have what was learned last")
-    elif after != before and (before is not None or len(set(after)) > 1):  # a new UAFP has one frequency
-        yield Fault("/profile_after", "differs from profile_before, though nothing was learned")
+    """The faults where profiles contradict what the record says was learned."""
+    learned = document["learned"]
+    for number, lesson in enumerate(learned):
+        if lesson["uafp_khz"][lesson["level"]] != lesson["to_khz"]:
+            yield Fault(f"/learned/{number}/uafp_khz/{lesson['level']}", f"is not to_khz, {lesson['to_khz']}")
+    if document["profile_after"] != (learned[-1]["uafp_khz"] if learned else document["profile_before"]):
+        yield Fault("/profile_after", "is not what the last lesson left, or without lessons profile_before")

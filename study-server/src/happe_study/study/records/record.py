@@ -24,6 +24,7 @@ class Lesson:
     to_khz: int
     cur_khz: int
     util_ppm: int
+    uafp_khz: list[int]  # ten kHz: the UAFP after it
     probe: bool = False
 
 
@@ -32,7 +33,7 @@ class RunRecord:
     """The values that the server reads from a record. It stores the record itself unchanged.
 
     `served` is the user and application of the profile; None under a kernel condition. Profiles are ten kHz for levels
-    0 to 9, None if untaught. No page may show any of this before unblinding.
+    0 to 9, None if HAPPE served nobody. No page may show any of this before unblinding.
     """
 
     run: str
@@ -40,8 +41,9 @@ class RunRecord:
     started_us: int  # by the record's clock, like ended_us and the lessons' times
     ended_us: int
     served: tuple[str, str] | None
-    profile_before: tuple[int, ...] | None
-    profile_after: tuple[int, ...] | None
+    knew_profile: bool
+    profile_before: list[int] | None
+    profile_after: list[int] | None
     learned: tuple[Lesson, ...]
     raised: bool  # whether the laptop dropped what it learned at the run's end
 
@@ -61,15 +63,12 @@ def run_record(document: Json, *, run: str, client_id: str) -> RunRecord:
         started_us=document["started_us"],
         ended_us=document["ended_us"],
         served=served(document),
-        profile_before=_profile(document["profile_before"]),
-        profile_after=_profile(document["profile_after"]),
+        knew_profile=knew_profile(document),
+        profile_before=document["profile_before"],
+        profile_after=document["profile_after"],
         learned=tuple(Lesson(**lesson) for lesson in document["learned"]),
         raised=document.get("raised", False),
     )
-
-
-def _profile(khz: list[int] | None) -> tuple[int, ...] | None:
-    return None if khz is None else tuple(khz)
 
 
 def _address_faults(document: Json, run: str, client_id: str) -> Iterator[Fault]:
@@ -103,12 +102,22 @@ def _trace_faults(document: Json) -> Iterator[Fault]:
 
 
 def _learning_faults(document: Json) -> Iterator[Fault]:
-    who = served(document)
-    given = {(uafp["user"], uafp["app"]): uafp["khz"] for uafp in document["header"].get("uafp", ())}
-    if who is not None and given.get(who) != document["profile_before"]:
+    who, before = served(document), document["profile_before"]
+    if who is not None and before is None:
+        yield Fault("/profile_before", "must not be null, because HAPPE served somebody")
+    elif _given(document).get(who, before) != before:
         yield Fault("/profile_before", "is not what the header's uafp has of this user and application")
     yield from lesson_faults(document)
     yield from profile_faults(document)
+
+
+def _given(document: Json) -> dict[tuple[str, str] | None, list[int]]:
+    return {(uafp["user"], uafp["app"]): uafp["khz"] for uafp in document["header"].get("uafp", ())}
+
+
+def knew_profile(document: Json) -> bool:
+    """Whether the laptop had a profile of the user and application before the run."""
+    return served(document) in _given(document)
 
 
 MOST_NAME_BYTES = 255

@@ -79,7 +79,7 @@ class LessonOut(BaseModel):
     cur_khz: int
     from_khz: int
     to_khz: int
-    khz: list[int] | None
+    khz: list[int]
 
 
 class TaughtRunOut(BaseModel):
@@ -89,7 +89,7 @@ class TaughtRunOut(BaseModel):
     condition: str
     attempt: int
     started_us: int | None
-    before_khz: list[int] | None
+    before_khz: list[int]
     after_khz: list[int]
     lessons: list[LessonOut]
 
@@ -203,21 +203,21 @@ def _shown(profile: Profile) -> dict[str, Any]:
     return own | {"last_us": profile.last_us or None}
 
 
-def _run(chapter: Chapter, steps: tuple[Step, ...]) -> dict[str, Any]:
+def _run(chapter: Chapter, steps: list[Step]) -> dict[str, Any]:
     return {
         "run": chapter.run,
         "condition": chapter.condition,
         "attempt": chapter.attempt,
         "started_us": chapter.at_us,
-        "before_khz": chapter.found,
-        "after_khz": chapter.left,
+        "before_khz": chapter.before,
+        "after_khz": chapter.after,
         "lessons": [_lesson(step) for step in steps],
     }
 
 
 def _lesson(step: Step) -> dict[str, Any]:
     taught = {name: value for name, value in vars(step.lesson).items() if name != "t_us"}
-    return {"number": step.number, "since_us": step.since_us, **taught, "khz": step.levels}
+    return {"number": step.number, "since_us": step.since_us, **taught, "khz": step.lesson.uafp_khz}
 
 
 def _review(each: Any, author: str | None) -> dict[str, Any]:  # noqa: ANN401 - a row

@@ -169,7 +169,7 @@ def profile(study: str, code: str, application: str, problem: Problem | None = N
         more |= {"sees_outcomes": sees_outcomes(caller(), row, protocol), "reference": outcomes.reference(protocol)}
         more["outcomes"] = outcomes.outcomes(session, row, protocol, one) if more["sees_outcomes"] else []
         other, wrong = _other(session, row.id)
-        sides: list[tuple[str, Levels | None]] = [(f"median of {group.many} profiles", group.median)]
+        sides: list[tuple[str, Levels]] = [(f"median of {group.many} profiles", group.median)]
         more["chart"] = _state(history, more["after"], other or sides)
         runs = {each.run for each in (*history.chapters, *more["outcomes"])}
         more["run_at"] = {run: url_for("run_view.run", study=study, code=run) for run in runs}
@@ -177,7 +177,7 @@ def profile(study: str, code: str, application: str, problem: Problem | None = N
         return page("profile", title, study=row, problem=problem or wrong, trail=trail, **more)
 
 
-def _other(session: Session, study_id: int) -> tuple[list[tuple[str, Levels | None]], Problem | None]:
+def _other(session: Session, study_id: int) -> tuple[list[tuple[str, Levels]], Problem | None]:
     """The profile to compare with, if the address names one, or a Problem if there is no such profile."""
     text = request.args.get("other", "")[:LONGEST_NAME].strip()
     code, _, application = text.partition("/")
@@ -190,7 +190,7 @@ def _other(session: Session, study_id: int) -> tuple[list[tuple[str, Levels | No
     return [(f"{found.participant}/{application}", tuple(found.khz))], None
 
 
-def _state(history: History, after: int, sides: list[tuple[str, Levels | None]]) -> Chart:
+def _state(history: History, after: int, sides: list[tuple[str, Levels]]) -> Chart:
     """The profile after so many lessons, with the profile before, and another or the median."""
     last = after == len(history.steps)
     if after and not last:
