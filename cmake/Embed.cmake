@@ -14,6 +14,9 @@ endfunction()
 # belongs to the target `unit_tests`. ALONE makes it a program of its own, NAME_test; so does OWN_MAIN, without gtest's main.
 add_custom_target(unit_tests)
 set(test_options -O0 -fPIC) # tests compile often and run briefly; Qt needs -fPIC, and one precompiled header serves all
+if(NOT HAPPE_SANITIZE)
+    list(APPEND test_options -g0) # GoogleTest names the line; debug information takes a sixth of the compilation
+endif()
 if(HAPPE_UNIT_TESTS) # compiles once what most tests include
     file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/test_headers.cpp CONTENT "\n")
     add_executable(test_headers EXCLUDE_FROM_ALL ${CMAKE_BINARY_DIR}/test_headers.cpp)
