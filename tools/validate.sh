@@ -8,8 +8,8 @@
 #   worlds       every governor through hours in every simulated world, on every machine
 #   fuzz         ten minutes for each fuzz target, optimised
 #   sanitizers   all unit tests under AddressSanitizer and UBSan, and simulated studies under ThreadSanitizer
-#   long         tests with the mark `long`, 1,008,000 observations beside tests/contract/reference.py, 10,000 undone histories, and
-#                two servers with three workers on one PostgreSQL and one S3 store, with 30 kills
+#   long         tests with the mark `long`, 1,008,000 observations beside tests/contract/reference.py, 10,000 undone histories, an
+#                hour of people and machines who use a server in any order, and two servers with three workers on one PostgreSQL and one S3 store, with 30 kills
 #   desktops12, desktops13     real GNOME Shell and KWin of this release of Debian
 #   emulated     every boot of the emulated machines
 #   packages12, packages13     builds the packages on a bare system of this release, installs, upgrades, removes and purges them
@@ -62,6 +62,8 @@ run() { # PART
             HAPPE_HISTORIES=15000 build/bin/core_test --gtest_filter='Extended.*'
             HAPPE_HISTORIES=10000 build/bin/store_test --gtest_filter='UndoTest.*'
             HAPPE_KILLS=30 build/venv/bin/python -m pytest -p no:cacheprovider study-server/tests/test_kill9.py
+            HAPPE_PLAYS=5000 build/venv/bin/python -m pytest -p no:cacheprovider --timeout=0 \
+                study-server/tests/test_people_play.py
             tools/versitygw.sh build/versitygw
             HAPPE_KILLS=30 HAPPE_PARTICIPANTS=4 HAPPE_VERSITYGW="$PWD/build/versitygw/versitygw" \
                 build/venv/bin/python -m pytest -p no:cacheprovider --durations=1 study-server/tests/test_two_servers.py

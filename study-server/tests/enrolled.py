@@ -53,9 +53,10 @@ def leave(world: World, participant_id: int) -> None:
 
 
 def sequences(session: Session, participants: list[int]) -> Counter[tuple[str, tuple[str, ...]]]:
-    """How many of these participants have each order of conditions in each application."""
+    """How many of these participants have each order of conditions in each application, by the last attempts."""
     found: defaultdict[tuple[int, str], list[str]] = defaultdict(list)
-    for run in session.scalars(select(Run).where(Run.participant_id.in_(participants)).order_by(Run.position)):
+    runs = select(Run).where(Run.participant_id.in_(participants), Run.state != "replaced").order_by(Run.position)
+    for run in session.scalars(runs):
         label = open_condition(SECRETS.allocation, run.code, run.condition_sealed).label
         found[run.participant_id, run.application].append(label)
     return Counter((application, tuple(labels)) for (_participant, application), labels in found.items())

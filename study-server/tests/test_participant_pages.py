@@ -164,30 +164,6 @@ def test_an_answer_larger_than_any_form_is_refused_kindly(newcomer: Visit) -> No
     assert "Your text is too long" in answer.text
 
 
-def test_forms_that_are_sent_twice_lead_on(newcomer: Visit) -> None:
-    protocol = protocol_of(newcomer.study)
-    newcomer.sees()
-    for _ in range(2):
-        leads_to(newcomer.sends("consent", decision="agree", on_withdrawal="erase"))
-    newcomer.sees()
-    for _ in range(2):
-        assert leads_to(newcomer.sends("questionnaire", **people.answers(protocol))) == "/p/handout"
-    newcomer.sees()
-    for _ in range(2):
-        assert leads_to(newcomer.sends("handout")) == "/p/run"
-    assert len(people.runs_of(newcomer.world, newcomer.participant)) == 10
-
-
-def test_the_back_button_finds_what_was_said_and_changes_nothing(player: Visit) -> None:
-    player.sees("consent")
-    answer = player.sends("consent", decision="agree", version="1", on_withdrawal="deidentify")
-    assert answer.status_code == HTTPStatus.CONFLICT
-    assert "Continue where you left off" in answer.text
-    answer = player.sends("questionnaire", **people.answers(protocol_of(player.study), field_of_study="law"))
-    assert answer.status_code == HTTPStatus.CONFLICT
-    assert player.row.on_withdrawal == "erase"
-
-
 def test_a_withdrawal_takes_the_word(player: Visit) -> None:
     # Given
     player.sees("withdraw")
@@ -276,23 +252,6 @@ def rates(player: Visit) -> None:
     laptop = people.laptop_with(player.world, player.study, player.participant)
     people.ended(player.world, people.runs_of(player.world, player.participant)[0].code, laptop)
     assert "Rate run 1 of 10" in player.sees()
-
-
-def test_the_second_of_two_tabs_hears_that_it_is_rated(player: Visit) -> None:
-    # Given
-    rates(player)
-    first = dict(player.form)
-    player.sees("run")
-    assert player.form["id"] != first["id"]
-
-    # When
-    player.sends("rating", rating="2")
-    answer = player.browser.post("/p/rating", data=first | {"rating": "5"})
-
-    # Then
-    assert answer.status_code == HTTPStatus.CONFLICT
-    assert "already rated" in answer.text
-    assert people.runs_of(player.world, player.participant)[0].rating == 2
 
 
 @pytest.mark.parametrize("rating", ["", "0", "6", "2.5", "-1", "²", "\u0661", "9" * 400, "2\x00", "two"])

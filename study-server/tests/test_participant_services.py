@@ -101,14 +101,10 @@ def test_a_code_that_is_taken_is_made_again(world: World, monkeypatch: pytest.Mo
     assert second.code == "ZZZZZZZZ"
 
 
-def test_consent_said_twice_is_one_and_another_does_not_replace_it(world: World) -> None:
+def test_consent_is_to_the_text_and_a_choice_of_the_protocol(world: World) -> None:
     row, _ = people.participant(world, study(world, protocol=small()), enrolled=False)
     assert refused(world, row, consent(version="2")) == "invalid"
     assert refused(world, row, consent(choice="sell")) == "invalid"
-    does(world, row, consent())
-    does(world, row, consent())
-    assert refused(world, row, consent(choice="deidentify")) == "consented"
-    assert people.now(world, row).on_withdrawal == "erase"
 
 
 def test_answers_enrol_once_however_often_they_are_sent(world: World) -> None:

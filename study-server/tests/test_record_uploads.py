@@ -69,19 +69,6 @@ def test_a_record_is_kept_as_it_came_with_what_was_learned(world: World) -> None
     assert run.record_us is not None
 
 
-def test_the_same_record_again_changes_nothing(world: World) -> None:
-    # given
-    sitting = Sitting(world)
-    record = sitting.record()
-    put_record(sitting.client, record)
-    before = [world.count(table) for table in (RunRecord, AuditEntry)]
-    # when
-    again = put_record(sitting.client, record)
-    # then
-    assert again.status_code == 200
-    assert [world.count(table) for table in (RunRecord, AuditEntry)] == before
-
-
 def test_another_record_for_a_run_or_under_an_id_is_refused(world: World) -> None:
     # given
     sitting = Sitting(world)

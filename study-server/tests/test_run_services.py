@@ -194,22 +194,6 @@ def test_the_next_run_starts_once_the_one_before_is_answered_though_its_record_i
     assert people.started(sitting.world, second.code, sitting.laptop)
 
 
-def test_a_rating_said_twice_counts_once_and_another_does_not_replace_it(sitting: Sitting) -> None:
-    # Given
-    code, name = sitting.runs[0].code, str(uuid4())
-    who = people.as_participant(sitting.participant)
-    people.ended(sitting.world, code, sitting.laptop)
-
-    # When
-    sitting.does(code, rate(who, 3, name))
-    sitting.does(code, rate(who, 3, name))
-
-    # Then
-    assert sitting.refused(code, rate(who, 3)) == "rated"
-    assert sitting.refused(code, rate(who, 5, name)) == "rated"
-    assert sitting.runs[0].rating == 3
-
-
 def test_the_scale_of_the_protocol_has_ends(sitting: Sitting) -> None:
     code = sitting.runs[0].code
     people.ended(sitting.world, code, sitting.laptop)
