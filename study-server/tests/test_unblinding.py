@@ -368,12 +368,25 @@ def test_who_became_custodian_after_the_lock_unblinds_neither_the_study_nor_a_ru
     assert not is_unblinded(waiting_world)
 
 
-@pytest.mark.parametrize(("hours", "status"), [(23.99, 403), (24.01, 200)])
-def test_a_later_custodian_waits_for_a_day(waiting_world: World, hours: float, status: int) -> None:
+@pytest.mark.parametrize(
+    ("role", "password", "status"),
+    [
+        (23.99, None, 403), (24.01, None, 200),
+        (150, 23.99, 403), (150, 24.01, 200), (150, 200, 200),  # a custodian from before the lock
+        (50, 1, 403), (1, 50, 403), (50, 30, 200),  # the later one counts
+    ],
+)  # fmt: skip
+def test_a_custodian_waits_for_a_day_after_the_later_of_role_and_given_password(
+    waiting_world: World, role: float, password: float | None, status: int
+) -> None:
+    # Given a lock 100 hours ago, and a custodian with a role and a password of so many hours ago
+    client = custodian(waiting_world)
     locked(waiting_world)
     lock_hours_ago(waiting_world, 100)
-    client = custodian(waiting_world)
-    hours_ago(waiting_world, hours)
+    hours_ago(waiting_world, role)
+    if password is not None:
+        hours_ago(waiting_world, password, given=True)
+    # When, then
     assert client.post(f"/api/v1{UNBLINDING}", json=BODY).status_code == status
     assert is_unblinded(waiting_world) == (status == 200)
 
@@ -388,23 +401,6 @@ def test_the_pages_refuse_too_and_say_from_when(waiting_world: World) -> None:
     answer = post(client, f"{UNBLINDING}/run", run=code, reason=BODY["reason"], confirmation=code)
     assert (answer.status_code, bool(FROM.search(answer.text))) == (403, True)
     assert not is_unblinded(waiting_world)
-
-
-@pytest.mark.parametrize(("hours", "status"), [(1, 403), (24.01, 200), (200, 200)])
-def test_who_was_given_a_password_after_the_lock_waits_though_they_changed_it(
-    waiting_world: World, hours: float, status: int
-) -> None:
-    # Given a custodian from before the lock
-    client = custodian(waiting_world)
-    locked(waiting_world)
-    lock_hours_ago(waiting_world, 100)
-    hours_ago(waiting_world, 150)
-
-    # When
-    hours_ago(waiting_world, hours, given=True)
-
-    # Then
-    assert client.post(f"/api/v1{UNBLINDING}", json=BODY).status_code == status
 
 
 def test_a_password_that_an_administrator_gives_is_noted_and_one_s_own_is_not(world: World) -> None:
