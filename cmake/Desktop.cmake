@@ -22,7 +22,7 @@ set(needs
     XCB_FOUND "xcb (libxau-dev, libxcb1-dev, libxcb-randr0-dev, libxcb-res0-dev, libxcb-shape0-dev, libxcb-xfixes0-dev)"
     WAYLAND_CLIENT_FOUND "wayland-client (libwayland-dev)"
     WAYLAND_SCANNER "wayland-scanner (libwayland-bin)"
-    HAPPE_XDG_PROTOCOLS "xdg-shell (wayland-protocols)"
+    HAPPE_XDG_PROTOCOLS "xdg-shell and ext-idle-notify (wayland-protocols)"
     HAPPE_WLR_PROTOCOLS "wlr-layer-shell (${HAPPE_WLR_PACKAGE}, or -DHAPPE_WLR_PROTOCOLS=FOLDER)")
 set(lacking)
 while(needs)

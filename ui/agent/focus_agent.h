@@ -28,6 +28,8 @@ public:
     void start();
     // Call when a source may have appeared, perhaps a better one than the present.
     void look();
+    // Call when somebody begins or ends to use keyboard and pointer.
+    void idle(bool idle) { reporter_.tell_idle(idle); }
 
 signals:
     // The agent uses another source, with this name; or it has none, for this reason.

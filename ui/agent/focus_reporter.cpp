@@ -32,8 +32,22 @@ void FocusReporter::tell(const std::optional<Focus>& focus, BootTime said) {
     }
 }
 
+void FocusReporter::tell_idle(bool idle) {
+    idle_ = idle;
+    send_idle();
+}
+
+void FocusReporter::send_idle() {
+    if (idle_) {
+        QDBusMessage message = to_governor(QStringLiteral("SetIdle"));
+        message << *idle_;
+        bus_.send(message);
+    }
+}
+
 void FocusReporter::send() {
     told_ = false;
+    send_idle();
     if (!front_) {
         clear();
         return;

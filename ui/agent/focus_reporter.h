@@ -20,6 +20,8 @@ public:
 
     // Reports the application in front, if any, as seen at this time. happed uses the newest report.
     void tell(const std::optional<Focus>& focus, BootTime said);
+    // Reports whether nobody uses keyboard and pointer.
+    void tell_idle(bool idle);
 
 private slots:
     void on_changed(const QString& interface, const QVariantMap& changed, const QStringList& invalidated);
@@ -31,6 +33,7 @@ private:
     };
 
     void send();
+    void send_idle();
     void clear();
     void answered(int number, const QDBusMessage& answer);
     void await_turn(bool wanted);
@@ -38,6 +41,7 @@ private:
     QDBusConnection bus_;
     QDBusServiceWatcher owner_;
     std::optional<Front> front_;
+    std::optional<bool> idle_;
     int sent_ = 0;       // number of calls; only the answer to the last one counts
     bool told_ = false;  // happed knows the application in front
     bool set_ = false;   // happed may have a report from us

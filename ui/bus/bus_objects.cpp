@@ -2,6 +2,7 @@
 #include "ui/bus/bus_objects.h"
 
 #include <QDBusVariant>
+#include <algorithm>
 
 namespace happe::ui {
 namespace {
@@ -58,6 +59,14 @@ DaemonState governor_of(const QVariantMap& properties) {
     governor.application = properties.value(QStringLiteral("Application")).toString().toStdString();
     governor.policies = policies_of(properties.value(QStringLiteral("Ladders")));
     governor.real_khz = calibration_of(properties.value(QStringLiteral("Settings")));
+    governor.fastest_us = properties.value(QStringLiteral("Fastest")).toLongLong();
+    each_entry(properties.value(QStringLiteral("Limits")), "a(quu)", [&](const QDBusArgument& entry) {
+        ushort id = 0;
+        uint least = 0;
+        uint most = 0;
+        entry >> id >> least >> most;
+        governor.limit_khz = std::min(governor.limit_khz.value_or(most), most);
+    });
     each_entry(properties.value(QStringLiteral("Targets")), "a(qu)", [&](const QDBusArgument& entry) {
         ushort id = 0;
         uint khz = 0;

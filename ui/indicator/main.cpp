@@ -3,6 +3,7 @@
 // application in front. This file builds the parts and runs them.
 #include "governor/cli/usage_mistake.h"
 #include "ui/agent/focus_agent.h"
+#include "ui/agent/sources/idle_watch.h"
 #include "ui/agent/sources/sources.h"
 #include "ui/bus/desktop_watch.h"
 #include "ui/indicator/options.h"
@@ -70,11 +71,14 @@ public:
                      return open_focus_source(by, better_than, bus, events);
                  }),
           watch_(buses.session),
+          idle_(buses.session),
           extension_(buses.session),
           tray_(buses.session) {
         QObject::connect(&agent_, &FocusAgent::said,
                          [](const QString& what) { complain("in front: " + what.toStdString(), EX_OK); });
         QObject::connect(&watch_, &SourceWatch::changed, &agent_, &FocusAgent::look);
+        QObject::connect(&idle_, &IdleWatch::changed, &agent_, &FocusAgent::idle);
+        QObject::connect(&watch_, &SourceWatch::changed, &idle_, &IdleWatch::open);
         if (options.no_overlay) {
             return;
         }
@@ -84,6 +88,7 @@ public:
 
     void start() {
         agent_.start();
+        idle_.open();
         if (overlay_) {
             start_overlay();
         }
@@ -140,6 +145,7 @@ private:
     Overlay::Buses buses_;
     FocusAgent agent_;
     SourceWatch watch_;
+    IdleWatch idle_;
     ExtensionWatch extension_;
     TrayWatch tray_;
     std::optional<Overlay> overlay_;

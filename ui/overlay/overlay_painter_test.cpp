@@ -211,6 +211,12 @@ TEST(OverlayWords, SayWhatAKeyDidWhereNoTimeIsKnown) {
     EXPECT_EQ(OverlayWords::effect(shown), "lowest");
     shown.effect = Effect{Key::Performance, 800'000, 800'000, 0min};
     EXPECT_EQ(OverlayWords::effect(shown), "highest");
+    shown.effect->fastest = true;
+    EXPECT_EQ(OverlayWords::effect(shown), "this is the fastest");
+    shown.effect->limit_khz = 1'500'000;
+    EXPECT_EQ(OverlayWords::effect(shown), "fastest: limit 1.5 GHz");
+    EXPECT_NE(OverlayWords::description(shown).indexOf("Last key: this is the fastest, limited by others to 1.5 GHz."),
+              -1);
     shown.effect.reset();
     EXPECT_EQ(OverlayWords::effect(shown), "");
 }

@@ -86,8 +86,12 @@ void OverlayState::take_effect(Moment now) {
         return;
     }
     const std::uint32_t from = shown->sample.khz;  // Algorithm 3: a key steps from the frequency it ran at
-    effect_ = {*pressed_, speed(from), speed(shown->target_khz),
-               gained(from, shown->target_khz, share_of_one(shown->sample.utilisation_ppm))};
+    effect_ = {.key = *pressed_,
+               .from_khz = speed(from),
+               .to_khz = speed(shown->target_khz),
+               .gained = gained(from, shown->target_khz, share_of_one(shown->sample.utilisation_ppm)),
+               .fastest = governor_.fastest_us != fastest_us_,
+               .limit_khz = governor_.limit_khz};
     effect_at_ = now;
     pressed_.reset();
 }
@@ -118,6 +122,7 @@ void OverlayState::governor(const std::optional<DaemonState>& governor, Moment n
     const bool news = next.target_khz != governor_.target_khz || next.application != governor_.application || pressed_;
     governor_ = next;
     take_effect(now);
+    fastest_us_ = governor_.fastest_us;
     pressed_.reset();  // it belongs to a user whose state happed hides from us
     const auto shown = current();
     watts_ = shown ? watts(shown->target_khz, share_of_one(shown->sample.utilisation_ppm)) : 0.0;

@@ -39,6 +39,8 @@ struct DaemonState {
     std::vector<Policy> policies;
     std::map<std::uint32_t, std::uint32_t> target_khz;  // by policy; empty: happed serves nobody, or hides it from us
     std::map<std::uint32_t, Sample> samples;            // by policy
+    std::int64_t fastest_us = 0;                        // when a press last found nothing faster
+    std::optional<std::uint32_t> limit_khz{};           // the lowest limit of others
     std::map<std::uint32_t, std::uint32_t> real_khz;    // the real speed of listed frequencies that differ from it
 
     // The real speed of a frequency of a ladder.
@@ -61,6 +63,8 @@ struct Effect {
     std::uint32_t from_khz = 0;
     std::uint32_t to_khz = 0;
     std::optional<std::chrono::minutes> gained;
+    bool fastest = false;                      // there is nothing faster
+    std::optional<std::uint32_t> limit_khz{};  // others allow no more than this
     bool operator==(const Effect&) const = default;
 };
 
@@ -156,7 +160,8 @@ private:
     SimulatedBattery simulated_{model_};
     std::optional<RealBattery> real_;
     DaemonState governor_;
-    std::optional<Key> pressed_;  // its effect is not in the picture yet
+    std::int64_t fastest_us_ = 0;  // the last press that found nothing faster
+    std::optional<Key> pressed_;   // its effect is not in the picture yet
     std::optional<Effect> effect_;
     Moment effect_at_{};
     double watts_ = 0.0;  // the model's, since `at_`

@@ -54,6 +54,22 @@ TEST(OverlayState, ShowsNothingBeforeTheGovernorIsKnown) {
     EXPECT_EQ(simulated().next_change(0s), std::nullopt);
 }
 
+TEST(OverlayState, TellsThatAPressFoundNothingFasterButNotOfAnEarlierPress) {
+    OverlayState state = simulated();
+    DaemonState governor = stepped(2'300'000);
+    governor.fastest_us = 5;
+    state.governor(governor, 0s);
+    state.key(Key::Power);
+    state.governor(governor, 1s);
+    EXPECT_FALSE(state.shown(1s)->effect->fastest);
+    governor.fastest_us = 6;
+    governor.limit_khz = 1'600'000;
+    state.key(Key::Performance);
+    state.governor(governor, 2s);
+    EXPECT_TRUE(state.shown(2s)->effect->fastest);
+    EXPECT_EQ(state.shown(2s)->effect->limit_khz, 1'600'000);
+}
+
 TEST(OverlayState, ShowsTheTimeThatIsLeftAndTheStepOfTheLadder) {
     OverlayState state = simulated();
     state.governor(playing(), 0s);

@@ -79,6 +79,10 @@ QString OverlayWords::effect(const Shown& shown) {
         return {};
     }
     const Effect& effect = *shown.effect;
+    if (effect.fastest) {
+        return effect.limit_khz ? QStringLiteral("fastest: limit %1 GHz").arg(gigahertz(*effect.limit_khz))
+                                : QStringLiteral("this is the fastest");
+    }
     if (effect.from_khz == effect.to_khz) {
         return effect.key == Key::Power ? QStringLiteral("lowest") : QStringLiteral("highest");
     }
@@ -100,6 +104,11 @@ QString OverlayWords::name(const Shown& shown) {
 }
 
 QString OverlayWords::spoken_effect(const Effect& effect) {
+    if (effect.fastest) {
+        return effect.limit_khz ? QStringLiteral("Last key: this is the fastest, limited by others to %1 GHz.")
+                                      .arg(gigahertz(*effect.limit_khz))
+                                : QStringLiteral("Last key: this is the fastest.");
+    }
     if (effect.from_khz == effect.to_khz) {
         return effect.key == Key::Power ? QStringLiteral("Last key: this is the lowest speed.")
                                         : QStringLiteral("Last key: this is the highest speed.");

@@ -12,7 +12,8 @@ import pytest
 
 from agent import Agent, window, window_of
 from desktop import USER, Desktop, x11
-from happed_world import ME, Happed, somebody
+from happed_world import ME, QUICK, Happed, somebody
+from patience import until
 from private_bus import StandIn, stand_in
 
 pytestmark = pytest.mark.slow
@@ -108,3 +109,32 @@ def test_nobody_but_the_compositor_says_what_is_in_front(desktop: Desktop, happe
         activate(other, str(game))
         other.until("error")
         assert agent.me.get("Application") == "desktop"
+
+
+MONITOR = ("/org/gnome/Mutter/IdleMonitor/Core", "org.gnome.Mutter.IdleMonitor")
+MONITOR_XML = f"""<node><interface name="{MONITOR[1]}">
+  <method name="AddIdleWatch"><arg type="t" direction="in"/><arg type="u" direction="out"/></method>
+  <method name="AddUserActiveWatch"><arg type="u" direction="out"/></method>
+  <signal name="WatchFired"><arg type="u"/></signal></interface></node>"""
+
+
+def test_the_agent_reports_that_nobody_uses_the_machine_and_that_somebody_does(
+    stopped: Happed, desktop: Desktop
+) -> None:
+    stopped.configure(QUICK + '[algorithm]\nmode = "extended"\n')
+    idle, active = 7, 8
+    answers = {"AddIdleWatch": [idle], "AddUserActiveWatch": [active]}
+    monitor = {MONITOR[0]: {"xml": MONITOR_XML, "answers": answers}}
+    with stand_in(stopped.world.bus, MONITOR[1], monitor) as mutter:
+        me = Agent(desktop, stopped.start()).start().me
+
+        def becomes(state: str) -> None:
+            until(lambda: me.get("Descent")[0] == state, f"it is {state}")
+
+        becomes("waiting")
+        assert mutter.until("call", "AddIdleWatch")["arguments"] == [60_000]
+        mutter.tell("signal", *MONITOR, "WatchFired", "(u)", [idle])
+        becomes("unattended")
+        mutter.until("call", "AddUserActiveWatch")
+        mutter.tell("signal", *MONITOR, "WatchFired", "(u)", [active])
+        becomes("waiting")
