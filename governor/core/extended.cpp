@@ -5,12 +5,12 @@
 
 namespace happe {
 
-void Hold::see(Level level, MonoTime at) {
+void Hold::see(Level level, MonoTime at, Micros held) {
     seen_.at(level.value) = at;
     level_ = level;
     for (std::uint8_t higher = level.value; higher < Uafp::kLevels; ++higher) {
         const std::optional<MonoTime>& seen = seen_.at(higher);
-        if (seen && at - *seen < kHeld) {
+        if (seen && at - *seen < held) {
             level_.value = higher;
         }
     }

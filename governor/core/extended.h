@@ -2,7 +2,8 @@
 // Mode `extended`: HAPPE's work beyond Algorithms 3 and 4. docs/traces.md states the rules. This file and extended.cpp
 // contain all of it. Pure, in integers, and without allocation, like the rest of the core.
 //
-//   hold      The highest level of the last 30 s counts for look-ups and for learning, so that a short calm does not
+//   hold      The highest level of the last 30 s (`hold_time`) counts for look-ups and for learning, so that a short
+//   calm does not
 //             slow the application down.
 //   descent   People seldom press "save power", so HAPPE tries less by itself. After a quiet time it lowers a learned
 //             value by a step, for a minute. This is a probe. A press of "faster" refuses it; otherwise HAPPE learns
@@ -21,10 +22,8 @@ namespace happe {
 // The highest recent level of a domain.
 class Hold {
 public:
-    static constexpr Micros kHeld = std::chrono::seconds{30};
-
-    // Records the level of a period that ends at `at`.
-    void see(Level level, MonoTime at);
+    // Records the level of a period that ends at `at`. Levels of the last `held` count.
+    void see(Level level, MonoTime at, Micros held);
     void forget() { *this = {}; }
     [[nodiscard]] Level level() const { return level_; }
 

@@ -62,7 +62,7 @@ Decision Governor::step(const Observation& seen, Uafp* uafp, Patience* patience)
         return {.released = true, .targets = {}, .lesson = {}, .probe = {}, .running = running_};
     }
     for (const Demand& demand : demands) {
-        holds_[demand.domain].see(demand.normalised.level(), seen.at);
+        holds_[demand.domain].see(demand.normalised.level(), seen.at, settings_.hold_time);
     }
     descent_.pass(seen.at);
     const Demand* const most = greatest(demands);
@@ -74,7 +74,8 @@ Decision Governor::step(const Observation& seen, Uafp* uafp, Patience* patience)
     }
     const bool top = pressed != nullptr && at_top(*seen.key, *pressed, *uafp);
     if (pressed != nullptr && !top) {
-        lesson = learn(*seen.key, *pressed, *uafp);
+        count_again(*seen.key, seen.at);
+        lesson = learn(*seen.key, *pressed, *uafp, probe == ProbeEvent::Refused);
     }
     for (const Demand& demand : demands) {
         wanted_[demand.domain] = uafp->at(level_in_use(demand));
@@ -171,13 +172,19 @@ bool Governor::at_top(Key key, const Demand& demand, const Uafp& uafp) const {
 
 // "Faster" lowers no value of the UAFP, and "save power" raises none: in mode `extended` always, and in mode `paper`
 // where somebody else's limit binds. The frequency that runs may then be far from the UAFP's.
-Lesson Governor::learn(Key key, const Demand& demand, Uafp& uafp) {
+Lesson Governor::learn(Key key, const Demand& demand, Uafp& uafp, bool refused) {
     const Running& stepped = *demand.fastest;
     const Level level = level_in_use(demand);
     const Khz before = uafp.at(level);
-    Khz next = in_reference_khz(*stepped.ladder, taught(key, stepped));
+    refused = refused && settings_.refused_part > 0;
+    Khz next = in_reference_khz(*stepped.ladder, taught(key, stepped, refused ? 0 : settings_.faster_part));
     if (settings_ != Settings{} || limited(before) || at_limit()) {
         next = key == Key::Performance ? std::max(next, before) : std::min(next, before);
+    }
+    if (refused) {
+        const Ladder& ladder = *stepped.ladder;
+        next = std::max(next, in_reference_khz(ladder, raised(ladder, ladder.at_or_above(before, f_ref_),
+                                                              settings_.refused_part, 0)));
     }
     uafp.learn(level, next);
     return lesson(key, demand, level, before, uafp.at(level));
@@ -193,17 +200,34 @@ Lesson Governor::lesson(Key key, const Demand& demand, Level level, Khz from, Kh
             .utilisation = demand.busiest->utilisation};
 }
 
-// One step from the present frequency. In power-saver mode, decisions are one step lower than the learned value. A
-// press then teaches one step more, so that frequency and profile both move by one step.
-Khz Governor::taught(Key key, const Running& stepped) const {
+// One step from the present frequency, or a part of the ladder up. In power-saver mode, decisions are one step lower
+// than the learned value. A press then teaches one step more, so that frequency and profile both move by one step.
+Khz Governor::taught(Key key, const Running& stepped, std::uint32_t faster_part) const {
     const Ladder& ladder = *stepped.ladder;
     const Khz current = std::min(stepped.current, stepped.within.value_or(stepped.current));
     if (key == Key::Performance) {
-        const Khz asked = ladder.above(current);
+        const Khz asked = raised(ladder, current, faster_part, again_);
         return power_saver_ ? ladder.above(asked) : asked;
     }
     const Khz ran = std::min(current, stepped.ran.value_or(current));
     return power_saver_ ? ladder.at_or_above(ran, ladder.top()) : ladder.below(ran);
+}
+
+// The ladder's entry for `khz` plus a part of the ladder, which doubles so often. At least one entry more.
+Khz Governor::raised(const Ladder& ladder, Khz khz, std::uint32_t part, std::size_t doubled) const {
+    const std::size_t steps = part > 0 ? std::max<std::size_t>(1, (ladder.size() << doubled) / part) : 1;
+    for (std::size_t step = 0; step < std::min(steps, ladder.size()); ++step) {
+        khz = ladder.above(khz);
+    }
+    return khz;
+}
+
+// A person who presses again soon is far from what they need.
+void Governor::count_again(Key key, MonoTime at) {
+    constexpr std::size_t kMost = 6;  // 64 steps are any ladder's
+    const bool soon = key == Key::Performance && faster_at_ && at - *faster_at_ < settings_.again;
+    again_ = soon ? std::min(again_ + 1, kMost) : 0;
+    faster_at_ = key == Key::Performance ? std::optional(at) : std::nullopt;
 }
 
 Level Governor::level_in_use(const Demand& demand) const {
@@ -228,6 +252,7 @@ Khz Governor::entry(const Ladder& ladder, Khz wanted) const {
 void Governor::forget_levels() {
     std::ranges::fill(holds_, Hold());
     descent_.forget();
+    faster_at_.reset();
 }
 
 // Hybrid CPUs share a UAFP as fractions of their ladders' tops. Ladder::at_or_above corrects the rounding down.
@@ -245,7 +270,10 @@ Uafp Governor::untaught() const {
     }
     const auto fastest =
         std::ranges::find(ladders_, f_ref_, [](const PolicyLadder& policy) { return policy.ladder.top(); });
-    return Uafp(std::max(lowest, fastest->ladder.at_or_above(Khz{f_ref_.value / 2}, f_ref_)));
+    return Uafp(std::max(
+        lowest,
+        fastest->ladder.at_or_above(
+            Khz{static_cast<std::uint32_t>(std::uint64_t{f_ref_.value} * settings_.start_percent / 100)}, f_ref_)));
 }
 
 Running Governor::running(const PolicySample& sample) const {

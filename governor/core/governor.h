@@ -28,6 +28,12 @@ struct Settings {
     Khz floor{0};               // probes go no lower, in kHz of the fastest ladder
     bool begin_low = false;     // where HAPPE begins, take the level to which it would have come by itself
     bool silent_top = false;    // "faster" at the top teaches nothing
+    // Parts of a ladder are rounded down to whole steps, at least one.
+    std::uint32_t start_percent = 50;  // with middle_start: where a new application starts, of the top frequency
+    Micros hold_time = std::chrono::seconds{30};
+    std::uint32_t faster_part = 0;   // a press of "faster" raises by this fraction of the ladder; 0: by one step
+    Micros again{0};                 // and twice as far for each further press that follows within this time
+    std::uint32_t refused_part = 0;  // a refused probe leaves this fraction of the ladder more than before; 0: no more
     bool operator==(const Settings&) const = default;
 };
 
@@ -38,7 +44,12 @@ inline constexpr Settings kExtended{.extended = true,
                                     .descent = true,
                                     .felt = true,
                                     .begin_low = true,
-                                    .silent_top = true};
+                                    .silent_top = true,
+                                    .start_percent = 60,
+                                    .hold_time = std::chrono::seconds{120},
+                                    .faster_part = 10,
+                                    .again = std::chrono::seconds{60},
+                                    .refused_part = 10};
 
 // One policy's period.
 struct PolicySample {
@@ -128,9 +139,11 @@ private:
     [[nodiscard]] bool limited(Khz value) const;
     [[nodiscard]] bool at_limit() const;
     [[nodiscard]] bool at_top(Key key, const Demand& demand, const Uafp& uafp) const;
-    Lesson learn(Key key, const Demand& demand, Uafp& uafp);
+    Lesson learn(Key key, const Demand& demand, Uafp& uafp, bool refused);
+    void count_again(Key key, MonoTime at);
     [[nodiscard]] Lesson lesson(Key key, const Demand& demand, Level level, Khz from, Khz to) const;
-    [[nodiscard]] Khz taught(Key key, const Running& stepped) const;
+    [[nodiscard]] Khz taught(Key key, const Running& stepped, std::uint32_t faster_part) const;
+    [[nodiscard]] Khz raised(const Ladder& ladder, Khz khz, std::uint32_t part, std::size_t doubled) const;
     [[nodiscard]] Khz entry(const Ladder& ladder, Khz wanted) const;
     [[nodiscard]] Level level_in_use(const Demand& demand) const;
     [[nodiscard]] Khz in_reference_khz(const Ladder& ladder, Khz khz) const;
@@ -146,6 +159,8 @@ private:
     bool governs_ = false;      // HAPPE has set the frequencies of the present period
     std::vector<Hold> holds_;   // of each domain
     Descent descent_;
+    std::optional<MonoTime> faster_at_;  // the last press of "faster" for this application
+    std::size_t again_ = 0;              // how often one followed another soon
     // Members so that their memory is reused.
     std::vector<Khz> wanted_;  // of each domain, by the UAFP
     std::vector<Running> running_;

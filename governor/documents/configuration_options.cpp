@@ -137,7 +137,7 @@ const std::array kOptions{
         .accepts = AcceptsWord{{"paper", "extended"}},
         .description =
             "Whether to keep to the paper's algorithm, or also to start in the middle of the ladder, to hold "
-            "a level for 30 seconds, and to try less by itself.",
+            "a level for two minutes, and to try less by itself.",
         .example = "\"extended\"",
         .get = [](const Configuration& c) -> OptionValue { return word("paper", "extended", c.algorithm.extended); },
         .set =

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <charconv>
 #include <set>
+#include <tuple>
 
 namespace happe {
 namespace {
@@ -118,8 +119,9 @@ Settings settings(const Field& header) {
     if (!extended) {
         given->refuse("only with \"mode\":\"extended\"");
     }
-    static_cast<void>(given->object(
-        {"warm_start", "middle_start", "hold", "descent", "felt", "floor_khz", "begin_low", "silent_top"}));
+    static_cast<void>(
+        given->object({"warm_start", "middle_start", "hold", "descent", "felt", "floor_khz", "begin_low", "silent_top",
+                       "start_percent", "hold_us", "faster_part", "again_us", "refused_part"}));
     for (const auto& [name, setting] :
          {std::pair{"warm_start", &Settings::warm_start}, std::pair{"middle_start", &Settings::middle_start},
           std::pair{"hold", &Settings::hold}, std::pair{"descent", &Settings::descent},
@@ -130,6 +132,17 @@ Settings settings(const Field& header) {
     }
     const auto floor = given->find("floor_khz");
     result.floor = Khz{static_cast<std::uint32_t>(floor ? floor->integer(0, kHighestKhz.value) : 0)};
+    for (const auto& [name, setting, least, most] : {std::tuple{"start_percent", &Settings::start_percent, 1U, 100U},
+                                                     std::tuple{"faster_part", &Settings::faster_part, 0U, 64U},
+                                                     std::tuple{"refused_part", &Settings::refused_part, 0U, 64U}}) {
+        const auto field = given->find(name);
+        result.*setting = field ? static_cast<std::uint32_t>(field->integer(least, most)) : result.*setting;
+    }
+    for (const auto& [name, setting, least] : {std::tuple{"hold_us", &Settings::hold_time, Micros{1}},
+                                               std::tuple{"again_us", &Settings::again, Micros{0}}}) {
+        const auto field = given->find(name);
+        result.*setting = field ? Micros(field->integer(least.count(), kLongestPeriodUs)) : result.*setting;
+    }
     return result;
 }
 

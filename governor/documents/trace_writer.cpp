@@ -86,7 +86,12 @@ std::string header_line(const TraceHeader& header) {
                             {"felt", header.settings.felt},
                             {"floor_khz", header.settings.floor.value},
                             {"begin_low", header.settings.begin_low},
-                            {"silent_top", header.settings.silent_top}};
+                            {"silent_top", header.settings.silent_top},
+                            {"start_percent", header.settings.start_percent},
+                            {"hold_us", header.settings.hold_time.count()},
+                            {"faster_part", header.settings.faster_part},
+                            {"again_us", header.settings.again.count()},
+                            {"refused_part", header.settings.refused_part}};
     }
     for (const auto& [whom, patience] : header.patience) {
         json["patience"].push_back({{"user", whom.user},

@@ -131,13 +131,14 @@ constexpr double kDissatisfied = 0.1;                       // a shortfall that 
 constexpr double kKnownMargin = 1.16;
 constexpr Micros kHour = std::chrono::hours{1};
 
-constexpr std::array kContenders{Contender::Ondemand,     Contender::OndemandNow, Contender::Schedutil,
-                                 Contender::Conservative, Contender::FixedCap,    Contender::LearnedCap,
-                                 Contender::Udfs,         Contender::Happe,       Contender::Extended,
-                                 Contender::Floor,        Contender::KnownCap,    Contender::Oracle};
-constexpr std::array kContenderNames{"ondemand",  "ondemand-now", "schedutil", "conservative",
-                                     "fixed-cap", "learned-cap",  "UDFS",      "HAPPE",
-                                     "extended",  "floor",        "known-cap", "oracle"};
+constexpr std::array kContenders{
+    Contender::Ondemand,   Contender::OndemandNow, Contender::Schedutil, Contender::Conservative, Contender::FixedCap,
+    Contender::LearnedCap, Contender::Udfs,        Contender::Happe,     Contender::SingleSteps,  Contender::Extended,
+    Contender::Floor,      Contender::KnownCap,    Contender::Oracle};
+constexpr std::array kContenderNames{"ondemand",    "ondemand-now", "schedutil", "conservative", "fixed-cap",
+                                     "learned-cap", "UDFS",         "HAPPE",     "single-steps", "extended",
+                                     "floor",       "known-cap",    "oracle"};
+static_assert(kContenders.size() == kContenderNames.size());
 
 // The purposes of a long run's random streams, which differ from a study's.
 enum HoursStream : std::uint8_t {
@@ -148,6 +149,9 @@ enum HoursStream : std::uint8_t {
     kHoursPlayer,
     kHoursSlips
 };
+
+// Mode `extended` up to version 0.3.
+constexpr Settings kSingleSteps{.extended = true, .middle_start = true, .hold = true, .descent = true};
 
 // One person's state with an application.
 struct Familiar {
@@ -217,7 +221,21 @@ private:
         return static_cast<double>(hardware_.policies.front().ladder.top().value) / t61_ladder().top().value;
     }
 
-    [[nodiscard]] bool serves() const { return contender_ == Contender::Happe || contender_ == Contender::Extended; }
+    [[nodiscard]] bool serves() const {
+        return contender_ == Contender::Happe || contender_ == Contender::SingleSteps ||
+               contender_ == Contender::Extended;
+    }
+
+    // As on a machine whose driver names no efficient frequency (happed's `algorithm.floor_percent`).
+    [[nodiscard]] Khz floor() const { return Khz{hardware_.policies.front().ladder.top().value / 4}; }
+
+    [[nodiscard]] Settings settings() const {
+        Settings owners = kExtended;
+        owners.floor = floor();
+        return contender_ == Contender::Extended      ? owners
+               : contender_ == Contender::SingleSteps ? kSingleSteps
+                                                      : Settings{};
+    }
 
     std::unique_ptr<sim::KernelGovernor> governor() const {
         const Ladder& ladder = hardware_.policies.front().ladder;
@@ -237,6 +255,7 @@ private:
             case Contender::Udfs:
                 return std::make_unique<sim::Udfs>();
             case Contender::Happe:
+            case Contender::SingleSteps:
             case Contender::Extended:
                 return std::make_unique<sim::Fixed>(ladder.lowest());
             case Contender::Floor:
@@ -244,7 +263,7 @@ private:
             case Contender::KnownCap:
                 return std::make_unique<sim::KnownCap>(ladder.top());
             case Contender::Oracle:
-                return std::make_unique<sim::Oracle>(sim::Taste());
+                return std::make_unique<sim::Oracle>(sim::Taste(), floor());
         }
         throw std::logic_error("no such contender");
     }
@@ -407,9 +426,7 @@ private:
     MonoTime now_;
     MemoryProfiles profiles_;
     Loop loop_{{machine_, machine_, *this, *this, profiles_, *this},
-               {.algorithm = contender_ == Contender::Extended ? kExtended : Settings{},
-                .feedback = Feedback::Immediate,
-                .domains = domains_of(hardware_.policies)},
+               {.algorithm = settings(), .feedback = Feedback::Immediate, .domains = domains_of(hardware_.policies)},
                MonoTime()};
     double joules_ = 0.0;
     double dissatisfied_ = 0.0;
@@ -436,6 +453,7 @@ bool has_keys(Contender contender) {
         case Contender::LearnedCap:
         case Contender::Udfs:
         case Contender::Happe:
+        case Contender::SingleSteps:
         case Contender::Extended:
         case Contender::Floor:
             return true;

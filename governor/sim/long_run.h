@@ -58,9 +58,10 @@ enum class Contender : std::uint8_t {
     LearnedCap,  // ondemand-now below one number for each application, which the two keys move
     Udfs,
     Happe,
-    Extended,  // HAPPE in mode `extended`: middle start, hold and descent
-    Floor,     // always the top frequency, with keys: the presses and the discomfort that no governor avoids
-    KnownCap,  // schedutil below one number for each application: the person's need and 16 % more
+    SingleSteps,  // HAPPE in mode `extended` without parts: a press moves one step, from half of the top
+    Extended,     // HAPPE in mode `extended`
+    Floor,        // always the top frequency, with keys: the presses and the discomfort that no governor avoids
+    KnownCap,     // schedutil below one number for each application: the person's need and 16 % more
     Oracle,
 };
 

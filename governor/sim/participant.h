@@ -10,6 +10,7 @@
 #include "governor/sim/machine.h"
 #include "governor/sim/random.h"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -117,16 +118,17 @@ struct Taste {
 // Always the lowest frequency that satisfies this participant now. It knows the demand, unlike any real governor.
 class Oracle : public KernelGovernor {
 public:
-    explicit Oracle(const Taste& taste) : taste_(taste) {}
+    explicit Oracle(const Taste& taste, Khz floor = {}) : taste_(taste), floor_(floor) {}
     [[nodiscard]] Micros sampling_period() const override { return Micros{0}; }
     [[nodiscard]] Khz next(const Ladder& ladder, Khz /*current*/, Ppm /*load*/) override {
-        return taste_.satisfying(ladder, demand_khz_);
+        return std::max(taste_.satisfying(ladder, demand_khz_), ladder.at_or_above(floor_, ladder.top()));
     }
     void tell(double demand_khz) { demand_khz_ = demand_khz; }
     void feel(const Taste& taste) { taste_ = taste; }
 
 private:
     Taste taste_;
+    Khz floor_;  // of the governor with which it is compared
     double demand_khz_ = 0.0;
 };
 

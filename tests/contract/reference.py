@@ -27,6 +27,7 @@ HELD_US = 30 * MILLION
 FIRST_WAIT_US, LEAST_PRESSED_US, MOST_WAIT_US = 120 * MILLION, 600 * MILLION, 3_600 * MILLION
 BUSY_PPM, USED_PPM = 800_000, 100_000
 ACCEPTED_US, APART_US, LONGEST_LINE_US = 60 * MILLION, 120 * MILLION, 10 * MILLION
+MOST_AGAIN = 6  # 64 steps are any ladder's
 
 
 @dataclass(frozen=True)
@@ -209,6 +210,8 @@ class Governor:
     governs: bool = False  # the previous line served somebody
     last_us: int | None = None  # of the previous line, if it served the same user and application
     lasted_us: int = 0  # duration of the present line's period
+    faster_us: int | None = None  # the previous press that taught, if it was "faster" for the same application
+    again: int = 0  # how many presses of "faster" have followed another one soon
 
     def entry(self, ladder: Ladder, value: int) -> int:
         """Return the entry for a UAFP's `value`, or with `power_saver` the next lower one."""
@@ -234,7 +237,8 @@ class Governor:
         lowest = min(ladder.share(ladder.khz[0]) for ladder in self.ladders.values())
         if self.settings.get("middle_start", False):
             fastest = next(ladder for _, ladder in sorted(self.ladders.items()) if ladder.khz[-1] == ladder.ref_khz)
-            lowest = max(lowest, fastest.entry(fastest.ref_khz // 2))
+            start_khz = fastest.ref_khz * self.settings.get("start_percent", 50) // 100
+            lowest = max(lowest, fastest.entry(start_khz))
         return [lowest] * 10
 
     def tried(self, name: Name) -> list[int]:
@@ -270,7 +274,8 @@ class Governor:
     def level_in_use(self, domain: int, demand: Demand, t_us: int) -> int:
         """Return the level at which a domain looks up."""
         if self.settings.get("hold", False):
-            return max(held for held, seen_us in self.held[domain].items() if t_us - seen_us < HELD_US)
+            held_us = self.settings.get("hold_us", HELD_US)
+            return max(held for held, seen_us in self.held[domain].items() if t_us - seen_us < held_us)
         return level_of(demand.normalised)
 
     def lower_step(self, ladder: Ladder, value: int, wait_us: int) -> int:
@@ -324,12 +329,28 @@ class Governor:
         self.probe = Probe(learn(known, level, lower), level, t_us)
         return "begun"
 
-    def press(self, demand: Demand, name: Name, level: int, line: Json, *, up: bool) -> Json:
-        """Step on the domain's fastest ladder; return the decision's `learned`."""
+    def raised(self, ladder: Ladder, khz: int, part: int, doubled: int = 0) -> int:
+        """Return `khz` plus a part of the ladder that doubles so often; or plus one step without a part."""
+        for _ in range(max(1, len(ladder.khz) * 2**doubled // part) if part else 1):
+            khz = ladder.step(khz, up=True)
+        return khz
+
+    def press(self, demand: Demand, name: Name, level: int, line: Json, how: str) -> Json:
+        """Step on the domain's fastest ladder; return the decision's `learned`. `how`: the key, or `refused`."""
+        up = how != "power"
         listed = list(map(self.measure, line["policies"]))
         seen = demand.fastest
+        left = self.settings.get("refused_part", 0) if how == "refused" else 0
+        soon = up and self.faster_us is not None and line["t_us"] - self.faster_us < self.settings.get("again_us", 0)
+        self.again = min(self.again + 1, MOST_AGAIN) if soon else 0
+        self.faster_us = line["t_us"] if up else None
         ran_khz = seen.stepped if seen.ran_khz is None else min(seen.stepped, seen.ran_khz)
-        target = seen.ladder.step(seen.stepped if up else ran_khz, up=up)
+        if up:
+            target = self.raised(
+                seen.ladder, seen.stepped, 0 if left else self.settings.get("faster_part", 0), self.again
+            )
+        else:
+            target = seen.ladder.step(ran_khz, up=False)
         if self.power_saver:  # the learned value whose next lower entry is the target
             above = (khz for khz in seen.ladder.khz if (khz > target if up else khz >= ran_khz))
             target = next(above, seen.ladder.khz[-1])
@@ -337,6 +358,8 @@ class Governor:
         known = self.uafp(name)[level]
         if self.extended or any(seen.limited(known) or seen.at_limit for seen in listed):
             value = (max if up else min)(value, known)
+        if left:
+            value = max(value, seen.ladder.share(self.raised(seen.ladder, seen.ladder.entry(known), left)))
         self.uafps[name] = learn(self.uafp(name), level, value)
         return self.learned(name, level)
 
@@ -356,7 +379,7 @@ class Governor:
         name = None if None in (line["user"], line["app"]) else (line["user"], line["app"])
         if name != self.served:
             self.held.clear()
-            self.probe = self.last_us = None
+            self.probe = self.last_us = self.faster_us = None
         self.served = name
         self.power_saver = line.get("power_saver", False)
         begins, self.governs = self.settings.get("begin_low", False) and not self.governs, name is not None
@@ -396,7 +419,7 @@ class Governor:
                 probe = self.pressed_on(patience, up=key == "performance")
             if self.settings.get("silent_top", False) and key == "performance" and self.is_top(name, level, demand):
                 return probe, {}
-            return probe, self.press(demand, name, level, line, up=key == "performance")
+            return probe, self.press(demand, name, level, line, "refused" if probe == "refused" else key)
         if not self.settings.get("descent", False):
             return None, {}
         tried = self.probe

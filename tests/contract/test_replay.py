@@ -100,6 +100,11 @@ SHAPES = st.builds(
             "begin_low": st.booleans(),
             "silent_top": st.booleans(),
             "floor_khz": st.sampled_from([0, 0, 900_000]),
+            "start_percent": st.sampled_from([1, 60, 100]),
+            "hold_us": st.sampled_from([1, 120 * 10**6]),
+            "faster_part": st.sampled_from([1, 16, 64]),
+            "again_us": st.sampled_from([60 * 10**6, 3_600 * 10**6]),
+            "refused_part": st.sampled_from([1, 32]),
         },
     ),
 )
@@ -322,7 +327,8 @@ def test_long_traces_are_decided_alike(happe_sim: HappeSim) -> None:
     decided, machines, feedbacks, domains, without_settings = 4, 5, 2, 3, 1
     on_or_off = ["capped", "calibrated", "starting", "warm_start", "middle_start", "hold", "descent"]
     on_or_off += ["felt", "begin_low", "silent_top", "floor_khz"]
-    assert len(exercised) == decided + machines + feedbacks + domains + without_settings + 2 * len(on_or_off)
+    numbers = 5
+    assert len(exercised) == decided + machines + feedbacks + domains + without_settings + 2 * len(on_or_off) + numbers
 
 
 @pytest.mark.parametrize("standard_input", ["-", "/dev/stdin"])
