@@ -21,7 +21,7 @@ namespace happe {
 struct Settings {
     bool extended = false;      // mode `extended` even with every other setting off; each of them implies it
     bool warm_start = false;    // start a new application from the user's other applications (see ProfileBook)
-    bool middle_start = false;  // otherwise start at half of the top frequency
+    bool middle_start = false;  // otherwise start at a part of the top frequency: start_percent
     bool hold = false;          // see Hold
     bool descent = false;       // see Descent
     bool felt = false;          // probes only where a person can feel them

@@ -68,7 +68,7 @@ TEST(Worlds, compare_everyone_on_every_machine) {
         EXPECT_LT(known.watts, of(rows, Contender::Schedutil).watts) << machine.name;
         EXPECT_LT(known.severity, of(rows, Contender::FixedCap).severity) << machine.name;
         EXPECT_EQ(rows.front().saving_percent.front(), 0.0);
-        EXPECT_EQ(rows.back().oracle_share_percent.front(), 100.0);
+        EXPECT_DOUBLE_EQ(rows.back().oracle_share_percent.front(), 100.0);
     }
 }
 
