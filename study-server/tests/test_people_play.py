@@ -137,6 +137,12 @@ class Play(RuleBasedStateMachine):
             found: Run | None = session.scalars(runs.order_by(Run.position)).first()
         return found
 
+    def planned_after(self, run: Run) -> str | None:
+        """The code of the person's next planned run after this one, if there is one."""
+        with self.world.database.reading() as session:
+            theirs = select(Run.code).where(Run.participant_id == run.participant_id, Run.state == "planned")
+            return session.scalars(theirs.where(Run.position > run.position).order_by(Run.position)).first()
+
     def another_id(self) -> str:
         """A client's new id."""
         self.ids += 1
@@ -248,6 +254,8 @@ class Play(RuleBasedStateMachine):
         sat = self.does(lambda: client.put("/api/v1/device/sitting", json={"participant": person.token}), again=again)
         self.read(person, sat.text)
         if run := self.run_of(person):
+            if run.state == "planned" and (later := self.planned_after(run)):
+                self.refused(lambda: client.post(f"/api/v1/runs/{later}/start", json={"id": self.another_id()}))
             body = {"id": self.another_id()}
             self.does(lambda: client.post(f"/api/v1/runs/{run.code}/start", json=body), again=again)
 
