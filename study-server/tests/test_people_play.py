@@ -141,7 +141,10 @@ class Play(RuleBasedStateMachine):
         """The code of the person's next planned run after this one, if there is one."""
         with self.world.database.reading() as session:
             theirs = select(Run.code).where(Run.participant_id == run.participant_id, Run.state == "planned")
-            return session.scalars(theirs.where(Run.position > run.position).order_by(Run.position)).first()
+            found: str | None = session.scalars(
+                theirs.where(Run.position > run.position).order_by(Run.position)
+            ).first()
+        return found
 
     def another_id(self) -> str:
         """A client's new id."""
