@@ -1,11 +1,11 @@
-# SPDX - License - Identifier : GPL - 2.0 - or -later
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What reaches the disk in a test's folder, in which order, and what a loss of power would lose."""
 
 import errno
 import itertools
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, Self
 from unittest.mock import patch
@@ -56,7 +56,7 @@ class Disk(ExitStack):
         """What a loss of power would lose now, and the files that got their name before their content was synced."""
         lost = self._too_early.copy()
         for path in sorted(self._folder.rglob("*")):
-            if ".db" in path.name or path.name.endswith("lock"):
+            if not self._counts(path):
                 continue
             if self._names.get(_number(path.parent), {}).get(path.name) != _number(path):
                 lost.append(f"name of {path.name}")
@@ -64,8 +64,11 @@ class Disk(ExitStack):
                 lost.append(f"content of {path.name}")
         return lost
 
+    def _counts(self, path: Path) -> bool:
+        return ".db" not in path.name and not path.name.endswith("lock")
+
     def _has_content_of(self, path: Path) -> bool:
-        return not path.is_file() or self._content.get(_number(path), b"") == path.read_bytes()
+        return not (path.is_file() and self._counts(path)) or self._content.get(_number(path), b"") == path.read_bytes()
 
     def _reached(self, path: Path) -> None:
         if path.is_dir():
@@ -94,9 +97,11 @@ class Disk(ExitStack):
 
     def _removing(self, call: Callable[..., None]) -> Callable[..., None]:
         def removing(path: Path, **more: Any) -> None:  # noqa: ANN401 - as os has it
-            if not more and self._folder in Path(path).parents and os.path.lexists(path):
-                self.calls.append(f"unlink {Path(path).name}")
-                self._content.pop(_number(Path(path)), None)  # the next file may get this number
+            with suppress(FileNotFoundError):
+                facts = os.lstat(path, **more)
+                self._content.pop((facts.st_dev, facts.st_ino), None)  # the next file may get this number
+                if not more and self._folder in Path(path).parents:
+                    self.calls.append(f"unlink {Path(path).name}")
             call(path, **more)
 
         return removing

@@ -189,7 +189,7 @@ def test_a_file_without_the_columns_is_told_which_it_has(tmp_path: Path, text: s
 
 def test_a_file_that_is_not_there_a_folder_or_no_text_is_told(tmp_path: Path) -> None:
     with pytest.raises(FinalError, match="a line is longer than 65536 bytes"):
-        import_all(csv_of(tmp_path, "shunt_v,supply_v\n" + "9" * 70_000))
+        import_all(csv_of(tmp_path, "shunt_v,supply_v\n" + "9" * 70_000) | {"delimiter": ","})
     with pytest.raises(SourceError, match=r"nowhere\.csv: No such file"):
         sources.make({"kind": "file", "place": f"{tmp_path}/nowhere.csv", "channels": ["a", "b"]})
     with pytest.raises(SourceError, match="Is a directory"):

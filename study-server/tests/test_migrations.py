@@ -20,8 +20,8 @@ from world import fixed_secrets
 
 pytestmark = ON_BOTH
 TABLES = {  # SHA-256 of the models' tables in SQL
-    "sqlite": "d1860293f8e2c64a44d96d6bb4cfc6dfea42d2e3538716a4a55372b773079df5",
-    "postgresql": "81397a1a0f64f8ab5891d65446166428facbee4505e3009262c8a9f76c315a38",
+    "sqlite": "d3406af28a1bc54d197fa12821ce9eee6d4d4433e49efa5a475aa1e58d32b1fd",
+    "postgresql": "080efff803be03ab6f248b9d7ca1e5be074f5e6a1a9bc280c7c8451c497cd648",
 }
 
 
