@@ -3,6 +3,7 @@
 
 import os
 import resource
+import signal
 from pathlib import Path
 
 import pytest
@@ -61,8 +62,10 @@ def test_a_backup_of_a_job_restores_though_its_worker_is_killed(
     place = ask(operated, folder)
     with given_jobs.Working(operated.world.config, tmp_path / "log") as worker:
         until(lambda: any(folder.glob(f".{place.name}-*{UNFINISHED}/backup")), "the copy of the database")
+        (running,) = worker.children()
         worker.process.kill()
         worker.process.wait()
+        os.kill(running, signal.SIGKILL)  # or else it would wait at the pipe for ever
     part.unlink()
     part.write_bytes(content)
     say_size(operated, len(content))
