@@ -46,7 +46,7 @@ from virtual_clock import Clock
 from world import World, sqlite_copy
 
 PLAYS = int(os.environ.get("HAPPE_PLAYS", "0"))
-NOON_US, DAY_US, SECOND_US = 1_795_262_400_000_000, 86_400_000_000, 1_000_000
+NOON_US, SECOND_US = 1_795_262_400_000_000, 1_000_000
 SECONDS, SHARE = 120, 0.9  # the longest run, and how much of a run must pass before its rating
 API = "/api/v1/studies/small"
 PEOPLE, LAPTOPS, SLOTS, RUNS = 6, 2, 4, 10
@@ -71,7 +71,7 @@ class Play(RuleBasedStateMachine):
     def __init__(self, template: Path) -> None:
         super().__init__()
         self.folder = TemporaryDirectory()
-        self.clock = Clock(NOON_US - 30 * DAY_US)  # a start cannot be repeated at a laptop that enrolled after it
+        self.clock = Clock(NOON_US)
         self.patch = pytest.MonkeyPatch()
         self.patch.setattr(base_clock, "time", self.clock)
         folder = Path(self.folder.name)
@@ -88,7 +88,6 @@ class Play(RuleBasedStateMachine):
         self.staff = self.world.staff(Role.EXPERIMENTER)
         self.laptops = [given_devices.device(self.world, self.study) for _ in range(LAPTOPS)]
         self.meter = given_devices.device(self.world, self.study, "meter")
-        self.clock.us = NOON_US
         self.trace = given_devices.header(self.study, self.meter, self.laptops[0])
         assert given_devices.put_trace(self.world.client(self.meter.token), self.trace).status_code == 201
         self.invite()

@@ -53,7 +53,7 @@ class Run(Base):
     condition: Mapped[str | None] = mapped_column(Name)
     device_id: Mapped[int | None] = mapped_column(ForeignKey("devices.id"))
     start_id: Mapped[str | None] = mapped_column(Uuid(as_uuid=False))  # the laptop's id for this start
-    start_sealed: Mapped[bytes | None]  # the answer to the laptop, while the run is in progress
+    start_sealed: Mapped[bytes | None]  # the answer to the laptop, while the run is on and its key the same
     started_us: Mapped[int | None] = mapped_column(Micros)
     ended_us: Mapped[int | None] = mapped_column(Micros)
     rating: Mapped[int | None]

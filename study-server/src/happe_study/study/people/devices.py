@@ -27,6 +27,7 @@ from happe_study.model.accounts import TokenKind
 from happe_study.model.audit import chain
 from happe_study.model.devices import ClockEstimate, Device
 from happe_study.model.rules import Caller, DeviceKind, Who
+from happe_study.model.runs import Run
 from happe_study.study.people import sittings, tokens
 from happe_study.study.sealing import PublicKeyError, check_public_key
 
@@ -158,9 +159,10 @@ def _offer(device: Device) -> str:
 
 
 def _end(session: Session, device: Device) -> None:
-    """End a device's tokens, sitting and public key."""
+    """End a device's tokens, sitting and public key, and remove the answers that only this key opens."""
     tokens.revoke_all(session, TokenKind.DEVICE, device.id)
     sittings.close(session, device_id=device.id)
+    session.execute(update(Run).where(Run.device_id == device.id).values(start_sealed=None))
     device.public_key = device.enrolled_us = None
 
 

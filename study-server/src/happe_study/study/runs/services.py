@@ -73,9 +73,8 @@ def start(session: Session, run: Run, device: Caller, start_id: str, secrets: Se
     """
     participant, study = locked(session, run)
     laptop = session.get_one(Device, device.id)
-    if run.start_sealed is not None:
-        _require_same_start(run, laptop, start_id)
-        return run.start_sealed
+    if run.state == State.STARTED and run.ended_us is None:
+        return _same_start(run, laptop, start_id)
     _require_open(session, study, participant)
     _require_sitting(session, participant, device)
     protocol = protocol_of(study)
@@ -290,12 +289,13 @@ def _require_sitting(session: Session, participant: Participant, device: Caller)
         raise conflict("no-sitting", "The participant is not using this laptop.")
 
 
-def _require_same_start(run: Run, laptop: Device, start_id: str) -> None:
-    """Raise Problem 409 unless the laptop repeats its own start, and still has the key that opens the answer."""
+def _same_start(run: Run, laptop: Device, start_id: str) -> bytes:
+    """The same answer again. Raises Problem 409 unless the laptop repeats its own start, and still has the same key."""
     if (run.start_id, run.device_id) != (start_id, laptop.id):
         raise conflict("started", "This run was already started under another id.")
-    if (laptop.enrolled_us or 0) > (run.started_us or 0):
+    if run.start_sealed is None:
         raise conflict("renewed", "This laptop has another key than when the run was started. Abort the run.")
+    return run.start_sealed
 
 
 def _require_starter(run: Run, who: Caller | None) -> None:
