@@ -55,7 +55,7 @@ def password(tmp_path: Path) -> Path:
 
 def unblind(server: Operated, *options: str | Path, typed: str = "small\n") -> Ran:
     """Unblind the study as the custodian."""
-    given = ("--custodian", CARL, "--reason", WHY, "--override", OVERRIDE)
+    given = ("--custodian", CARL, "--reason", WHY, *(() if "--run" in options else ("--override", OVERRIDE)))
     return server.run("study", "unblind", "small", *given, *options, typed=typed)
 
 
@@ -137,6 +137,7 @@ def test_one_run_is_told_to_the_custodian_and_stored_nowhere(operated: Operated,
     done = unblind(operated, "--run", run.code, "--password-file", password, typed=f"{run.code}\n")
     assert (done.status, done.out) == (0, f"{run.code}: {label}\n")
     assert conditions(operated) == {None}
+    assert unblind(operated, "--override", OVERRIDE, "--run", run.code).status == 64
 
 
 @pytest.mark.usefixtures("study")

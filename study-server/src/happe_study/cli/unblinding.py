@@ -80,6 +80,8 @@ def unblind(  # noqa: PLR0913, PLR0917 - an option each
     as_json: bool,  # noqa: FBT001 - click's flag
 ) -> None:
     """Reveal the conditions of a study for good, or of one run to the custodian."""
+    if run_code and override:
+        raise click.UsageError("--override is for a study: an emergency with --run needs none")
     with server.reading() as session:
         study = named.study(session, name)
         if run_code:
