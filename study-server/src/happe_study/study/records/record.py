@@ -102,10 +102,10 @@ def _trace_faults(document: Json) -> Iterator[Fault]:
 
 
 def _learning_faults(document: Json) -> Iterator[Fault]:
-    who, before = served(document), document["profile_before"]
-    if who is not None and before is None:
+    before = document["profile_before"]
+    if served(document) and not before:
         yield Fault("/profile_before", "must not be null, because HAPPE served somebody")
-    elif _given(document).get(who, before) != before:
+    elif _given(document).get(served(document), before) != before:
         yield Fault("/profile_before", "is not what the header's uafp has of this user and application")
     yield from lesson_faults(document)
     yield from profile_faults(document)
