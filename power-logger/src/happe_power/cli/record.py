@@ -306,7 +306,7 @@ class Session:
             limits=Limits() if duration is None else Limits(indices=round(duration * source.rate_hz)),
             beside=({"calibration.toml": known[1]} if known else {}) | ({LOCAL: b""} if self._wanted.no_upload else {}),
         )
-        today = datetime.now(UTC).astimezone().date()
+        today = datetime.now(UTC).date()  # as the calibration record's
         self._meter_of = live.Wattmeter(source.channels, source.rate_hz, known[0] if known else None, today)
         return recorder
 
