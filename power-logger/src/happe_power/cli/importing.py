@@ -60,7 +60,7 @@ def _typed(option: Option) -> dict[str, Any]:
 @json_option
 @pass_host
 @click.pass_context
-def import_(context: click.Context, host: Host, /, file: str, yes: bool, as_json: bool, **typed: Any) -> None:  # noqa: ANN401, FBT001
+def import_(context: click.Context, host: Host, /, file: str, yes: bool, as_json: bool, **typed: Any) -> None:  # noqa: ANN401, FBT001 - click's options
     """Bring a file of another program into a trace, after a look at it."""
     names = [*OWN, *(option.name for option in COMMON)]
     given = {name: list(value) if isinstance(value, tuple) else value for name, value in typed.items() if name in names}
@@ -95,19 +95,16 @@ def preview(source: File) -> dict[str, Any]:
     channels = [
         {"name": channel.name, "unit": channel.unit, "lowest": low, "highest": high}
         for channel, low, high in zip(source.channels, found.lows.tolist(), found.highs.tolist(), strict=True)
+        if found.rows
     ]
     parts = [f"{found.rows:,} rows, {found.seconds:,.6g} s at {source.rate_hz:g} S/s"]
-    parts += (
-        [f"{sum(lost.values()):,} lost ({', '.join(f'{count:,} {why}' for why, count in lost.items())})"]
-        if lost
-        else []
-    )
-    for each in channels if found.rows else ():
+    if lost:
+        parts.append(f"{sum(lost.values()):,} lost ({', '.join(f'{count:,} {why}' for why, count in lost.items())})")
+    for each in channels:
         name = "" if len(channels) == 1 else f"{each['name']} "
         parts.append(f"{name}{each['lowest']:.4g} to {each['highest']:.4g} {each['unit']}")
-    parts.append(
-        f"begins {began}" if began else f"begins {source.table['started']}" if "started" in source.table else "ends now"
-    )
+    begins = began or source.table.get("started")
+    parts.append(f"begins {begins}" if begins else "ends now")
     zone = " (the file names no zone)" if source.zoneless else ""
     return {
         "says": f"{', '.join(parts)}{zone}: right?",
@@ -116,5 +113,5 @@ def preview(source: File) -> dict[str, Any]:
         "seconds": found.seconds,
         "rate_hz": source.rate_hz,
         "begins": began,
-        "channels": channels if found.rows else [],
+        "channels": channels,
     }

@@ -11,7 +11,8 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from numpy.typing import NDArray
 
-from happe_power.sources.guess import EPOCHS, TIME_SCALES, Json
+from happe_contract.strict_json import Json
+from happe_power.sources.guess import EPOCHS, TIME_SCALES
 from happe_power.sources.instants import InstantError, Local
 from happe_power.sources.source import FinalError
 from happe_power.sources.text import Bad, Shape, Table, tables

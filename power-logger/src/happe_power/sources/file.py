@@ -18,11 +18,12 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import numpy as np
 from numpy.typing import NDArray
 
+from happe_contract.strict_json import Json
 from happe_contract.traces import Block, Gap, Measures, Reason, TimePair
 from happe_power.recording.guard import HOLD_S, guarded
 from happe_power.sources.clock import MICROS, Clock
 from happe_power.sources.columns import Csv, Rows, opened
-from happe_power.sources.guess import EPOCHS, SCALES, TIME_SCALES, GuessError, Json, encoding_of, settled
+from happe_power.sources.guess import EPOCHS, SCALES, TIME_SCALES, GuessError, encoding_of, settled
 from happe_power.sources.indexer import Indexer
 from happe_power.sources.instants import DATES
 from happe_power.sources.source import EndedError, FinalError, Reading

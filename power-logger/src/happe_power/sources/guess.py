@@ -7,16 +7,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from happe_contract.strict_json import Json
 from happe_contract.traces import Measures
 from happe_power.sources.instants import DATES, TIME, ZONE, InstantError, Values, seconds
 from happe_power.sources.text import cells, number
-
-Json = dict[str, Any]
 
 MOST_LINES = 2000  # from which to guess
 BOMS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
@@ -33,6 +31,7 @@ TIMES = {"t", "time", "timestamp", "datetime", "date", "elapsed", "epoch", "zeit
 INDICES = {"index", "sample", "record", "row", "nr", "no", "n"}
 FILLERS = {"", "ts", "rn", "smp", "avg"}  # of a Campbell logger's third and fourth line
 OF_UNIT = {"A": Measures.CURRENT, "W": Measures.POWER, "J": Measures.ENERGY, "V": Measures.SUPPLY}
+DELIMITERS = ["\t", ";", "|", ","]  # the last one may be a decimal mark
 EPOCHS = {"1970": 0.0, "1904": -2_082_844_800.0, "none": 0.0}  # seconds since 1970; LabVIEW counts from 1904
 SPANS = {"1970": (9.46e8, 3.0e9), "1904": (3.0e9, 5.0e9)}  # the years 2000 to 2065, 1999 to 2062
 PLAIN_TIME = re.sub(r"\?P<\w+>", "?:", TIME + ZONE)
@@ -40,6 +39,9 @@ LIKE_INSTANT = re.compile(
     rf"\d{{1,4}}[-/.]\d{{1,2}}[-/.]\d{{1,4}}((T|,? +){PLAIN_TIME})?|\d{{8}}T{PLAIN_TIME}|(?=\d+:){PLAIN_TIME}"
 )
 ORDINARY = 3.0  # times the median: longer steps are gaps
+CUT = 2  # a coarse clock's first and last ticks may be
+MOST = 0.5  # of the rows
+SAME = 1e-4  # the share by which two rates may differ
 
 
 class GuessError(ValueError):
@@ -111,9 +113,7 @@ def settled(lines: Sequence[str], given: Json) -> Json:
     lines = lines[:MOST_LINES]
     single = any("'" in line for line in lines) and not any('"' in line for line in lines)
     found: Json = {"quote": "'" if single else '"'} | given
-    delimiters = (
-        [found["delimiter"]] if "delimiter" in found else ["\t", ";", "|", ","]
-    )  # a comma may be a decimal mark
+    delimiters = [found["delimiter"]] if "delimiter" in found else DELIMITERS
     decimals = [found["decimal"]] if "decimal" in found else [".", ","]
     ways = [_split(lines, *way, found["quote"]) for way in product(delimiters, decimals) if way[0] != way[1]]
     best = max(ways, key=lambda way: way.score)
@@ -243,7 +243,7 @@ class Columns:
         """The order of day, month and year. Raises GuessError."""
         if not texts:
             return "ymd"
-        possible = [each for each in DATES if np.isfinite(_seconds(texts, each)).mean() > 0.5]  # noqa: PLR2004
+        possible = [each for each in DATES if np.isfinite(_seconds(texts, each)).mean() > MOST]
         if not possible:
             says = f"{texts[0]!r} is no time with its day, as 2026-11-28T07:00:00Z"
             raise GuessError("time", f"{says}; if another column has the day, give that as date")
@@ -324,11 +324,12 @@ def _rate(at: Values) -> float:
     """Rows a second by their times, without gaps; rounded if that is within 0.01 %. Raises GuessError."""
     steps = np.diff(at[np.isfinite(at)])
     steps = steps[steps >= 0]
-    if len(ticks := np.flatnonzero(steps)) > 2:  # noqa: PLR2004 - a coarse clock's first and last ticks may be cut
+    ticks = np.flatnonzero(steps)
+    if len(ticks) > CUT:
         steps = steps[ticks[0] + 1 : ticks[-1] + 1]
     ordinary = steps[steps <= ORDINARY * np.median(steps[steps > 0])] if (steps > 0).any() else steps[:0]
     if not len(ordinary):
         raise GuessError("rate", "the times do not show it: how many samples a second?")
     rate = 1 / float(ordinary.mean())
     whole = float(f"{rate:.3g}")
-    return whole if abs(whole / rate - 1) < 1e-4 else float(f"{rate:.9g}")  # noqa: PLR2004
+    return whole if abs(whole / rate - 1) < SAME else float(f"{rate:.9g}")

@@ -24,6 +24,7 @@ TIME = r"(?P<H>\d{1,2}):?(?P<M>\d{2})(?::?(?P<S>\d{2})(?:[.,:](?P<f>\d{1,9})\d*)
 ZONE = r" ?(?P<half>[AaPp][Mm])? ?(?P<zone>Z|UTC|GMT|[+-]\d{2}:?\d{2})?"
 ENDS_IN_ZONE = re.compile(r"(Z|[+-]\d{2}:?\d{2})$")
 QUARTER_S = 900  # zones change at whole quarters of an hour
+TWELVE, SIXTY = 12, 60  # months, hours of half a day; minutes, seconds
 
 
 class InstantError(ValueError):
@@ -59,15 +60,15 @@ def seconds(texts: pa.Array, order: str) -> tuple[Values, Mask]:
         return whole
 
     month, hour, minute, second = part("m", "1"), part("H"), part("M"), part("S")
-    if len(leap := np.flatnonzero(good & (second == 60))):  # noqa: PLR2004 - the leap second
+    if len(leap := np.flatnonzero(good & (second == SIXTY))):
         raise InstantError(int(leap[0]), "a leap second: import what is before it and what is after it by themselves")
     halves, hours = _of_words(pc.struct_field(found, "half"), lambda word: "AP".find(word[:1].upper()))
-    good &= ~halves | ((hour >= 1) & (hour <= 12))  # noqa: PLR2004 - by a clock of twelve hours
-    hour = np.where(halves, hour % 12 + 12 * hours, hour)
-    months = (part("y", "1970") - 1970) * 12 + month - 1
+    good &= ~halves | ((hour >= 1) & (hour <= TWELVE))
+    hour = np.where(halves, hour % TWELVE + TWELVE * hours, hour)
+    months = (part("y", "1970") - 1970) * TWELVE + month - 1
     days = months.astype("M8[M]").astype("M8[D]") + (part("d", "1") - 1)
-    good &= (month >= 1) & (month <= 12) & (days.astype("M8[M]") == months.astype("M8[M]"))  # noqa: PLR2004
-    good &= (hour <= 23) & (minute <= 59) & (second <= 59)  # noqa: PLR2004 - of a day
+    good &= (month >= 1) & (month <= TWELVE) & (days.astype("M8[M]") == months.astype("M8[M]"))
+    good &= (hour < 2 * TWELVE) & (minute < SIXTY) & (second < SIXTY)
     digits = pc.fill_null(pc.struct_field(found, "f"), "")
     parts = pc.utf8_rpad(digits, 9, "0").cast(pa.int64()).to_numpy() / 1e9
     aware, east = _of_words(pc.struct_field(found, "zone"), _east_s)

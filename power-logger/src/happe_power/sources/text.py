@@ -43,12 +43,12 @@ class Shape:
 
 
 def table(lines: bytes, shape: Shape) -> Table | None:
-    """The taken columns, if all lines have this form; None if one has not. What an instrument writes in place of a
-    value (NaN, an overload) is NaN.
+    """The taken columns, if all lines have this form; None if one has not.
 
+    What an instrument writes in place of a value (NaN, an overload) is NaN.
     With `texts` two more columns follow: the instants in seconds, and 1 for those that name a zone, else 0.
     Raises InstantError.
-    """  # noqa: D205 - two sentences
+    """
     names = [f"c{column}" for column in range(shape.columns)]
     types = {names[column]: pa.string() for column in shape.texts}
     types |= {names[column]: pa.float64() for column in shape.taken}
