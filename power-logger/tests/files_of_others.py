@@ -126,6 +126,10 @@ def times() -> Iterator[File]:
     yield "the same, zone given", text("time,power_W", lambda row: iso(row, ZoneInfo("Europe/Berlin")), W), berlin
     yield "US dates", text("time,power_W", told("%m/%d/%Y %I:%M:%S.%f %p"), W), {}
     yield "German dates", text("Zeit;Leistung (W)", told("%d.%m.%Y %H:%M:%S,%f"), W, by=";"), {}
+    west = lambda row: f"28.11.2026 03:30:{row / RATE:06.3f} -03:30"  # noqa: E731 - a writer
+    yield "German dates, another zone", text("time,power_W", west, W), {}
+    east = lambda row: f"11/28/2026 12:30:{row / RATE:06.3f} PM +05:30"  # noqa: E731 - a writer
+    yield "US dates after noon, another zone", text("time,power_W", east, W), {}
     early = lambda row: f"11/5/2026 07:00:{row / RATE:06.3f}"  # noqa: E731 - a writer
     yield "a date to read twice", text("time,power_W", early, W), {}
     yield "a date to read twice, order given", text("time,power_W", early, W), {"dates": "mdy"}
