@@ -67,4 +67,33 @@ std::optional<ProbeEvent> Descent::quiet(const Chance& chance, Uafp& uafp, Patie
     return ProbeEvent::Begun;
 }
 
+// Without HAPPE the kernel's governor takes a higher frequency for a CPU that is busy for 80 % of the time
+// (kernel/sched/cpufreq_schedutil.c, get_next_freq). Below a cap, the measured speed tells.
+bool is_bound(const Running& policy) {
+    constexpr Ppm kBusy{800'000};
+    constexpr Ppm kUsed{100'000};
+    if (!policy.ran) {
+        return policy.utilisation >= kBusy;
+    }
+    const Khz lower = policy.ladder->below(policy.current);
+    return policy.utilisation >= kUsed && (lower >= policy.current || policy.speed() > policy.ladder->speed(lower));
+}
+
+bool is_work_of_others(std::span<const Running> policies, Ppm front) {
+    std::uint64_t used = 0;
+    for (const Running& policy : policies) {
+        for (const Ppm cpu : policy.cpus) {
+            used += cpu.value;
+        }
+    }
+    return 2 * std::uint64_t{front.value} <= used;
+}
+
+void FasterSequence::pressed(Key key, MonoTime at, Micros soon) {
+    constexpr std::size_t kMost = 6;  // 64 steps are any ladder's
+    const bool follows = key == Key::Performance && last_ && at - *last_ < soon;
+    repeats_ = follows ? std::min(repeats_ + 1, kMost) : 0;
+    last_ = key == Key::Performance ? std::optional(at) : std::nullopt;
+}
+
 }  // namespace happe

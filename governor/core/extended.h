@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Mode `extended`: HAPPE's work beyond Algorithms 3 and 4. docs/traces.md states the rules. This file and extended.cpp
-// contain all of it. Pure, in integers, and without allocation, like the rest of the core.
+// have its parts, and governor.cpp calls them. Pure, in integers, and without allocation, like the rest of the core.
 //
-//   hold      The highest level of the last 30 s (`hold_time`) counts for look-ups and for learning, so that a short
-//   calm does not
-//             slow the application down.
+//   hold      The highest level of some time counts for look-ups and for learning, so that a short calm does not slow
+//             the application down.
 //   descent   People seldom press "save power", so HAPPE tries less by itself. After a quiet time it lowers a learned
 //             value by a step, for a minute. This is a probe. A press of "faster" refuses it; otherwise HAPPE learns
 //             the lower value, if somebody was there. Each press of "faster" doubles the quiet time before the next
 //             probe.
+//   felt      A probe is only where a person can feel it: where HAPPE's frequency slows the application in front.
+//   again     A press of "faster" goes further if another one came shortly before it.
 #pragma once
 
+#include "governor/core/demand.h"
 #include "governor/core/uafp.h"
 
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 namespace happe {
 
@@ -100,6 +103,25 @@ private:
     std::optional<MonoTime> now_;
     std::optional<MonoTime> begun_;  // start of the last probe
     Micros passed_{0};               // in this period
+};
+
+// Whether the policy would run faster without HAPPE.
+[[nodiscard]] bool is_bound(const Running& policy);
+
+// Whether the application in front has used half of the used CPU time, or less. `front`: in ppm of one CPU.
+[[nodiscard]] bool is_work_of_others(std::span<const Running> policies, Ppm front);
+
+// Presses of "faster" that follow each other soon: the person is far from what they need.
+class FasterSequence {
+public:
+    // Call for each press that teaches. `soon`: the longest time between two presses of a sequence.
+    void pressed(Key key, MonoTime at, Micros soon);
+    void forget() { *this = {}; }
+    [[nodiscard]] std::size_t repeats() const { return repeats_; }  // the presses before the last one, at most 6
+
+private:
+    std::optional<MonoTime> last_;
+    std::size_t repeats_ = 0;
 };
 
 }  // namespace happe

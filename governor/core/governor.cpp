@@ -10,29 +10,6 @@ namespace {
 
 constexpr std::uint16_t kUnknown = std::numeric_limits<std::uint16_t>::max();
 
-// Whether the application in front has used half of the used CPU time, or less.
-bool is_work_of_others(const Observation& seen) {
-    std::uint64_t used = 0;
-    for (const PolicySample& sample : seen.policies) {
-        for (const Ppm cpu : sample.cpus) {
-            used += cpu.value;
-        }
-    }
-    return 2 * std::uint64_t{seen.front.value} <= used;
-}
-
-// Whether the policy would run faster without HAPPE. Its kernel's governor takes a higher frequency for a CPU that is
-// busy for 80 % of the time (kernel/sched/cpufreq_schedutil.c, get_next_freq). Below a cap, the measured speed tells.
-bool is_bound(const Running& policy) {
-    constexpr Ppm kBusy{800'000};
-    constexpr Ppm kUsed{100'000};
-    if (!policy.ran) {
-        return policy.utilisation >= kBusy;
-    }
-    const Khz lower = policy.ladder->below(policy.current);
-    return policy.utilisation >= kUsed && (lower >= policy.current || policy.speed() > policy.ladder->speed(lower));
-}
-
 // Ties go to the domain with the lowest id, which comes first.
 const Demand* greatest(std::span<const Demand> demands) {
     const auto found =
@@ -74,7 +51,7 @@ Decision Governor::step(const Observation& seen, Uafp* uafp, Patience* patience)
     }
     const bool top = pressed != nullptr && at_top(*seen.key, *pressed, *uafp);
     if (pressed != nullptr && !top) {
-        count_again(*seen.key, seen.at);
+        faster_.pressed(*seen.key, seen.at, settings_.again);
         lesson = learn(*seen.key, *pressed, *uafp, probe == ProbeEvent::Refused);
     }
     for (const Demand& demand : demands) {
@@ -120,7 +97,7 @@ std::optional<Lesson> Governor::descend(const Observation& seen, const Demand& d
     const std::optional<Descent::Probe> probe = descent_.probe();
     const Level level = level_in_use(demand);
     const bool binds = !settings_.felt || is_bound(*demand.busiest);
-    const bool others = settings_.felt && binds && is_work_of_others(seen);
+    const bool others = settings_.felt && binds && is_work_of_others(running_, seen.front);
     if (!seen.present || others || limited(probe ? probe->before.at(probe->level) : uafp.at(level))) {
         event = descent_.stop(ProbeEvent::Ended, uafp);
         return std::nullopt;
@@ -206,7 +183,7 @@ Khz Governor::taught(Key key, const Running& stepped, std::uint32_t faster_part)
     const Ladder& ladder = *stepped.ladder;
     const Khz current = std::min(stepped.current, stepped.within.value_or(stepped.current));
     if (key == Key::Performance) {
-        const Khz asked = raised(ladder, current, faster_part, again_);
+        const Khz asked = raised(ladder, current, faster_part, faster_.repeats());
         return power_saver_ ? ladder.above(asked) : asked;
     }
     const Khz ran = std::min(current, stepped.ran.value_or(current));
@@ -220,14 +197,6 @@ Khz Governor::raised(const Ladder& ladder, Khz khz, std::uint32_t part, std::siz
         khz = ladder.above(khz);
     }
     return khz;
-}
-
-// A person who presses again soon is far from what they need.
-void Governor::count_again(Key key, MonoTime at) {
-    constexpr std::size_t kMost = 6;  // 64 steps are any ladder's
-    const bool soon = key == Key::Performance && faster_at_ && at - *faster_at_ < settings_.again;
-    again_ = soon ? std::min(again_ + 1, kMost) : 0;
-    faster_at_ = key == Key::Performance ? std::optional(at) : std::nullopt;
 }
 
 Level Governor::level_in_use(const Demand& demand) const {
@@ -252,7 +221,7 @@ Khz Governor::entry(const Ladder& ladder, Khz wanted) const {
 void Governor::forget_levels() {
     std::ranges::fill(holds_, Hold());
     descent_.forget();
-    faster_at_.reset();
+    faster_.forget();
 }
 
 // Hybrid CPUs share a UAFP as fractions of their ladders' tops. Ladder::at_or_above corrects the rounding down.

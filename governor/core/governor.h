@@ -140,7 +140,6 @@ private:
     [[nodiscard]] bool at_limit() const;
     [[nodiscard]] bool at_top(Key key, const Demand& demand, const Uafp& uafp) const;
     Lesson learn(Key key, const Demand& demand, Uafp& uafp, bool refused);
-    void count_again(Key key, MonoTime at);
     [[nodiscard]] Lesson lesson(Key key, const Demand& demand, Level level, Khz from, Khz to) const;
     [[nodiscard]] Khz taught(Key key, const Running& stepped, std::uint32_t faster_part) const;
     [[nodiscard]] Khz raised(const Ladder& ladder, Khz khz, std::uint32_t part, std::size_t doubled) const;
@@ -159,8 +158,7 @@ private:
     bool governs_ = false;      // HAPPE has set the frequencies of the present period
     std::vector<Hold> holds_;   // of each domain
     Descent descent_;
-    std::optional<MonoTime> faster_at_;  // the last press of "faster" for this application
-    std::size_t again_ = 0;              // how often one followed another soon
+    FasterSequence faster_;  // for this application
     // Members so that their memory is reused.
     std::vector<Khz> wanted_;  // of each domain, by the UAFP
     std::vector<Running> running_;
