@@ -28,8 +28,14 @@ std::string Attention::cgroup_in_front() const {
 
 // In a run of one application, the participant looks at nothing else.
 Ppm Attention::front(Micros lasted) const {
-    if (has_participant() || front_used_.count() / (kMostWork.value / kOne.value) >= lasted.count()) {
-        return has_participant() || lasted > Micros{0} ? kMostWork : Ppm{0};
+    if (has_participant()) {
+        return kMostWork;
+    }
+    if (lasted <= Micros{0}) {
+        return Ppm{0};
+    }
+    if (front_used_.count() / lasted.count() >= kMostWork.value / kOne.value) {
+        return kMostWork;
     }
     return Ppm{static_cast<std::uint32_t>(front_used_.count() * kOne.value / lasted.count())};
 }

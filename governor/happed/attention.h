@@ -48,10 +48,10 @@ public:
         return (saver_ || power_profile_ == PowerProfiles::kPowerSaver) && state_ == State::Serving;
     }
     [[nodiscard]] bool present() const override {
-        return session_ && !was_idle_ && (agent_idle() || session_->tells_idle || has_participant());
+        return session_ && !was_idle_ && (agent_idle().has_value() || session_->tells_idle || has_participant());
     }
     [[nodiscard]] Micros idle() const override {
-        return has_participant() ? Micros{0} : agent_idle() ? kAgentDelay : hint_delay_;
+        return has_participant() ? Micros{0} : agent_idle().has_value() ? kAgentDelay : hint_delay_;
     }
     [[nodiscard]] Ppm front(Micros lasted) const override;
     [[nodiscard]] std::string cgroup_in_front() const;
