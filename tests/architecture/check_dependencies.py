@@ -44,7 +44,7 @@ ROOMS: dict[str, set[str]] = {
     "ui/owner": {"ui", "ui/bus", "ui/overlay", "governor/core", "governor/explain", "governor/store"},
     "ui/study/sitting": set(),
     "ui/study/laptop": {"ui/surfaces"},
-    "ui/study/server": {"ui/study/sitting"},
+    "ui/study/server": {"ui/study/sitting", "governor/system"},
     "ui/study": {f"ui/study/{part}" for part in ("laptop", "server", "sitting")} | {"ui", "governor/cli"},
     "ui/tests": set(),
     "study-server": {"profiles"},

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ui/study/server/enrolment.h"
 
+#include "governor/system/files.h"
 #include "ui/study/server/server.h"
 
-#include <fcntl.h>
-#include <unistd.h>
+#include <sys/stat.h>
 #include <QFile>
 #include <QJsonDocument>
 #include <QJsonObject>
-#include <QSaveFile>
-#include <cerrno>
 
 namespace happe::study {
 namespace {
@@ -61,19 +59,9 @@ tl::expected<void, QString> write_enrolment(const QString& state, const Enrolmen
                              {kStudy, enrolment.study},
                              {kDevice, enrolment.device},
                              {kToken, QString::fromLatin1(enrolment.token)}};
-    QSaveFile file(file_in(state));
-    if (!file.open(QIODevice::WriteOnly) || !file.setPermissions(QFile::ReadOwner | QFile::WriteOwner) ||
-        file.write(QJsonDocument(object).toJson()) < 0 || !file.commit()) {
-        return tl::unexpected(file.fileName() + QStringLiteral(": ") + file.errorString());
-    }
-    const int folder = ::open(QFile::encodeName(state).constData(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const bool is_synced = folder >= 0 && ::fsync(folder) == 0;  // the code that enrolled this laptop works only once
-    const int why = errno;
-    ::close(folder);
-    if (!is_synced) {
-        return tl::unexpected(file.fileName() + QStringLiteral(": ") + qt_error_string(why));
-    }
-    return {};
+    const QByteArray text = QJsonDocument(object).toJson();
+    return write_file(QFile::encodeName(file_in(state)).toStdString(), text.toStdString(), S_IRUSR | S_IWUSR)
+        .map_error([](const Error& error) { return QString::fromStdString(error.message); });
 }
 
 tl::expected<Enrolment, QString> enrolment_of(const QUrl& server, const QByteArray& answer) {
