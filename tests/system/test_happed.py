@@ -208,7 +208,7 @@ def test_who_is_not_at_the_machine_says_nothing_of_it(me: Client, world: World, 
 
     assert me.refused("SetFocus", "hs", 0, "", fds=(process,))[0] == "NotActive"
     assert me.refused("Feedback", "s", "performance")[0] == "NotActive"
-    assert me.refused("SetIdle", "b", False)[0] == "NotActive"
+    assert me.refused("SetIdle", "b", 0)[0] == "NotActive"
 
 
 def test_another_users_process_is_not_in_front(me: Client) -> None:
